@@ -1,0 +1,74 @@
+# A fresh machine needs python3 (3.11 or newer), make and apt-get. Everything lands in .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+# Tests marked realdata read this folder; they are skipped where it is not set.
+STANDOUT_DATA ?= $(abspath $(wildcard ../shared/data))
+ifneq ($(strip $(STANDOUT_DATA)),)
+export STANDOUT_DATA
+else
+unexport STANDOUT_DATA
+endif
+
+# sudo -n: never stop to ask for a password
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo "sudo -n")
+APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-all lint format bench chromium clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY)  ## audit a built-in synthetic release; prints a table and the path of the report
+	@$(BIN)/standout demo
+
+test: $(READY) chromium lint  ## lint, then all tests but the slow ones
+	@$(BIN)/python -m pytest -m "not slow" tests src
+
+test-all: $(READY) chromium lint  ## lint, then all tests; set STANDOUT_DATA to the folder of public datasets
+	@$(BIN)/python -m pytest tests src
+
+lint: $(READY)  ## ruff, mypy, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)  ## let ruff put the code in order
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## time reading, indexing and scoring on this machine
+	@$(BIN)/standout bench
+
+.venv: $(READY)  ## the virtual environment alone
+
+clean:  ## remove the environment, caches and build output (reports in standout-out stay)
+	rm -rf $(VENV) build dist src/*.egg-info .bench-cache
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "standout needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Try: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo "$(PYTHON) cannot make virtual environments: installing python3-venv with apt-get"; \
+	       $(SUDO) apt-get update -qq && $(APT_INSTALL) python3-venv; } \
+	  || { echo "python3-venv could not be installed. As root: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@
+
+chromium:
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then :; \
+	elif ! command -v apt-get >/dev/null; then echo "no chromium and no apt-get here: the browser tests will be skipped"; \
+	else echo "installing chromium with apt-get, for the browser tests"; \
+	  { $(SUDO) apt-get update -qq && $(APT_INSTALL) chromium; } >/dev/null 2>&1 \
+	  || echo "chromium could not be installed: the browser tests will be skipped"; \
+	fi

@@ -1,0 +1,52 @@
+"""standout: how few facts find a person in a sparse release, measured before it is released.
+
+Everything a user needs is here; import from nowhere else.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Dataset": "standout.data.dataset",
+    "Adversary": "standout.adversary.adversary",
+    "Knowledge": "standout.adversary.knowledge",
+    "Attack": "standout.attacks.attack",
+    "attack": "standout.attacks.attack",
+    "attack_names": "standout.attacks.attack",
+    "register": "standout.attacks.attack",
+    "Verdicts": "standout.attacks.verdicts",
+    "Audit": "standout.audit.audit",
+    "Findings": "standout.audit.findings",
+    "render": "standout.report.page",
+    "MemoryEngine": "standout.engines.memory",
+    "StandoutError": "standout.errors",
+}
+
+__all__ = ["__version__", *_HOME]
+
+if TYPE_CHECKING:
+    from standout.adversary.adversary import Adversary as Adversary
+    from standout.adversary.knowledge import Knowledge as Knowledge
+    from standout.attacks.attack import Attack as Attack
+    from standout.attacks.attack import attack as attack
+    from standout.attacks.attack import attack_names as attack_names
+    from standout.attacks.attack import register as register
+    from standout.attacks.verdicts import Verdicts as Verdicts
+    from standout.data.dataset import Dataset as Dataset
+    from standout.engines.memory import MemoryEngine as MemoryEngine
+    from standout.errors import StandoutError as StandoutError
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use: `import standout` stays quick."""
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'standout' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""What an adversary may know, and what she knows of each target."""

@@ -1,0 +1,186 @@
+"""`Knowledge`: what the adversary knows of each target. Never the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.adversary import Adversary
+from standout.data.dataset import Dataset
+from standout.errors import InputError, ParameterError
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """Knowledge in the indices of one dataset. An item that the release does not hold has index -1."""
+
+    query_ptr: Array
+    item: Array
+    value: Array
+    """float64, NaN = unknown."""
+    day: Array
+    """float64, days since 1970-01-01, NaN = unknown."""
+    length: Array
+    """float64 per query: about how many items the target holds, NaN = unknown."""
+    length_within: float | None
+    adversary: Adversary | None
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return int(self.query_ptr.size - 1)
+
+    @property
+    def query(self) -> Array:
+        """Query of each fact."""
+        return np.repeat(np.arange(self.n_queries), np.diff(self.query_ptr))
+
+    def part(self, first: int, stop: int) -> Facts:
+        """Facts of queries `first … stop-1`."""
+        lo, hi = int(self.query_ptr[first]), int(self.query_ptr[stop])
+        return Facts(self.query_ptr[first : stop + 1] - lo, self.item[lo:hi], self.value[lo:hi], self.day[lo:hi],
+                     self.length[first:stop], self.length_within, self.adversary)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Knowledge:
+    """A batch of queries, each a handful of facts (item, value or NaN, day or NaN)."""
+
+    query_ptr: Array
+    item: Array
+    """Item labels, one per fact."""
+    value: Array
+    time: Array
+    queries: Array
+    """Label of each query."""
+    length: Array
+    adversary: Adversary | None = None
+    """Who drew this knowledge, when it was sampled; None when it came from outside."""
+    seed: int | None = None
+    _index: Array | None = None
+    """Item indices in `_labels`, when known already."""
+    _labels: Array | None = None
+
+    @classmethod
+    def from_arrays(cls, query: Any, item: Any, value: Any = None, time: Any = None) -> Knowledge:
+        """Make knowledge of one-dimensional arrays, one element per fact.
+
+        Parameters
+        ----------
+        query
+            Whose fact it is; queries are numbered by first appearance.
+        item
+            Item labels, as in the release.
+        value, time
+            NaN = unknown; time in days since 1970-01-01 or datetime64.
+        """
+        q = np.asarray(query).reshape(-1)
+        items = np.asarray(item).reshape(-1)
+        if q.size == 0:
+            raise InputError("no facts: knowledge needs at least one (query, item) pair")
+        if items.size != q.size:
+            raise ParameterError(f"query has {q.size} elements, item {items.size}: one of each per fact")
+        labels, first, inverse = np.unique(q, return_index=True, return_inverse=True)
+        turn = np.empty(labels.size, np.int64)
+        by_appearance = np.argsort(first, kind="stable")
+        turn[by_appearance] = np.arange(labels.size)
+        number = turn[inverse]
+        order = np.argsort(number, kind="stable")
+        ptr = np.zeros(labels.size + 1, np.int64)
+        np.cumsum(np.bincount(number, minlength=labels.size), out=ptr[1:])
+        return cls(
+            query_ptr=ptr,
+            item=items[order],
+            value=_channel(value, q.size, "value")[order],
+            time=_channel(time, q.size, "time")[order],
+            queries=labels[by_appearance],
+            length=np.full(labels.size, np.nan),
+        )
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, query: str, item: str, value: str | None = None, time: str | None = None) -> Knowledge:
+        """Make knowledge of a pandas, polars or pyarrow frame, one row per fact."""
+        from standout.data.times import to_days
+
+        def column(name: str) -> Array:
+            names = [str(n) for n in (frame.column_names if hasattr(frame, "column_names") else frame.columns)]
+            if name not in names:
+                raise InputError(f"no column {name!r}. Columns: {', '.join(names)}")
+            return np.asarray(frame[name])
+
+        days = None if time is None else to_days(column(time))[0]
+        return cls.from_arrays(column(query), column(item), None if value is None else column(value), days)
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return int(self.query_ptr.size - 1)
+
+    @property
+    def n_facts(self) -> int:
+        """Number of facts."""
+        return int(self.query_ptr[-1])
+
+    @property
+    def query(self) -> Array:
+        """Number of the query of each fact."""
+        return np.repeat(np.arange(self.n_queries), np.diff(self.query_ptr))
+
+    def bind(self, dataset: Dataset) -> Facts:
+        """Look the items up in a dataset."""
+        if self._index is not None and self._labels is dataset.item_labels:
+            index = self._index
+        else:
+            index = find_labels(dataset.item_labels, self.item)
+            if (index < 0).all():
+                raise InputError("none of the known items is in the data; are the item labels the same as in the release?")
+        within = self.adversary.length_within if self.adversary else None
+        return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary)
+
+    def __repr__(self) -> str:
+        source = "sampled" if self.adversary else "from outside"
+        return f"<Knowledge {self.n_queries:,} queries, {self.n_facts:,} facts, {source}>"
+
+
+def _channel(x: Any, n: int, name: str) -> Array:
+    if x is None:
+        return np.full(n, np.nan)
+    array = np.asarray(x).reshape(-1)
+    if array.size != n:
+        raise ParameterError(f"{name} has {array.size} elements, query {n}: one of each per fact")
+    if array.dtype.kind == "M":
+        days = array.astype("datetime64[D]")
+        return np.where(np.isnat(days), np.nan, days.astype(np.int64))
+    try:
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} of the knowledge is not numeric; use NaN for unknown") from None
+    if np.isinf(numbers).any():
+        raise InputError(f"{name} of the knowledge holds infinite numbers; use NaN for unknown")
+    return np.floor(numbers) if name == "time" else numbers
+
+
+def find_labels(known: Array, wanted: Array) -> Array:
+    """Index in the sorted array `known` of each wanted label, -1 where it is not there."""
+    want = np.asarray(wanted)
+    if known.dtype.kind in "iu" and want.dtype.kind not in "iu":
+        want = np.array([_whole(x) for x in want.tolist()], dtype=np.float64)
+        want = np.where(np.isnan(want), float(np.iinfo(np.int64).min), want).astype(np.int64)
+    elif known.dtype.kind not in "iu":
+        want = np.array([str(x) for x in want.tolist()])
+    at = np.minimum(np.searchsorted(known, want), known.size - 1)
+    return np.where(known[at] == want, at, -1).astype(np.int64)
+
+
+def _whole(x: Any) -> float:
+    """Whole number that a label stands for, NaN when it stands for none."""
+    try:
+        number = float(x)
+    except (TypeError, ValueError):
+        return float("nan")
+    return number if number.is_integer() else float("nan")

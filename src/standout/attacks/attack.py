@@ -1,0 +1,197 @@
+"""`Attack` = score + criterion, the registry, and the one way in which every attack runs."""
+
+from __future__ import annotations
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.knowledge import Facts, Knowledge
+from standout.attacks.verdicts import Outcome, Verdicts
+from standout.data.dataset import Dataset
+from standout.engines.engine import Engine, engine
+from standout.errors import ParameterError
+from standout.scoring.partials import LOWEST
+from standout.scoring.plan import Plan
+
+Array = npt.NDArray[Any]
+
+TABLE_BUDGET = 48 * 2**20
+"""Bytes that the tables of one batch of queries may take."""
+
+MOST_QUERIES = 4096
+
+
+class Attack(ABC):
+    """One way to rank the records of a release by what is known, and to decide whether to name one.
+
+    A subclass gives `compile` (knowledge → plan) and `decide` (what was seen → dare or not); `run` and `scores` are the
+    same for all. Options are keyword arguments of the constructor.
+    """
+
+    name: ClassVar[str] = ""
+    lineup: ClassVar[bool] = True
+    """Whether the attack gives a distribution over the records."""
+
+    @abstractmethod
+    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+        """Turn the facts of a batch of queries into tables; `exclude` is one record per query, -1 = none."""
+
+    @abstractmethod
+    def decide(self, seen: Outcome) -> tuple[Array, Array]:
+        """Give (statistic, matched) per query: how sure she is, and whether she dares to answer."""
+
+    def beta(self, seen: Outcome) -> Array | None:
+        """Sharpness of the lineup Π(r) ∝ exp(beta · score) in integer score units; None = uniform over the matching set."""
+        return None
+
+    def options(self) -> dict[str, Any]:
+        """Options as plain data, for the record."""
+        return {k: v for k, v in vars(self).items() if not k.startswith("_")}
+
+    def prepare(self, dataset: Dataset, facts: Facts) -> None:
+        """Look at the whole knowledge before it is cut into batches; attacks that fit parameters do it here."""
+        return None
+
+    def scores(self, dataset: Dataset, knowledge: Knowledge, engine_: str | Engine = "memory", exclude: Any = None) -> Array:
+        """Scores of all records for all queries, by the production kernel; for small data. Barred records are -inf."""
+        facts = knowledge.bind(dataset)
+        self.prepare(dataset, facts)
+        rows = []
+        for part, gone in _batches(dataset, facts, _one_per_query(exclude, facts, "exclude", dataset)):
+            plan = self.compile(dataset, part, gone)
+            whole = engine(engine_).scores(_uncapped(plan), dataset)
+            rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
+        return np.concatenate(rows)
+
+    def run(self, dataset: Dataset, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
+            watch: Any = None, progress: Callable[[int], None] | None = None) -> Verdicts:  # fmt: skip
+        """Attack every query.
+
+        Parameters
+        ----------
+        dataset, knowledge
+            The release, and what is known.
+        engine
+            Name of an engine, or an engine.
+        exclude
+            One record index per query, -1 = none: that query is answered as if the record were not in the data.
+        watch
+            One record index per query, -1 = none: `rank` and `bits` of that record are reported. The decision
+            does not depend on it.
+        progress
+            Called with the number of queries done after each batch.
+        """
+        facts = knowledge.bind(dataset)
+        gone = _one_per_query(exclude, facts, "exclude", dataset)
+        seen = _one_per_query(watch, facts, "watch", dataset)
+        self.prepare(dataset, facts)
+        parts = []
+        done = 0
+        for part, absent in _batches(dataset, facts, gone):
+            marks = seen[done : done + part.n_queries]
+            parts.append(self._run_batch(dataset, part, absent, marks, _engine(engine)))
+            done += part.n_queries
+            if progress:
+                progress(part.n_queries)
+        return Verdicts.concatenate(parts)
+
+    def _run_batch(self, dataset: Dataset, facts: Facts, exclude: Array, watch: Array, machine: Engine) -> Verdicts:
+        plan = self.compile(dataset, facts, exclude)
+        watching = bool((watch >= 0).any())
+        watched = machine.peek(plan, dataset, watch) if watching else np.full(plan.n_queries, LOWEST, np.int64)
+        # a record that is not watched must not count against anything
+        marks = np.where(watch >= 0, watched, 2**31)
+        partials = machine.run(plan, dataset, marks)
+        seen = Outcome(plan, partials, dataset.n_records)
+        if self.lineup:
+            beta = self.beta(seen)
+            if beta is not None:
+                mass = machine.mass(plan, dataset, partials.best_score, beta)
+                seen = Outcome(plan, partials, dataset.n_records, beta, mass)
+        statistic, matched = self.decide(seen)
+        return Verdicts.of(seen, statistic, matched, watched, watch, self.lineup)
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{k}={v!r}" for k, v in self.options().items())
+        return f"<attack {self.name}{': ' + options if options else ''}>"
+
+
+_engine = engine
+
+
+def _uncapped(plan: Plan) -> Plan:
+    """Plan without the cap that makes a matching set tie."""
+    return plan.replace_tables(cap=np.full(plan.n_queries, 2**31, np.int64))
+
+
+def _one_per_query(records: Any, facts: Facts, name: str, dataset: Dataset) -> Array:
+    if records is None:
+        return np.full(facts.n_queries, -1, np.int64)
+    array = np.asarray(records, dtype=np.int64).reshape(-1)
+    if array.size != facts.n_queries:
+        raise ParameterError(f"{name} has {array.size} records, the knowledge {facts.n_queries} queries: one record per query, -1 = none")
+    if array.size and (array.min() < -1 or array.max() >= dataset.n_records):
+        raise ParameterError(f"{name}: record indices run from 0 to {dataset.n_records - 1}, -1 = none")
+    return array
+
+
+def _batches(dataset: Dataset, facts: Facts, exclude: Array) -> Iterator[tuple[Facts, Array]]:
+    """Cut the queries into batches whose tables fit the budget."""
+    row = 8 * (dataset.n_levels + 2 + min(dataset.day_span, 1024) + 2)
+    most = max(1, TABLE_BUDGET // row)
+    first = 0
+    while first < facts.n_queries:
+        stop = int(np.searchsorted(facts.query_ptr, facts.query_ptr[first] + most, side="right")) - 1
+        stop = min(max(stop, first + 1), first + MOST_QUERIES, facts.n_queries)
+        yield facts.part(first, stop), exclude[first:stop]
+        first = stop
+
+
+@dataclass(frozen=True)
+class _Entry:
+    make: Callable[..., Attack]
+    where: str
+
+
+_REGISTRY: dict[str, _Entry] = {}
+_BUILT_IN = {"scoreboard": "scoreboard", "scoreboard-rh": "scoreboard"}
+
+A = TypeVar("A", bound=type[Attack])
+
+
+def register(name: str) -> Callable[[A], A]:
+    """Class decorator that makes an attack known under `name`."""
+
+    def add(cls: A) -> A:
+        cls.name = name
+        _REGISTRY[name] = _Entry(cls, cls.__module__)
+        return cls
+
+    return add
+
+
+def attack_names() -> list[str]:
+    """Names of all attacks, built-in ones first."""
+    return [*_BUILT_IN, *(n for n in _REGISTRY if n not in _BUILT_IN)]
+
+
+def attack(name: str, **options: Any) -> Attack:
+    """Make the attack of that name, with its options as keywords."""
+    if name not in _REGISTRY and name in _BUILT_IN:
+        from importlib import import_module
+
+        import_module(f"standout.attacks.{_BUILT_IN[name]}")
+    if name not in _REGISTRY:
+        close = difflib.get_close_matches(name, attack_names(), n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ParameterError(f"no attack {name!r}. Attacks: {', '.join(attack_names())}.{hint}")
+    try:
+        return _REGISTRY[name].make(**options)
+    except TypeError as error:
+        raise ParameterError(f"attack {name!r}: {error}") from None

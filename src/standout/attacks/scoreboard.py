@@ -1,0 +1,147 @@
+"""Scoreboard and Scoreboard-RH (Narayanan and Shmatikov 2008)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.knowledge import Facts
+from standout.attacks import criterion
+from standout.attacks.attack import Attack, register
+from standout.attacks.tables import Known
+from standout.attacks.verdicts import Outcome
+from standout.data.dataset import Dataset
+from standout.errors import ParameterError
+from standout.formulas import ns08
+from standout.scoring.plan import Combine, Plan, Tie
+
+Array = npt.NDArray[Any]
+
+VALUE_WITHIN, TIME_WITHIN = 1.0, 14.0
+"""Tolerances of Fig. 1, for knowledge that does not say how exact it is."""
+
+
+def tolerances(facts: Facts, value_within: float | None, time_within: float | None) -> tuple[float, float]:
+    """Tolerances as given, else those of the adversary who drew the knowledge, else those of Fig. 1."""
+    who = facts.adversary
+    value = value_within if value_within is not None else (who.value_within if who else None)
+    time = time_within if time_within is not None else (who.time_within if who else None)
+    return VALUE_WITHIN if value is None else float(value), TIME_WITHIN if time is None else float(time)
+
+
+def threshold_tables(known: Known, weight: Array, value_within: float, time_within: float) -> tuple[Array, Array]:
+    """Contribution `weight` where every known channel is within its tolerance, veto elsewhere."""
+    n = known.item.size
+    value, time = weight[:, None], np.zeros((n, 1))
+    if known.has_value.any():
+        inside = ns08.within(np.nan_to_num(known.value_gaps(), nan=0.0), value_within) > 0
+        # a known value never agrees with an entry that has none
+        inside = np.column_stack([inside, np.zeros(n, np.bool_)]) | ~known.has_value[:, None]
+        value = np.where(inside, weight[:, None], -np.inf)
+    if known.has_day.any():
+        gaps = np.arange(int(time_within) + 2)
+        inside = np.append(gaps <= time_within, False)[None, :] | ~known.has_day[:, None]
+        time = np.where(inside, 0.0, -np.inf)
+    return value, time
+
+
+@register("scoreboard")
+class Scoreboard(Attack):
+    """Score = min over the known items of Sim(aux_i, r_i); an item that the record lacks has Sim 0.
+
+    Parameters
+    ----------
+    value_within, time_within
+        Tolerances of the similarity; the adversary's own when left out.
+    alpha
+        Records with Score > alpha match; the smallest of them (fewest items) is the answer.
+    """
+
+    def __init__(self, *, value_within: float | None = None, time_within: float | None = None, alpha: float = 0.0) -> None:
+        if not 0 <= alpha < 1:
+            raise ParameterError(f"alpha={alpha}: use 0 ≤ alpha < 1")
+        self.value_within, self.time_within, self.alpha = value_within, time_within, alpha
+
+    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+        """Similarity tables; every fact must be met."""
+        known = Known.of(dataset, facts, exclude)
+        value, time = threshold_tables(known, np.ones(known.item.size), *tolerances(facts, self.value_within, self.time_within))
+        return known.plan(Combine.MIN, value, time, tie=Tie.SHORT, cut=np.nextafter(self.alpha, 1.0) + 1e-6)
+
+    def decide(self, seen: Outcome) -> tuple[Array, Array]:
+        """Match iff the matching set is not empty."""
+        return criterion.matching_set(seen)
+
+
+@register("scoreboard-rh")
+class ScoreboardRH(Attack):
+    """Score = Σ wt(i) · Sim(aux_i, r_i), wt(i) = 1/ln |supp(i)|.
+
+    Parameters
+    ----------
+    similarity
+        "exponential": Sim = e^(-|Δvalue|/rho0) + e^(-|Δdays|/d0), a channel she does not know drops its term, an item with
+        no known channel counts 1. "threshold": Sim = 1 if every known channel is within its tolerance, else 0.
+    phi
+        Match iff (max - max2)/σ ≥ phi.
+    length
+        None, or "sqrt" to divide each record's score by √(its number of items).
+    rho0, d0
+        Widths of the exponential similarity.
+    value_within, time_within
+        Tolerances of the threshold similarity; the adversary's own when left out.
+    """
+
+    def __init__(self, *, similarity: str = "exponential", phi: float = ns08.PHI, length: str | None = None,
+                 rho0: float = ns08.RHO_0, d0: float = ns08.D_0,
+                 value_within: float | None = None, time_within: float | None = None) -> None:  # fmt: skip
+        if similarity not in ("exponential", "threshold"):
+            raise ParameterError(f"similarity={similarity!r}: use 'exponential' or 'threshold'")
+        if length not in (None, "sqrt"):
+            raise ParameterError(f"length={length!r}: use None or 'sqrt'")
+        if not (rho0 > 0 and d0 > 0 and phi >= 0):
+            raise ParameterError(f"rho0={rho0}, d0={d0} must be above 0 and phi={phi} at least 0")
+        self.similarity, self.phi, self.length, self.rho0, self.d0 = similarity, phi, length, rho0, d0
+        self.value_within, self.time_within = value_within, time_within
+
+    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+        """Weighted similarity tables."""
+        known = Known.of(dataset, facts, exclude)
+        weight = ns08.wt(known.support)
+        if self.similarity == "threshold":
+            value, time = threshold_tables(known, weight, *tolerances(facts, self.value_within, self.time_within))
+        else:
+            value, time = self._exponential(known, weight)
+        factor = 1.0 / np.sqrt(np.maximum(dataset.lengths, 1)) if self.length == "sqrt" else np.empty(0)
+        return known.plan(Combine.SUM, value, time, factor=factor)
+
+    def _exponential(self, known: Known, weight: Array) -> tuple[Array, Array]:
+        n = known.item.size
+        # an item of which she knows no channel counts by its presence alone
+        alone = np.where(known.has_value | known.has_day, 0.0, weight)
+        value, time = alone[:, None], np.zeros((n, 1))
+        if known.has_value.any():
+            near = ns08.closeness(np.nan_to_num(known.value_gaps(), nan=np.inf), self.rho0)
+            value = alone[:, None] + np.column_stack([near, np.zeros(n)]) * np.where(known.has_value, weight, 0.0)[:, None]
+        if known.has_day.any():
+            # beyond 22 widths a contribution is below the last bit
+            last = int(min(self._longest_gap(known), np.ceil(22 * self.d0))) + 1
+            near = np.append(ns08.closeness(np.arange(last + 1), self.d0), 0.0)
+            near[last] = 0.0
+            time = np.where(known.has_day, weight, 0.0)[:, None] * near[None, :]
+        return value, time
+
+    @staticmethod
+    def _longest_gap(known: Known) -> float:
+        days = known.day[known.has_day]
+        return float(max(np.abs(days).max(), np.abs(known.dataset.day_span - days).max()))
+
+    def decide(self, seen: Outcome) -> tuple[Array, Array]:
+        """Match iff the eccentricity reaches phi."""
+        return criterion.stands_out(seen, self.phi)
+
+    def beta(self, seen: Outcome) -> Array:
+        """Lineup Π(r) ∝ e^(Score/σ)."""
+        return criterion.one_over_sigma(seen)

@@ -1,0 +1,109 @@
+"""`Outcome`: what an engine saw. `Verdicts`: what the adversary makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.formulas.ns08 import bits_left, eccentricity
+from standout.scoring.partials import LOWEST, Partials
+from standout.scoring.plan import Plan
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Partials of the whole release, and the plan that reads them."""
+
+    plan: Plan
+    partials: Partials
+    n_records: int
+    beta: Array | None = None
+    mass: Array | None = None
+    """Σ exp(beta · (score - best score)) over all candidates."""
+
+    @property
+    def score(self) -> Array:
+        """Score of the best record."""
+        return self.plan.score(self.partials.best_score)
+
+    @property
+    def second(self) -> Array:
+        """Score of the second best, NaN where there is none."""
+        return np.where(self.partials.second_score == LOWEST, np.nan, self.plan.score(self.partials.second_score))
+
+    @property
+    def sigma(self) -> Array:
+        """Standard deviation of the scores of all candidates."""
+        return self.partials.sigma() / self.plan.scale
+
+    @property
+    def eccentricity(self) -> Array:
+        """(max - max2) / σ; integers are subtracted, so that a tie is exactly 0."""
+        second = np.where(self.partials.second_score == LOWEST, self.partials.best_score, self.partials.second_score)
+        return eccentricity(self.partials.best_score, second, self.partials.sigma())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdicts:
+    """One answer per query: the best record, how far it stands out, and whether she dares to name it."""
+
+    best: Array
+    """Record index; ties go to the lower index, or as the attack says."""
+    score: Array
+    second: Array
+    runner_up: Array
+    """Record index of the second best."""
+    sigma: Array
+    eccentricity: Array
+    statistic: Array
+    """What the attack's criterion compares with its threshold."""
+    matched: Array
+    n_candidates: Array
+    n_matching: Array
+    """Candidates in the matching set, for attacks that have one."""
+    share: Array
+    """Π(best), NaN for attacks without a lineup."""
+    rank: Array
+    """Candidates that score at least what the watched record scores, itself included; 0 = not watched."""
+    bits: Array
+    """Bits left for the watched record, NaN = not watched or no lineup."""
+
+    @property
+    def answer(self) -> Array:
+        """The named record, -1 (⊥) where she does not dare."""
+        return np.where(self.matched, self.best, -1)
+
+    @classmethod
+    def of(cls, seen: Outcome, statistic: Array, matched: Array, watched: Array, watch: Array, lineup: bool) -> Verdicts:
+        """Read an outcome."""
+        p, n = seen.partials, seen.plan.n_queries
+        is_watched = watch >= 0
+        share = np.full(n, np.nan)
+        bits = np.full(n, np.nan)
+        if lineup and seen.mass is not None and seen.beta is not None:
+            share = 1.0 / np.maximum(seen.mass, 1.0)
+            log_share = seen.beta * (watched - p.best_score) - np.log(np.maximum(seen.mass, 1.0))
+            in_lineup = is_watched & (watched > LOWEST)
+            bits = np.where(in_lineup, np.maximum(-log_share / np.log(2.0), 0.0), np.nan)
+        elif lineup:
+            share = np.where(p.n_cut > 0, 1.0 / np.maximum(p.n_cut, 1), 0.0)
+            inside = is_watched & (watched >= seen.plan.tables.cut)
+            bits = np.where(is_watched, bits_left(np.where(inside, share, 0.0), seen.n_records), np.nan)
+        return cls(
+            best=p.best, score=seen.score, second=seen.second, runner_up=p.second, sigma=seen.sigma,
+            eccentricity=seen.eccentricity, statistic=statistic, matched=matched.astype(np.bool_), n_candidates=p.n,
+            n_matching=p.n_cut, share=share, rank=np.where(is_watched, p.n_watch, 0), bits=bits,
+        )  # fmt: skip
+
+    @classmethod
+    def concatenate(cls, parts: list[Verdicts]) -> Verdicts:
+        """Verdicts of several batches, one after the other."""
+        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
+
+    def __repr__(self) -> str:
+        return f"<Verdicts on {self.best.size:,} queries, {int(self.matched.sum()):,} matched>"

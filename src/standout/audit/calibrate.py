@@ -1,0 +1,111 @@
+"""Thresholds: where misses equal false matches, and what each threshold costs (present/absent pairs)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.formulas.rates import Rate, precision
+
+Array = npt.NDArray[Any]
+
+PRIORS = (0.5, 0.1, 0.01)
+FALSE_RATES = (0.01, 0.001)
+DET_POINTS = 40
+
+
+def sweep(right: Array, present: Array, absent: Array) -> tuple[Array, Array, Array]:
+    """For each threshold that matters: share named rightly when present, share named when absent.
+
+    Parameters
+    ----------
+    right
+        Whether the best record is the target.
+    present, absent
+        The criterion's statistic with the target in the data, and with it removed. A query is answered when its
+        statistic is at least the threshold.
+    """
+    thresholds = np.unique(np.concatenate([present, absent, [np.inf]]))
+    hits = np.sort(present[right])
+    others = np.sort(absent)
+    true_rate = (hits.size - np.searchsorted(hits, thresholds, side="left")) / max(present.size, 1)
+    false_rate = (others.size - np.searchsorted(others, thresholds, side="left")) / max(absent.size, 1)
+    return thresholds, true_rate, false_rate
+
+
+def equal_error(right: Array, present: Array, absent: Array) -> float:
+    """Threshold at which dismissed right answers (of all right ones) and false matches are equally frequent.
+
+    This is the false negative rate of NS08 (footnote 4), "the chance of erroneously dismissing a correct match". Where no
+    answer is right, every match is an error, and the threshold is one that nobody reaches. The higher one of a tie wins.
+
+    >>> equal_error(np.array([True, True]), np.array([5.0, 4.0]), np.array([1.0, 2.0]))
+    4.0
+    """
+    if not right.any():
+        return float("inf")
+    thresholds, true_rate, false_rate = sweep(right, present, absent)
+    gap = np.abs((1 - true_rate / right.mean()) - false_rate)
+    return float(thresholds[np.flatnonzero(gap <= gap.min() + 1e-12)[-1]])
+
+
+def at_false_rate(right: Array, present: Array, absent: Array, false_rate: float) -> dict[str, float]:
+    """Best share named rightly among thresholds whose false-match rate is at most `false_rate`."""
+    thresholds, true_rate, found = sweep(right, present, absent)
+    k = int(np.flatnonzero(found <= false_rate)[0])
+    return {"false_rate": false_rate, "true_rate": float(true_rate[k]), "threshold": _finite(thresholds[k])}
+
+
+def det_curve(right: Array, present: Array, absent: Array) -> list[dict[str, float]]:
+    """Points of the curve (threshold, true rate, false rate), at most `DET_POINTS` of them."""
+    thresholds, true_rate, false_rate = sweep(right, present, absent)
+    keep = np.unique(np.linspace(0, thresholds.size - 1, min(DET_POINTS, thresholds.size)).astype(int))
+    return [
+        {"threshold": _finite(thresholds[k]), "true_rate": float(true_rate[k]), "false_rate": float(false_rate[k])}
+        for k in keep.tolist()
+    ]
+
+
+def _finite(x: float) -> float:
+    """JSON knows no infinity: the threshold that nobody reaches."""
+    return float(x) if np.isfinite(x) else float(np.finfo(np.float64).max)
+
+
+def at_threshold(threshold: float, right: Array, present: Array, absent: Array) -> dict[str, Any]:
+    """What a threshold gives: matched and right, matched and wrong, false match, precision at priors."""
+    named = present >= threshold
+    matched_right, false_match = Rate.of(named & right), Rate.of(absent >= threshold)
+    return {
+        "threshold": _finite(threshold),
+        "matched_right": matched_right._asdict(),
+        "matched_wrong": Rate.of(named & ~right)._asdict(),
+        "false_match": false_match._asdict(),
+        "precision": [
+            {"prior": p, "precision": _or_none(precision(matched_right.rate, false_match.rate, p))} for p in PRIORS
+        ],
+    }
+
+
+def _or_none(x: float) -> float | None:
+    return None if np.isnan(x) else x
+
+
+def reliability(share: Array, right: Array, bins: int = 10) -> dict[str, Any]:
+    """How often the best record is right, by the probability the lineup gives it; mean log-loss in bits."""
+    edges = np.linspace(0, 1, bins + 1)
+    place = np.clip(np.digitize(share, edges[1:-1]), 0, bins - 1)
+    rows = [
+        {
+            "low": float(edges[b]),
+            "high": float(edges[b + 1]),
+            "mean_share": float(share[place == b].mean()),
+            "hit": Rate.of(right[place == b])._asdict(),
+        }
+        for b in range(bins)
+        if (place == b).any()
+    ]
+    clipped = np.clip(share, 1e-12, 1 - 1e-12)
+    loss = -np.where(right, np.log2(clipped), np.log2(1 - clipped)).mean()
+    return {"bins": rows, "mean_share": float(share.mean()), "log_loss_bits": float(loss)}

@@ -1,0 +1,1 @@
+"""Records × items: reading them, keeping them, indexing them."""

@@ -1,0 +1,133 @@
+"""Entries in any order become the record-major form: counting first, placing second, no copy in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Array = npt.NDArray[Any]
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _place(cursor: Array, record: Array, item: Array, code: Array, day: Array, to_item: Array, to_code: Array, to_day: Array) -> None:
+    """Put each entry into the next free slot of its record."""
+    has_code = to_code.size > 0
+    has_day = to_day.size > 0
+    for k in range(record.size):
+        r = record[k]
+        slot = cursor[r]
+        cursor[r] = slot + 1
+        to_item[slot] = item[k]
+        if has_code:
+            to_code[slot] = code[k]
+        if has_day:
+            to_day[slot] = day[k]
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _sort_records(first: int, stop: int, ptr: Array, item: Array, code: Array, day: Array) -> None:
+    """Order the entries of each record by item, then day, then value code."""
+    has_code = code.size > 0
+    has_day = day.size > 0
+    for r in range(first, stop):
+        lo, hi = ptr[r], ptr[r + 1]
+        n = hi - lo
+        key = np.empty(n, np.uint64)
+        for k in range(n):
+            x = np.uint64(item[lo + k]) << np.uint64(32)
+            if has_day:
+                x |= np.uint64(day[lo + k]) << np.uint64(8)
+            if has_code:
+                x |= np.uint64(code[lo + k])
+            key[k] = x
+        key.sort()
+        for k in range(n):
+            x = key[k]
+            item[lo + k] = x >> np.uint64(32)
+            if has_day:
+                day[lo + k] = (x >> np.uint64(8)) & np.uint64(0xFFFFFF)
+            if has_code:
+                code[lo + k] = x & np.uint64(0xFF)
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _count_pairs(ptr: Array, item: Array, lengths: Array, supports: Array) -> None:
+    """Count distinct (record, item) pairs by record and by item."""
+    for r in range(ptr.size - 1):
+        last = -1
+        for k in range(ptr[r], ptr[r + 1]):
+            i = np.int64(item[k])
+            if i != last:
+                lengths[r] += 1
+                supports[i] += 1
+                last = i
+
+
+def smallest_unsigned(highest: int) -> np.dtype[Any]:
+    """Smallest unsigned type that holds `highest`.
+
+    >>> smallest_unsigned(65535), smallest_unsigned(65536)
+    (dtype('uint16'), dtype('uint32'))
+    """
+    return np.dtype(np.uint16 if highest <= np.iinfo(np.uint16).max else np.uint32)
+
+
+class EntryBuilder:
+    """Takes entries batch by batch, in any order, and leaves them record-major and sorted.
+
+    Parameters
+    ----------
+    record_counts
+        Entries that each record will receive, exactly.
+    n_items
+        Number of items.
+    has_value, has_time
+        Which channels the entries carry.
+    day_span
+        Largest day offset that will come. The largest number of the day type means "no day".
+    """
+
+    def __init__(self, record_counts: Array, n_items: int, *, has_value: bool, has_time: bool, day_span: int = 0) -> None:
+        n = int(record_counts.sum())
+        self.n_items = n_items
+        self.ptr = np.zeros(record_counts.size + 1, np.int64)
+        np.cumsum(record_counts, out=self.ptr[1:])
+        self._cursor = self.ptr[:-1].copy()
+        self.item = np.empty(n, smallest_unsigned(n_items))
+        self.code = np.empty(n if has_value else 0, np.uint8)
+        # 24 bits of the sort key hold the day: 16.7 million days
+        self.day = np.empty(n if has_time else 0, smallest_unsigned(day_span + 1))
+        self.no_day = missing_day(self.day.dtype)
+
+    def add(self, record: Array, item: Array, code: Array | None = None, day: Array | None = None) -> None:
+        """Place one batch; `code` and `day` only where the channel exists."""
+        none = np.empty(0, np.uint8)
+        _place(
+            self._cursor, record, item, none if code is None else code, none if day is None else day,
+            self.item, self.code, self.day,
+        )  # fmt: skip
+
+    def finish(self, threads: int = 2) -> tuple[Array, Array]:
+        """Sort each record and return (distinct items per record, distinct records per item)."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        if not np.array_equal(self._cursor, self.ptr[1:]):
+            raise AssertionError("the entries placed are not the entries counted")
+        n_records = self.ptr.size - 1
+        cuts = np.searchsorted(self.ptr, np.linspace(0, self.ptr[-1], 4 * threads + 1)[1:-1])
+        edges = [0, *np.minimum(cuts, n_records).tolist(), n_records]
+        with ThreadPoolExecutor(threads) as pool:
+            spans = zip(edges[:-1], edges[1:], strict=True)
+            list(pool.map(lambda s: _sort_records(s[0], s[1], self.ptr, self.item, self.code, self.day), spans))
+        lengths = np.zeros(n_records, np.int64)
+        supports = np.zeros(self.n_items, np.int64)
+        _count_pairs(self.ptr, self.item, lengths, supports)
+        return lengths, supports
+
+
+def missing_day(dtype: np.dtype[Any]) -> int:
+    """Day code that means "no day": as large as the sort key's 24 bits and the type allow."""
+    return min(int(np.iinfo(dtype).max), 0xFFFFFF)

@@ -1,0 +1,178 @@
+"""Labels: what the owner of the data calls a record or an item, apart from the index that we use."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+WIDEST_TABLE = 1 << 28
+"""Bytes that labels of fixed width may take; wider ones are kept as Python strings."""
+
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)(\.0)?", re.ASCII)
+
+
+def index_labels(values: Any, what: str) -> tuple[Array, Array, str | None]:
+    """Sorted distinct labels, the index of each element (-1 = no label), and a note when labels changed their kind.
+
+    Whole numbers become integers, text stays text; None, NaN and the empty text are no label.
+
+    >>> index_labels(["b", "a", None, "b"], "item")[:2]
+    (array(['a', 'b'], dtype='<U1'), array([ 1,  0, -1,  1]))
+    """
+    array = _one_dimension(values)
+    if array.dtype.kind in "biuf":
+        present = ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.size, np.bool_)
+        labels, inverse = np.unique(_whole_numbers(array[present]), return_inverse=True)
+        return labels, _spread(inverse, present), None
+    if array.dtype.kind == "M":
+        array = np.where(np.isnat(array), "", np.datetime_as_string(array))
+    plain, note = _plain(array.tolist(), what)
+    present = np.array([x is not None for x in plain], np.bool_)
+    kept = [x for x in plain if x is not None]
+    distinct = sorted(set(kept))
+    place = {label: k for k, label in enumerate(distinct)}
+    inverse = np.fromiter((place[x] for x in kept), np.int64, len(kept))
+    return _array_of(distinct), _spread(inverse, present), note
+
+
+def integers_of(texts: list[str]) -> Array | None:
+    """The integers that the texts write, or None when one of them is not written the plain way ("007" is text).
+
+    >>> integers_of(["7", "-3", "12.0"]), integers_of(["7", "007"])
+    (array([ 7, -3, 12]), None)
+    """
+    if not all(_WHOLE.fullmatch(t) and t != "-0" for t in texts):
+        return None
+    numbers = [int(t.removesuffix(".0")) for t in texts]
+    array = _array_of(numbers)
+    return array if array.dtype.kind in "iu" else None
+
+
+def text_labels(texts: list[str]) -> Array:
+    """The texts as an array of fixed width, or of Python strings where one long label would make all of them wide."""
+    width = max(map(len, texts), default=1)
+    # fixed width pads with NUL, so that a label that ends in NUL would lose it
+    if len(texts) * width * 4 > WIDEST_TABLE or any(t.endswith("\0") for t in texts):
+        boxed = np.empty(len(texts), object)
+        boxed[:] = texts
+        return boxed
+    return np.array(texts, dtype=f"<U{max(width, 1)}")
+
+
+def find_labels(labels: Array, wanted: Any) -> Array:
+    """Index of each wanted label, -1 where the dataset has none; `labels` as in `Dataset.item_labels`.
+
+    >>> find_labels(np.array([3, 5]), [5.0, 4, 3])
+    array([ 1, -1,  0])
+    """
+    found, index, _ = index_labels(wanted, "label")
+    if found.dtype.kind in "iuf" and labels.dtype.kind in "UO":
+        found = text_labels([str(x) for x in found.tolist()])
+    elif found.dtype.kind in "UO" and labels.dtype.kind in "iu":
+        numbers = integers_of([str(x) for x in found])
+        if numbers is None:
+            place = {str(x): k for k, x in enumerate(labels.tolist())}
+            at = np.array([place.get(str(x), -1) for x in found], np.int64)
+            return _through(at, index)
+        found = numbers
+    at = np.searchsorted(labels, found)
+    at = np.where(at < labels.size, at, 0) if labels.size else np.zeros(found.size, np.int64)
+    at = np.where(labels[at] == found, at, -1) if labels.size else at - 1
+    return _through(at, index)
+
+
+def _through(at: Array, index: Array) -> Array:
+    """`at` by element: -1 stays -1."""
+    return np.append(at, -1)[index]
+
+
+def _one_dimension(values: Any) -> Array:
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.astype(object).filled(None)
+    array = np.asarray(values)
+    if array.dtype.kind == "f" and not hasattr(values, "dtype"):
+        # a list of integers beyond 64 bits would pass through float64 and lose its last digits
+        array = np.asarray(values, dtype=object)
+    return array
+
+
+def _spread(inverse: Array, present: Array) -> Array:
+    """Indices of the present elements, -1 for the others."""
+    index = np.full(present.size, -1, np.int64)
+    index[present] = inverse.reshape(-1)
+    return index
+
+
+def _whole_numbers(array: Array) -> Array:
+    """Int64 where all are whole numbers of 64 bits, uint64 where only that fits, else float64."""
+    if array.dtype.kind == "f":
+        floats = array.astype(np.float64)
+        whole = bool(np.all(np.isfinite(floats)) and np.all(floats == np.floor(floats)))
+        return floats.astype(np.int64) if whole and bool(np.all(np.abs(floats) < 2.0**63)) else floats + 0.0
+    if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.int64).max:
+        return array
+    return array.astype(np.int64)
+
+
+def _array_of(distinct: list[Any]) -> Array:
+    """Rising labels of one kind as an array; integers beyond 64 bits as text."""
+    if distinct and isinstance(distinct[0], str):
+        return text_labels(distinct)
+    if any(isinstance(x, float) for x in distinct):
+        return np.array(distinct, np.float64)
+    low, high = min(distinct, default=0), max(distinct, default=0)
+    for kind in (np.int64, np.uint64):
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return np.array(distinct, kind)
+    return text_labels([str(x) for x in distinct])
+
+
+def _plain(values: list[Any], what: str) -> tuple[list[Any], str | None]:
+    """Python integers, floats or strings, all of one kind, None for no label."""
+    plain = [_plain_one(x) for x in values]
+    kinds = {type(x) for x in plain if x is not None}
+    if kinds <= {int}:
+        if any(x is not None and not -(1 << 63) <= x < 1 << 64 for x in plain) or _needs_both_ends(plain):
+            return _texts(plain), f"{what}: labels are integers beyond 64 bits, kept as text"
+        return plain, None
+    if kinds <= {int, float}:
+        return [None if x is None else float(x) for x in plain], None
+    if kinds <= {str}:
+        return plain, None
+    return _texts(plain), f"{what}: labels are of mixed kinds, all kept as text"
+
+
+def _needs_both_ends(plain: list[Any]) -> bool:
+    """Whether there are negative integers and integers that only uint64 holds."""
+    numbers = [x for x in plain if x is not None]
+    return bool(numbers) and min(numbers) < 0 and max(numbers) >= 1 << 63
+
+
+def _texts(plain: list[Any]) -> list[str | None]:
+    return [None if x is None else str(x) for x in plain]
+
+
+def _plain_one(x: Any) -> Any:
+    if x is None or type(x).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(x, np.generic):
+        x = x.item()
+    if isinstance(x, bytes):
+        try:
+            x = x.decode()
+        except UnicodeDecodeError:
+            x = x.decode("latin-1")
+    if isinstance(x, str):
+        return str(x) or None
+    if isinstance(x, bool):
+        return int(x)
+    if isinstance(x, float):
+        if x != x:
+            return None
+        return int(x) if x.is_integer() else x
+    return x if isinstance(x, int) else str(x)

@@ -1,0 +1,180 @@
+"""Turns the published marginals into the tables that the Netflix twin draws from.
+
+Fitted on marginals only: `netflix_marginals.json` goes in, no attack result ever does. What can be solved is solved
+here, in a second, for any number of items; what cannot is a knob below, set once by comparing marginals.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.twin_kernels import AGE_STEP, Z_MAX, Catalog, People, draw_people
+from standout.data.twin_items import alias_tables, item_entry_days, item_values, popularity
+
+Array = npt.NDArray[Any]
+
+FIRST_DAY = dt.date(1999, 11, 11)
+N_DAYS = (dt.date(2005, 12, 31) - FIRST_DAY).days + 1
+N_RECORDS = 480_189
+N_ITEMS = 17_770
+
+KNOBS = {
+    "early_joiners_rate_more": 0.35,
+    "more_entries_more_days": 0.80,
+    "more_days_longer_stay": 0.30,
+    "stay_location": 0.9,
+    "stay_spread": 1.1,
+    "burst_spread": 1.9,
+    "burst_spread_varies": 0.2,
+    "first_day_weight": 4.0,
+    "two_a_day": 0.3,
+}
+"""Knobs of `People`, in the order of the kernel."""
+
+TASTE_GROUPS = 12
+TASTE_SPREAD = 1.0
+"""Standard deviation of a record's log interest over groups."""
+AFFINITY_SPREAD = 0.9
+"""Standard deviation of an item's log affinity over groups."""
+LENIENCY = 0.42
+"""Standard deviation of a record's own mean, where the latent value has 1."""
+
+
+@lru_cache(maxsize=1)
+def real_marginals() -> dict[str, Any]:
+    """Aggregates of the Netflix Prize training data, as shipped with the package."""
+    text = files("standout.data").joinpath("netflix_marginals.json").read_text(encoding="utf-8")
+    out: dict[str, Any] = json.loads(text)
+    return out
+
+
+def normal_scores(levels: Array) -> Array:
+    """Normal scores of quantile levels; 0 and 1 stand for the extremes of half a million draws."""
+    from statistics import NormalDist
+
+    inverse = NormalDist().inv_cdf
+    return np.array([inverse(float(min(max(q, 1e-6), 1 - 1e-6))) for q in levels])
+
+
+def score_grid(size: int = 2001) -> Array:
+    """Normal scores at which quantile functions are tabulated."""
+    return np.linspace(-Z_MAX, Z_MAX, size)
+
+
+def month_of_day() -> tuple[Array, list[str]]:
+    """Month index of each day, and the months' names."""
+    names = [(FIRST_DAY + dt.timedelta(days=d)).strftime("%Y-%m") for d in range(N_DAYS)]
+    months = sorted(set(names))
+    index = {m: k for k, m in enumerate(months)}
+    return np.array([index[m] for m in names]), months
+
+
+def _joining(real: dict[str, Any]) -> Array:
+    """Cumulative share of first days: a year's share is known, its months follow the entries."""
+    month, months = month_of_day()
+    by_month = np.array([real["entries_by_month"].get(m, 0.0) for m in months])
+    share = np.zeros(len(months))
+    for year, records in real["records_by_first_year"].items():
+        inside = np.array([m.startswith(year) for m in months])
+        share[inside] = records * by_month[inside] / by_month[inside].sum()
+    per_day = (share / np.bincount(month))[month]
+    return np.concatenate([[0.0], np.cumsum(per_day) / per_day.sum()])
+
+
+def _match_distinct_days(people: People, target: Array, levels: Array) -> People:
+    """Bend the raw quantiles of distinct days until, after the caps by entries and span, they are the real ones."""
+    z = normal_scores(levels)
+    grid = score_grid()
+    knots = np.log(np.maximum(target, 0.6))
+    pilot = np.empty((40_000, 4), np.int64)
+    for _ in range(8):
+        people = people._replace(log_days=np.interp(grid, z, knots))
+        draw_people(0, len(pilot), 0, people, pilot)
+        got = np.quantile(pilot[:, 3], levels[3:-1])
+        knots[3:-1] += 0.8 * np.log(target[3:-1] / got)
+        knots = np.maximum.accumulate(knots)
+    return people
+
+
+def _match_calendar(people: People, real: dict[str, Any]) -> People:
+    """Scale activity by month until the pilot's entries fall on months as the real ones do."""
+    month, months = month_of_day()
+    target = np.array([real["entries_by_month"].get(m, 0.0) for m in months])
+    pilot = np.empty((12_000, 4), np.int64)
+    draw_people(0, len(pilot), 0, people, pilot)
+    length, first, span, n_days = pilot.T
+    edges = np.concatenate([[0], np.cumsum(np.bincount(month))])
+    overlap = np.minimum(first + span + 1, edges[1:, None]) - np.maximum(first, edges[:-1, None])
+    overlap = np.maximum(overlap, 0).T.astype(float)
+    # the first and last day of a record are given; only the days between follow the calendar
+    per_day = length / n_days
+    fixed = np.bincount(month[first], per_day, len(months))
+    fixed += np.bincount(month[first + span], np.where(n_days > 1, per_day, 0.0), len(months))
+    moving = per_day * np.maximum(n_days - 2, 0)
+    activity = np.ones(len(months))
+    for _ in range(60):
+        where = overlap * activity
+        got = fixed + (moving / where.sum(axis=1)) @ where
+        activity *= np.clip(target * length.sum() / np.maximum(got, 1e-9), 0.5, 2.0)
+        activity = np.clip(activity / np.average(activity, weights=target), 1e-3, 1e3)
+    return people._replace(calendar=np.concatenate([[0.0], np.cumsum(activity[month])]))
+
+
+@lru_cache(maxsize=4)
+def people_model(n_items: int, mean_length: float) -> People:
+    """Tables for who rates how much, from when to when, on how many days."""
+    real = real_marginals()
+    levels = np.array(real["quantile_levels"])
+    z = normal_scores(levels)
+    grid = score_grid()
+    scale = mean_length / real["mean_entries_per_record"]
+    people = People(
+        join_cdf=_joining(real),
+        log_length=np.interp(grid, z, np.log(real["entries_per_record"])) + np.log(scale),
+        log_days=np.zeros(grid.size),
+        knobs=np.array(list(KNOBS.values())),
+        calendar=np.arange(N_DAYS + 1, dtype=float),
+        longest=max(1, int(n_items * max(real["entries_per_record"]) / N_ITEMS)),
+    )
+    people = _match_distinct_days(people, np.array(real["distinct_days_per_record"]), levels)
+    return _match_calendar(people, real)
+
+
+@lru_cache(maxsize=4)
+def twin_model(n_items: int, mean_length: float, seed: int) -> tuple[People, Catalog]:
+    """Everything that the kernel draws from."""
+    real = real_marginals()
+    people = people_model(n_items, mean_length)
+    pilot = np.empty((20_000, 4), np.int64)
+    draw_people(0, len(pilot), 0, people, pilot)
+    rng = np.random.default_rng([seed, 6])
+    weight, support = popularity(real, n_items, pilot[:, 0], mixed_spread())
+    entry_day, availability, profile = item_entry_days(real, n_items, *month_of_day(), rng)
+    quality, cuts = item_values(real, support, rng)
+    affinity = np.exp(AFFINITY_SPREAD * rng.standard_normal((TASTE_GROUPS, n_items)))
+    affinity /= affinity.mean(axis=0)
+    weight = weight * availability
+    accept, alias, scale = alias_tables(weight, affinity)
+    edges = np.array([20, 50, 100, 200, 500, 1000])
+    catalog = Catalog(
+        edges, weight, affinity, scale, accept, alias, entry_day, profile, quality, cuts,
+        rng.permutation(n_items).astype(np.int32), np.array([TASTE_SPREAD, LENIENCY]),
+    )  # fmt: skip
+    return people, catalog
+
+
+def mixed_spread() -> float:
+    """Standard deviation over records of the log interest in one item, taste and affinity together."""
+    rng = np.random.default_rng(0)
+    taste = np.exp(TASTE_SPREAD * rng.standard_normal((2000, TASTE_GROUPS)))
+    taste /= taste.sum(axis=1, keepdims=True)
+    affinity = np.exp(AFFINITY_SPREAD * rng.standard_normal((TASTE_GROUPS, 200)))
+    affinity /= affinity.mean(axis=0)
+    return float(np.log(taste @ affinity).std(axis=0).mean())

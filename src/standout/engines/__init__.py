@@ -1,0 +1,1 @@
+"""Who runs a plan. Engines know plans and shards; they know no attack."""

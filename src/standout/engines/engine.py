@@ -1,0 +1,47 @@
+"""What every engine can do, and how to get one by name."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy.typing as npt
+
+from standout.data.dataset import Dataset
+from standout.errors import ParameterError
+from standout.scoring.partials import Partials
+from standout.scoring.plan import Plan
+
+Array = npt.NDArray[Any]
+
+
+class Engine(Protocol):
+    """Runs a plan over all shards of a dataset."""
+
+    name: str
+
+    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None) -> Partials:
+        """Best, second and sums per query; `watch` holds one integer score per query to count against."""
+        ...
+
+    def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
+        """Σ exp(beta · (score - top)) over all candidates, per query, in integer score units."""
+        ...
+
+    def peek(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
+        """Integer score of one record per query; `LOWEST` where the record is -1."""
+        ...
+
+    def scores(self, plan: Plan, dataset: Dataset) -> Array:
+        """All integer scores (queries, records); for small data."""
+        ...
+
+
+def engine(which: str | Engine) -> Engine:
+    """Give the engine of that name, or the engine itself."""
+    if not isinstance(which, str):
+        return which
+    if which == "memory":
+        from standout.engines.memory import MemoryEngine
+
+        return MemoryEngine()
+    raise ParameterError(f"no engine {which!r}. Engines: memory")

@@ -1,0 +1,1 @@
+"""Plans, partials and the kernels that turn one into the other: arrays in, arrays out."""

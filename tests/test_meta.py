@@ -1,0 +1,217 @@
+"""The project itself: its tests are there and run, its files keep the house rules, it starts quickly."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import os
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SRC = ROOT / "src" / "standout"
+TESTS = ROOT / "tests"
+
+FEWEST_TESTS = 60
+"""Raise it as the suite grows: a suite that shrinks unseen makes everything look fine."""
+
+MOST_LINES = 400
+NAMELESS = {"utils", "util", "misc", "helpers", "helper", "common"}
+HEAVY = {"numba", "duckdb", "pandas", "altair", "polars", "pyarrow", "scipy", "pyspark", "cupy", "vl_convert"}
+
+# written in pieces, so that this file does not find itself
+MACHINE_PATHS = ["work", "root", r"home/\w+", r"Users/\w+"]
+MACHINE_PATH = re.compile(rf"(?<![\w./~-])/(?:{'|'.join(MACHINE_PATHS)})(?![\w-])")
+REGISTRIES = ["pypi" + r"\.org", "python" + r"hosted\.org", "anaconda" + r"\.org", "npm" + r"js\.(?:org|com)"]
+INDEX_OPTIONS = ["index" + "-url", "find" + "-links", "file:" + "//"]
+REGISTRY = re.compile("|".join([*REGISTRIES, *INDEX_OPTIONS]), re.IGNORECASE)
+
+
+def modules(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.rglob("*.py") if "__pycache__" not in p.parts)
+
+
+def tracked_files() -> Iterator[Path]:
+    """Files that git would track, without asking git: it may not be installed."""
+    ignored = [".git", *(x.strip("/") for x in (ROOT / ".gitignore").read_text().split())]
+
+    def is_ignored(name: str) -> bool:
+        return any(fnmatch.fnmatch(name, pattern) for pattern in ignored)
+
+    for folder, subfolders, names in os.walk(ROOT):
+        subfolders[:] = [x for x in subfolders if not is_ignored(x)]
+        yield from (Path(folder) / x for x in names if not is_ignored(x))
+
+
+def found_in_tracked_files(pattern: re.Pattern[str]) -> list[str]:
+    found = []
+    for path in tracked_files():
+        if path.stat().st_size > 2_000_000:
+            continue
+        text = path.read_bytes().decode("utf-8", errors="replace")
+        for match in pattern.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            found.append(f"{path.relative_to(ROOT)}:{line}: {match.group()}")
+    return found
+
+
+def tests_in(path: Path) -> set[str]:
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {n.name for n in nodes if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")}
+
+
+# The tests are there, and they run
+
+
+def test_the_suite_holds_a_minimum_number_of_tests():
+    n = sum(len(tests_in(p)) for p in modules(TESTS))
+    assert n >= FEWEST_TESTS, f"{n} tests, at least {FEWEST_TESTS} expected: where did they go?"
+
+
+def test_every_test_is_collected_when_the_whole_suite_runs(request: pytest.FixtureRequest):
+    config = request.config
+    asked = {Path(str(x)).resolve() for x in config.args}
+    if config.option.keyword or config.option.deselect or not asked & {TESTS, ROOT}:
+        pytest.skip("only a part of the suite runs")
+    collected = {(item.path, getattr(item, "originalname", "")) for item in request.session.items}
+    lost = []
+    for path in modules(TESTS):
+        missing = {name for name in tests_in(path) if (path, name) not in collected}
+        # with -m some are left out on purpose: then only a whole file that says nothing of marks is suspect
+        if config.option.markexpr and (
+            missing < tests_in(path) or "mark." in path.read_text(encoding="utf-8")
+        ):
+            continue
+        lost += [f"{path.name}::{name}" for name in sorted(missing)]
+    assert not lost, f"never collected: {lost}"
+
+
+def test_files_with_tests_have_a_name_that_pytest_collects():
+    lost = [p.name for p in modules(TESTS) if tests_in(p) and not fnmatch.fnmatch(p.name, "test_*.py")]
+    assert not lost, f"pytest passes these by: {lost}"
+
+
+def test_every_public_formula_has_a_doctest():
+    bare = []
+    for path in modules(SRC / "formulas"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            is_public = isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+            if is_public and ">>>" not in (ast.get_docstring(node) or ""):
+                bare.append(f"{path.name}: {node.name}")
+    assert not bare, f"formulas without a doctest: {bare}"
+
+
+# The files keep the house rules
+
+
+def test_no_source_file_is_longer_than_400_lines():
+    lines = {
+        p.relative_to(SRC).as_posix(): len(p.read_text(encoding="utf-8").splitlines()) for p in modules(SRC)
+    }
+    long = {path: n for path, n in lines.items() if n > MOST_LINES}
+    assert not long, f"more than {MOST_LINES} lines: {long}"
+
+
+def test_no_module_is_named_for_what_it_is_not():
+    paths = [p.relative_to(ROOT) for p in [*modules(SRC), *modules(TESTS)]]
+    nameless = [p.as_posix() for p in paths if {*p.parts, p.stem} & NAMELESS]
+    assert not nameless, f"a module is named for what it holds: {nameless}"
+
+
+def test_no_machine_path_in_tracked_files():
+    assert found_in_tracked_files(MACHINE_PATH) == []
+
+
+def test_no_registry_address_in_tracked_files():
+    assert found_in_tracked_files(REGISTRY) == []
+
+
+def test_the_patterns_find_what_they_are_for():
+    assert MACHINE_PATH.search("open('" + "/wo" + "rk/main/x')")
+    assert MACHINE_PATH.search("cd " + "/ro" + "ot")
+    assert not MACHINE_PATH.search("a/work/b, ./root/x, https://example.com/work, and/or /workers")
+    assert REGISTRY.search("https://" + "pypi" + ".org/simple")
+
+
+def test_the_constraints_are_exact_pins_and_nothing_else():
+    assert len(pins()) > 20
+    assert [x for x in pins() if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+]+", x)] == []
+
+
+def test_every_declared_dependency_is_pinned():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    pinned = {canonical(x.split("==")[0]) for x in pins()}
+    names = {canonical(re.split(r"[\s<>=!~;\[]", x)[0]) for x in wanted}
+    assert names - pinned == set()
+
+
+def pins() -> list[str]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    return [x for x in lines if x and not x.startswith("#")]
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def packages() -> set[str]:
+    return {p.parent.name for p in SRC.glob("*/__init__.py")}
+
+
+def test_every_package_has_its_place_in_the_layers():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    names = re.findall(r"standout\.(\w+)", " ".join(x for c in contracts for x in c.get("layers", [])))
+    assert packages() - set(names) == set(), "a package outside the layers may import anything"
+
+
+def test_every_package_is_on_the_map():
+    text = (ROOT / "MAP.md").read_text(encoding="utf-8")
+    assert [p for p in sorted(packages()) if f"{p}/" not in text] == []
+
+
+# It starts quickly
+
+
+def seconds(code: str, *arguments: str) -> float:
+    """Wall time of a fresh interpreter."""
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
+    took = time.perf_counter() - start
+    assert done.returncode == 0, done.stderr
+    return took
+
+
+def quickest_beyond_bare_python(budget: float, code: str, *arguments: str, tries: int = 12) -> float:
+    """Best of several runs, less the best start of a bare interpreter; stops as soon as the budget is met."""
+    bare = best = float("inf")
+    for turn in range(tries):
+        bare = min(bare, seconds("pass"))
+        best = min(best, seconds(code, *arguments))
+        # the first run may have to write bytecode
+        if turn >= 2 and best - bare <= budget:
+            break
+    return best - bare
+
+
+def test_import_takes_less_than_300_ms():
+    assert quickest_beyond_bare_python(0.3, "import standout") <= 0.3
+
+
+def test_help_takes_less_than_600_ms():
+    assert quickest_beyond_bare_python(0.6, "from standout.cli.app import main; main()", "--help") <= 0.6
+
+
+def test_import_leaves_the_heavy_packages_alone():
+    code = "import sys, standout; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert HEAVY & {name.split(".")[0] for name in done.stdout.split()} == set()
