@@ -21,6 +21,12 @@ _HOME = {
     "Verdicts": "standout.attacks.verdicts",
     "Audit": "standout.audit.audit",
     "Findings": "standout.audit.findings",
+    "describe": "standout.theory.describe",
+    "sparsity": "standout.theory.sparsity",
+    "bounds": "standout.theory.bounds",
+    "certificates": "standout.theory.certificates",
+    "amplification": "standout.theory.amplification",
+    "population": "standout.theory.population",
     "render": "standout.report.page",
     "MemoryEngine": "standout.engines.memory",
     "StandoutError": "standout.errors",
@@ -39,6 +45,12 @@ if TYPE_CHECKING:
     from standout.data.dataset import Dataset as Dataset
     from standout.engines.memory import MemoryEngine as MemoryEngine
     from standout.errors import StandoutError as StandoutError
+    from standout.theory.amplification import amplification as amplification
+    from standout.theory.bounds import bounds as bounds
+    from standout.theory.certificates import certificates as certificates
+    from standout.theory.describe import describe as describe
+    from standout.theory.population import population as population
+    from standout.theory.sparsity import sparsity as sparsity
 
 
 def __getattr__(name: str) -> Any:

@@ -36,7 +36,7 @@ class Choice:
             return cls()
         if found := re.fullmatch(r"outside-top:(\d+)", text):
             return cls("outside-top", top=int(found[1]))
-        if found := re.fullmatch(r"rare:([0-9.]+)@([0-9.]+)", text):
+        if found := re.fullmatch(r"rare:(\d*\.?\d+)@(\d*\.?\d+)", text):
             share, rarity = float(found[1]), float(found[2])
             if 0 < share <= 1 and rarity > 0:
                 return cls("rare", share=share, rarity=rarity)
@@ -142,12 +142,14 @@ class Adversary:
             rare = is_rare(dataset.supports, self.choice.rarity)
             n_rare = count_marked(dataset.record_ptr, dataset.record_item, rare)
             delta = self.choice.share * self.knows
-            # the rule that reproduces the published Table 1: more than δm rare items and at least (1-δ)m others
-            fits = (n_rare > delta) & (dataset.lengths - n_rare >= self.knows - delta)
+            # the rule that reproduces the published Table 1: more than δm rare items and at least (1-δ)m others;
+            # the hair is for shares that binary fractions miss
+            fits = (n_rare > delta + 1e-9) & (dataset.lengths - n_rare >= self.knows - delta - 1e-9)
         else:
             fits = count_marked(dataset.record_ptr, dataset.record_item, self.pickable(dataset)) >= need
         if self.wrong_kind == "item" and self.wrong:
-            fits &= self.pickable(dataset).sum() - dataset.lengths >= self.wrong
+            held = count_marked(dataset.record_ptr, dataset.record_item, self.pickable(dataset))
+            fits &= self.pickable(dataset).sum() - held >= self.wrong
         return np.flatnonzero(fits)
 
     def sample(self, dataset: Dataset, targets: Any = None, seed: int = 0) -> Knowledge:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.data.dataset import Dataset
+from standout.data.labels import find_labels, index_labels
+from standout.data.times import PER_DAY, check_time_unit, days_of, unit_by_size
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -77,7 +79,7 @@ class Knowledge:
         item
             Item labels, as in the release.
         value, time
-            NaN = unknown; time in days since 1970-01-01 or datetime64.
+            NaN = unknown; time in days since 1970-01-01, or dates.
         """
         q = np.asarray(query).reshape(-1)
         items = np.asarray(item).reshape(-1)
@@ -85,11 +87,14 @@ class Knowledge:
             raise InputError("no facts: knowledge needs at least one (query, item) pair")
         if items.size != q.size:
             raise ParameterError(f"query has {q.size} elements, item {items.size}: one of each per fact")
-        labels, first, inverse = np.unique(q, return_index=True, return_inverse=True)
-        turn = np.empty(labels.size, np.int64)
+        labels, which = _numbered(q, "query")
+        _numbered(items, "item")
+        first = np.full(labels.size, q.size)
+        np.minimum.at(first, which, np.arange(q.size))
         by_appearance = np.argsort(first, kind="stable")
+        turn = np.empty(labels.size, np.int64)
         turn[by_appearance] = np.arange(labels.size)
-        number = turn[inverse]
+        number = turn[which]
         order = np.argsort(number, kind="stable")
         ptr = np.zeros(labels.size + 1, np.int64)
         np.cumsum(np.bincount(number, minlength=labels.size), out=ptr[1:])
@@ -103,9 +108,19 @@ class Knowledge:
         )
 
     @classmethod
-    def from_frame(cls, frame: Any, *, query: str, item: str, value: str | None = None, time: str | None = None) -> Knowledge:
-        """Make knowledge of a pandas, polars or pyarrow frame, one row per fact."""
-        from standout.data.times import to_days
+    def from_frame(cls, frame: Any, *, query: str, item: str, value: str | None = None, time: str | None = None,
+                   time_unit: str | None = None) -> Knowledge:  # fmt: skip
+        """Make knowledge of a pandas, polars or pyarrow frame, one row per fact.
+
+        Parameters
+        ----------
+        frame
+            The frame.
+        query, item, value, time
+            Column names.
+        time_unit
+            "s", "ms", "us", "ns" or "day" for numeric times; guessed from their size when left out.
+        """
 
         def column(name: str) -> Array:
             names = [str(n) for n in (frame.column_names if hasattr(frame, "column_names") else frame.columns)]
@@ -113,7 +128,7 @@ class Knowledge:
                 raise InputError(f"no column {name!r}. Columns: {', '.join(names)}")
             return np.asarray(frame[name])
 
-        days = None if time is None else to_days(column(time))[0]
+        days = None if time is None else _in_days(column(time), time_unit)
         return cls.from_arrays(column(query), column(item), None if value is None else column(value), days)
 
     @property
@@ -147,40 +162,39 @@ class Knowledge:
         return f"<Knowledge {self.n_queries:,} queries, {self.n_facts:,} facts, {source}>"
 
 
+def _numbered(labels: Array, name: str) -> tuple[Array, Array]:
+    """Distinct labels and the number of each element; a fact without a label is an error."""
+    distinct, index, _ = index_labels(labels, name)
+    missing = int((index < 0).sum())
+    if missing:
+        raise InputError(f"{missing:,} of {labels.size:,} facts have no {name}: remove them")
+    return distinct, index
+
+
+def _in_days(times: Array, unit: str | None) -> Array:
+    """Numeric times of any unit as days; dates as they are."""
+    check_time_unit(unit)
+    if times.dtype.kind not in "iuf":
+        return times
+    numbers = times.astype(np.float64)
+    largest = float(np.nanmax(np.abs(numbers), initial=0.0))
+    return np.floor(numbers / PER_DAY.get(unit or unit_by_size(largest), 1))
+
+
 def _channel(x: Any, n: int, name: str) -> Array:
     if x is None:
         return np.full(n, np.nan)
     array = np.asarray(x).reshape(-1)
     if array.size != n:
         raise ParameterError(f"{name} has {array.size} elements, query {n}: one of each per fact")
-    if array.dtype.kind == "M":
-        days = array.astype("datetime64[D]")
-        return np.where(np.isnat(days), np.nan, days.astype(np.int64))
+    if name == "time":
+        return days_of(array)[0]
     try:
-        numbers = array.astype(np.float64)
+        # pandas writes a missing number as an object of its own
+        missing = [k is None or type(k).__name__ == "NAType" for k in array] if array.dtype.kind == "O" else False
+        numbers = np.where(missing, np.nan, array).astype(np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{name} of the knowledge is not numeric; use NaN for unknown") from None
     if np.isinf(numbers).any():
         raise InputError(f"{name} of the knowledge holds infinite numbers; use NaN for unknown")
-    return np.floor(numbers) if name == "time" else numbers
-
-
-def find_labels(known: Array, wanted: Array) -> Array:
-    """Index in the sorted array `known` of each wanted label, -1 where it is not there."""
-    want = np.asarray(wanted)
-    if known.dtype.kind in "iu" and want.dtype.kind not in "iu":
-        want = np.array([_whole(x) for x in want.tolist()], dtype=np.float64)
-        want = np.where(np.isnan(want), float(np.iinfo(np.int64).min), want).astype(np.int64)
-    elif known.dtype.kind not in "iu":
-        want = np.array([str(x) for x in want.tolist()])
-    at = np.minimum(np.searchsorted(known, want), known.size - 1)
-    return np.where(known[at] == want, at, -1).astype(np.int64)
-
-
-def _whole(x: Any) -> float:
-    """Whole number that a label stands for, NaN when it stands for none."""
-    try:
-        number = float(x)
-    except (TypeError, ValueError):
-        return float("nan")
-    return number if number.is_integer() else float("nan")
+    return numbers

@@ -131,6 +131,8 @@ def _move_value(state: Array, value: float, data: _Release, rule: _Rule) -> floa
 @jit  # type: ignore[untyped-decorator]
 def _wrong_value(state: Array, value: float, tolerance: float, data: _Release) -> float:
     """A level of the scale outside the tolerance; the farthest one where none is."""
+    # 0.4 - 0.3 is a little more than 0.1 in binary, and still within it
+    tolerance += 1e-9
     n_out = 0
     for x in data.levels:
         n_out += abs(x - value) > tolerance

@@ -37,6 +37,10 @@ class Attack(ABC):
     name: ClassVar[str] = ""
     lineup: ClassVar[bool] = True
     """Whether the attack gives a distribution over the records."""
+    needs_lineup: ClassVar[bool] = False
+    """Whether the decision needs that distribution."""
+    alone: ClassVar[bool] = False
+    """Whether a query that excludes a record needs a plan of its own: every record's factor changes with it."""
 
     @abstractmethod
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
@@ -49,6 +53,10 @@ class Attack(ABC):
     def beta(self, seen: Outcome) -> Array | None:
         """Sharpness of the lineup Π(r) ∝ exp(beta · score) in integer score units; None = uniform over the matching set."""
         return None
+
+    def absent(self, seen: Outcome) -> Array:
+        """P(target not in the release) per query, NaN for attacks that do not say."""
+        return np.full(seen.plan.n_queries, np.nan)
 
     def options(self) -> dict[str, Any]:
         """Options as plain data, for the record."""
@@ -63,14 +71,15 @@ class Attack(ABC):
         facts = knowledge.bind(dataset)
         self.prepare(dataset, facts)
         rows = []
-        for part, gone in _batches(dataset, facts, _one_per_query(exclude, facts, "exclude", dataset)):
+        absent = _one_per_query(exclude, facts, "exclude", dataset)
+        for part, gone in _batches(dataset, facts, absent, self.alone):
             plan = self.compile(dataset, part, gone)
             whole = engine(engine_).scores(_uncapped(plan), dataset)
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 
     def run(self, dataset: Dataset, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
-            watch: Any = None, progress: Callable[[int], None] | None = None) -> Verdicts:  # fmt: skip
+            watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None) -> Verdicts:  # fmt: skip
         """Attack every query.
 
         Parameters
@@ -84,6 +93,8 @@ class Attack(ABC):
         watch
             One record index per query, -1 = none: `rank` and `bits` of that record are reported. The decision
             does not depend on it.
+        lineup
+            Whether to work out the distribution over the records (`share`, `bits`) where the decision does not need it.
         progress
             Called with the number of queries done after each batch.
         """
@@ -93,29 +104,31 @@ class Attack(ABC):
         self.prepare(dataset, facts)
         parts = []
         done = 0
-        for part, absent in _batches(dataset, facts, gone):
+        for part, absent in _batches(dataset, facts, gone, self.alone):
             marks = seen[done : done + part.n_queries]
-            parts.append(self._run_batch(dataset, part, absent, marks, _engine(engine)))
+            parts.append(self._run_batch(dataset, part, absent, marks, _engine(engine), lineup))
             done += part.n_queries
             if progress:
                 progress(part.n_queries)
         return Verdicts.concatenate(parts)
 
-    def _run_batch(self, dataset: Dataset, facts: Facts, exclude: Array, watch: Array, machine: Engine) -> Verdicts:
+    def _run_batch(self, dataset: Dataset, facts: Facts, exclude: Array, watch: Array, machine: Engine,
+                   lineup: bool) -> Verdicts:  # fmt: skip
         plan = self.compile(dataset, facts, exclude)
         watching = bool((watch >= 0).any())
         watched = machine.peek(plan, dataset, watch) if watching else np.full(plan.n_queries, LOWEST, np.int64)
         # a record that is not watched must not count against anything
         marks = np.where(watch >= 0, watched, 2**31)
         partials = machine.run(plan, dataset, marks)
-        seen = Outcome(plan, partials, dataset.n_records)
-        if self.lineup:
-            beta = self.beta(seen)
-            if beta is not None:
-                mass = machine.mass(plan, dataset, partials.best_score, beta)
-                seen = Outcome(plan, partials, dataset.n_records, beta, mass)
+        n_records = dataset.n_records - (exclude >= 0)
+        seen = Outcome(plan, partials, n_records)
+        wanted = self.lineup and (lineup or self.needs_lineup)
+        beta = self.beta(seen) if wanted else None
+        if beta is not None:
+            mass = machine.mass(plan, dataset, partials.best_score, beta)
+            seen = Outcome(plan, partials, n_records, beta, mass)
         statistic, matched = self.decide(seen)
-        return Verdicts.of(seen, statistic, matched, watched, watch, self.lineup)
+        return Verdicts.of(seen, statistic, matched, watched, watch, wanted, self.absent(seen))
 
     def __repr__(self) -> str:
         options = ", ".join(f"{k}={v!r}" for k, v in self.options().items())
@@ -141,7 +154,7 @@ def _one_per_query(records: Any, facts: Facts, name: str, dataset: Dataset) -> A
     return array
 
 
-def _batches(dataset: Dataset, facts: Facts, exclude: Array) -> Iterator[tuple[Facts, Array]]:
+def _batches(dataset: Dataset, facts: Facts, exclude: Array, alone: bool) -> Iterator[tuple[Facts, Array]]:
     """Cut the queries into batches whose tables fit the budget."""
     row = 8 * (dataset.n_levels + 2 + min(dataset.day_span, 1024) + 2)
     most = max(1, TABLE_BUDGET // row)
@@ -149,6 +162,8 @@ def _batches(dataset: Dataset, facts: Facts, exclude: Array) -> Iterator[tuple[F
     while first < facts.n_queries:
         stop = int(np.searchsorted(facts.query_ptr, facts.query_ptr[first] + most, side="right")) - 1
         stop = min(max(stop, first + 1), first + MOST_QUERIES, facts.n_queries)
+        if alone and (exclude[first:stop] >= 0).any():
+            stop = first + 1
         yield facts.part(first, stop), exclude[first:stop]
         first = stop
 
@@ -160,7 +175,13 @@ class _Entry:
 
 
 _REGISTRY: dict[str, _Entry] = {}
-_BUILT_IN = {"scoreboard": "scoreboard", "scoreboard-rh": "scoreboard"}
+_BUILT_IN = {
+    "scoreboard": "scoreboard", "scoreboard-rh": "scoreboard",
+    "set-intersection": "frankowski", "tf-idf": "frankowski", "scoring": "frankowski",
+    "exact-rating": "frankowski", "fuzzy-rating": "frankowski",
+    "generic": "datta", "weighted": "datta",
+    "unicity": "unicity", "likelihood": "likelihood",
+}  # fmt: skip
 
 A = TypeVar("A", bound=type[Attack])
 

@@ -23,11 +23,14 @@ VALUE_WITHIN, TIME_WITHIN = 1.0, 14.0
 """Tolerances of Fig. 1, for knowledge that does not say how exact it is."""
 
 
-def tolerances(facts: Facts, value_within: float | None, time_within: float | None) -> tuple[float, float]:
+def tolerances(known: Known, value_within: float | None, time_within: float | None) -> tuple[float, float]:
     """Tolerances as given, else those of the adversary who drew the knowledge, else those of Fig. 1."""
-    who = facts.adversary
-    value = value_within if value_within is not None else (who.value_within if who else None)
-    time = time_within if time_within is not None else (who.time_within if who else None)
+    who = known.facts.adversary
+    value, time = value_within, time_within
+    if who and value is None:
+        value = who.value_within if who.gamma is None else who.gamma * known.dataset.value_range
+    if who and time is None:
+        time = who.time_within
     return VALUE_WITHIN if value is None else float(value), TIME_WITHIN if time is None else float(time)
 
 
@@ -67,7 +70,7 @@ class Scoreboard(Attack):
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Similarity tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
-        value, time = threshold_tables(known, np.ones(known.item.size), *tolerances(facts, self.value_within, self.time_within))
+        value, time = threshold_tables(known, np.ones(known.item.size), *tolerances(known, self.value_within, self.time_within))
         return known.plan(Combine.MIN, value, time, tie=Tie.SHORT, cut=np.nextafter(self.alpha, 1.0) + 1e-6)
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
@@ -111,7 +114,7 @@ class ScoreboardRH(Attack):
         known = Known.of(dataset, facts, exclude)
         weight = ns08.wt(known.support)
         if self.similarity == "threshold":
-            value, time = threshold_tables(known, weight, *tolerances(facts, self.value_within, self.time_within))
+            value, time = threshold_tables(known, weight, *tolerances(known, self.value_within, self.time_within))
         else:
             value, time = self._exponential(known, weight)
         factor = 1.0 / np.sqrt(np.maximum(dataset.lengths, 1)) if self.length == "sqrt" else np.empty(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,53 @@ def holds(record_ptr: Array, record_item: Array, record: Array, item: Array) -> 
             row = record_item[record_ptr[r] : record_ptr[r + 1]]
             at = np.searchsorted(row, i)
             out[k] = at < row.size and row[at] == i
+    return out
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def sole_items(record_ptr: Array, record_item: Array, supports: Array, record: Array) -> Array:
+    """Items that nobody but the record holds, record by record; 0 where the record is -1."""
+    out = np.zeros(record.size, np.int64)
+    for q in range(record.size):
+        r = record[q]
+        if r < 0:
+            continue
+        last = np.int64(-1)
+        for k in range(record_ptr[r], record_ptr[r + 1]):
+            i = np.int64(record_item[k])
+            if i != last and supports[i] == 1:
+                out[q] += 1
+            last = i
+    return out
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def ends_without(record_ptr: Array, record_code: Array, n_levels: int, record: Array) -> Array:
+    """(records, 2): lowest and highest value code of the scale when the record is not there."""
+    out = np.empty((record.size, 2), np.int64)
+    for q in range(record.size):
+        out[q, 0], out[q, 1] = 0, n_levels - 1
+        r = record[q]
+        if r < 0:
+            continue
+        own = record_code[record_ptr[r] : record_ptr[r + 1]]
+        low, high = np.int64(n_levels), np.int64(-1)
+        # almost always the first few entries hold both ends, and the walk stops
+        k = np.int64(0)
+        while k < record_code.size and (low > 0 or high < n_levels - 1):
+            if record_ptr[r] <= k < record_ptr[r + 1]:
+                k = record_ptr[r + 1]
+                continue
+            c = np.int64(record_code[k])
+            if c < n_levels:
+                low, high = min(low, c), max(high, c)
+            k += 1
+        # an end that nobody holds belongs to the scale all the same
+        for c in own:
+            if c == 0:
+                out[q, 0] = low
+            if c == n_levels - 1:
+                out[q, 1] = high
     return out
 
 
@@ -80,6 +127,28 @@ class Known:
         """(facts, levels): level minus known value, NaN where unknown."""
         return self.dataset.levels[None, :] - self.value[:, None]
 
+    @property
+    def n_known(self) -> Array:
+        """Per query: facts she has, also of items that the release does not hold."""
+        return np.diff(self.facts.query_ptr).astype(np.int64)
+
+    @property
+    def n_items(self) -> Array:
+        """Per query: items of the release, those that only the excluded record holds not counted."""
+        data = self.dataset
+        return data.n_items - np.asarray(sole_items(data.record_ptr, data.record_item, data.supports, self.exclude))
+
+    @property
+    def value_range(self) -> Array:
+        """Per query: range of the value scale (DSS12's p), as it is without the excluded record."""
+        data = self.dataset
+        if not data.has_value or not data.n_levels:
+            return np.zeros(self.facts.n_queries)
+        ends = ends_without(data.record_ptr, data.record_code, data.n_levels, self.exclude)
+        some = ends[:, 1] >= ends[:, 0]
+        inside = np.clip(ends, 0, data.n_levels - 1)
+        return np.where(some, data.levels[inside[:, 1]] - data.levels[inside[:, 0]], 0.0)
+
     def sum_over_facts(self, x: Array) -> Array:
         """Sum of a number per fact, by query."""
         return np.bincount(self.query, weights=x, minlength=self.facts.n_queries)
@@ -94,17 +163,28 @@ class Known:
         value, time
             float64 (facts, levels + 1) and (facts, gaps + 1). For sums, -inf vetoes the entry.
         more
-            `tie`, `base`, `factor`, `cut`, `cap` (scores per query), `salt`, `barred` (records).
+            `tie`, `base`, `factor`, `cut`, `cap` (scores per query), `salt`, `longest` (most items a candidate
+            may hold, per query), `threshold` (per query, for the criterion).
         """
+        if combine == Combine.SUM:
+            value, time = self._merge_lone_channel(value, time)
         finite_value, finite_time = np.where(np.isfinite(value), value, 0.0), np.where(np.isfinite(time), time, 0.0)
         bound = np.abs(finite_value).max(axis=1, initial=0.0) + np.abs(finite_time).max(axis=1, initial=0.0)
-        scale = fixed_point(self.sum_over_facts(bound))
-        row = scale[self.query][:, None]
         n = self.facts.n_queries
+        largest = np.zeros(n)
+        np.maximum.at(largest, self.query, bound)
+        # a minimum is no larger than its largest part: it may use all the bits
+        scale = fixed_point(largest if combine == Combine.MIN else self.sum_over_facts(bound))
+        row = scale[self.query][:, None]
         tables = self.tables(
             value=_to_integers(value, row), time=_to_integers(time, row), factor=more.get("factor", np.empty(0)),
         )  # fmt: skip
+        longest = more.get("longest")
+        if longest is not None and (longest < self.dataset.lengths.max(initial=0)).any():
+            tables = tables._replace(high=np.minimum(tables.high, longest))
         plan = self._wrap(combine, tables, scale, more.get("base", np.zeros(n)), more.get("tie", Tie.INDEX))
+        if more.get("threshold") is not None:
+            plan = replace(plan, threshold=np.broadcast_to(more["threshold"], n))
         changes: dict[str, Array] = {}
         for name in ("cut", "cap"):
             if more.get(name) is not None:
@@ -112,6 +192,16 @@ class Known:
         if more.get("salt") is not None:
             changes["salt"] = more["salt"]
         return plan.replace_tables(**changes) if changes else plan
+
+    def _merge_lone_channel(self, value: Array, time: Array) -> tuple[Array, Array]:
+        """Put the whole contribution into the one table in use: with one channel a kernel reads no other."""
+        if value.shape[1] > 1 and time.shape[1] > 1:
+            return value, time
+        whole, nothing = value + time, np.zeros((self.item.size, 1))
+        # a veto is a zero then, unless a better event of the same pair can count less than nothing
+        if not (self.dataset.has_repeats and (np.where(np.isfinite(whole), whole, 0.0) < 0).any()):
+            whole = np.where(np.isneginf(whole), 0.0, whole)
+        return (nothing, whole) if time.shape[1] > 1 else (whole, nothing)
 
     def odds_plan(self, value: Array, time: Array, floor: Array, factor: Array, base: Array) -> Plan:
         """Pack odds: score = base + Σ log(1 + factor[r] · (value · time + floor))."""
@@ -132,10 +222,11 @@ class Known:
             "query_ptr": self.query_ptr,
             "item": self.item.astype(np.int64),
             "known_day": np.where(self.has_day, self.day, 0.0).astype(np.int64),
+            "time_row": np.arange(self.item.size, dtype=np.int64),
             "value": none_i, "time": none_i, "odds_value": none_f, "odds_time": none_f,
             "odds_floor": np.zeros(self.item.size),
             "shift": np.zeros(n, np.int64),
-            "n_known": np.diff(self.facts.query_ptr).astype(np.int64),
+            "n_known": self.n_known,
             "exclude": self.exclude.astype(np.int64),
             "low": low, "high": high,
             "cut": np.full(n, 2**31, np.int64), "cap": np.full(n, 2**31, np.int64),
@@ -157,7 +248,7 @@ class Known:
         return low, high
 
     def _wrap(self, combine: Combine, tables: Tables, scale: Array, base: Array, tie: Tie) -> Plan:
-        filtered = self.facts.length_within is not None or bool((tables.factor < 0).any())
+        filtered = self.facts.length_within is not None or bool((tables.factor < 0).any() or (tables.high < 2**62).any())
         return Plan(
             combine=combine, tie=tie,
             use_value=self.dataset.has_value and max(tables.value.shape[1], tables.odds_value.shape[1]) > 1,

@@ -21,15 +21,16 @@ class Outcome:
 
     plan: Plan
     partials: Partials
-    n_records: int
+    n_records: Array
+    """Per query: records in the release, the excluded one not counted."""
     beta: Array | None = None
     mass: Array | None = None
     """Σ exp(beta · (score - best score)) over all candidates."""
 
     @property
     def score(self) -> Array:
-        """Score of the best record."""
-        return self.plan.score(self.partials.best_score)
+        """Score of the best record, NaN where there is no candidate."""
+        return np.where(self.partials.best_score == LOWEST, np.nan, self.plan.score(self.partials.best_score))
 
     @property
     def second(self) -> Array:
@@ -72,6 +73,8 @@ class Verdicts:
     """Candidates that score at least what the watched record scores, itself included; 0 = not watched."""
     bits: Array
     """Bits left for the watched record, NaN = not watched or no lineup."""
+    absent: Array
+    """P(target not in the release), NaN for attacks that do not say."""
 
     @property
     def answer(self) -> Array:
@@ -79,25 +82,29 @@ class Verdicts:
         return np.where(self.matched, self.best, -1)
 
     @classmethod
-    def of(cls, seen: Outcome, statistic: Array, matched: Array, watched: Array, watch: Array, lineup: bool) -> Verdicts:
+    def of(cls, seen: Outcome, statistic: Array, matched: Array, watched: Array, watch: Array, lineup: bool,
+           absent: Array) -> Verdicts:  # fmt: skip
         """Read an outcome."""
         p, n = seen.partials, seen.plan.n_queries
         is_watched = watch >= 0
         share = np.full(n, np.nan)
         bits = np.full(n, np.nan)
         if lineup and seen.mass is not None and seen.beta is not None:
-            share = 1.0 / np.maximum(seen.mass, 1.0)
+            share = np.where(p.n > 0, 1.0 / np.maximum(seen.mass, 1.0), 0.0)
             log_share = seen.beta * (watched - p.best_score) - np.log(np.maximum(seen.mass, 1.0))
             in_lineup = is_watched & (watched > LOWEST)
-            bits = np.where(in_lineup, np.maximum(-log_share / np.log(2.0), 0.0), np.nan)
+            outside = np.where(is_watched, bits_left(0.0, seen.n_records), np.nan)
+            bits = np.where(in_lineup, np.maximum(-log_share / np.log(2.0), 0.0), outside)
         elif lineup:
             share = np.where(p.n_cut > 0, 1.0 / np.maximum(p.n_cut, 1), 0.0)
             inside = is_watched & (watched >= seen.plan.tables.cut)
             bits = np.where(is_watched, bits_left(np.where(inside, share, 0.0), seen.n_records), np.nan)
+        # a filter may bar the watched record: it then comes after every candidate, however few they are
+        rank = np.where(watched > LOWEST, p.n_watch, p.n + 1)
         return cls(
             best=p.best, score=seen.score, second=seen.second, runner_up=p.second, sigma=seen.sigma,
-            eccentricity=seen.eccentricity, statistic=statistic, matched=matched.astype(np.bool_), n_candidates=p.n,
-            n_matching=p.n_cut, share=share, rank=np.where(is_watched, p.n_watch, 0), bits=bits,
+            eccentricity=seen.eccentricity, statistic=statistic, matched=matched & (p.n > 0), n_candidates=p.n,
+            n_matching=p.n_cut, share=share, rank=np.where(is_watched, rank, 0), bits=bits, absent=absent,
         )  # fmt: skip
 
     @classmethod

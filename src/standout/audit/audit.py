@@ -111,7 +111,7 @@ class Audit:
             for label, one in zip(self._labels(), self.attacks, strict=True):
                 step = tick(f"{label}: {who.describe()}")
                 present = one.run(self.dataset, knowledge, self.engine, watch=targets, progress=step)
-                absent = one.run(self.dataset, knowledge, self.engine, exclude=targets, progress=step)
+                absent = one.run(self.dataset, knowledge, self.engine, exclude=targets, lineup=False, progress=step)
                 trials[label] = trial = Trial(one, present, absent)
                 results.append({
                     "adversary": {**who.to_dict(), "words": who.describe()},

@@ -82,6 +82,11 @@ class Findings:
         return Findings(self.provenance, self.data, self.results, self.strongest, self.warnings,
                         {**_thaw(self.sections), name: content})  # fmt: skip
 
+    def with_provenance(self, **more: Any) -> Findings:
+        """Findings with more said of where they come from."""
+        return Findings({**_thaw(self.provenance), **more}, self.data, self.results, self.strongest, self.warnings,
+                        self.sections)  # fmt: skip
+
     def to_frame(self) -> Any:
         """One row per adversary and attack, as a pandas frame."""
         import pandas as pd

@@ -49,8 +49,8 @@ def integers_of(texts: list[str]) -> Array | None:
     if not all(_WHOLE.fullmatch(t) and t != "-0" for t in texts):
         return None
     numbers = [int(t.removesuffix(".0")) for t in texts]
-    array = _array_of(numbers)
-    return array if array.dtype.kind in "iu" else None
+    kind = _integer_type(numbers)
+    return None if kind is None else np.array(numbers, kind)
 
 
 def text_labels(texts: list[str]) -> Array:
@@ -71,24 +71,18 @@ def find_labels(labels: Array, wanted: Any) -> Array:
     array([ 1, -1,  0])
     """
     found, index, _ = index_labels(wanted, "label")
-    if found.dtype.kind in "iuf" and labels.dtype.kind in "UO":
-        found = text_labels([str(x) for x in found.tolist()])
-    elif found.dtype.kind in "UO" and labels.dtype.kind in "iu":
-        numbers = integers_of([str(x) for x in found])
-        if numbers is None:
-            place = {str(x): k for k, x in enumerate(labels.tolist())}
-            at = np.array([place.get(str(x), -1) for x in found], np.int64)
-            return _through(at, index)
-        found = numbers
+    kinds = {found.dtype.kind, labels.dtype.kind}
+    if kinds <= {"i", "u", "f"} and "f" in kinds:
+        labels, found = labels.astype(np.float64), found.astype(np.float64)
+    elif found.dtype.kind != labels.dtype.kind:
+        # 17 and "17" are the same label to whoever asks; "017" is another one
+        place = {str(x): k for k, x in enumerate(labels.tolist())}
+        at = np.array([place.get(str(x), -1) for x in found.tolist()], np.int64)
+        return np.append(at, -1)[index]
     at = np.searchsorted(labels, found)
-    at = np.where(at < labels.size, at, 0) if labels.size else np.zeros(found.size, np.int64)
-    at = np.where(labels[at] == found, at, -1) if labels.size else at - 1
-    return _through(at, index)
-
-
-def _through(at: Array, index: Array) -> Array:
-    """`at` by element: -1 stays -1."""
-    return np.append(at, -1)[index]
+    at[at == labels.size] = 0
+    hit = labels[at] == found if labels.size else np.zeros(found.size, np.bool_)
+    return np.append(np.where(hit, at, -1), -1)[index]
 
 
 def _one_dimension(values: Any) -> Array:
@@ -120,16 +114,21 @@ def _whole_numbers(array: Array) -> Array:
 
 
 def _array_of(distinct: list[Any]) -> Array:
-    """Rising labels of one kind as an array; integers beyond 64 bits as text."""
+    """Labels of one kind as an array."""
     if distinct and isinstance(distinct[0], str):
         return text_labels(distinct)
     if any(isinstance(x, float) for x in distinct):
         return np.array(distinct, np.float64)
-    low, high = min(distinct, default=0), max(distinct, default=0)
+    return np.array(distinct, _integer_type(distinct) or object)
+
+
+def _integer_type(numbers: list[int]) -> type[np.integer[Any]] | None:
+    """The type of 64 bits that holds all the integers, None when there is none."""
+    low, high = min(numbers, default=0), max(numbers, default=0)
     for kind in (np.int64, np.uint64):
         if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
-            return np.array(distinct, kind)
-    return text_labels([str(x) for x in distinct])
+            return kind
+    return None
 
 
 def _plain(values: list[Any], what: str) -> tuple[list[Any], str | None]:
@@ -137,7 +136,7 @@ def _plain(values: list[Any], what: str) -> tuple[list[Any], str | None]:
     plain = [_plain_one(x) for x in values]
     kinds = {type(x) for x in plain if x is not None}
     if kinds <= {int}:
-        if any(x is not None and not -(1 << 63) <= x < 1 << 64 for x in plain) or _needs_both_ends(plain):
+        if _integer_type([x for x in plain if x is not None]) is None:
             return _texts(plain), f"{what}: labels are integers beyond 64 bits, kept as text"
         return plain, None
     if kinds <= {int, float}:
@@ -145,12 +144,6 @@ def _plain(values: list[Any], what: str) -> tuple[list[Any], str | None]:
     if kinds <= {str}:
         return plain, None
     return _texts(plain), f"{what}: labels are of mixed kinds, all kept as text"
-
-
-def _needs_both_ends(plain: list[Any]) -> bool:
-    """Whether there are negative integers and integers that only uint64 holds."""
-    numbers = [x for x in plain if x is not None]
-    return bool(numbers) and min(numbers) < 0 and max(numbers) >= 1 << 63
 
 
 def _texts(plain: list[Any]) -> list[str | None]:
@@ -175,4 +168,4 @@ def _plain_one(x: Any) -> Any:
         if x != x:
             return None
         return int(x) if x.is_integer() else x
-    return x if isinstance(x, int) else str(x)
+    return int(x) if isinstance(x, int) else str(x)

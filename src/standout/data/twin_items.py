@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ CLASSES = ("<20", "20-49", "50-99", "100-199", "200-499", "500-999", ">=1000")
 CLASS_EDGES = (20, 50, 100, 200, 500, 1000)
 
 ENTRY_CDF_DAYS = (0, 60, 180, 360, 720, 1080, 1440, 1800, 2160)
-ENTRY_CDF = (0.0, 0.12, 0.25, 0.35, 0.53, 0.70, 0.85, 0.96, 1.0)
+ENTRY_CDF = (0.0, 0.258, 0.309, 0.385, 0.535, 0.690, 0.857, 0.958, 1.0)
 """Share of the catalog that has entered by a day."""
 AGE_KNOTS = (0, 60, 150, 200, 260, 400, 800, 2300)
-AGE_ACTIVITY = (0.10, 0.10, 0.2, 0.9, 1.0, 0.7, 0.45, 0.35)
+AGE_ACTIVITY = (0.048, 0.097, 0.333, 0.962, 1.0, 0.433, 0.187, 0.172)
 """Activity of an item by age in days: little in the cinema, most when the disc appears half a year on, then less."""
 
 
@@ -44,61 +45,67 @@ def target_support(real: dict[str, Any], n_items: int) -> Array:
     return out
 
 
-def popularity(real: dict[str, Any], n_items: int, lengths: Array, spread: float) -> tuple[Array, Array]:
-    """Draw weights (classes, items) and the expected share of entries of each item.
+def popularity(real: dict[str, Any], share: Array, lengths: Array, affinity: Array, taste: Array, moments: Array) -> Array:
+    """Draw weights (classes, items).
 
-    A record of length l holds item i with probability ``E[1 - exp(-λ_l · x_i^τ_c · a)]``: λ_l makes these sum to l, the
-    expectation is over the record's taste a, and the exponent τ of the length class c says how far such records go
-    down the tail. x is solved so that supports are the real ones, τ so that mean log ranks by length are.
-    Solved on knots of rank; one Newton step for λ, τ and x in turn.
+    A record of length l and taste θ holds item i with probability ``1 - exp(-λ · x_i^τ · a)``: a is the affinity of
+    θ for i, λ makes the probabilities sum to l, and the exponent τ of the length class says how far such records go
+    down the tail. x is solved so that supports are the real ones, τ so that mean log ranks by length are. Solved on
+    knots of rank, for a few lengths per class and a few tastes; Newton steps for λ, τ and x in turn.
     """
-    share = target_support(real, n_items)
-    knot = np.unique(np.round(np.geomspace(1, n_items, 240)).astype(int)) - 1
+    n_items = share.size
+    knot = np.unique(np.round(np.geomspace(1, n_items, 75)).astype(int)) - 1
     edge = np.concatenate([[0], (knot[1:] + knot[:-1] + 1) // 2, [n_items]])
     count = np.diff(edge).astype(float)
     wanted = np.add.reduceat(share, edge[:-1]) / count * lengths.mean()
-    log_rank = np.log10((knot + 1) * N_REAL_ITEMS / n_items)
-    which = np.searchsorted(CLASS_EDGES, lengths, side="right")
-    mean_log_rank = np.array([real["mean_log10_item_rank_by_record_length"][c] for c in CLASSES])
+    log_rank = np.add.reduceat(np.log10((np.arange(n_items) + 1) * N_REAL_ITEMS / n_items), edge[:-1]) / count
+    target = np.array([real["mean_log10_item_rank_by_record_length"][c] for c in CLASSES])
+    ell, cls, of_records = _typical_lengths(lengths)
+    of_class = np.bincount(cls, of_records * ell, len(CLASSES))
 
-    reps, rep_class, rep_share = [], [], []
-    for c in range(len(CLASSES)):
-        inside = np.sort(lengths[which == c])
-        for part in np.array_split(inside, 12 if c == len(CLASSES) - 1 else 5):
-            if part.size:
-                reps.append(part.mean())
-                rep_class.append(c)
-                rep_share.append(part.size / lengths.size)
-    ell, cls, of_records = np.array(reps), np.array(rep_class), np.array(rep_share)
-    nodes, node_weight = np.polynomial.hermite_e.hermegauss(7)
-    taste = np.exp(spread * nodes - spread**2 / 2)
-    node_weight = node_weight / node_weight.sum()
-
-    log_x = np.log(wanted)
-    tau = np.ones(len(CLASSES))
-    log_lambda = np.log(ell / (count * wanted).sum())
-    for _ in range(400):
-        y = np.exp(log_lambda[:, None] + tau[cls][:, None] * log_x)[:, :, None] * taste
+    # three items of each stretch of ranks stand for it: (1, knots, tastes, 3)
+    at = (edge[:-1, None] + count[:, None] * np.array([0.2, 0.5, 0.8])).astype(int)
+    liking = (taste @ affinity[:, at.ravel()] * moments[:, at.ravel()]).reshape(len(taste), *at.shape).transpose(1, 0, 2)
+    liking = liking / liking.mean(axis=(1, 2), keepdims=True)
+    log_x, tau = np.log(wanted), np.ones(len(CLASSES))
+    log_lambda = np.repeat(np.log(ell / (count * wanted).sum())[:, None], len(taste), axis=1)
+    for _ in range(120):
+        y = np.exp(log_lambda[:, None, :] + (tau[cls][:, None] * log_x)[:, :, None])[:, :, :, None] * liking
         none = np.exp(-y)
-        held = 1.0 - none @ node_weight
-        total = held @ count
-        log_lambda += np.clip((ell - total) / (((y * none) @ node_weight) @ count), -0.5, 0.5)
-        got_rank = np.bincount(cls, of_records * (held @ (count * log_rank)), len(CLASSES))
-        got_rank /= np.bincount(cls, of_records * total, len(CLASSES))
-        tau = np.clip(tau + 0.3 * (got_rank - mean_log_rank), 0.05, 3.0)
-        tau /= np.average(tau, weights=np.bincount(cls, of_records * ell, len(CLASSES)))
-        log_x += 0.5 * np.log(wanted / (of_records @ held))
-    by_item = np.interp(np.log(np.arange(1, n_items + 1)), np.log(knot + 1), log_x)
+        held = 1.0 - none.mean(axis=3)
+        total = np.einsum("lkt,k->lt", held, count)
+        slope = np.einsum("lkt,k->lt", (y * none).mean(axis=3), count)
+        log_lambda += np.clip((ell[:, None] - total) / slope, -0.5, 0.5)
+        mean_held = held.mean(axis=2)
+        got = np.bincount(cls, of_records * (mean_held @ (count * log_rank)), len(CLASSES))
+        got /= np.maximum(np.bincount(cls, of_records * (mean_held @ count), len(CLASSES)), 1e-300)
+        tau = np.clip(tau + 0.4 * np.where(of_class > 0, got - target, 0.0), 0.05, 3.0)
+        tau /= np.average(tau, weights=of_class)
+        log_x += 0.7 * np.log(wanted / (of_records @ mean_held))
+    by_item = np.interp(np.log(np.arange(1, n_items + 1)), np.log((edge[1:] + edge[:-1] + 1) / 2), log_x)
     weight = np.exp(tau[:, None] * (by_item - by_item.mean()))
-    return weight / weight.sum(axis=1, keepdims=True), share
+    out: Array = weight / weight.sum(axis=1, keepdims=True)
+    return out
+
+
+def _typical_lengths(lengths: Array) -> tuple[Array, Array, Array]:
+    """A few lengths per class that stand for all: (length, class, share of records)."""
+    which = np.searchsorted(CLASS_EDGES, lengths, side="right")
+    rows = []
+    for c in range(len(CLASSES)):
+        for part in np.array_split(np.sort(lengths[which == c]), 8 if c == len(CLASSES) - 1 else 3):
+            if part.size:
+                rows.append((part.mean(), c, part.size / lengths.size))
+    ell, cls, share = zip(*rows, strict=True)
+    return np.array(ell), np.array(cls), np.array(share)
 
 
 N_REAL_ITEMS = 17_770
 
 
 def item_entry_days(real: dict[str, Any], n_items: int, month: Array, months: list[str],
-                    rng: np.random.Generator) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Entry day of each item, the weight that makes up for entering late, and activity by age.
+                    rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """Entry day of each item, the weight that makes up for entering late, activity by age, and moments.
 
     Entries by time are given by the people and entries by item by the supports, so the flow from entry day e to day t
     is ``r_t · g(t - e) · c_e`` with both margins known: Sinkhorn's iteration finds c.
@@ -122,22 +129,37 @@ def item_entry_days(real: dict[str, Any], n_items: int, month: Array, months: li
     day = np.interp(_even(n_items, rng, 0.6180339887498949), np.interp(days, ENTRY_CDF_DAYS, ENTRY_CDF), days)
     entry_day = np.minimum(day.astype(np.int64), ENTRY_CDF_DAYS[-1])
     per_item = column / np.maximum(entered, 1e-300)
-    return entry_day, per_item[entry_day // AGE_STEP], profile
+    enter = entry_day // AGE_STEP
+    # moments (tastes, items): how much likelier than on average an item is on the few days of a sample record
+    moments = np.zeros((N_SAMPLES, n_items))
+    for day_bin in np.random.default_rng(0).choice(n_bins, (DAYS_PER_SAMPLE, N_SAMPLES), p=flow / flow.sum()):
+        moments += row[day_bin][:, None] * kernel[day_bin][:, enter] / flow[day_bin][:, None]
+    moments *= per_item[enter] / DAYS_PER_SAMPLE
+    return entry_day, per_item[enter], profile, moments
+
+
+N_SAMPLES = 96
+DAYS_PER_SAMPLE = 2
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _phi_flat(z: Array, out: Array) -> None:
+    for k in range(z.size):
+        out[k] = 0.5 * math.erfc(-z[k] / math.sqrt(2.0))
 
 
 def _phi(z: Array) -> Array:
     """Normal distribution function."""
-    from math import erfc, sqrt
-
-    out: Array = np.vectorize(lambda x: 0.5 * erfc(-x / sqrt(2.0)), otypes=[float])(z)
+    out = np.empty(z.shape)
+    _phi_flat(np.ascontiguousarray(z).ravel(), out.ravel())
     return out
 
 
 def item_values(real: dict[str, Any], share: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     """Latent quality of each item and the four cuts that turn a latent value into 1 to 5.
 
-    Item means follow the real quantiles, and popular items are liked better, just so much that the mean over entries
-    is the real one. Cuts follow the shares of the five values.
+    Item means follow the real quantiles. Popular items are liked better and differ less, just so much that mean and
+    variance of item means over entries are the real ones. Cuts follow the shares of the five values.
     """
     from statistics import NormalDist
 
@@ -145,13 +167,18 @@ def item_values(real: dict[str, Any], share: Array, rng: np.random.Generator) ->
     n = share.size
     popular = inverse((n - np.arange(n) - 0.5) / n)
     own = inverse(np.clip(_even(n, rng, 0.7548776662466927), 1e-9, 1 - 1e-9))
-    wanted = float(np.dot(real["rating_shares"], np.arange(1, 6)))
-    levels, means = np.array(real["quantile_levels"]), np.array(real["item_mean_rating"])
-    low, high = 0.0, 0.99
-    for _ in range(30):
-        rho = (low + high) / 2
-        mean = np.interp(_phi(rho * popular + np.sqrt(1 - rho**2) * own), levels, means)
-        low, high = (rho, high) if share @ mean < wanted else (low, rho)
+    values = np.arange(1, 6)
+    wanted = float(np.dot(real["rating_shares"], values))
+    between = float(np.dot(real["rating_shares"], values**2)) - wanted**2 - real["std_rating_within_item"] ** 2
+    sorted_means = np.interp((np.arange(n) + 0.5) / n, real["quantile_levels"], real["item_mean_rating"])
+    mean = np.empty(n)
+    rho, calm = 0.5, 0.0
+    for _ in range(60):
+        score = rho * popular + np.exp(-calm * popular) * own
+        mean[np.argsort(score)] = sorted_means
+        at = float(share @ mean)
+        rho = min(max(rho + (wanted - at), 0.0), 3.0)
+        calm = min(max(calm + (float(share @ (mean - at) ** 2) - between), 0.0), 1.0)
 
     grid = np.linspace(-5, 5, 801)
     below = np.cumsum(real["rating_shares"])[:4]
@@ -163,7 +190,7 @@ def item_values(real: dict[str, Any], share: Array, rng: np.random.Generator) ->
         middle = (edge[1:] + edge[:-1]) / 2
         spread = _phi(grid[:, None] - middle) @ (weight / weight.sum())
         cuts = np.interp(below, spread, grid)
-    return quality - 0.0, cuts
+    return quality, cuts
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
@@ -194,14 +221,50 @@ def _alias(weight: Array, accept: Array, alias: Array) -> None:
             n_small += 1
 
 
-def alias_tables(weight: Array, affinity: Array) -> tuple[Array, Array, Array]:
-    """Alias tables (classes, groups, items) of weight × affinity, and 1 / total of each."""
+def balance(affinity: Array, share: Array) -> Array:
+    """Scale affinities so that groups are equally large and items keep their share: mean 1 both ways."""
+    for _ in range(20):
+        affinity = affinity / (affinity @ share)[:, None]
+        affinity = affinity / affinity.mean(axis=0)
+    return affinity
+
+
+def group_affinity(share: Array, n_groups: int, spread: float, slope: float, rng: np.random.Generator) -> Array:
+    """Taste (groups, items) of each latent group for each item: exp(u_g · v_i), mean 1 over groups and over entries.
+
+    With normal u the lift of a pair of items is exp(v_i · v_j), whose logarithm is close to normal in a few
+    dimensions, as the real ones are. One more dimension, the logarithm of rank, makes groups more or less mainstream.
+    """
+    n = share.size
+    place = np.log10(np.arange(1, n + 1) / n)
+    place = place - share @ place
+    item = np.vstack([spread * rng.standard_normal((TASTE_DIMENSIONS, n)), slope * place])
+    group = rng.standard_normal((n_groups, TASTE_DIMENSIONS + 1))
+    group -= group.mean(axis=0)
+    # unit covariance, so that seeds differ in who likes what and not in how much
+    group = np.linalg.qr(group)[0] * np.sqrt(n_groups)
+    return balance(np.exp(group @ item), share)
+
+
+TASTE_DIMENSIONS = 3
+
+
+def sample_tastes(n: int, n_groups: int, spread: float) -> Array:
+    """Mixes of groups (n, groups) as records have them, every group the favorite equally often."""
+    z = np.random.default_rng(0).standard_normal((n, n_groups))
+    for k in range(n):
+        favorite, turn = int(z[k].argmax()), k % n_groups
+        z[k, [favorite, turn]] = z[k, [turn, favorite]]
+    taste: Array = np.exp(spread * z)
+    return taste / taste.sum(axis=1, keepdims=True)
+
+
+def alias_tables(weight: Array, affinity: Array, availability: Array) -> tuple[Array, Array, Array, Array]:
+    """Draw weights (classes, groups, items), their totals, and alias tables: chance to keep the slot's item, the other item."""
     shape = (weight.shape[0], affinity.shape[0], weight.shape[1])
-    accept, alias = np.empty(shape, np.float32), np.empty(shape, np.int32)
-    scale = np.empty(shape[:2])
+    table, accept, alias = np.empty(shape, np.float32), np.empty(shape, np.float32), np.empty(shape, np.int32)
     for c in range(shape[0]):
+        table[c] = affinity * (weight[c] * availability / (weight[c] @ availability))
         for g in range(shape[1]):
-            w = weight[c] * affinity[g]
-            scale[c, g] = 1.0 / w.sum()
-            _alias(w, accept[c, g], alias[c, g])
-    return accept, alias, scale
+            _alias(table[c, g].astype(np.float64), accept[c, g], alias[c, g])
+    return table, table.sum(axis=2, dtype=np.float64), accept, alias

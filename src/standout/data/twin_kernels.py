@@ -45,11 +45,9 @@ class Catalog(NamedTuple):
     class_edges: Array
     """Record lengths at which the next popularity class begins."""
     weight: Array
-    """(classes, items): draw weight of an item for records of a class, before taste and age."""
-    affinity: Array
-    """(groups, items): taste of a latent group for an item; mean 1 over groups."""
-    scale: Array
-    """(classes, groups): 1 / total weight, so that each table is a probability."""
+    """(classes, groups, items): draw weight of an item for a record of a class in a latent group, before age."""
+    total: Array
+    """(classes, groups): sum of the weights."""
     accept: Array
     """(classes, groups, items) alias tables: chance to keep the slot's own item."""
     alias: Array
@@ -135,7 +133,7 @@ def _person(state: Array, people: People) -> tuple[int, int, int, int]:
     room = last - first
     if n_days == 1 or room < 1:
         return length, first, 0, 1
-    span = max(1, int(room * _phi(knobs[3] + knobs[4] * z_span) + 0.5))
+    span = max(1, int(room * _phi(knobs[3] + knobs[4] * z_span + knobs[9] * (z_span * z_span - 1.0)) + 0.5))
     # a record that rates on more days than its span holds stays longer, as far as the data reach
     span = min(room, max(span, n_days + n_days // 2))
     return length, first, span, min(n_days, span + 1)
@@ -255,8 +253,8 @@ def _race(state: Array, catalog: Catalog, c: int, taste: Array, day: int, count:
             continue
         w = 0.0
         for g in range(taste.size):
-            w += taste[g] * catalog.affinity[g, i] * catalog.scale[c, g]
-        w *= catalog.weight[c, i] * catalog.age_profile[(day - catalog.entry_day[i]) // AGE_STEP]
+            w += taste[g] * catalog.weight[c, g, i]
+        w *= catalog.age_profile[(day - catalog.entry_day[i]) // AGE_STEP]
         free[n] = i
         key[n] = -math.log(u) / max(w, 1e-300)
         n += 1
@@ -309,7 +307,7 @@ def draw_entries(first: int, stop: int, seed: int, people: People, catalog: Cata
     """Fill the four columns with the entries of records `first … stop-1`, by record, then day; return their number."""
     n_days_all = people.join_cdf.size - 1
     n_items = catalog.entry_day.size
-    n_groups = catalog.affinity.shape[0]
+    n_groups = catalog.weight.shape[1]
     knobs = catalog.knobs
     state = np.empty(1, np.uint64)
     used = np.empty(n_days_all, np.bool_)
@@ -323,13 +321,12 @@ def draw_entries(first: int, stop: int, seed: int, people: People, catalog: Cata
     for r in range(first, stop):
         length, n_days = _schedule(state, people, seed, r, used, weight, days, size)
         _open_stream(state, seed, TASTE, r)
+        c = np.searchsorted(catalog.class_edges, length, side="right")
         total = 0.0
         for g in range(n_groups):
-            total += math.exp(knobs[0] * _normal(state))
+            taste[g] = math.exp(knobs[0] * _normal(state))
+            total += taste[g] * catalog.total[c, g]
             cumulative[g] = total
-        for g in range(n_groups):
-            taste[g] = (cumulative[g] - (cumulative[g - 1] if g > 0 else 0.0)) / total
-        c = np.searchsorted(catalog.class_edges, length, side="right")
         _open_stream(state, seed, ITEMS, r)
         begin = at
         owed = 0

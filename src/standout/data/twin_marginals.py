@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.data.twin_items import CLASS_EDGES, CLASSES
-from standout.data.twin_model import real_marginals
+from standout.data.twin_model import N_RECORDS, real_marginals
 
 Array = npt.NDArray[Any]
 
@@ -135,10 +135,12 @@ def pair_lifts(ptr: Array, item: Array, rank: Array, support: Array, n_top: int 
 
 
 def filtered_out(ptr: Array, item: Array, support: Array, delta: float = 0.75) -> dict[str, float]:
-    """DSS12's Table 1: share of records without more than δm rare items or without (1 - δ)m others."""
-    with np.errstate(divide="ignore"):
-        weight = 1.0 / np.log2(np.maximum(support, 2))
+    """DSS12's Table 1: share of records without more than δm rare items or without (1 - δ)m others.
+
+    Supports are first scaled to the real number of records, so that a smaller twin can be compared.
+    """
     lengths = np.diff(ptr)
+    weight = 1.0 / np.log2(np.maximum(support * (N_RECORDS / lengths.size), 2))
     out = {}
     for t in sorted({t for _, t in FILTERED_OUT}):
         rare = np.add.reduceat((weight >= t)[item].astype(np.int32), ptr[:-1])

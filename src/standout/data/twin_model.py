@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.twin_kernels import AGE_STEP, Z_MAX, Catalog, People, draw_people
-from standout.data.twin_items import alias_tables, item_entry_days, item_values, popularity
+from standout.data.twin_kernels import Z_MAX, Catalog, People, draw_people
+from standout.data.twin_items import (
+    CLASS_EDGES, N_SAMPLES, alias_tables, group_affinity, item_entry_days, item_values, popularity, sample_tastes, target_support,
+)
 
 Array = npt.NDArray[Any]
 
@@ -27,22 +29,28 @@ N_ITEMS = 17_770
 
 KNOBS = {
     "early_joiners_rate_more": 0.35,
-    "more_entries_more_days": 0.80,
-    "more_days_longer_stay": 0.30,
-    "stay_location": 0.9,
-    "stay_spread": 1.1,
-    "burst_spread": 1.9,
-    "burst_spread_varies": 0.2,
-    "first_day_weight": 4.0,
-    "two_a_day": 0.3,
+    "more_entries_more_days": 0.786,
+    "more_days_longer_stay": 0.478,
+    "stay_location": 1.158,
+    "stay_spread": 0.983,
+    "burst_spread": 2.148,
+    "burst_spread_varies": 0.185,
+    "first_day_weight": 3.169,
+    "two_a_day": 0.259,
+    "stay_skew": 0.0,
 }
 """Knobs of `People`, in the order of the kernel."""
 
-TASTE_GROUPS = 12
-TASTE_SPREAD = 1.0
+TASTE_GROUPS = 24
+TASTE_SPREAD = 8.0
 """Standard deviation of a record's log interest over groups."""
-AFFINITY_SPREAD = 0.9
+AFFINITY_SPREAD = 1.3
 """Standard deviation of an item's log affinity over groups."""
+MAINSTREAM_SLOPE = 1.2
+"""Spread over groups of the change of log affinity per power of ten in rank."""
+JOIN_GROWTH = 0.0
+"""Growth of joining within a year, beyond that of entries: log ratio of December to January."""
+ONE_DAY = 1.4
 LENIENCY = 0.42
 """Standard deviation of a record's own mean, where the latent value has 1."""
 
@@ -83,7 +91,8 @@ def _joining(real: dict[str, Any]) -> Array:
     share = np.zeros(len(months))
     for year, records in real["records_by_first_year"].items():
         inside = np.array([m.startswith(year) for m in months])
-        share[inside] = records * by_month[inside] / by_month[inside].sum()
+        growth = np.exp(JOIN_GROWTH * np.linspace(0.0, 1.0, inside.sum())) * by_month[inside]
+        share[inside] = records * growth / growth.sum()
     per_day = (share / np.bincount(month))[month]
     return np.concatenate([[0.0], np.cumsum(per_day) / per_day.sum()])
 
@@ -92,7 +101,8 @@ def _match_distinct_days(people: People, target: Array, levels: Array) -> People
     """Bend the raw quantiles of distinct days until, after the caps by entries and span, they are the real ones."""
     z = normal_scores(levels)
     grid = score_grid()
-    knots = np.log(np.maximum(target, 0.6))
+    # one day is what rounds to it: 5 to 10 % of the records have one, and the first-day shares say it is near 5
+    knots = np.log(np.where(target > 1, target, np.where(levels < 0.05, 1.0, ONE_DAY)))
     pilot = np.empty((40_000, 4), np.int64)
     for _ in range(8):
         people = people._replace(log_days=np.interp(grid, z, knots))
@@ -155,26 +165,13 @@ def twin_model(n_items: int, mean_length: float, seed: int) -> tuple[People, Cat
     pilot = np.empty((20_000, 4), np.int64)
     draw_people(0, len(pilot), 0, people, pilot)
     rng = np.random.default_rng([seed, 6])
-    weight, support = popularity(real, n_items, pilot[:, 0], mixed_spread())
-    entry_day, availability, profile = item_entry_days(real, n_items, *month_of_day(), rng)
-    quality, cuts = item_values(real, support, rng)
-    affinity = np.exp(AFFINITY_SPREAD * rng.standard_normal((TASTE_GROUPS, n_items)))
-    affinity /= affinity.mean(axis=0)
-    weight = weight * availability
-    accept, alias, scale = alias_tables(weight, affinity)
-    edges = np.array([20, 50, 100, 200, 500, 1000])
-    catalog = Catalog(
-        edges, weight, affinity, scale, accept, alias, entry_day, profile, quality, cuts,
-        rng.permutation(n_items).astype(np.int32), np.array([TASTE_SPREAD, LENIENCY]),
-    )  # fmt: skip
-    return people, catalog
-
-
-def mixed_spread() -> float:
-    """Standard deviation over records of the log interest in one item, taste and affinity together."""
-    rng = np.random.default_rng(0)
-    taste = np.exp(TASTE_SPREAD * rng.standard_normal((2000, TASTE_GROUPS)))
-    taste /= taste.sum(axis=1, keepdims=True)
-    affinity = np.exp(AFFINITY_SPREAD * rng.standard_normal((TASTE_GROUPS, 200)))
-    affinity /= affinity.mean(axis=0)
-    return float(np.log(taste @ affinity).std(axis=0).mean())
+    share = target_support(real, n_items)
+    affinity = group_affinity(share, TASTE_GROUPS, AFFINITY_SPREAD, MAINSTREAM_SLOPE, rng)
+    entry_day, availability, profile, moments = item_entry_days(real, n_items, *month_of_day(), rng)
+    tastes = sample_tastes(N_SAMPLES, TASTE_GROUPS, TASTE_SPREAD)
+    weight = popularity(real, share, pilot[:, 0], affinity, tastes, moments)
+    quality, cuts = item_values(real, share, rng)
+    tables = alias_tables(weight, affinity, availability)
+    label = rng.permutation(n_items).astype(np.int32)
+    knobs = np.array([TASTE_SPREAD, LENIENCY])
+    return people, Catalog(np.array(CLASS_EDGES), *tables, entry_day, profile, quality, cuts, label, knobs)

@@ -53,12 +53,82 @@ def eccentricity(best: Any, second: Any, sigma: Any) -> Array:
     return np.where(sd > 0, gap / np.where(sd > 0, sd, 1.0), 0.0)
 
 
-def bits_left(share: Any, n_records: int) -> Array:
+def bits_left(share: Any, n_records: Any) -> Array:
     """-log2 Π(target), at most log2 N: a lineup that leaves the target out tells nothing about it.
 
     >>> bits_left([1.0, 0.25, 0.0], 16).tolist()
     [0.0, 2.0, 4.0]
     """
     p = np.asarray(share, dtype=np.float64)
-    most = np.log2(n_records)
+    most = np.log2(np.maximum(n_records, 1))
     return np.minimum(-np.log2(np.where(p > 0, np.minimum(p, 1.0), 2.0**-most)), most) + 0.0
+
+
+def sim(agreeing: Any, first_length: Any, second_length: Any, shared: Any) -> Array:
+    """Sim(r1, r2) = Σ_i Sim(r1_i, r2_i) / |supp(r1) ∪ supp(r2)|, with |r1 ∪ r2| = L_1 + L_2 - shared items.
+
+    >>> sim([2, 0], [4, 1], [3, 1], [3, 0]).tolist()
+    [0.5, 0.0]
+    """
+    union = np.asarray(first_length) + np.asarray(second_length) - np.asarray(shared)
+    return np.asarray(np.asarray(agreeing, dtype=np.float64) / union)
+
+
+def information(chance: Any) -> Array:
+    """-log2 p: bits that a known entry gives away when a random record agrees with it with chance p (Fig. 7).
+
+    >>> information([1.0, 0.5, 0.125]).tolist()
+    [0.0, 1.0, 3.0]
+    """
+    return np.asarray(-np.log2(np.asarray(chance, dtype=np.float64)) + 0.0)
+
+
+def theorem_1_m(n_records: int, epsilon: float, delta: float) -> float:
+    """m ≥ (ln N - ln ε) / (-ln(1-δ)): items that Theorems 1, 2 and 4 ask for.
+
+    >>> import math
+    >>> math.ceil(theorem_1_m(480_189, 0.05, 0.2)), math.ceil(theorem_1_m(480_189, 0.05, 0.5))
+    (73, 24)
+    """
+    return float((np.log(n_records) - np.log(epsilon)) / -np.log1p(-delta))
+
+
+def theorem_3_m(n_records: int, k: int, delta: float) -> float:
+    """m = ln(N/(k-1)) / ln(1/(1-δ)), k ≥ 2: items that leave a lineup of k (entropically log2 k).
+
+    >>> round(theorem_3_m(480_189, 11, 0.2), 1)
+    48.3
+    """
+    return max(0.0, float(np.log(n_records / (k - 1)) / -np.log1p(-delta)))
+
+
+def theorem_5_delta(delta: float, factor: float, gamma: float) -> float:
+    """δγ/λ: D not (ε,δ)-sparse ⇒ a random 1/λ subset is not (ε, δγ/λ)-sparse with probability ≥ 1-γ.
+
+    >>> theorem_5_delta(0.5, 10, 0.2)
+    0.01
+    """
+    return delta * gamma / factor
+
+
+def theorem_5_population(delta: float, factor: float, gamma: float) -> float:
+    """min(1, δλ/γ): Theorem 5 turned round. A sample that is (ε,δ)-sparse comes from a population λ times as large
+    that is (ε, δλ/γ)-sparse, or something of probability ≤ γ has happened; 1 says nothing.
+
+    >>> round(theorem_5_population(0.001, 10, 0.05), 4), theorem_5_population(0.2, 10, 0.05)
+    (0.2, 1.0)
+    """
+    return min(1.0, delta * factor / gamma)
+
+
+def smallest_match_sim(epsilon: float, delta: float) -> float:
+    """(1-ε)(1-δ)/(1+δ): the similarity that Theorem 1's argument gives when the smallest matching record is the answer.
+
+    Lemma 1 of the paper divides by |supp(r)| where Sim divides by the union, so that a heavy record may agree with all
+    of r and still not be similar (Merener 2012). A smallest match holds at most as many items as the target and
+    agrees on (1-δ) of them, so the union has at most (1+δ)|supp(r)| items.
+
+    >>> round(smallest_match_sim(0.05, 0.2), 4)
+    0.6333
+    """
+    return (1 - epsilon) * (1 - delta) / (1 + delta)

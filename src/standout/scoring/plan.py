@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-VETO = -(2**29)
-"""In an integer table: this entry contributes nothing, whatever the other table says."""
-
 ROOM = 2**30
 """Absolute value that no score of a record may pass, so that 32 bits are enough."""
+
+VETO = -2 * ROOM
+"""In an integer table: this entry contributes nothing, whatever the other table says; that may say as much as `ROOM`."""
 
 LOG_BITS = 24
 """Fixed-point bits of the logarithm in `Combine.ODDS`."""
@@ -56,14 +56,16 @@ class Tables(NamedTuple):
     """int64 (facts): item index."""
     known_day: Array
     """int64 (facts): known day, as an offset from the dataset's first day."""
+    time_row: Array
+    """int64 (facts): row of `time` and `odds_time`; facts whose tables are equal may share one."""
     value: Array
     """int32 (facts, levels + 1): contribution by value code, last = no value."""
     time: Array
-    """int32 (facts, gaps + 1): contribution by day gap; the last gap stands for all larger ones; last column = no day."""
+    """int32 (rows, gaps + 1): contribution by day gap; the last gap stands for all larger ones; last column = no day."""
     odds_value: Array
     """float64 (facts, levels + 1), for `Combine.ODDS`."""
     odds_time: Array
-    """float64 (facts, gaps + 1), for `Combine.ODDS`."""
+    """float64 (rows, gaps + 1), for `Combine.ODDS`."""
     odds_floor: Array
     """float64 (facts)."""
     shift: Array
@@ -105,6 +107,8 @@ class Plan:
     scale: Array
     base: Array
     no_day: int
+    threshold: Array | None = None
+    """float64 (queries): what the attack's criterion compares its statistic with, where queries differ in it."""
 
     @property
     def n_queries(self) -> int:

@@ -1,0 +1,79 @@
+/* Reference for `standout bench`: the scoring loop of scoring/cpu.py as plain C, for sums without repeats or filters.
+ *
+ * Blocks of records, 16-bit local ids, integer tables; after the runs of a query's items are added up, the block is
+ * looked over once (maximum, sum, sum of squares), and looked at closely only where its maximum beats the present second.
+ */
+#include <stdint.h>
+#include <string.h>
+
+typedef struct {
+    int64_t n_records, block_size, n_items, n_queries, n_values, n_times, no_day;
+    const uint32_t *ptr;
+    const uint16_t *local;
+    const uint8_t *code;
+    const uint16_t *day;
+    const int64_t *query_ptr, *item, *known_day, *time_row;
+    const int32_t *value, *time;
+} Task;
+
+typedef struct {
+    int64_t *best_score, *best, *second_score, *second, *total;
+    double *squares;
+} Answer;
+
+static const int32_t HALF_VETO = -(1 << 28);
+
+static void add_run(int32_t *acc, const Task *t, uint32_t lo, uint32_t hi, const int32_t *value, const int32_t *time,
+                    int32_t known) {
+    const int32_t last = (int32_t)t->n_times - 2, no_day = (int32_t)t->no_day;
+    for (uint32_t k = lo; k < hi; k++) {
+        const int32_t day = t->day[k];
+        int32_t gap = day - known;
+        gap = gap < 0 ? -gap : gap;
+        gap = gap > last ? last : gap;
+        gap = day == no_day ? last + 1 : gap;
+        const int32_t x = value[t->code[k]] + time[gap];
+        if (x > HALF_VETO) acc[t->local[k]] += x;
+    }
+}
+
+static void promote(const int32_t *acc, int64_t size, int64_t start, int64_t q, Answer *a) {
+    for (int64_t k = 0; k < size; k++) {
+        if (acc[k] > a->best_score[q]) {
+            a->second_score[q] = a->best_score[q];
+            a->second[q] = a->best[q];
+            a->best_score[q] = acc[k];
+            a->best[q] = start + k;
+        } else if (acc[k] > a->second_score[q]) {
+            a->second_score[q] = acc[k];
+            a->second[q] = start + k;
+        }
+    }
+}
+
+void run_blocks(int64_t first, int64_t stop, const Task *t, Answer *a, int32_t *acc) {
+    for (int64_t b = first; b < stop; b++) {
+        const int64_t start = b * t->block_size;
+        const int64_t left = t->n_records - start, size = left < t->block_size ? left : t->block_size;
+        const uint32_t *ptr = t->ptr + b * (t->n_items + 1);
+        for (int64_t q = 0; q < t->n_queries; q++) {
+            memset(acc, 0, size * sizeof *acc);
+            for (int64_t f = t->query_ptr[q]; f < t->query_ptr[q + 1]; f++) {
+                const int64_t i = t->item[f];
+                add_run(acc, t, ptr[i], ptr[i + 1], t->value + f * t->n_values, t->time + t->time_row[f] * t->n_times,
+                        (int32_t)t->known_day[f]);
+            }
+            int32_t top = INT32_MIN;
+            int64_t total = 0;
+            double squares = 0.0;
+            for (int64_t k = 0; k < size; k++) {
+                top = acc[k] > top ? acc[k] : top;
+                total += acc[k];
+                squares += (double)acc[k] * acc[k];
+            }
+            a->total[q] += total;
+            a->squares[q] += squares;
+            if (top > a->second_score[q] || a->second[q] < 0) promote(acc, size, start, q, a);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+"""`likelihood`: the mixture likelihood of `formulas.likelihood`, the strongest attacker there is for a known noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.knowledge import Facts
+from standout.adversary.sampling import count_marked
+from standout.attacks.attack import Attack, register
+from standout.attacks.noise import Noise
+from standout.attacks.tables import Known
+from standout.attacks.verdicts import Outcome
+from standout.data.background import background, entries_of
+from standout.data.dataset import Dataset
+from standout.errors import ParameterError
+from standout.formulas import likelihood as formula
+from standout.scoring.plan import Plan
+
+Array = npt.NDArray[Any]
+
+SHRINK = 10.0
+"""Pseudo-entries of the common distribution that each item's own one is mixed with."""
+
+FEWEST_TO_FIT = 8
+"""Queries below which noise is averaged over a grid instead of fitted."""
+
+
+@register("likelihood")
+class Likelihood(Attack):
+    """Score = LLR(r) = Σ_{i∈A∩r} ln(1 + (1-e)·K'_i(r)/(e·L_r·q_i·g_i)) + m·ln e, against "not in the release".
+
+    Parameters
+    ----------
+    noise
+        "informed": the parameters of the adversary who drew the knowledge. "fit": estimated by EM from the knowledge
+        alone (averaged over a grid for fewer than 8 queries). A `Noise`: as given. Left out: informed when the knowledge
+        was sampled from an adversary, fit when it came from outside.
+    prior
+        λ, the prior that the target is in the release.
+    cut
+        Match iff the posterior of the best record is at least this.
+    """
+
+    needs_lineup = True
+
+    def __init__(self, *, noise: str | Noise | None = None, prior: float = 0.5, cut: float = 0.5) -> None:
+        if isinstance(noise, str) and noise not in ("informed", "fit"):
+            raise ParameterError(f"noise={noise!r}: use 'informed', 'fit' or a Noise")
+        if not (0 < prior <= 1 and 0 < cut <= 1):
+            raise ParameterError(f"prior={prior} and cut={cut} lie above 0 and at most at 1")
+        self.noise, self.prior, self.cut = noise, prior, cut
+        self._noise: Noise | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Options as plain data."""
+        noise = self.noise if self.noise is None or isinstance(self.noise, str) else repr(self.noise)
+        return {"noise": noise, "prior": self.prior, "cut": self.cut}
+
+    @property
+    def fitted(self) -> Noise | None:
+        """The noise of the last run."""
+        return self._noise
+
+    def prepare(self, dataset: Dataset, facts: Facts) -> None:
+        """Settle the noise for all queries together."""
+        self._noise = self._settle(dataset, facts)
+
+    def _settle(self, dataset: Dataset, facts: Facts) -> Noise:
+        if isinstance(self.noise, Noise):
+            return self.noise
+        if self.noise == "informed" and facts.adversary is None:
+            raise ParameterError("noise='informed' needs knowledge that was sampled from an Adversary; use noise='fit' for outside knowledge")
+        if self.noise != "fit" and facts.adversary is not None:
+            return Noise.informed(facts.adversary, dataset)
+        if facts.n_queries < FEWEST_TO_FIT:
+            return Noise.broad(dataset)
+        from standout.attacks.fit import fit_noise
+
+        return fit_noise(dataset, facts)
+
+    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+        """Odds tables."""
+        return compile_odds(dataset, facts, exclude, self._noise or self._settle(dataset, facts))
+
+    def beta(self, seen: Outcome) -> Array:
+        """Lineup Π(r) ∝ e^LLR: the posterior given that the target is in the release."""
+        return 1.0 / seen.plan.scale
+
+    def decide(self, seen: Outcome) -> tuple[Array, Array]:
+        """Match iff the posterior of the best record reaches the cut."""
+        p, _ = self._posterior(seen)
+        return p, p >= self.cut
+
+    def absent(self, seen: Outcome) -> Array:
+        """P(absent | A)."""
+        return self._posterior(seen)[1]
+
+    def _posterior(self, seen: Outcome) -> tuple[Array, Array]:
+        assert seen.mass is not None
+        tables = seen.plan.tables
+        possible = tables.factor > 0
+        gone = tables.exclude
+        n = possible.sum() - np.where(gone >= 0, possible[gone], False)
+        return formula.posterior(seen.score, seen.mass, n, self.prior)
+
+
+def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Plan:
+    """Plan of LLR(r) for all queries."""
+    known = Known.of(dataset, facts, exclude)
+    q = item_share(known)
+    value, value_background = value_odds(known, noise)
+    time, time_background = time_odds(known, noise)
+    g = value_background * time_background
+    right = (1 - noise.e) / (noise.e * q)
+    floor = right * noise.h * wrong_chance(known, noise, g) / g
+    value = value * (right * (1 - noise.h) / g)[:, None]
+    m = np.diff(facts.query_ptr)
+    return known.odds_plan(value, time, np.broadcast_to(floor, known.item.shape), pick_rates(dataset, facts, noise), m * np.log(noise.e))
+
+
+def item_share(known: Known) -> Array:
+    """q_i: share of the release's (record, item) pairs that are this item's, the excluded record not counted."""
+    dataset = known.dataset
+    gone = np.where(known.exclude >= 0, dataset.lengths[known.exclude], 0)
+    total = dataset.n_pairs - gone[known.query]
+    # an item whose only holder is the excluded record is still an item that people may name
+    return np.maximum(known.support, 0.5) / np.maximum(total, 1)
+
+
+def pick_rates(dataset: Dataset, facts: Facts, noise: Noise) -> Array:
+    """1/L_r, L_r counted over what the adversary's choice rule could pick."""
+    who = facts.adversary
+    if who is None or who.choice.kind != "outside-top":
+        pickable = dataset.lengths
+    else:
+        pickable = count_marked(dataset.record_ptr, dataset.record_item, who.pickable(dataset))
+    return formula.pick_rate(pickable, noise.n_right, noise.sure)
+
+
+def value_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
+    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background."""
+    n = known.item.size
+    has = known.has_value
+    if noise.value is None or not has.any():
+        return np.ones((n, 1)), np.ones(n)
+    levels = known.dataset.levels
+    table = np.ones((n, levels.size + 1))
+    back = np.ones(n)
+    distinct, place = np.unique(known.value[has], return_inverse=True)
+    chance = noise.value.table(distinct, levels)[place]
+    own, n_own, common = _histograms(known, np.flatnonzero(has), "value")
+    back[has] = np.maximum(
+        formula.shrunk((chance * own).sum(axis=1) / np.maximum(n_own, 1), n_own, (chance * common).sum(axis=1), SHRINK), 1e-12
+    )
+    table[has, :-1] = chance
+    table[has, -1] = back[has]
+    return table, back
+
+
+def time_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
+    """K(gap) per fact (last column: no day) and the background of the known day."""
+    n = known.item.size
+    has = known.has_day
+    if noise.time is None or not has.any():
+        return np.ones((n, 1)), np.ones(n)
+    reach = int(min(noise.time.reach, known.dataset.day_span + 2 * noise.time.reach))
+    kernel = noise.time.table(np.arange(reach + 1))
+    bins = background(known.dataset).bin_days
+    own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
+    at = np.clip(known.day[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
+    rows = np.arange(at.size)
+    days_in_bin = np.minimum(bins, known.dataset.day_span + 1 - at * bins)
+    back = np.ones(n)
+    back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / days_in_bin
+    table = np.ones((n, reach + 2))
+    table[has, :-1] = kernel[None, :]
+    table[has, -1] = back[has]
+    return table, back
+
+
+def wrong_chance(known: Known, noise: Noise, g: Array) -> Array:
+    """u: chance of the known value and day when they are wrong, a mixture of an even spread and the background."""
+    return noise.even_wrong * _even_chance(known, noise) + (1.0 - noise.even_wrong) * g
+
+
+def _even_chance(known: Known, noise: Noise) -> Array:
+    """Chance of a wrong value and day that are spread evenly over what the kernels bar, over everything if they bar nothing."""
+    out = np.ones(known.item.size)
+    if noise.value is not None and known.has_value.any():
+        has = known.has_value
+        distinct, place = np.unique(known.value[has], return_inverse=True)
+        barred = (noise.value.table(distinct, known.dataset.levels) == 0).sum(axis=1)
+        out[has] /= np.where(barred > 0, barred, known.dataset.n_levels)[place]
+    if noise.time is not None and known.has_day.any():
+        days = known.dataset.day_span + 1
+        if noise.time.table(np.array([noise.time.reach]))[0] == 0:
+            days = max(days - (2 * noise.time.reach - 1), 1)
+        out[known.has_day] /= days
+    return out
+
+
+def _histograms(known: Known, facts: Array, channel: str) -> tuple[Array, Array, Array]:
+    """Per fact: the item's histogram, its total, and the common distribution (with one pseudo-count per cell)."""
+    back = background(known.dataset)
+    by_item = back.value if channel == "value" else back.day
+    all_items = back.all_values if channel == "value" else back.all_days
+    if by_item.shape[0] > 1:
+        own = by_item[known.item[facts]].astype(np.float64)
+    else:
+        own = np.zeros((facts.size, all_items.size))
+    everyone = np.broadcast_to(all_items + 1.0, own.shape).copy()
+    which = 0 if channel == "value" else 1
+    for k in np.flatnonzero(known.exclude[known.query[facts]] >= 0):
+        gone = int(known.exclude[known.query[facts[k]]])
+        if by_item.shape[0] > 1:
+            own[k] -= entries_of(known.dataset, gone, int(known.item[facts[k]]))[which]
+        everyone[k] -= entries_of(known.dataset, gone, -1)[which]
+    return own, own.sum(axis=1), everyone / everyone.sum(axis=1, keepdims=True)

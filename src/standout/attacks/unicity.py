@@ -1,0 +1,60 @@
+"""Unicity (de Montjoye et al. 2013): exactly one record agrees with everything that is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.knowledge import Facts
+from standout.attacks import criterion
+from standout.attacks.attack import Attack, register
+from standout.attacks.scoreboard import threshold_tables
+from standout.attacks.tables import Known
+from standout.attacks.verdicts import Outcome
+from standout.data.dataset import Dataset
+from standout.errors import ParameterError
+from standout.scoring.plan import Combine, Plan
+
+Array = npt.NDArray[Any]
+
+
+@register("unicity")
+class Unicity(Attack):
+    """Score = 1 for records that agree with every known fact, 0 for all others; match iff exactly one agrees.
+
+    A record agrees with a fact when one event of that item lies within the tolerance of every channel she
+    knows. The share of targets matched is the unicity of the release.
+
+    Parameters
+    ----------
+    value_within, time_within
+        Largest differences that still agree; the adversary's own when left out, 0 for knowledge from outside.
+    """
+
+    def __init__(self, *, value_within: float | None = None, time_within: float | None = None) -> None:
+        for name, x in (("value_within", value_within), ("time_within", time_within)):
+            if x is not None and not 0 <= x < np.inf:
+                raise ParameterError(f"{name}={x}: use a number ≥ 0, or None for the adversary's")
+        self.value_within, self.time_within = value_within, time_within
+
+    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+        """Agreement tables; every fact must be met."""
+        known = Known.of(dataset, facts, exclude)
+        value, time = threshold_tables(known, np.ones(known.item.size), *self._tolerances(dataset, facts))
+        return known.plan(Combine.MIN, value, time, cut=1.0)
+
+    def _tolerances(self, dataset: Dataset, facts: Facts) -> tuple[float, float]:
+        who = facts.adversary
+        value, time = self.value_within, self.time_within
+        if value is None and who is not None:
+            value = who.value_within if who.gamma is None else who.gamma * dataset.value_range
+        if time is None and who is not None:
+            time = who.time_within
+        return float(value or 0.0), float(time or 0.0)
+
+    def decide(self, seen: Outcome) -> tuple[Array, Array]:
+        """Match iff exactly one record agrees."""
+        statistic, _ = criterion.matching_set(seen)
+        return statistic, seen.partials.n_cut == 1

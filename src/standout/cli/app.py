@@ -1,0 +1,55 @@
+"""`standout VERB`: the verbs in one place, and how errors end: one line, exit code 2."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from standout.errors import StandoutError
+
+VERBS = ("demo", "audit", "describe", "bound", "twin", "report", "explain", "bench", "doctor")
+"""In the order in which a person meets them. `standout.cli.VERB` holds a function of the same name."""
+
+app = typer.Typer(
+    name="standout",
+    help="How few facts find a person in your ratings, purchases or check-ins? Measure it before you release them.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+for _verb in VERBS:
+    app.command(_verb)(getattr(import_module(f"standout.cli.{_verb}"), _verb))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from standout import __version__
+
+        typer.echo(f"standout {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Nothing to do before a verb."""
+
+
+def main() -> None:
+    """Run the command line; what a user can mend ends with one line and exit code 2."""
+    try:
+        app()
+    except StandoutError as error:
+        print(f"standout: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("standout: stopped; nothing was written", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,32 @@
+"""`standout demo`: the audit of a built-in synthetic release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from standout.cli import options
+from standout.cli.audit import ATTACKS
+
+
+def demo(
+    out: options.Out = Path("standout-out"),
+    records: Annotated[int, typer.Option(help="Size of the synthetic release.")] = 20_000,
+    targets: options.Targets = "500",
+    seed: options.Seed = 0,
+    attacks: options.Attacks = ATTACKS,
+    json: options.Json = False,
+) -> None:
+    """Audit a built-in synthetic release with ratings and dates: no data of yours is needed.
+
+    Example: standout demo --out demo-out
+    """
+    from standout.cli.session import Session
+    from standout.data.synthetic import twin_dataset
+
+    with Session(out, json=json) as session:
+        dataset = session.busy("making a synthetic release", lambda: twin_dataset(n_records=records, seed=seed))
+        session.say_data(dataset)
+        session.audit(dataset, None, attacks, targets, seed, "memory")

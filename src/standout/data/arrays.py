@@ -1,0 +1,146 @@
+"""Arrays in memory become a `Dataset`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.assemble import assemble
+from standout.data.dataset import Cleaning, Dataset
+from standout.data.labels import index_labels
+from standout.data.repeats import Rows, check_repeats
+from standout.data.times import days_of
+from standout.errors import InputError, ParameterError
+
+Array = npt.NDArray[Any]
+
+
+def from_arrays(
+    record: Any, item: Any, value: Any = None, time: Any = None, *, repeats: str = "keep"
+) -> Dataset:
+    """Make a dataset of one-dimensional arrays, one element per entry.
+
+    Parameters
+    ----------
+    record, item
+        Labels of any kind. None, NaN or an empty text is no label: the row is dropped and counted.
+    value
+        Numbers; None or NaN says that this entry has no value.
+    time
+        Days since 1970-01-01 (fractions are cut off), dates or `datetime64`; None, NaN or NaT: no time.
+    repeats
+        What to do with repeated (record, item) pairs: keep, last, first, max, sum or count.
+    """
+    check_repeats(repeats, value is not None)
+    _check_shapes(record=record, item=item, value=value, time=time)
+    record_labels, record_index, note = index_labels(record, "record")
+    item_labels, item_index, item_note = index_labels(item, "item")
+    kept = (record_index >= 0) & (item_index >= 0)
+    n, n_kept = int(kept.size), int(kept.sum())
+    no_record = int((record_index < 0).sum())
+    cleaning = Cleaning(
+        rows_read=n, rows_without_record=no_record, rows_without_item=n - n_kept - no_record, repeats=repeats
+    )
+    if not n_kept:
+        raise InputError(f"no row has both a record and an item; rows read: {n:,}")
+    if n_kept < n:  # labels of dropped rows are nobody's: the index runs over what is left
+        record_labels, record_index, note = index_labels(_taken(record, kept), "record")
+        item_labels, item_index, item_note = index_labels(_taken(item, kept), "item")
+    numbers = None if value is None else _numbers(value)[kept]
+    day, moment = (None, None) if time is None else days_of(time)
+    if day is not None and moment is not None:
+        day, moment = day[kept], moment[kept]
+    _check_something(numbers, "value")
+    _check_something(day, "time")
+    cleaning = replace(cleaning, notes=tuple(x for x in (note, item_note) if x))
+    return assemble(
+        Rows(record_index, item_index, numbers, day, moment), record_labels, item_labels, cleaning
+    )
+
+
+def from_sparse(matrix: Any) -> Dataset:
+    """Make a dataset of a SciPy sparse matrix: rows are records, columns items, stored numbers values.
+
+    A matrix of booleans has no values. As SciPy means it, numbers stored twice at one place are added. Rows and
+    columns without a stored number are left out; a stored zero is an entry.
+    """
+    if not hasattr(matrix, "tocoo") or len(matrix.shape) != 2:
+        raise ParameterError(
+            f"from_sparse takes a two-dimensional SciPy sparse matrix, not {type(matrix).__name__}"
+        )
+    coo = matrix.tocoo()
+    if coo.nnz == 0:
+        raise InputError(f"the sparse matrix of shape {coo.shape} holds no entry")
+    value = None if coo.dtype.kind == "b" else _numbers(coo.data)
+    ds = from_arrays(coo.row, coo.col, value, repeats="last" if value is None else "sum")
+    empty_rows, empty_columns = coo.shape[0] - ds.n_records, coo.shape[1] - ds.n_items
+    notes = ds.cleaning.notes
+    if empty_rows or empty_columns:
+        notes = (
+            *notes,
+            f"sparse matrix: {empty_rows:,} empty rows and {empty_columns:,} empty columns left out",
+        )
+    return replace(ds, cleaning=replace(ds.cleaning, notes=notes))
+
+
+def _check_shapes(**arrays: Any) -> None:
+    """Refuse what is not one-dimensional or not equally long."""
+    sizes = {}
+    for name, values in arrays.items():
+        if values is None and name in ("value", "time"):
+            continue
+        try:
+            shape = np.shape(values)
+        except ValueError:
+            shape = (0, 0)  # a list of lists of different lengths
+        if len(shape) != 1:
+            raise ParameterError(
+                f"{name} has {len(shape)} dimensions: give one element per entry, in one dimension"
+            )
+        sizes[name] = shape[0]
+    if len(set(sizes.values())) > 1:
+        lengths = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
+        raise ParameterError(f"arrays differ in length ({lengths}): give one element per entry in each")
+
+
+def _taken(values: Any, kept: Array) -> Any:
+    """The kept elements; a list stays a list, because NumPy would turn its large integers into floats."""
+    if isinstance(values, (list, tuple)):
+        return [x for x, keep in zip(values, kept.tolist(), strict=True) if keep]
+    if isinstance(values, np.ndarray):
+        return values[kept]
+    return np.asarray(values)[kept]
+
+
+def _numbers(values: Any) -> Array:
+    """Float64 with NaN for what is missing."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.astype(object).filled(None)
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    try:
+        plain = array.tolist()
+        return np.array([np.nan if _is_missing(x) else _number(x) for x in plain], np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"value holds {array.dtype} where numbers belong: give numbers, or leave value out"
+        ) from None
+
+
+def _number(x: Any) -> float:
+    if isinstance(x, (str, bytes)):
+        raise TypeError
+    return float(x)
+
+
+def _is_missing(x: Any) -> bool:
+    return x is None or type(x).__name__ in ("NAType", "NaTType")
+
+
+def _check_something(numbers: Array | None, channel: str) -> None:
+    if numbers is not None and bool(np.isnan(numbers).all()):
+        raise InputError(f"{channel} is missing in every row: leave {channel} out")

@@ -1,0 +1,100 @@
+"""Rows with indices become a `Dataset`: repeats merged, values coded, days counted from the first."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.build import EntryBuilder
+from standout.data.dataset import Cleaning, Dataset
+from standout.data.repeats import Rows, merge_repeats
+from standout.data.values import code_values, codes_of, coding_note, upper_ends
+from standout.errors import InputError
+
+Array = npt.NDArray[Any]
+
+LONGEST_SPAN = 0xFFFFFE
+"""Days have 24 bits in the sort key, and the largest number means "no day"."""
+
+
+def assemble(rows: Rows, record_labels: Array, item_labels: Array, cleaning: Cleaning) -> Dataset:
+    """Make a dataset of rows that are all in memory; `cleaning` says what was done so far and which repeats to merge."""
+    n_before = rows.record.size
+    if cleaning.repeats != "keep":
+        rows = merge_repeats(rows, cleaning.repeats, record_labels.size, item_labels.size)
+    codes, levels, cleaning = _coded(rows.value, cleaning)
+    days, first_day, span, cleaning = _counted(rows.day, cleaning)
+    builder = EntryBuilder(
+        np.bincount(rows.record, minlength=record_labels.size),
+        item_labels.size,
+        has_value=codes is not None,
+        has_time=days is not None,
+        day_span=span,
+    )
+    if days is not None:
+        days = np.where(np.isnan(days), builder.no_day, days).astype(builder.day.dtype)
+    builder.add(rows.record.astype(np.uint32), rows.item.astype(np.uint32), codes, days)
+    return complete(builder, record_labels, item_labels, levels, first_day, span, cleaning, n_before)
+
+
+def complete(builder: EntryBuilder, record_labels: Array, item_labels: Array, levels: Array, first_day: int, span: int,
+             cleaning: Cleaning, n_rows: int) -> Dataset:  # fmt: skip
+    """Sort what was placed and count the repeats; `n_rows` is the number of rows before any merging."""
+    lengths, supports = builder.finish(cores())
+    cleaning = replace(cleaning, repeated_pairs=n_rows - int(lengths.sum()))
+    return Dataset(
+        record_labels=record_labels,
+        item_labels=item_labels,
+        record_ptr=builder.ptr,
+        record_item=builder.item,
+        record_code=builder.code,
+        record_day=builder.day,
+        levels=levels,
+        first_day=first_day,
+        day_span=span,
+        lengths=lengths,
+        supports=supports,
+        cleaning=cleaning,
+    )
+
+
+def check_span(first_day: float, last_day: float) -> None:
+    """Refuse times that lie further apart than the day offsets can say."""
+    if last_day - first_day > LONGEST_SPAN:
+        years = (last_day - first_day) / 365.25
+        raise InputError(
+            f"the times span {years:,.0f} years: is the unit right? Say it with time_unit (--time-unit)"
+        )
+
+
+def cores() -> int:
+    """Number of processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _coded(value: Array | None, cleaning: Cleaning) -> tuple[Array | None, Array, Cleaning]:
+    """Codes, levels, and what to say about them."""
+    if value is None:
+        return None, np.empty(0, np.float64), cleaning
+    if bool(np.isinf(value).any()):
+        raise InputError(f"{int(np.isinf(value).sum()):,} infinite values: replace or remove them")
+    distinct, counts = np.unique(value[~np.isnan(value)], return_counts=True)
+    levels, codes, error = code_values(distinct, counts)
+    cleaning = replace(cleaning, values_missing=int(np.isnan(value).sum()), value_error=error)
+    if error:
+        cleaning = replace(cleaning, notes=(*cleaning.notes, coding_note(distinct.size, levels.size, error)))
+    return codes_of(value, upper_ends(distinct, codes)), levels, cleaning
+
+
+def _counted(day: Array | None, cleaning: Cleaning) -> tuple[Array | None, int, int, Cleaning]:
+    """Days after the first one, the first day, the largest offset."""
+    if day is None:
+        return None, 0, 0, cleaning
+    low, high = float(np.nanmin(day)), float(np.nanmax(day))
+    check_span(low, high)
+    cleaning = replace(cleaning, times_missing=int(np.isnan(day).sum()))
+    return day - low, int(low), int(high - low), cleaning

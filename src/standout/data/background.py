@@ -1,0 +1,83 @@
+"""`Background`: how values and days of each item are distributed in the release, counted once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from standout.data.dataset import Dataset
+
+Array = npt.NDArray[Any]
+
+CELLS = 40_000_000
+"""Largest histogram table (items × bins); wider bins are used beyond it."""
+
+BIN_DAYS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """Histograms per item. Entries without a value or a day are not counted in them."""
+
+    value: Array
+    """int32 (items, levels), or (1, levels) of all items together when the table would be too large."""
+    day: Array
+    """int32 (items, bins of `bin_days`)."""
+    bin_days: int
+    all_values: Array
+    all_days: Array
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _count(record_item: Array, record_code: Array, record_day: Array, n_levels: int, no_day: int, bin_days: int,
+           value: Array, day: Array) -> None:  # fmt: skip
+    by_item_v, by_item_d = value.shape[0] > 1, day.shape[0] > 1
+    for k in range(record_item.size):
+        i = record_item[k]
+        if record_code.size > 0 and record_code[k] < n_levels:
+            value[i if by_item_v else 0, record_code[k]] += 1
+        if record_day.size > 0 and record_day[k] != no_day:
+            day[i if by_item_d else 0, record_day[k] // bin_days] += 1
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _histogram_of(lo: int, hi: int, record_item: Array, record_code: Array, record_day: Array, item: int, n_levels: int,
+                  no_day: int, bin_days: int, value: Array, day: Array) -> None:  # fmt: skip
+    """Count the entries lo … hi-1; only those of `item` unless it is -1."""
+    for k in range(lo, hi):
+        if item < 0 or record_item[k] == item:
+            if record_code.size > 0 and record_code[k] < n_levels:
+                value[record_code[k]] += 1
+            if record_day.size > 0 and record_day[k] != no_day:
+                day[record_day[k] // bin_days] += 1
+
+
+def background(dataset: Dataset) -> Background:
+    """Histograms of the dataset, made on first use and kept with it."""
+    kept = dataset.__dict__.get("_background")
+    if kept is not None:
+        return kept  # type: ignore[no-any-return]
+    bin_days = BIN_DAYS
+    while (dataset.day_span // bin_days + 1) * dataset.n_items > CELLS and bin_days <= dataset.day_span:
+        bin_days *= 2
+    n_bins = dataset.day_span // bin_days + 1
+    rows = dataset.n_items if dataset.n_levels * dataset.n_items <= CELLS else 1
+    value = np.zeros((rows, dataset.n_levels), np.int32)
+    day = np.zeros((dataset.n_items if n_bins * dataset.n_items <= CELLS else 1, n_bins), np.int32)
+    _count(dataset.record_item, dataset.record_code, dataset.record_day, dataset.n_levels, dataset.no_day, bin_days, value, day)
+    made = Background(value, day, bin_days, value.sum(axis=0, dtype=np.int64), day.sum(axis=0, dtype=np.int64))
+    dataset.__dict__["_background"] = made
+    return made
+
+
+def entries_of(dataset: Dataset, record: int, item: int) -> tuple[Array, Array]:
+    """Histograms (levels, day bins) of what a record holds of an item, of all its items for -1."""
+    known = background(dataset)
+    value, day = np.zeros(dataset.n_levels, np.int64), np.zeros(known.all_days.size, np.int64)
+    _histogram_of(dataset.record_ptr[record], dataset.record_ptr[record + 1], dataset.record_item, dataset.record_code,
+                  dataset.record_day, item, dataset.n_levels, dataset.no_day, known.bin_days, value, day)  # fmt: skip
+    return value, day

@@ -1,0 +1,171 @@
+"""The Netflix Prize layout: lines `MovieID:`, each followed by lines `CustomerID,Rating,YYYY-MM-DD`."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from numba import njit
+
+from standout.data.formats import compression_of, damaged, head_of, is_tar
+from standout.errors import InputError
+
+Array = npt.NDArray[Any]
+
+NAMES = ("customer", "movie", "rating", "date")
+_CHUNK = 1 << 25
+_SHORTEST_LINE = len(b"1,1,2000-01-01\n")
+_MEMBER = re.compile(r"(.*/)?(mv_\d+|combined_data_\d+)\.txt")
+_INNER = re.compile(r"(.*/)?training_set\.tar(\.gz)?")
+
+
+@dataclass
+class Parsed:
+    """Entries of all files read so far."""
+
+    parts: list[tuple[Array, Array, Array, Array]] = field(default_factory=list)
+    bad_lines: int = 0
+    first_bad: str | None = None
+    """File and line of the first line that does not parse."""
+
+    def table(self) -> pa.Table:
+        """The entries as an Arrow table with the columns customer, movie, rating, date."""
+        kinds = (pa.int32(), pa.int32(), pa.uint8(), pa.date32())
+        columns = [
+            pa.chunked_array([_arrow(part[k], kind) for part in self.parts], type=kind)
+            for k, kind in enumerate(kinds)
+        ]
+        return pa.table(columns, names=list(NAMES))
+
+
+def parse_netflix(paths: tuple[Path, ...]) -> Parsed:
+    """Read the files of the Netflix Prize: mv_*.txt, combined_data_*.txt or tar archives of them."""
+    parsed = Parsed()
+    for path in paths:
+        try:
+            if is_tar(head_of(path)):
+                with tarfile.open(path) as tar:
+                    _parse_tar(tar, parsed)
+                continue
+            with pa.input_stream(str(path), compression=compression_of(path)) as stream:
+                _parse_stream(_chunks(stream), path.name, parsed)
+        except (tarfile.TarError, EOFError, zlib.error, pa.ArrowException):
+            raise damaged(path, compression_of(path) or "tar") from None
+        except OSError as error:
+            if error.errno is None:
+                raise damaged(path, compression_of(path) or "tar") from None
+            raise InputError(f"cannot read {path.name}: {error.strerror}") from None
+    if not parsed.parts and not parsed.bad_lines:
+        raise InputError("the archive holds no ratings: no mv_*.txt or combined_data_*.txt in it")
+    return parsed
+
+
+def _arrow(array: Array, kind: pa.DataType) -> pa.Array:
+    return pa.Array.from_buffers(kind, array.size, [None, pa.py_buffer(array)])
+
+
+def _parse_tar(tar: tarfile.TarFile, parsed: Parsed) -> None:
+    for member in tar:
+        file = tar.extractfile(member) if member.isfile() else None
+        if file is None:
+            continue
+        if _INNER.fullmatch(member.name):
+            with tarfile.open(fileobj=file) as inner:
+                _parse_tar(inner, parsed)
+        elif _MEMBER.fullmatch(member.name):
+            _parse_stream(_chunks(file), Path(member.name).name, parsed)
+
+
+def _chunks(stream: IO[bytes] | Any) -> Iterator[bytes]:
+    """Pieces of the stream that end where a line ends."""
+    rest = b""
+    while piece := stream.read(_CHUNK):
+        whole = rest + piece
+        cut = whole.rfind(b"\n") + 1
+        rest = whole[cut:]
+        if cut:
+            yield whole[:cut]
+    if rest.strip():
+        yield rest + b"\n"
+
+
+def _parse_stream(chunks: Iterator[bytes], name: str, parsed: Parsed) -> None:
+    movie, line = -1, 0
+    for chunk in chunks:
+        most = len(chunk) // _SHORTEST_LINE + 1
+        customer, movies, day = (np.empty(most, np.int32) for _ in range(3))
+        rating = np.empty(most, np.uint8)
+        n, lines, bad, first_bad, movie = _parse(
+            np.frombuffer(chunk, np.uint8), movie, customer, movies, rating, day
+        )  # fmt: skip
+        if n:
+            # copies, because the buffers are as large as the shortest lines would need
+            parsed.parts.append((customer[:n].copy(), movies[:n].copy(), rating[:n].copy(), day[:n].copy()))
+        if bad and parsed.first_bad is None:
+            parsed.first_bad = f"{name}, line {line + first_bad:,}"
+        parsed.bad_lines += bad
+        line += lines
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _day_number(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01 of a Gregorian date."""
+    y = year - (1 if month <= 2 else 0)
+    m = (month + 9) % 12
+    return 365 * y + y // 4 - y // 100 + y // 400 + (153 * m + 2) // 5 + day - 1 - 719468
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _number(text: Array, at: int) -> tuple[int, int]:
+    """Digits from `at` on: their number (-1 when there are none, or too many) and where they end."""
+    start = at
+    x = 0
+    while 48 <= text[at] <= 57:
+        x = x * 10 + (text[at] - 48)
+        at += 1
+        if at - start > 9:
+            return -1, at
+    return (x if at > start else -1), at
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _parse(text: Array, movie: int, customer: Array, movies: Array, rating: Array, day: Array
+           ) -> tuple[int, int, int, int, int]:  # fmt: skip
+    """Entries of one piece that ends in a line feed: (entries, lines, bad lines, first bad line, current movie)."""
+    n = lines = bad = first_bad = at = 0
+    while at < text.size:
+        lines += 1
+        end = at
+        while text[end] != 10:
+            end += 1
+        stop = end - 1 if end > at and text[end - 1] == 13 else end
+        x, p = _number(text, at)
+        good = stop == at  # an empty line is nothing
+        if x >= 0 and text[p] == 58 and p + 1 == stop:
+            movie = x
+            good = True
+        elif x >= 0 and text[p] == 44 and movie >= 0:
+            r, p = _number(text, p + 1)
+            y, p = _number(text, p + 1) if text[p] == 44 else (-1, p)
+            m, p = _number(text, p + 1) if text[p] == 45 else (-1, p)
+            d, p = _number(text, p + 1) if text[p] == 45 else (-1, p)
+            good = p == stop and 0 <= r <= 255 and 1000 <= y <= 9999 and 1 <= m <= 12 and 1 <= d <= 31
+            if good:
+                customer[n], movies[n], rating[n], day[n] = x, movie, r, _day_number(y, m, d)
+                n += 1
+        if not good:
+            bad += 1
+            first_bad = lines if first_bad == 0 else first_bad
+            for k in range(at, stop):
+                if text[k] == 58:  # a movie that cannot be read: what follows is not of the movie before
+                    movie = -1
+        at = end + 1
+    return n, lines, bad, first_bad, movie

@@ -1,0 +1,162 @@
+"""Datasets on disk: a folder of .npy files that are mapped into memory when it is opened."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.dataset import Cleaning, Dataset
+from standout.data.index import Shard
+from standout.data.labels import text_labels
+from standout.errors import InputError, ParameterError
+
+Array = npt.NDArray[Any]
+
+FORMAT = "standout-dataset"
+SCHEMA = 1
+_ARRAYS = ("record_labels", "item_labels", "record_ptr", "record_item", "record_code", "record_day", "levels", "lengths",
+           "supports")  # fmt: skip
+_INDEX_ARRAYS = ("ptr", "local", "code", "day")
+_INDEX_NUMBERS = ("first_record", "n_records", "block_size", "has_repeats")
+
+
+def save_folder(ds: Dataset, folder: str | Path) -> None:
+    """Write the dataset and its index; the folder appears at once and whole, or not at all.
+
+    A dataset that was saved there before is replaced; anything else is left alone.
+    """
+    target = Path(folder)
+    if target.exists() and not _is_replaceable(target):
+        raise ParameterError(f"{target.name} exists and is no saved dataset: choose another folder")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        building = Path(mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise ParameterError(f"cannot write {target.name}: {error.strerror}") from None
+    try:
+        _write(ds, building)
+        building.chmod(0o755)  # mkdtemp makes folders that only their owner may read
+        if target.exists():
+            old = Path(mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+            target.rename(old / "data")
+            building.rename(target)
+            shutil.rmtree(old)
+        else:
+            building.rename(target)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+
+
+def open_folder(folder: str | Path) -> Dataset:
+    """Open a folder that `save_folder` wrote; arrays are mapped, not read."""
+    source = Path(folder)
+    meta = _read_meta(source)
+    try:
+        arrays = {name: _load(source, name) for name in _ARRAYS}
+        index_arrays = {name: _load(source, f"index_{name}") for name in _INDEX_ARRAYS}
+        index = Shard(**meta["index"], **index_arrays)
+        known = {f.name for f in fields(Cleaning)}
+        cleaning = Cleaning(**{k: v for k, v in meta["cleaning"].items() if k in known} | {"notes": tuple(meta["cleaning"]["notes"])})  # fmt: skip
+        ds = Dataset(**arrays, first_day=meta["first_day"], day_span=meta["day_span"], cleaning=cleaning)
+        whole = (
+            ds.record_ptr[-1] == ds.record_item.size == index.local.size
+            and ds.record_labels.size == ds.n_records
+        )
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        whole = False
+    if not whole:
+        raise InputError(
+            f"{source.name} is a saved dataset, but damaged: save it again from the original data"
+        )
+    ds.__dict__["index"] = index  # the cached property finds it there
+    return ds
+
+
+def _read_meta(source: Path) -> dict[str, Any]:
+    try:
+        meta = json.loads((source / "meta.json").read_text(encoding="utf-8"))
+        if meta["format"] != FORMAT:
+            raise KeyError
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{source.name} is not a folder that Dataset.save wrote") from None
+    if meta["schema"] != SCHEMA:
+        raise InputError(
+            f"{source.name} was saved with schema {meta['schema']}, and this version reads schema {SCHEMA}: "
+            "save it again from the original data"
+        )
+    return dict(meta)
+
+
+def _is_replaceable(target: Path) -> bool:
+    if not target.is_dir():
+        return False
+    try:
+        _read_meta(target)
+    except InputError:
+        return not any(target.iterdir())
+    return True
+
+
+def _write(ds: Dataset, folder: Path) -> None:
+    for name in _ARRAYS:
+        _dump(folder, name, getattr(ds, name))
+    index = ds.index
+    for name in _INDEX_ARRAYS:
+        _dump(folder, f"index_{name}", getattr(index, name))
+    meta = {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "first_day": ds.first_day,
+        "day_span": ds.day_span,
+        "index": {name: getattr(index, name) for name in _INDEX_NUMBERS},
+        "cleaning": asdict(ds.cleaning),
+    }
+    with (folder / "meta.json").open("w", encoding="utf-8") as file:
+        json.dump(meta, file, indent=2, ensure_ascii=False)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _dump(folder: Path, name: str, array: Array) -> None:
+    if array.dtype.kind != "O":
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+        return
+    # labels of very different widths: one run of bytes, and where each label ends in it
+    encoded = [str(x).encode("utf-8", "surrogatepass") for x in array]
+    np.save(folder / f"{name}.bytes.npy", np.frombuffer(b"".join(encoded), np.uint8), allow_pickle=False)
+    np.save(
+        folder / f"{name}.ends.npy", np.cumsum([len(x) for x in encoded], dtype=np.int64), allow_pickle=False
+    )
+
+
+def _load(folder: Path, name: str) -> Array:
+    if (folder / f"{name}.npy").exists():
+        return _mapped(folder / f"{name}.npy")
+    data, ends = (
+        _mapped(folder / f"{name}.bytes.npy").tobytes(),
+        _mapped(folder / f"{name}.ends.npy").tolist(),
+    )
+    texts = [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+    return text_labels(texts)
+
+
+def _mapped(path: Path) -> Array:
+    """The array of a file, mapped; an empty one has nothing to map."""
+    load: Callable[..., Array] = np.load
+    try:
+        return np.asarray(load(path, mmap_mode="r", allow_pickle=False))
+    except ValueError:
+        array = load(path, allow_pickle=False)
+        if array.size:
+            raise
+        return array

@@ -1,0 +1,119 @@
+"""Second pass over a source: its rows stream from DuckDB, in batches, to their places in a `Dataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.assemble import assemble, complete
+from standout.data.build import EntryBuilder
+from standout.data.columns import Roles
+from standout.data.dataset import Dataset
+from standout.data.repeats import Rows
+from standout.data.survey import Source, Survey
+from standout.data.tally import BATCH, Labels, tally_labels, tally_values
+from standout.data.values import codes_of
+
+Array = npt.NDArray[Any]
+
+
+def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: Survey) -> Dataset:
+    """Make the dataset of the view `rows`, after `survey` has looked at it."""
+    con.execute("SET preserve_insertion_order = false")
+    records, items = tally_labels(con, source)
+    notes = tuple(note for note in (records.note, items.note) if note)
+    found = replace(found, cleaning=replace(found.cleaning, notes=(*found.cleaning.notes, *notes)))
+    if found.cleaning.repeats == "keep":
+        return _placed(con, roles, found, records, items)
+    return assemble(
+        _collected(con, roles, found, records, items), records.labels, items.labels, found.cleaning
+    )
+
+
+def _placed(
+    con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels
+) -> Dataset:
+    """Place every row as it comes: nothing but the result is ever held."""
+    levels, ends, cleaning = np.empty(0), np.empty(0), found.cleaning
+    if roles.value is not None:
+        levels, ends, cleaning = tally_values(con, found)
+    builder = EntryBuilder(
+        records.counts,
+        items.labels.size,
+        has_value=roles.value is not None,
+        has_time=roles.time is not None,
+        day_span=found.day_span,
+    )
+    columns = {}
+    if roles.value is not None:
+        columns["value"] = "coalesce(value, 'nan'::DOUBLE)"
+    if roles.time is not None:
+        kind = "USMALLINT" if builder.day.dtype == np.uint16 else "UINTEGER"
+        columns["day"] = f"coalesce(day - {found.first_day}, {builder.no_day})::{kind}"
+    # one thread takes the batch apart while the other puts the batch before it into its places
+    with ThreadPoolExecutor(1) as pool:
+        placing: Future[None] | None = None
+        for batch in _batches(con, records, items, columns, "rows"):
+            code = codes_of(batch["value"], ends) if "value" in batch else None
+            if placing is not None:
+                placing.result()
+            placing = pool.submit(builder.add, batch["record"], batch["item"], code, batch.get("day"))
+        if placing is not None:
+            placing.result()
+    return complete(
+        builder, records.labels, items.labels, levels, found.first_day, found.day_span, cleaning, found.n_rows
+    )
+
+
+def _collected(
+    con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels
+) -> Rows:
+    """All rows in the order of the source: repeats that are merged have to see each other."""
+    columns = {"at": "at"}
+    if roles.value is not None:
+        columns["value"] = "coalesce(value, 'nan'::DOUBLE)"
+    if roles.time is not None:
+        columns["day"] = "coalesce(day::DOUBLE, 'nan'::DOUBLE)"
+        columns["moment"] = "coalesce(moment, 'nan'::DOUBLE)"
+    whole: dict[str, Array] = {
+        name: np.empty(found.n_rows, np.uint32 if name in ("record", "item") else np.float64)
+        for name in ("record", "item", *columns)
+        if name != "at"
+    }
+    # the row number is taken before any join, which may change the order
+    numbered = "(SELECT *, row_number() OVER () - 1 AS at FROM rows)"
+    con.execute("SET preserve_insertion_order = true")
+    for batch in _batches(con, records, items, columns, numbered):
+        at = batch.pop("at")
+        for name, part in batch.items():
+            whole[name][at] = part
+    return Rows(whole["record"], whole["item"], whole.get("value"), whole.get("day"), whole.get("moment"))
+
+
+def _batches(con: duckdb.DuckDBPyConnection, records: Labels, items: Labels, columns: dict[str, str], rows: str
+             ) -> Iterator[dict[str, Array]]:  # fmt: skip
+    """Batches of rows with indices for labels; `columns` names further columns and their SQL."""
+    joins, selected = [], []
+    for labels in (records, items):
+        role = labels.role
+        if labels.lookup is not None:
+            selected.append(f"rows.{role}::BIGINT - {labels.low} AS {role}")
+            continue
+        # a hash join in DuckDB beats a binary search here, and serves text as well as sparse integers
+        con.register(f"{role}_cells", labels.cells)
+        joins.append(f"JOIN {role}_cells ON rows.{role} = {role}_cells.label")
+        selected.append(f"{role}_cells.place AS {role}")
+    selected += [f"{sql} AS {name}" for name, sql in columns.items()]
+    query = f"SELECT {', '.join(selected)} FROM {rows} AS rows {' '.join(joins)}"
+    for batch in con.sql(query).to_arrow_reader(BATCH):
+        arrays = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
+        for labels in (records, items):
+            if labels.lookup is not None:
+                arrays[labels.role] = labels.lookup[arrays[labels.role]]
+        yield arrays

@@ -1,0 +1,214 @@
+"""First pass over a source: what its rows hold, counted by DuckDB, before anything is built."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import duckdb
+
+from standout.data.assemble import check_span
+from standout.data.columns import Roles
+from standout.data.dataset import Cleaning
+from standout.data.time_rules import NO_CELL, TimeRule, time_rule
+from standout.data.workspace import one_row, quoted
+from standout.errors import InputError, RowError
+
+_NO_LABEL = ("", "NULL", "null", "NaN", "nan", "<NA>", "\\N")
+"""Texts that exports write where a text file has no label."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows behind the view `source` of a connection, whose columns are called by their roles."""
+
+    name: str
+    """What messages call it."""
+    text: bool
+    """Cells are text, and what they mean is ours to find out."""
+    notes: tuple[str, ...] = ()
+    rows_bad: int = 0
+    """Rows that were lost before the view: they do not split into fields."""
+    first_bad: str | None = None
+    place: Callable[[int], str] = "row {:,}".format
+    """Where row number n (from 1) stands, in words."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What the rows of a source hold."""
+
+    n_rows: int
+    """Rows with a record and an item."""
+    n_distinct: int
+    """Distinct values, about."""
+    first_day: int
+    day_span: int
+    cleaning: Cleaning
+
+
+def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, *, repeats: str, skip_bad: bool,
+           time_unit: str | None) -> Survey:  # fmt: skip
+    """Make the view `rows` (record, item, value, day, moment) of the good rows, and count what was left out.
+
+    Raises
+    ------
+    RowError
+        Where rows do not parse and `skip_bad` does not say to drop them.
+    InputError
+        Where nothing is left, or a channel holds nothing, text or infinity.
+    """
+    kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
+    rule = time_rule(con, roles.time, kinds["time"], time_unit) if roles.time is not None else None
+    _make_typed(con, source, roles, kinds, rule)
+    total, no_record, no_item = _count_labels(con)
+    bad_value, bad_time, bad = _count_bad(con, kinds)
+    _check_bad(con, source, roles, skip_bad, bad_value, bad_time, bad)
+    # a condition that always holds would cost a comparison per row in every pass
+    needed = [
+        (no_record, "record IS NOT NULL"),
+        (no_item, "item IS NOT NULL"),
+        (bad, "NOT value_bad AND NOT time_bad"),
+    ]
+    conditions = [condition for count, condition in needed if count]
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    con.execute(f"CREATE VIEW rows AS SELECT record, item, value, day, moment FROM typed {where}")
+    n, values, lowest, highest, distinct, days, low, high = one_row(
+        con,
+        "SELECT count(*), count(value), min(value), max(value), approx_count_distinct(value), count(day), min(day), "
+        "max(day) FROM rows",
+    )
+    rows_read = total + source.rows_bad
+    if n == 0:
+        raise InputError(
+            f"{source.name}: no row with both a record and an item is left of {rows_read:,} rows read"
+        )
+    _check_channel(roles.value, "value", values)
+    _check_channel(roles.time, "time", days)
+    if lowest is not None and not (math.isfinite(lowest) and math.isfinite(highest)):
+        infinite = one_row(con, "SELECT count(*) FROM rows WHERE isinf(value)")[0]
+        raise InputError(f"column {roles.value!r} holds {infinite:,} infinite values: replace or remove them")
+    if rule is not None:
+        check_span(low, high)
+    cleaning = Cleaning(
+        rows_read=rows_read,
+        rows_bad=source.rows_bad + bad,
+        rows_without_record=no_record,
+        rows_without_item=no_item,
+        repeats=repeats,
+        values_missing=n - values if roles.value is not None else 0,
+        times_missing=n - days if roles.time is not None else 0,
+        notes=(*roles.notes, *source.notes, *([] if rule is None else [rule.note])),
+    )
+    return Survey(n, distinct, int(low or 0), int((high or 0) - (low or 0)), cleaning)
+
+
+def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, kinds: dict[str, str],
+                rule: TimeRule | None) -> None:  # fmt: skip
+    """View `typed`: all rows, with labels, value and day of one type each, and flags for cells that do not parse."""
+    value, value_bad = ("NULL::DOUBLE", "false")
+    if roles.value is not None:
+        value, value_bad = _value_sql(kinds["value"], roles.value)
+    record, item = (_label_sql(kinds[role], role, source.text) for role in ("record", "item"))
+    con.execute(
+        f"""
+        CREATE VIEW typed AS SELECT {record} AS record, {item} AS item, {value} AS value, {value_bad} AS value_bad,
+            {rule.day if rule else "NULL::BIGINT"} AS day, {rule.moment if rule else "NULL::DOUBLE"} AS moment,
+            {rule.bad if rule else "false"} AS time_bad
+        FROM source
+        """
+    )
+
+
+def _count_labels(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
+    """Rows, rows without a record, rows with a record and without an item."""
+    # Parquet knows these three without looking at the rows
+    total, records, items = one_row(con, "SELECT count(*), count(record), count(item) FROM typed")
+    no_item = total - items
+    if no_item and records < total:
+        no_item = one_row(con, "SELECT count(*) FROM typed WHERE item IS NULL AND record IS NOT NULL")[0]
+    return total, total - records, no_item
+
+
+def _count_bad(con: duckdb.DuckDBPyConnection, kinds: dict[str, str]) -> tuple[int, int, int]:
+    """Rows with labels whose value does not parse, whose time does not, and either."""
+    if "VARCHAR" not in (kinds.get("value"), kinds.get("time")):
+        return 0, 0, 0
+    bad_value, bad_time, bad = one_row(
+        con,
+        "SELECT count(*) FILTER (value_bad), count(*) FILTER (time_bad), count(*) FILTER (value_bad OR time_bad) "
+        "FROM typed WHERE record IS NOT NULL AND item IS NOT NULL",
+    )
+    return bad_value, bad_time, bad
+
+
+def _value_sql(kind: str, column: str) -> tuple[str, str]:
+    """SQL for the value and for "this is no number"."""
+    base = kind.split("(")[0]
+    if kind == "VARCHAR":
+        words = ", ".join(quoted(w) for w in NO_CELL)
+        number = "TRY_CAST(value AS DOUBLE)"
+        bad = f"(value IS NOT NULL AND {number} IS NULL AND lower(trim(value)) NOT IN ({words}))"
+        return f"CASE WHEN NOT isnan({number}) THEN {number} END", bad
+    if base in ("FLOAT", "DOUBLE"):
+        return "CASE WHEN NOT isnan(value) THEN value::DOUBLE END", "false"
+    if base in ("DECIMAL", "BOOLEAN", '"NULL"') or base.endswith(("INT", "INTEGER")):
+        return "value::DOUBLE", "false"
+    raise InputError(
+        f"column {column!r} holds {kind.lower()} where numbers belong: name another, or none (value='')"
+    )
+
+
+def _label_sql(kind: str, role: str, text: bool) -> str:
+    """SQL for a label: BIGINT, DOUBLE or VARCHAR, NULL where there is none."""
+    base = kind.split("(")[0]
+    if base in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN"):
+        return f"{role}::BIGINT"
+    if base in ("FLOAT", "DOUBLE", "DECIMAL"):
+        return f"CASE WHEN NOT isnan({role}::DOUBLE) THEN {role}::DOUBLE END"
+    if base == "BLOB":
+        return f"nullif(coalesce(TRY(decode({role})), {role}::VARCHAR), '')"
+    if text:
+        words = ", ".join(quoted(w) for w in _NO_LABEL)
+        return f"CASE WHEN {role} NOT IN ({words}) THEN {role} END"
+    return f"nullif({role}::VARCHAR, '')"
+
+
+def _check_bad(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, skip_bad: bool, bad_value: int, bad_time: int,
+               bad: int) -> None:  # fmt: skip
+    """Refuse rows that do not parse, unless they are to be skipped; refuse a column in which none does."""
+    if bad_value:
+        if not one_row(con, "SELECT count(value) FROM typed WHERE record IS NOT NULL AND item IS NOT NULL")[
+            0
+        ]:
+            raise InputError(
+                f"column {roles.value!r} holds text where numbers belong: name another, or none (value='', --value '')"
+            )
+    if skip_bad or not (bad + source.rows_bad):
+        return
+    reasons = []
+    if source.rows_bad:
+        reasons.append(f"{source.rows_bad:,} with the wrong number of fields (first: {source.first_bad})")
+    for count, flag, column, what in (
+        (bad_value, "value_bad", roles.value, "number"),
+        (bad_time, "time_bad", roles.time, "time"),
+    ):
+        if count:
+            row = one_row(
+                con,
+                "SELECT min(n) FROM (SELECT row_number() OVER () AS n, * FROM typed) "
+                f"WHERE {flag} AND record IS NOT NULL AND item IS NOT NULL",
+            )[0]
+            reasons.append(f"{count:,} without a {what} in column {column!r} (first: {source.place(row)})")
+    raise RowError(
+        f"{source.name}: {bad + source.rows_bad:,} rows do not parse: {'; '.join(reasons)}. "
+        "Mend them, or drop them with --skip-bad (skip_bad=True)"
+    )
+
+
+def _check_channel(column: str | None, role: str, present: int) -> None:
+    if column is not None and not present:
+        raise InputError(
+            f"column {column!r} is empty in every row: leave it out with {role}='' (--{role} '')"
+        )

@@ -1,0 +1,145 @@
+"""Distinct labels and values of a source, with their rows: what has to be known before the first row is placed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from numba import njit
+
+from standout.data.dataset import Cleaning
+from standout.data.labels import index_labels, integers_of
+from standout.data.survey import Source, Survey
+from standout.data.values import code_values, coding_note, upper_ends
+from standout.data.workspace import one_row
+
+Array = npt.NDArray[Any]
+
+BATCH = 1_000_000
+"""Rows that come from DuckDB at a time."""
+MOST_DISTINCT = 1_000_000
+"""Distinct values that are listed one by one; of more, only narrow ranges."""
+_BINS = 200_000
+_WIDEST_LOOKUP = 1 << 25
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of one role, sorted, and how a cell leads to its index."""
+
+    role: str
+    labels: Array
+    counts: Array
+    """Rows per label."""
+    low: int = 0
+    lookup: Array | None = None
+    """Index of the label `low + k`, where labels are integers in a range that a table can hold."""
+    cells: pa.Table | None = None
+    """Else: distinct cells (label) and their indices (place)."""
+    note: str | None = None
+
+
+def tally_labels(con: duckdb.DuckDBPyConnection, source: Source) -> tuple[Labels, Labels]:
+    """Labels of the records and of the items."""
+    ranges = {role: reach for role in ("record", "item") if (reach := _small_range(con, role)) is not None}
+    counted = _counted(con, ranges)
+    record, item = (counted.get(role) or _grouped(con, source, role) for role in ("record", "item"))
+    return record, item
+
+
+def tally_values(con: duckdb.DuckDBPyConnection, found: Survey) -> tuple[Array, Array, Cleaning]:
+    """Levels, the largest value of each, and the cleaning with what is to be said about them."""
+    many = found.n_distinct > MOST_DISTINCT
+    if many:
+        table = con.sql(_binned(con)).to_arrow_table()
+    else:
+        table = con.sql(
+            "SELECT value AS high, count(*) AS n FROM rows WHERE value IS NOT NULL GROUP BY ALL ORDER BY high"
+        ).to_arrow_table()
+    high, n = table.column("high").to_numpy(), table.column("n").to_numpy()
+    levels, codes, error = code_values(high, n, table.column("low").to_numpy() if many else None)
+    cleaning = replace(found.cleaning, value_error=error)
+    if error:
+        note = coding_note(found.n_distinct if many else high.size, levels.size, error, about=many)
+        cleaning = replace(cleaning, notes=(*cleaning.notes, note))
+    return levels, upper_ends(high, codes), cleaning
+
+
+def _small_range(con: duckdb.DuckDBPyConnection, role: str) -> tuple[int, int] | None:
+    """Lowest and highest label where they are integers, close enough to count them in a table."""
+    if _kind(con, "rows", role) != "BIGINT":
+        return None
+    low, high = one_row(con, f"SELECT min({role}), max({role}) FROM rows")
+    return (low, high) if high - low < _WIDEST_LOOKUP else None
+
+
+def _kind(con: duckdb.DuckDBPyConnection, view: str, column: str) -> str:
+    kinds = {name: kind for name, kind, *_ in con.execute(f"DESCRIBE {view}").fetchall()}
+    return str(kinds[column])
+
+
+def _counted(con: duckdb.DuckDBPyConnection, ranges: dict[str, tuple[int, int]]) -> dict[str, Labels]:
+    """Labels that are counted in a table: several times faster than grouping, which has to hash."""
+    if not ranges:
+        return {}
+    tables = {role: np.zeros(high - low + 1, np.int64) for role, (low, high) in ranges.items()}
+    columns = ", ".join(f"{role} - {low} AS {role}" for role, (low, _) in ranges.items())
+    for batch in con.sql(f"SELECT {columns} FROM rows").to_arrow_reader(BATCH):
+        for role, table in tables.items():
+            _add_counts(batch.column(role).to_numpy(), table)
+    done = {}
+    for role, (low, _) in ranges.items():
+        present = np.flatnonzero(tables[role])
+        lookup = np.zeros(tables[role].size, np.uint32)
+        lookup[present] = np.arange(present.size, dtype=np.uint32)
+        done[role] = Labels(role, present + low, tables[role][present], low, lookup)
+    return done
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _add_counts(places: Array, table: Array) -> None:
+    for k in places:
+        table[k] += 1
+
+
+def _grouped(con: duckdb.DuckDBPyConnection, source: Source, role: str) -> Labels:
+    """Labels of any other kind; text that writes plain integers becomes integers."""
+    table = con.sql(f"SELECT {role} AS label, count(*) AS n FROM rows GROUP BY ALL").to_arrow_table()
+    raw = table.column("label").combine_chunks()
+    cells: Any
+    if str(raw.type) in ("string", "large_string"):
+        cells = raw.to_pylist()
+        # integers of more than 64 bits come as text, too
+        may_be_numbers = source.text or _kind(con, "source", role).endswith("INT")
+        numbers = integers_of(cells) if may_be_numbers else None
+        cells = cells if numbers is None else numbers
+    else:
+        cells = raw.to_numpy()
+    labels, index, note = index_labels(cells, role)
+    counts = np.bincount(index, weights=table.column("n").to_numpy(), minlength=labels.size).astype(np.int64)
+    if labels.dtype == np.int64 and int(labels[-1]) - int(labels[0]) < _WIDEST_LOOKUP:
+        low = int(labels[0])
+        lookup = np.zeros(int(labels[-1]) - low + 1, np.uint32)
+        lookup[labels - low] = np.arange(labels.size, dtype=np.uint32)
+        return Labels(role, labels, counts, low, lookup, note=note)
+    places = pa.table({"label": raw, "place": index.astype(np.uint32)})
+    return Labels(role, labels, counts, cells=places, note=note)
+
+
+def _binned(con: duckdb.DuckDBPyConnection) -> str:
+    """Query for narrow ranges of values: their ends and their rows."""
+    low, high, quarters = one_row(
+        con, "SELECT min(value), max(value), approx_quantile(value, [0.25, 0.5, 0.75]) FROM rows"
+    )
+    scale = (quarters[2] - quarters[0]) or (high / 1000 - low / 1000)
+    middle = quarters[1] / scale
+    place = f"asinh(value / {scale!r}::DOUBLE - {middle!r}::DOUBLE)"
+    ends = [float(np.arcsinh(x / scale - middle)) for x in (low, high)]
+    return (
+        f"SELECT min(value) AS low, max(value) AS high, count(*) AS n FROM rows WHERE value IS NOT NULL "
+        f"GROUP BY CAST(floor(({place}) * {_BINS / (ends[1] - ends[0])!r}::DOUBLE) AS BIGINT) ORDER BY high"
+    )

@@ -1,0 +1,70 @@
+"""DuckDB with a memory limit and a temporary folder of its own, which goes away whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import duckdb
+
+from standout.data.assemble import cores
+from standout.errors import InputError
+
+MEMORY = "1500MB"
+
+
+@contextmanager
+def workspace(name: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    """Connection and temporary folder for reading the source called `name`.
+
+    What DuckDB says about a file may quote its cells, so that its errors leave here as one line without them.
+    """
+    with TemporaryDirectory(prefix="standout-") as made:
+        folder = Path(made)
+        con = duckdb.connect(
+            str(folder / "work.duckdb"),
+            config={
+                "memory_limit": MEMORY,
+                "threads": cores(),
+                "temp_directory": str(folder / "spill"),
+                "autoinstall_known_extensions": "false",
+            },
+        )
+        try:
+            con.execute("SET TimeZone = 'UTC'")
+            yield con, folder
+        except duckdb.OutOfMemoryException:
+            raise InputError(f"{name}: not enough memory or temporary disk space to read it") from error
+        except duckdb.Error as error:
+            raise InputError(f"{name} cannot be read: DuckDB reports a {type(error).__name__}") from error
+        finally:
+            con.close()
+
+
+def quoted(text: str) -> str:
+    """The text as an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """The name as an SQL identifier.
+
+    >>> identifier('my "own" column')
+    '"my ""own"" column"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal_path(path: Path) -> str:
+    """The path as an SQL string in which no character means a pattern."""
+    return quoted("".join(f"[{c}]" if c in "*?[" else c for c in str(path)))
+
+
+def one_row(con: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
+    """The only row of the answer."""
+    # all rows are fetched, because DuckDB lets nothing else start on the connection before that
+    (row,) = con.execute(query).fetchall()
+    return tuple(row)

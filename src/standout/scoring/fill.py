@@ -1,0 +1,316 @@
+"""From posting lists to the scores of one block of records: the inner loops of the CPU kernel.
+
+Indices are unsigned: a signed one costs Numba a check for wraparound each time. Arrays are passed whole, never sliced:
+a slice counts references, and threads would fight over the count.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from standout.data.index import Shard
+from standout.scoring.plan import LOG_BITS, VETO, Combine, Plan, Tables
+
+Array = npt.NDArray[Any]
+
+_SUM, _MIN, _ODDS = int(Combine.SUM), int(Combine.MIN), int(Combine.ODDS)
+_HALF_VETO = VETO // 2
+_MANTISSA = 10
+_LN2 = round(np.log(2.0) * 2**LOG_BITS)
+_LOG = np.round(np.log1p(np.arange(2**_MANTISSA + 1) / 2**_MANTISSA) * 2**LOG_BITS).astype(np.int64)
+LOG_TABLE = (_LOG[:-1] << 32) | np.diff(_LOG)
+"""Per piece of [1, 2): the logarithm at its start and its rise, in one 64-bit word so that one load fetches both."""
+STRIP = 256
+"""Postings whose odds are taken to logarithms at once, so that the compiler can use wide registers."""
+
+
+class Postings(NamedTuple):
+    """The arrays of a shard, in the shape that compiled kernels take."""
+
+    first_record: int
+    n_records: int
+    block_size: int
+    ptr: Array
+    local: Array
+    code: Array
+    day: Array
+    repeats: bool
+    no_day: int
+
+
+class Manner(NamedTuple):
+    """The scalars of a plan, in the shape that compiled kernels take."""
+
+    combine: int
+    tie: int
+    use_value: bool
+    use_time: bool
+    filtered: bool
+    plain: bool
+    """Whether no table holds a veto, and "no day" may be read as a gap beyond the last."""
+
+
+class Room(NamedTuple):
+    """Scratch memory of one thread."""
+
+    held: Array
+    """int32 (block): facts met so far, for `Combine.MIN`."""
+    odds: Array
+    """float64 (strip)."""
+    logs: Array
+    """int32 (strip)."""
+
+
+def postings(shard: Shard, no_day: int) -> Postings:
+    """Arrays of `shard` for the kernel."""
+    return Postings(
+        shard.first_record, shard.n_records, shard.block_size, shard.ptr, shard.local, shard.code, shard.day,
+        shard.has_repeats, no_day,
+    )  # fmt: skip
+
+
+def manner(plan: Plan) -> Manner:
+    """Scalars of `plan` for the kernel."""
+    return Manner(int(plan.combine), int(plan.tie), plan.use_value, plan.use_time, plan.filtered, _is_plain(plan))
+
+
+def _is_plain(plan: Plan) -> bool:
+    """Whether the loops may leave out the test for a veto and the one for "no day"."""
+    t = plan.tables
+    time = t.odds_time if plan.combine == Combine.ODDS else t.time
+    if plan.use_time:
+        last = time.shape[1] - 2
+        apart = bool((time[:, last] != time[:, last + 1]).any())
+        if apart or plan.no_day - int(t.known_day.max(initial=0)) < last:
+            return False
+    if plan.combine == Combine.ODDS:
+        return True
+    return bool(t.value.min(initial=0) > _HALF_VETO and t.time.min(initial=0) > _HALF_VETO)
+
+
+jit = njit(nogil=True, cache=True, error_model="numpy")
+jit_inline = njit(nogil=True, error_model="numpy", inline="always")
+"""For functions that take whole plans: a call would count references to each of its arrays."""
+
+
+@jit  # type: ignore[untyped-decorator]
+def make_room(block_size: int, combine: int) -> Room:
+    """Scratch memory for blocks of that size."""
+    strip = STRIP if combine == _ODDS else 0
+    return Room(np.zeros(block_size if combine == _MIN else 0, np.int32), np.zeros(strip), np.zeros(strip, np.int32))
+
+
+@jit  # type: ignore[untyped-decorator]
+def fixed_log(x: float) -> int:
+    """Natural logarithm of `x` ≥ 1 in 2^-24 units, by table and integer interpolation: the same on every machine."""
+    bits = np.float64(x).view(np.int64)
+    piece = LOG_TABLE[np.uint64((bits >> (52 - _MANTISSA)) & (2**_MANTISSA - 1))]
+    rest = (bits >> (36 - _MANTISSA)) & 0xFFFF
+    return np.int64(((bits >> 52) - 1023) * _LN2 + (piece >> 32) + (((piece & 0xFFFFFFFF) * rest) >> 16))
+
+
+@jit  # type: ignore[untyped-decorator]
+def gap_column(day: int, known: int, last: int, no_day: int) -> int:
+    """Column of a time table: the gap in days, `last` for all larger ones, `last + 1` for no day."""
+    gap = min(abs(np.int64(day) - known), last)
+    return np.uint64(last + 1 if day == no_day else gap)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _near_column(day: int, known: int, last: int) -> int:
+    """As `gap_column` where every entry has a day; 32 bits, so that the compiler can use wide registers."""
+    return np.uint64(np.uint32(min(abs(np.int32(day) - np.int32(known)), np.int32(last))))
+
+
+@jit  # type: ignore[untyped-decorator]
+def _add_value(acc: Array, lo: int, hi: int, local: Array, code: Array, value: Array, f: int) -> None:
+    for p in range(lo, hi):
+        acc[np.uint64(local[p])] += value[f, np.uint64(code[p])]
+
+
+@jit  # type: ignore[untyped-decorator]
+def _add_time(acc: Array, lo: int, hi: int, local: Array, day: Array, time: Array, row: int, known: int, no_day: int) -> None:
+    last = time.shape[1] - 2
+    for p in range(lo, hi):
+        acc[np.uint64(local[p])] += time[row, gap_column(day[p], known, last, no_day)]
+
+
+@jit  # type: ignore[untyped-decorator]
+def _add_both(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Array, value: Array, f: int, time: Array,
+              row: int, known: int, no_day: int) -> None:  # fmt: skip
+    last = time.shape[1] - 2
+    for p in range(lo, hi):
+        x = value[f, np.uint64(code[p])] + time[row, gap_column(day[p], known, last, no_day)]
+        if x > _HALF_VETO:
+            acc[np.uint64(local[p])] += x
+
+
+@jit  # type: ignore[untyped-decorator]
+def _add_both_plain(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Array, value: Array, f: int,
+                    time: Array, row: int, known: int) -> None:  # fmt: skip
+    last = time.shape[1] - 2
+    for p in range(lo, hi):
+        acc[np.uint64(local[p])] += value[f, np.uint64(code[p])] + time[row, _near_column(day[p], known, last)]
+
+
+@jit  # type: ignore[untyped-decorator]
+def _contribution(f: int, p: int, post: Postings, plan: Tables, how: Manner) -> int:
+    """Integer contribution of posting `p` to fact `f`, `VETO` when it does not count."""
+    x = np.int64(0)
+    if how.use_value:
+        x += plan.value[f, np.uint64(post.code[p])]
+    else:
+        x += plan.value[f, np.uint64(0)]
+    if how.use_time:
+        last = plan.time.shape[1] - 2
+        x += plan.time[np.uint64(plan.time_row[f]), gap_column(post.day[p], plan.known_day[f], last, post.no_day)]
+    return x if x > _HALF_VETO else np.int64(VETO)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _add_runs(acc: Array, f: int, lo: int, hi: int, post: Postings, plan: Tables, how: Manner) -> None:
+    """Add the best event of each record: a run of equal records is one (record, item) pair."""
+    p = lo
+    while p < hi:
+        record = post.local[p]
+        best = np.int64(VETO)
+        while p < hi and post.local[p] == record:
+            best = max(best, _contribution(f, p, post, plan, how))
+            p += np.uint64(1)
+        if best > _HALF_VETO:
+            acc[np.uint64(record)] += best
+
+
+@jit  # type: ignore[untyped-decorator]
+def _least_runs(acc: Array, held: Array, turn: int, f: int, lo: int, hi: int, post: Postings, plan: Tables, how: Manner) -> None:
+    """Lower each record that held every fact so far to its best event for this one."""
+    p = lo
+    while p < hi:
+        record = np.uint64(post.local[p])
+        best = np.int64(0)
+        while p < hi and post.local[p] == record:
+            x = _contribution(f, p, post, plan, how)
+            best = max(best, x if x > _HALF_VETO else np.int64(0))
+            p += np.uint64(1)
+        if held[record] == turn:
+            held[record] = turn + 1
+            acc[record] = best if turn == 0 else min(np.int64(acc[record]), best)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _odds(f: int, p: int, post: Postings, plan: Tables, how: Manner) -> float:
+    """Odds of one event."""
+    k = plan.odds_value[f, np.uint64(post.code[p])] if how.use_value else plan.odds_value[f, np.uint64(0)]
+    if how.use_time:
+        last = plan.odds_time.shape[1] - 2
+        k *= plan.odds_time[np.uint64(plan.time_row[f]), gap_column(post.day[p], plan.known_day[f], last, post.no_day)]
+    return k
+
+
+@jit  # type: ignore[untyped-decorator]
+def _add_odds_runs(acc: Array, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables, how: Manner) -> None:
+    """Add the logarithm of one plus the odds; several events of one pair count with their mean."""
+    half = np.int64(1) << shift >> 1
+    p = lo
+    while p < hi:
+        record = np.uint64(post.local[p])
+        odds, events = 0.0, 0.0
+        while p < hi and post.local[p] == record:
+            odds += _odds(f, p, post, plan, how)
+            events += 1.0
+            p += np.uint64(1)
+        if events > 1.0:
+            odds /= events
+        x = plan.factor[start + record] * (odds + plan.odds_floor[f])
+        acc[record] += (fixed_log(1.0 + x) + half) >> shift
+
+
+@jit  # type: ignore[untyped-decorator]
+def _strip_odds(f: int, lo: int, n: int, start: int, post: Postings, plan: Tables, how: Manner, odds: Array) -> None:
+    """One plus the odds of `n` postings, each of another record."""
+    floor = plan.odds_floor[f]
+    if how.use_value and how.use_time and how.plain:
+        known, row, last = plan.known_day[f], np.uint64(plan.time_row[f]), plan.odds_time.shape[1] - 2
+        for k in range(n):
+            p = lo + k
+            x = plan.odds_value[f, np.uint64(post.code[p])] * plan.odds_time[row, _near_column(post.day[p], known, last)]
+            odds[k] = 1.0 + plan.factor[start + np.uint64(post.local[p])] * (x + floor)
+    else:
+        for k in range(n):
+            p = lo + k
+            odds[k] = 1.0 + plan.factor[start + np.uint64(post.local[p])] * (_odds(f, p, post, plan, how) + floor)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _add_odds(acc: Array, room: Room, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables,
+              how: Manner) -> None:  # fmt: skip
+    """As `_add_odds_runs` where no pair stands twice: odds, logarithms and sums strip by strip."""
+    half = np.int64(1) << shift >> 1
+    while lo < hi:
+        n = min(hi - lo, np.uint64(STRIP))
+        _strip_odds(f, lo, n, start, post, plan, how, room.odds)
+        for k in range(n):
+            room.logs[k] = np.int32((fixed_log(room.odds[k]) + half) >> shift)
+        for k in range(n):
+            acc[np.uint64(post.local[lo + k])] += room.logs[k]
+        lo += n
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def add_fact(acc: Array, room: Room, turn: int, b: int, q: int, fact: int, post: Postings, plan: Tables, how: Manner) -> None:
+    """Add the run of one fact's item in block `b`; `turn` counts the query's facts so far."""
+    i = plan.item[fact]
+    lo, hi = np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])
+    start = np.uint64(post.first_record + b * post.block_size)
+    f, row, known = np.uint64(fact), np.uint64(plan.time_row[fact]), plan.known_day[fact]
+    if how.combine == _ODDS:
+        if post.repeats:
+            _add_odds_runs(acc, f, lo, hi, start, plan.shift[q], post, plan, how)
+        else:
+            _add_odds(acc, room, f, lo, hi, start, plan.shift[q], post, plan, how)
+    elif how.combine == _MIN:
+        _least_runs(acc, room.held, turn, f, lo, hi, post, plan, how)
+    elif post.repeats or not (how.use_value or how.use_time):
+        _add_runs(acc, f, lo, hi, post, plan, how)
+    elif not how.use_time:
+        _add_value(acc, lo, hi, post.local, post.code, plan.value, f)
+    elif not how.use_value:
+        _add_time(acc, lo, hi, post.local, post.day, plan.time, row, known, post.no_day)
+    elif how.plain:
+        _add_both_plain(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known)
+    else:
+        _add_both(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known, post.no_day)
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def fill(acc: Array, room: Room, b: int, q: int, post: Postings, plan: Tables, how: Manner) -> None:
+    """Leave in `acc` the scores of block `b` for query `q`, whatever it held before."""
+    acc[:] = 0
+    room.held[:] = 0
+    turn = 0
+    for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
+        add_fact(acc, room, turn, b, q, f, post, plan, how)
+        turn += 1
+    _finish(acc, room.held, post.first_record + b * post.block_size, q, plan, how)
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def _finish(acc: Array, held: Array, start: int, q: int, plan: Tables, how: Manner) -> None:
+    """Apply what concerns the whole sum: all facts held, the record's factor, the cap."""
+    if how.combine == _MIN:
+        for r in range(acc.size):
+            if held[r] < plan.n_known[q]:
+                acc[r] = 0
+    elif how.combine == _SUM and plan.factor.size > 0:
+        for r in range(acc.size):
+            if acc[r] != 0:
+                acc[r] = np.int64(np.rint(acc[r] * abs(plan.factor[start + r])))
+    cap = plan.cap[q]
+    if cap < 2**31 - 1:
+        for r in range(acc.size):
+            if acc[r] > cap:
+                acc[r] = cap

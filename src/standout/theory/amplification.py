@@ -1,0 +1,234 @@
+"""Amplification (DSS12, Theorem 3): what a match tells about the rest of a record, even when it is the wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.knowledge import Knowledge
+from standout.adversary.sampling import sample, sample_targets, starts
+from standout.data.dataset import Dataset
+from standout.engines.engine import Engine
+from standout.engines.engine import engine as find_engine
+from standout.errors import ParameterError
+from standout.formulas import dss12
+from standout.formulas.rates import Z_95
+from standout.theory.learning import Learned, learn
+from standout.theory.pairs import pair_s
+from standout.theory.rarity import fitting_t_for_shares, nobody, rare_adversary, with_rare_share
+
+Array = npt.NDArray[Any]
+
+PER_RUN, RUNS = 50, 60
+"""n and the number of runs of Algorithm 3."""
+
+PURPOSE_RUN = 51
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Theorem3:
+    """Theorem 3 beside what was measured, for one share of rare items."""
+
+    eta1: float
+    n_eligible: int
+    l2: float
+    """Least l2 over the queries: f_D is taken there, so that it holds for each of them."""
+    l2_mean: float
+    eta3: float
+    guarantee: float
+    """f_D(l1, l2, η3)."""
+    measured: float
+    """Share of queries with S(y, o) ≥ guarantee; the theorem says at least η3."""
+    violations: int
+    """Queries with S(aux, o) below their l2. The proof allows none: anything above 0 is a bug."""
+    learned: Learned
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Amplification:
+    """f_D over (η1, η2, η3), Theorem 3, and how much of the unknown a match tells."""
+
+    knows: int
+    gamma: float
+    t: float
+    eta1: Array
+    eta2: Array
+    eta3: Array
+    f: Array
+    """(η1, η2, η3): mean over the runs; NaN where no record has that share of rare items."""
+    spread: Array
+    """Half width of the 95 % interval of that mean over the runs."""
+    nobody_similar: Array
+    """(η1, η2): share of draws where no record reached S(aux, r) ≥ η2; they count as k = 1."""
+    theorem_3: tuple[Theorem3, ...]
+    scalar: bool
+
+    @property
+    def f_d(self) -> Any:
+        """f_D: a number when one (η1, η2, η3) was asked for, else the array."""
+        return float(self.f[0, 0, 0]) if self.scalar else self.f
+
+    def __float__(self) -> float:
+        if not self.scalar:
+            raise TypeError("f_D was asked for at several points: use .f or .to_frame()")
+        return float(self.f[0, 0, 0])
+
+    def to_frame(self) -> Any:
+        """One row per (η1, η2, η3)."""
+        import pandas as pd
+
+        return pd.DataFrame(self._points())
+
+    def _points(self) -> list[dict[str, Any]]:
+        rows = []
+        for a, e1 in enumerate(self.eta1):
+            for b, e2 in enumerate(self.eta2):
+                for c, e3 in enumerate(self.eta3):
+                    f, half = float(self.f[a, b, c]), float(self.spread[a, b, c])
+                    there = np.isfinite(f)
+                    rows.append({
+                        "eta1": float(e1), "eta2": float(e2), "eta3": float(e3), "f": f if there else None,
+                        "low": max(0.0, f - half) if there else None, "high": min(1.0, f + half) if there else None,
+                        "nobody_similar": float(self.nobody_similar[a, b]) if there else None,
+                    })  # fmt: skip
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        theorem = [{**{k: v for k, v in vars(x).items() if k != "learned"}, "learned": x.learned.to_dict()} for x in self.theorem_3]
+        return {"knows": self.knows, "gamma": self.gamma, "t": self.t, "surface": self._points(), "theorem_3": theorem}
+
+    def __repr__(self) -> str:
+        return f"<Amplification: f_D at {self.f.size} points, knows={self.knows}, gamma={self.gamma:g}, t={self.t:.4g}>"
+
+
+def amplification(dataset: Dataset, knows: int = 10, gamma: float = 0.1, t: float | None = None, eta1: Any = 0.8,
+                  eta2: Any = 0.75, eta3: Any = 0.9, seed: int = 0, *, per_run: int = PER_RUN, runs: int = RUNS,
+                  engine: str | Engine = "memory", progress: Callable[[int, int], None] | None = None) -> Amplification:  # fmt: skip
+    """f_D(η1, η2, η3): how similar to the target every record is that is similar to what she knows (Algorithm 3).
+
+    Each run draws targets and knowledge with a share η1 of rare items, takes k = min{ S(y,r) : S(aux,r) ≥ η2 } of each,
+    and of those the (1-η3) quantile; f_D is the mean over the runs. The target is among the r; where no record reaches
+    η2 the claim is empty and k = 1.
+
+    Parameters
+    ----------
+    dataset
+        The release.
+    knows, gamma
+        m items, values moved by up to gamma × (range of the scale).
+    t
+        Items with 1/log2|supp| ≥ t are rare; one that fits the data when left out.
+    eta1, eta2, eta3
+        A number or several each: share of rare items, similarity to the knowledge, share of targets it holds for.
+    seed
+        Seed of targets and knowledge.
+    per_run, runs
+        n targets per run (without replacement; all eligible ones when they are fewer), and how many runs are averaged.
+    engine
+        Engine that scores.
+    progress
+        Called with (runs done, runs in all).
+    """
+    shares, levels, keeps = _points_of(eta1, "eta1"), _points_of(eta2, "eta2"), _points_of(eta3, "eta3")
+    if per_run < 1 or runs < 1:
+        raise ParameterError(f"per_run={per_run}, runs={runs}: at least one each")
+    rarity = fitting_t_for_shares(dataset, knows, shares) if t is None else t
+    shape = (shares.size, levels.size, keeps.size)
+    f, spread = np.full(shape, np.nan), np.full(shape, np.nan)
+    empty = np.full(shape[:2], np.nan)
+    theorem = []
+    done = 0
+    for a, share in enumerate(shares):
+        eligible = with_rare_share(dataset, knows, float(share), rarity)
+        if eligible.size == 0:
+            done += runs
+            continue
+        draws = _draw(dataset, rare_adversary(knows, gamma, rarity, float(share)), eligible, per_run, runs, seed)
+        floor = min(_l2(dataset, aux, gamma).min() for _, aux in draws)
+        asked = np.append(levels, floor)
+        ks = []
+        for y, aux in draws:
+            ks.append(_k(dataset, y, aux, asked, find_engine(engine)))
+            done += 1
+            if progress:
+                progress(done, runs * shares.size)
+        per = np.array([[[dss12.kept_quantile(np.minimum(k[:, b], 1.0), e3) for e3 in keeps] for b in range(asked.size)] for k in ks])
+        f[a], spread[a] = per[:, :-1].mean(axis=0), Z_95 * per[:, :-1].std(axis=0) / np.sqrt(len(ks))
+        empty[a] = np.concatenate([np.isinf(k[:, :-1]) for k in ks]).mean(axis=0)
+        guarantee = float(per[:, -1, :].mean(axis=0)[0])
+        theorem.append(_theorem_3(dataset, draws, gamma, float(share), int(eligible.size), floor, float(keeps[0]), guarantee, engine))
+    if not theorem:
+        raise nobody(dataset, knows, float(shares.min()), rarity)
+    scalar = all(np.ndim(x) == 0 for x in (eta1, eta2, eta3))
+    return Amplification(knows, gamma, rarity, shares, levels, keeps, f, spread, empty, tuple(theorem), scalar)
+
+
+Draws = list[tuple[Array, Knowledge]]
+
+
+def _points_of(x: Any, name: str) -> Array:
+    points = np.atleast_1d(np.asarray(x, np.float64))
+    if points.ndim != 1 or points.size == 0 or not ((points > 0) & (points <= 1)).all():
+        raise ParameterError(f"{name}={x}: use shares above 0 and at most 1")
+    return points
+
+
+def _draw(dataset: Dataset, who: Any, eligible: Array, n: int, runs: int, seed: int) -> Draws:
+    """Targets and knowledge of each run, a function of (seed, run)."""
+    seeds = starts(np.uint64(seed % 2**64), PURPOSE_RUN, np.arange(runs, dtype=np.int64))
+    out = []
+    for s in seeds:
+        y = sample_targets(eligible, n, int(s))
+        # D_{m,η1} is not quite the adversary's own rule of eligibility, so her check is passed by
+        out.append((y, sample(who, dataset, y, int(s))))
+    return out
+
+
+def _l2(dataset: Dataset, aux: Knowledge, gamma: float) -> Array:
+    facts = aux.bind(dataset)
+    weights = dss12.w(dataset.supports[facts.item]).reshape(facts.n_queries, -1)
+    return np.array([dss12.l2(row, gamma) for row in weights])
+
+
+def _similar(dataset: Dataset, aux: Knowledge, least: float, machine: Engine) -> Iterator[tuple[Array, Array]]:
+    """Per query, the records with S(aux, r) ≥ least, and that similarity."""
+    from standout.attacks.datta import similarity_table
+    from standout.attacks.tables import Known
+    from standout.scoring.plan import Combine
+
+    known = Known.of(dataset, aux.bind(dataset), np.full(aux.n_queries, -1, np.int64))
+    table = similarity_table(known)
+    plan = known.plan(Combine.SUM, table, np.zeros((table.shape[0], 1)))
+    m = np.diff(aux.query_ptr)
+    for q, row in enumerate(machine.scores(plan, dataset)):
+        # each contribution was rounded once: what lies on the edge is in
+        cut = int(np.floor(least * m[q] * plan.scale[q])) - int(m[q])
+        found = np.flatnonzero(row >= cut)
+        yield found, (row[found] + m[q]) / (plan.scale[q] * m[q])
+
+
+def _k(dataset: Dataset, y: Array, aux: Knowledge, levels: Array, machine: Engine) -> Array:
+    """(queries, levels): min{ S(y,r) : S(aux,r) ≥ level }, inf where no record is that similar."""
+    out = np.full((y.size, levels.size), np.inf)
+    for q, (found, near) in enumerate(_similar(dataset, aux, float(levels.min()), machine)):
+        whole = pair_s(dataset, np.full(found.size, y[q]), found)
+        for b, level in enumerate(levels):
+            out[q, b] = whole[near >= level].min(initial=np.inf)
+    return out
+
+
+def _theorem_3(dataset: Dataset, draws: Draws, gamma: float, share: float, n_eligible: int, floor: float, eta3: float,
+               guarantee: float, engine: str | Engine) -> Theorem3:  # fmt: skip
+    """Run the weighted algorithm on the same draws and compare it with what the theorem promises."""
+    found = [learn(dataset, y, aux, engine) for y, aux in draws]
+    bound = np.concatenate([_l2(dataset, aux, gamma) for _, aux in draws])
+    learned = Learned.concatenate(found)
+    return Theorem3(
+        share, n_eligible, float(floor), float(bound.mean()), eta3, guarantee,
+        float((learned.similarity >= guarantee - 1e-9).mean()), int((learned.known_similarity < bound - 1e-6).sum()), learned,
+    )  # fmt: skip

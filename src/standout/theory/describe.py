@@ -1,0 +1,200 @@
+"""`describe`: the shape of a release, as far as it explains why people in it can be found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.dataset import Dataset
+from standout.theory.fits import Fit, fits
+from standout.theory.sparsity import Curve, curves, fitting_records
+
+Array = npt.NDArray[Any]
+
+TOPS = (100, 500, 1000)
+AT_LEAST = (1, 5, 10)
+FEWEST_TO_FIT = 50
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Description:
+    """What `describe` found; every table is a pandas frame, and `to_dict` is plain data without labels."""
+
+    overview: dict[str, Any]
+    """Counts, quartiles, repeats, scale, span."""
+    lengths: Any
+    """Frame: items (per record), records, at_most (share of records that hold at most so many). Figs. 2 and 3."""
+    supports: Any
+    """Frame: rank, support, share_of_pairs (held by the items up to this rank)."""
+    length_fits: tuple[Fit, ...]
+    support_fits: tuple[Fit, ...]
+    outside_top: Any
+    """Frame: top, items, records, share: records with at least so many items outside the top."""
+    information: Any
+    """Frame: rank, support, none, value, time: bits that one known entry gives away. Fig. 7."""
+    sparsity: tuple[Curve, ...]
+    """Nearest-neighbor similarity under each tolerance. Fig. 1."""
+
+    def curves(self) -> Any:
+        """The (ε,δ) curves, one below the other, as a frame."""
+        import pandas as pd
+
+        return pd.concat([c.to_frame().assign(similarity=c.words) for c in self.sparsity], ignore_index=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for findings; long tables thinned to at most 200 rows."""
+        return {
+            "overview": self.overview,
+            "lengths": _rows(self.lengths),
+            "supports": _rows(self.supports),
+            "length_fits": [f.to_dict() for f in self.length_fits],
+            "support_fits": [f.to_dict() for f in self.support_fits],
+            "outside_top": _rows(self.outside_top),
+            "information": _rows(self.information),
+            "sparsity": [c.to_dict() for c in self.sparsity],
+        }
+
+    def __repr__(self) -> str:
+        o = self.overview
+        return f"<Description of {o['n_records']:,} records × {o['n_items']:,} items>"
+
+
+def describe(dataset: Dataset, *, records: int | None = None, value_within: float = 1, time_within: float = 14,
+             seed: int = 0, progress: Progress | None = None) -> Description:  # fmt: skip
+    """Measure the shape of a release: lengths, supports, rarity, information per item, sparsity.
+
+    Parameters
+    ----------
+    dataset
+        The release.
+    records
+        Records whose nearest neighbor is looked for; all where that takes seconds, else 2,000, when left out.
+    value_within, time_within
+        Tolerances under which entries agree, as in the paper; channels that the data lacks are left out.
+    seed
+        Seed of the sample of records.
+    progress
+        Called with (what, done, total).
+
+    Examples
+    --------
+    >>> import standout as so
+    >>> ds = so.Dataset.from_arrays([1, 1, 2, 2, 3], [7, 8, 7, 8, 7])
+    >>> found = so.describe(ds)
+    >>> found.information[["rank", "support", "none"]].round(3).values.tolist()
+    [[1.0, 3.0, 0.0], [2.0, 2.0, 0.585]]
+    """
+    from standout.theory.entropy import item_information
+
+    if progress:
+        progress("item information", 0, 1)
+    information = item_information(dataset, value_within, time_within)
+    found: list[Curve] = []
+    if dataset.n_records > 1:
+        chosen = fitting_records(dataset, records, seed)
+        total = chosen.size * (1 + dataset.has_value + dataset.has_time)
+        done = 0
+
+        def step(n: int) -> None:
+            nonlocal done
+            done += n
+            if progress:
+                progress("nearest neighbors", done, total)
+
+        found = curves(dataset, chosen, value_within, time_within, step)
+    return Description(
+        overview=overview(dataset),
+        lengths=_length_frame(dataset),
+        supports=_support_frame(dataset),
+        length_fits=tuple(_fits(dataset.lengths)),
+        support_fits=tuple(_fits(dataset.supports[dataset.supports > 0])),
+        outside_top=outside_top(dataset),
+        information=information,
+        sparsity=tuple(found),
+    )
+
+
+def _fits(counts: Array) -> list[Fit]:
+    """Fits, where there is enough to fit."""
+    return fits(counts) if counts.size >= FEWEST_TO_FIT and np.unique(counts).size > 2 else []
+
+
+def overview(dataset: Dataset) -> dict[str, Any]:
+    """Counts, quartiles, repeats, scale and span."""
+    out: dict[str, Any] = {
+        "n_records": dataset.n_records, "n_items": dataset.n_items, "n_entries": dataset.n_entries, "n_pairs": dataset.n_pairs,
+        "density": dataset.n_pairs / (dataset.n_records * dataset.n_items),
+        "prior_bits": float(np.log2(dataset.n_records)),
+        "items_per_record": _five(dataset.lengths), "records_per_item": _five(dataset.supports),
+        "repeated_entries": dataset.n_entries - dataset.n_pairs,
+        "items_held_once": int((dataset.supports == 1).sum()),
+        "scale": None, "span": None,
+    }  # fmt: skip
+    if dataset.has_value:
+        out["scale"] = {
+            "levels": dataset.n_levels, "low": float(dataset.levels[0]), "high": float(dataset.levels[-1]),
+            "missing": int((dataset.record_code == dataset.n_levels).sum()), "coding_error": dataset.cleaning.value_error,
+        }  # fmt: skip
+    if dataset.has_time:
+        first = date(1970, 1, 1) + timedelta(days=int(dataset.first_day))
+        out["span"] = {
+            "first": first.isoformat(), "last": (first + timedelta(days=int(dataset.day_span))).isoformat(),
+            "days": int(dataset.day_span) + 1, "missing": int((dataset.record_day == dataset.no_day).sum()),
+        }  # fmt: skip
+    return out
+
+
+def _five(counts: Array) -> dict[str, float]:
+    low, first, middle, third, high = np.quantile(counts, [0, 0.25, 0.5, 0.75, 1])
+    return {"least": float(low), "first_quartile": float(first), "median": float(middle), "third_quartile": float(third),
+            "most": float(high), "mean": float(counts.mean())}  # fmt: skip
+
+
+def _length_frame(dataset: Dataset) -> Any:
+    import pandas as pd
+
+    items, records = np.unique(dataset.lengths, return_counts=True)
+    return pd.DataFrame({"items": items, "records": records, "at_most": np.cumsum(records) / dataset.n_records})
+
+
+def _support_frame(dataset: Dataset) -> Any:
+    import pandas as pd
+
+    support = -np.sort(-dataset.supports)
+    return pd.DataFrame({"rank": np.arange(1, support.size + 1), "support": support,
+                         "share_of_pairs": np.cumsum(support) / max(dataset.n_pairs, 1)})  # fmt: skip
+
+
+def outside_top(dataset: Dataset, tops: tuple[int, ...] = TOPS, at_least: tuple[int, ...] = AT_LEAST) -> Any:
+    """Frame: records with at least so many items outside the most held ones (the table of NS08, section 5)."""
+    import pandas as pd
+
+    from standout.adversary.sampling import count_marked
+
+    rows = []
+    for top in tops:
+        n = count_marked(dataset.record_ptr, dataset.record_item, dataset.popularity_rank >= top)
+        for least in at_least:
+            count = int((n >= least).sum())
+            rows.append({"top": top, "items": least, "records": count, "share": count / dataset.n_records})
+    return pd.DataFrame(rows)
+
+
+def _rows(frame: Any, most: int = 200) -> list[dict[str, Any]]:
+    """Rows as plain data; at most `most`, even in the logarithm of the place, the first and the last among them."""
+    if len(frame) > most:
+        places = np.unique(np.rint(np.geomspace(1, len(frame), most)).astype(int)) - 1
+        frame = frame.iloc[places]
+    return [{str(k): _plain(v) for k, v in row.items()} for row in frame.to_dict("records")]
+
+
+def _plain(x: Any) -> Any:
+    x = x.item() if isinstance(x, np.generic) else x
+    return None if isinstance(x, float) and not np.isfinite(x) else x

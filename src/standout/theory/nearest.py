@@ -1,0 +1,226 @@
+"""The kernel behind sparsity: whole records against all others, overlap and agreement in one pass over the postings.
+
+A block's accumulator holds both counts of a candidate in one integer: items in common above, items that agree below.
+The best ratio is kept as two integers and compared by cross multiplication, so that it depends on no order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from standout.data.dataset import Dataset
+from standout.formulas.ns08 import within
+from standout.scoring.cpu import Postings, postings
+
+Array = npt.NDArray[Any]
+
+BATCH = 512
+"""Records per pass over the blocks."""
+
+NARROW = 2**15 - 1
+"""Most items in common that fit beside the agreement into 32 bits."""
+
+
+class Agreement(NamedTuple):
+    """When an item of two records agrees, in the shape that compiled kernels take."""
+
+    ptr: Array
+    item: Array
+    code: Array
+    day: Array
+    lengths: Array
+    use_value: bool
+    use_time: bool
+    same_value: Array
+    """uint8 (levels + 1, levels + 1): whether two value codes agree; a missing value agrees with nothing."""
+    days: int
+    no_day: int
+
+    @classmethod
+    def of(cls, dataset: Dataset, value_within: float | None, time_within: float | None) -> Agreement:
+        """Agreement within the tolerances; None leaves the channel out."""
+        n = dataset.n_levels
+        same = np.zeros((n + 1, n + 1), np.uint8)
+        if value_within is not None:
+            same[:n, :n] = within(dataset.levels[:, None] - dataset.levels[None, :], value_within)
+        days = 0 if time_within is None else int(min(time_within, dataset.day_span))
+        return cls(dataset.record_ptr, dataset.record_item, dataset.record_code, dataset.record_day, dataset.lengths,
+                   value_within is not None, time_within is not None, same, days, dataset.no_day)  # fmt: skip
+
+
+class Nearest(NamedTuple):
+    """Per record asked for: the best ratio, and the most agreement of a record that is not similar."""
+
+    agree: Array
+    """int64: items that agree with the nearest record."""
+    union: Array
+    """int64: items that the two hold together."""
+    cover: Array
+    """int64: most items that agree with a record whose similarity is at most the cut."""
+
+    @classmethod
+    def empty(cls, n: int) -> Nearest:
+        """What no candidate gives."""
+        return cls(np.zeros(n, np.int64), np.ones(n, np.int64), np.zeros(n, np.int64))
+
+    def merge(self, other: Nearest) -> Nearest:
+        """Nearest of both sets of candidates."""
+        better = other.agree * self.union > self.agree * other.union
+        return Nearest(np.where(better, other.agree, self.agree), np.where(better, other.union, self.union),
+                       np.maximum(self.cover, other.cover))  # fmt: skip
+
+    @property
+    def similarity(self) -> Array:
+        """Nearest-neighbor similarity."""
+        return self.agree / self.union
+
+
+jit = njit(nogil=True, cache=True, error_model="numpy")
+
+
+@jit  # type: ignore[untyped-decorator]
+def _window(day: int, days: int, no_day: int) -> tuple[int, int]:
+    """First day that agrees and how many more after it do; -1 more when there is no day to agree with."""
+    d = np.int64(day)
+    if d == no_day:
+        return np.int64(0), np.int64(-1)
+    low = max(np.int64(0), d - days)
+    # the code of "no day" lies above every day, and must stay outside
+    return low, min(d + days, np.int64(no_day) - 1) - low
+
+
+@jit  # type: ignore[untyped-decorator]
+def _add_one(acc: Array, local: Array, code: Array, day: Array, at: int, one: int, how: Agreement) -> None:
+    """Add one item whose candidates hold it once."""
+    low, reach = np.int64(0), np.int64(0)
+    if how.use_time:
+        low, reach = _window(how.day[at], how.days, how.no_day)
+    if how.use_value:
+        same = how.same_value[how.code[at]]
+        if how.use_time:
+            for k in range(local.size):
+                gap = np.int64(day[k]) - low
+                agrees = (gap >= 0) & (gap <= reach)
+                acc[np.uint64(local[k])] += one + (same[np.uint64(code[k])] & np.uint8(agrees))
+        else:
+            for k in range(local.size):
+                acc[np.uint64(local[k])] += one + same[np.uint64(code[k])]
+    elif how.use_time:
+        for k in range(local.size):
+            gap = np.int64(day[k]) - low
+            acc[np.uint64(local[k])] += one + ((gap >= 0) & (gap <= reach))
+    else:
+        for k in range(local.size):
+            acc[np.uint64(local[k])] += one + 1
+
+
+@jit  # type: ignore[untyped-decorator]
+def events_agree(first: int, stop: int, code: int, day: int, how: Agreement) -> bool:
+    """Whether any of the events `first … stop-1` of a record agrees with one (code, day)."""
+    for k in range(first, stop):
+        if how.use_value and how.same_value[how.code[k], code] == 0:
+            continue
+        if how.use_time:
+            low, reach = _window(how.day[k], how.days, how.no_day)
+            gap = np.int64(day) - low
+            if gap < 0 or gap > reach:
+                continue
+        return True
+    return False
+
+
+@jit  # type: ignore[untyped-decorator]
+def _add_events(acc: Array, lo: int, hi: int, first: int, stop: int, one: int, post: Postings, how: Agreement) -> None:
+    """Add one item of several events: it agrees if any pair of events does."""
+    p = lo
+    while p < hi:
+        record = post.local[p]
+        agrees = False
+        while p < hi and post.local[p] == record:
+            if not agrees:
+                code = np.int64(post.code[p]) if how.use_value else np.int64(0)
+                day = np.int64(post.day[p]) if how.use_time else np.int64(0)
+                agrees = events_agree(first, stop, code, day, how)
+            p += 1
+        acc[np.uint64(record)] += one + agrees
+
+
+@jit  # type: ignore[untyped-decorator]
+def _look(acc: Array, start: int, record: int, shift: int, cut: float, lengths: Array, best: tuple[int, int, int]
+          ) -> tuple[int, int, int]:  # fmt: skip
+    """Best ratio and largest dissimilar agreement, this block included."""
+    a0, b0, cover = best
+    own = record - start
+    length = lengths[record]
+    mask = (np.int64(1) << shift) - 1
+    for k in range(acc.size):
+        x = np.int64(acc[k])
+        if x == 0 or k == own:
+            continue
+        a = x & mask
+        b = length + lengths[start + k] - (x >> shift)
+        if a * b0 > a0 * b:
+            a0, b0 = a, b
+        if a > cover and a <= cut * b:
+            cover = a
+    return a0, b0, cover
+
+
+@jit  # type: ignore[untyped-decorator]
+def nearest_block(b: int, records: Array, whole: Array, shift: int, cut: float, post: Postings, how: Agreement, out: Nearest) -> None:
+    """Compare `records` with all records of block `b`; `whole` is room for the block's counts."""
+    start = post.first_record + b * post.block_size
+    size = min(post.block_size, post.n_records - b * post.block_size)
+    acc = whole[:size]
+    one = np.int64(1) << shift
+    for q in range(records.size):
+        acc[:] = 0
+        r = records[q]
+        k, end = how.ptr[r], how.ptr[r + 1]
+        while k < end:
+            i = how.item[k]
+            stop = k + 1
+            while stop < end and how.item[stop] == i:
+                stop += 1
+            lo, hi = np.int64(post.ptr[b, i]), np.int64(post.ptr[b, i + 1])
+            if post.repeats:
+                _add_events(acc, lo, hi, k, stop, one, post, how)
+            else:
+                # a channel that does not count may have no array to slice
+                code = post.code[lo:hi] if how.use_value else post.code[:0]
+                day = post.day[lo:hi] if how.use_time else post.day[:0]
+                _add_one(acc, post.local[lo:hi], code, day, k, one, how)
+            k = stop
+        out.agree[q], out.union[q], out.cover[q] = _look(acc, start, r, shift, cut, how.lengths, (out.agree[q], out.union[q], out.cover[q]))
+
+
+def nearest(dataset: Dataset, records: Array, value_within: float | None, time_within: float | None, cut: float = -1.0,
+            threads: int | None = None, progress: Callable[[int], None] | None = None) -> Nearest:  # fmt: skip
+    """Compare each of `records` with every other record, exactly."""
+    how = Agreement.of(dataset, value_within, time_within)
+    shard = dataset.index
+    post = postings(shard, dataset.no_day)
+    parts = []
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        for first in range(0, records.size, BATCH):
+            some = records[first : first + BATCH].astype(np.int64)
+            narrow = int(dataset.lengths[some].max()) <= NARROW
+            shift, kind = (16, np.int32) if narrow else (32, np.int64)
+
+            def work(b: int, some: Array = some, shift: int = shift, kind: type = kind) -> Nearest:
+                out = Nearest.empty(some.size)
+                nearest_block(b, some, np.zeros(shard.block_size, kind), shift, cut, post, how, out)
+                return out
+
+            parts.append(reduce(Nearest.merge, pool.map(work, range(shard.n_blocks)), Nearest.empty(some.size)))
+            if progress:
+                progress(int(some.size))
+    return Nearest(*(np.concatenate(x) for x in zip(*parts, strict=True))) if parts else Nearest.empty(0)

@@ -1,0 +1,165 @@
+"""Sparsity (NS08, Definition 1, Fig. 1): how similar the nearest other record is, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.dataset import Dataset
+from standout.errors import ParameterError
+from standout.formulas.rates import Rate, at_most
+
+Array = npt.NDArray[Any]
+
+CURVE = np.round(np.linspace(0.0, 1.0, 41), 4)
+"""ε of the curve."""
+
+NEAR_DUPLICATE = 0.9
+
+
+def sparsity(dataset: Dataset, value_within: float | None = None, time_within: float | None = None, records: Any = None,
+             *, progress: Callable[[int], None] | None = None) -> Array:  # fmt: skip
+    """Nearest-neighbor similarity max over r' ≠ r of Sim(r, r'), one number per record asked for, exact.
+
+    Sim counts the items on which both records agree, over the items that either holds. An item agrees when both hold it
+    and every asked-for channel is within its tolerance for some pair of their events; a missing value or day agrees
+    with nothing.
+
+    Parameters
+    ----------
+    dataset
+        The release.
+    value_within, time_within
+        Tolerances; None leaves the channel out, so that holding the item is enough.
+    records
+        Record indices; all records when left out.
+    progress
+        Called with the number of records done after each batch.
+
+    Examples
+    --------
+    >>> import standout as so
+    >>> ds = so.Dataset.from_arrays(["a", "a", "b", "b", "c"], [1, 2, 1, 3, 9])
+    >>> so.sparsity(ds).round(3).tolist()
+    [0.333, 0.333, 0.0]
+    """
+    from standout.theory.nearest import nearest
+
+    asked = check_records(dataset, records)
+    check_channels(dataset, value_within, time_within)
+    return nearest(dataset, asked, value_within, time_within, progress=progress).similarity
+
+
+def check_records(dataset: Dataset, records: Any) -> Array:
+    """Record indices as an array, all of them when None; refuse what is out of range."""
+    if dataset.n_records < 2:
+        raise ParameterError("the data holds one record: a nearest neighbor needs at least two")
+    if records is None:
+        return np.arange(dataset.n_records, dtype=np.int64)
+    asked = np.asarray(records).reshape(-1)
+    if asked.size == 0:
+        raise ParameterError("records is empty: give record indices, or leave it out for all records")
+    if asked.dtype.kind not in "iu" or asked.min() < 0 or asked.max() >= dataset.n_records:
+        raise ParameterError(f"records: give whole numbers from 0 to {dataset.n_records - 1}, the indices of records")
+    return asked.astype(np.int64)
+
+
+def check_channels(dataset: Dataset, value_within: float | None, time_within: float | None) -> None:
+    """Refuse tolerances that make no sense or concern a channel the data does not have."""
+    for name, x, there in (("value_within", value_within, dataset.has_value), ("time_within", time_within, dataset.has_time)):
+        if x is None:
+            continue
+        if not 0 <= x < np.inf:
+            raise ParameterError(f"{name}={x}: use a number ≥ 0, or None to leave the channel out")
+        if not there:
+            raise ParameterError(f"{name}={x}: the data has no {name.split('_')[0]}s; use {name}=None")
+
+
+def delta_at(similarity: Array, epsilon: float) -> Rate:
+    """δ of (ε,δ)-sparsity: share of records with a neighbor more similar than ε, with its interval.
+
+    >>> delta_at(np.array([0.2, 0.6, 0.9, 0.1]), 0.5).rate
+    0.5
+    """
+    # a hair of slack: a ratio that equals ε in the numbers printed must not count as above it
+    return Rate.of(similarity > epsilon + 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The (ε,δ) curve of one tolerance."""
+
+    words: str
+    value_within: float | None
+    time_within: float | None
+    similarity: Array
+    """Nearest-neighbor similarity of each measured record."""
+    whole: bool
+    """Whether every record was measured."""
+
+    def delta(self, epsilon: float) -> Rate:
+        """Share of records with a neighbor more similar than ε."""
+        return delta_at(self.similarity, epsilon)
+
+    def is_sparse(self, epsilon: float, delta: float) -> bool:
+        """Whether the data is (ε,δ)-sparse: all records measured, or the one-sided 95 % bound of the sample says so."""
+        rate = self.delta(epsilon)
+        return (rate.rate if self.whole else at_most(rate.count, rate.n)) <= delta
+
+    @property
+    def near_duplicates(self) -> Rate:
+        """Records with a neighbor more similar than 0.9."""
+        return self.delta(NEAR_DUPLICATE)
+
+    def to_frame(self) -> Any:
+        """One row per ε: δ with its interval."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_dict()["curve"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the curve, quartiles and near-duplicates."""
+        rates = [self.delta(float(x)) for x in CURVE]
+        return {
+            "similarity": self.words, "value_within": self.value_within, "time_within": self.time_within,
+            "n": int(self.similarity.size), "whole": self.whole,
+            "quartiles": [float(x) for x in np.quantile(self.similarity, [0.25, 0.5, 0.75])],
+            "most": float(self.similarity.max()),
+            "near_duplicates": self.near_duplicates._asdict(),
+            "curve": [{"epsilon": float(x), "delta": r.rate, "low": r.low, "high": r.high} for x, r in zip(CURVE, rates, strict=True)],
+        }  # fmt: skip
+
+
+def curves(dataset: Dataset, records: Array, value_within: float = 1, time_within: float = 14,
+           progress: Callable[[int], None] | None = None) -> list[Curve]:  # fmt: skip
+    """The three curves of Fig. 1 (items; with values; with values and days), as far as the data has the channels."""
+    asked: list[tuple[str, float | None, float | None]] = [("items", None, None)]
+    if dataset.has_value:
+        asked.append((f"items, values ±{value_within:g}", value_within, None))
+    if dataset.has_time:
+        both = f"items, values ±{value_within:g}, days ±{time_within:g}" if dataset.has_value else f"items, days ±{time_within:g}"
+        asked.append((both, value_within if dataset.has_value else None, time_within))
+    whole = records.size == dataset.n_records
+    return [Curve(words, v, t, sparsity(dataset, v, t, records, progress=progress), whole) for words, v, t in asked]
+
+
+MOST_POSTINGS = 4e9
+"""Work up to which all records are compared; beyond it, a sample."""
+
+SAMPLE = 2000
+
+
+def fitting_records(dataset: Dataset, n: int | None, seed: int) -> Array:
+    """Records to compare: `n` of them, or when None all of them where that takes seconds, else 2,000."""
+    from standout.adversary.sampling import sample_targets
+
+    if n is None:
+        events = np.bincount(dataset.record_item, minlength=dataset.n_items)
+        n = dataset.n_records if float((events * dataset.supports.astype(np.float64)).sum()) <= MOST_POSTINGS else SAMPLE
+    if n < 1:
+        raise ParameterError(f"records={n}: compare at least one record")
+    return np.sort(sample_targets(np.arange(dataset.n_records, dtype=np.int64), n, seed))

@@ -1,0 +1,419 @@
+"""What an adversary draws: right where it must be right, wrong where it must be wrong, and hers alone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, reject, settings
+from hypothesis import strategies as st
+from oracle import NAN, Entry, Fact, Table
+from strategies import adversaries, dataset, queries_of, random_table, tables
+
+import standout as so
+from standout.adversary.sampling import sample_targets
+from standout.errors import EligibilityError, ParameterError
+
+seeds = st.integers(0, 2**40)
+
+
+def is_true(fact: Fact, event: Entry, who: so.Adversary, span: float) -> bool:
+    """Whether every channel she knows lies within her tolerance of this event; a channel it lacks is unknown."""
+    value_within = who.value_within if who.gamma is None else who.gamma * span
+    for known, real, tolerance in [(fact.value, event.value, value_within), (fact.day, event.day, who.time_within)]:
+        if tolerance is None or math.isnan(real):
+            if not math.isnan(known):
+                return False
+        elif not abs(known - real) <= tolerance + 1e-9:
+            return False
+    return True
+
+
+def drawn(table: Table, who: so.Adversary, seed: int) -> tuple[list[int], list[list[Fact]], so.Knowledge]:
+    """Target labels, their facts, and the knowledge."""
+    data = dataset(table)
+    targets = who.eligible(data)
+    if targets.size == 0:
+        reject()
+    aux = who.sample(data, seed=seed)
+    return [table.records[t] for t in targets], queries_of(aux), aux
+
+
+def span(table: Table) -> float:
+    return table.scale()[-1] - table.scale()[0] if table.scale() else 0.0
+
+
+# --- a draw is a function of (seed, target) ------------------------------------------------------------------------
+
+
+@given(table=tables(), who=adversaries(), seed=seeds, data=st.data())
+def test_a_draw_depends_on_the_seed_and_the_target_alone(table, who, seed, data):
+    release = dataset(table)
+    everyone = who.eligible(release)
+    assume(everyone.size > 0)
+    whole = who.sample(release, everyone, seed)
+    some = data.draw(st.lists(st.sampled_from(everyone.tolist()), min_size=1, max_size=12))
+    part = who.sample(release, some, seed)
+    at = np.searchsorted(everyone, some)
+    for name in ["item", "value", "time"]:
+        by_query = getattr(whole, name).reshape(everyone.size, who.knows)
+        np.testing.assert_array_equal(getattr(part, name).reshape(-1, who.knows), by_query[at])
+    np.testing.assert_array_equal(part.length, whole.length[at])
+
+
+def test_another_seed_gives_other_facts():
+    data = dataset(random_table(80, 30, 8, seed=1))
+    who = so.Adversary(knows=3, value_within=1, time_within=14)
+    a, b = who.sample(data, seed=1), who.sample(data, seed=2)
+    assert (a.item != b.item).mean() > 0.5
+    assert not np.array_equal(a.item, who.sample(data, seed=-1).item)
+    np.testing.assert_array_equal(a.item, who.sample(data, seed=1).item)
+
+
+def test_targets_left_out_means_every_eligible_record_in_order():
+    data = dataset(random_table(40, 12, 4, seed=1))
+    who = so.Adversary(knows=4)
+    np.testing.assert_array_equal(who.sample(data, seed=3).item, who.sample(data, who.eligible(data), seed=3).item)
+
+
+@given(n=st.integers(1, 60), more=st.integers(0, 60), seed=seeds)
+def test_asking_for_more_targets_keeps_the_ones_already_drawn(n, more, seed):
+    eligible = np.arange(10, 90, 2)
+    few, many = sample_targets(eligible, n, seed), sample_targets(eligible, n + more, seed)
+    assert few.size == min(n, eligible.size)
+    assert len(set(few.tolist())) == few.size
+    assert set(few.tolist()) <= set(many.tolist()) <= set(eligible.tolist())
+
+
+def test_whether_a_record_becomes_a_target_does_not_depend_on_who_else_is_eligible():
+    all_of_them = sample_targets(np.arange(100), 50, seed=5)
+    without_others = sample_targets(np.arange(0, 100, 2), 50, seed=5)
+    order = [t for t in all_of_them if t % 2 == 0]
+    assert sample_targets(np.arange(0, 100, 2), len(order), seed=5).tolist() == order
+    assert without_others.tolist() == list(range(0, 100, 2))
+
+
+# --- what is right is right, what is wrong is wrong ----------------------------------------------------------------
+
+
+@given(table=tables(), who=adversaries(), seed=seeds)
+def test_right_facts_are_within_the_tolerances_of_one_event_and_clipped_to_the_scale(table, who, seed):
+    labels, queries, _ = drawn(table, who, seed)
+    for record, facts in zip(labels, queries, strict=True):
+        assert len(facts) == who.knows
+        assert len({f.item for f in facts}) == who.knows, "an item is known twice"
+        right = [f for f in facts if any(is_true(f, e, who, span(table)) for e in table.events(record, f.item))]
+        assert len(right) >= who.knows - who.wrong
+        for f in facts:
+            if not math.isnan(f.value):
+                assert table.scale()[0] <= f.value <= table.scale()[-1]
+
+
+@given(table=tables(values=True, days=True, missing=False, repeats=False), who=adversaries(), seed=seeds)
+def test_exactly_as_many_facts_are_wrong_as_she_is_told(table, who, seed):
+    assume(who.value_within is not None or who.time_within is not None or who.wrong_kind == "item")
+    labels, queries, _ = drawn(table, who, seed)
+    for record, facts in zip(labels, queries, strict=True):
+        wrong = [f for f in facts if not any(is_true(f, e, who, span(table)) for e in table.events(record, f.item))]
+        lacking = [f for f in facts if not table.events(record, f.item)]
+        if who.wrong_kind == "item":
+            assert len(lacking) == who.wrong
+            assert len(wrong) == who.wrong
+        else:
+            assert lacking == []
+            assert len(wrong) <= who.wrong
+            # a scale or a span of days that lies within the tolerance leaves no room to be wrong
+            if room_to_be_wrong(table, record, facts, who):
+                assert len(wrong) == who.wrong
+
+
+def room_to_be_wrong(table: Table, record: int, facts: list[Fact], who: so.Adversary) -> bool:
+    """Whether every one of these items has a level or a day of the release outside the tolerance."""
+    within = who.value_within if who.gamma is None else who.gamma * span(table)
+    for f in facts:
+        (e,) = table.events(record, f.item)
+        far_value = within is not None and any(abs(x - e.value) > within + 1e-9 for x in table.scale())
+        first, last = min(x.day for x in table.entries), max(x.day for x in table.entries)
+        far_day = who.time_within is not None and max(e.day - first, last - e.day) > who.time_within
+        if not (far_value or far_day):
+            return False
+    return True
+
+
+@given(table=tables(values=True, days=True, missing=False, repeats=False), seed=seeds)
+def test_a_wrong_value_is_outside_the_tolerance_in_value_and_in_day(table, seed):
+    who = so.Adversary(knows=1, wrong=1, value_within=1, time_within=3)
+    labels, queries, _ = drawn(table, who, seed)
+    first, last = min(x.day for x in table.entries), max(x.day for x in table.entries)
+    for record, (f,) in zip(labels, queries, strict=True):
+        (e,) = table.events(record, f.item)
+        assert f.value in table.scale()
+        assert first <= f.day <= last
+        if any(abs(x - e.value) > 1 for x in table.scale()):
+            assert abs(f.value - e.value) > 1
+        if max(e.day - first, last - e.day) > 3:
+            assert abs(f.day - e.day) > 3
+
+
+def test_a_wrong_value_is_outside_the_tolerance_also_where_binary_fractions_lie():
+    levels = [x / 10 for x in range(1, 11)]
+    table = Table(tuple(Entry(r, r % 7, levels[r % 10]) for r in range(400)), days=False)
+    who = so.Adversary(knows=1, wrong=1, value_within=0.1)
+    labels, queries, _ = drawn(table, who, 3)
+    gaps = [abs(f.value - table.events(r, f.item)[0].value) for r, (f,) in zip(labels, queries, strict=True)]
+    assert min(gaps) > 0.15
+
+
+@given(table=tables(), seed=seeds, wrong=st.integers(1, 3))
+def test_wrong_items_are_not_the_targets_and_differ_from_each_other(table, seed, wrong):
+    who = so.Adversary(knows=wrong + 1, wrong=wrong, wrong_kind="item", value_within=0, time_within=0)
+    labels, queries, _ = drawn(table, who, seed)
+    for record, facts in zip(labels, queries, strict=True):
+        lacking = {f.item for f in facts if not table.events(record, f.item)}
+        assert len(lacking) == wrong
+        assert lacking <= set(table.items)
+
+
+def test_whole_steps_in_value_and_whole_days_are_added():
+    table = random_table(300, 20, 5, seed=2)
+    who = so.Adversary(knows=2, value_within=1, time_within=14)
+    labels, queries, _ = drawn(table, who, 1)
+    for record, facts in zip(labels, queries, strict=True):
+        for f in facts:
+            (e,) = table.events(record, f.item)
+            assert f.value in {min(max(e.value + x, 1.0), 5.0) for x in (-1, 0, 1)}
+            assert f.day == int(f.day)
+
+
+def test_exact_knowledge_is_exact():
+    table = random_table(100, 20, 5, seed=2)
+    labels, queries, _ = drawn(table, so.Adversary(knows=2, value_within=0, time_within=0), 1)
+    for record, facts in zip(labels, queries, strict=True):
+        for f in facts:
+            assert (f.value, f.day) in {(e.value, e.day) for e in table.events(record, f.item)}
+
+
+@given(table=tables(), seed=seeds, wrong=st.integers(0, 2), kind=st.sampled_from(["value", "item"]))
+def test_a_channel_she_does_not_know_is_nan(table, seed, wrong, kind):
+    who = so.Adversary(knows=2, wrong=wrong, wrong_kind=kind, value_within=None, time_within=None)
+    _, _, aux = drawn(table, who, seed)
+    assert np.isnan(aux.value).all()
+    assert np.isnan(aux.time).all()
+
+
+@given(table=tables(values=False, days=False), who=adversaries(), seed=seeds)
+def test_a_channel_that_the_release_lacks_is_nan(table, who, seed):
+    _, _, aux = drawn(table, who, seed)
+    assert np.isnan(aux.value).all()
+    assert np.isnan(aux.time).all()
+
+
+def test_of_several_events_she_knows_one_as_it_was():
+    days = (10.0, 200.0, 300.0)
+    entries = [Entry(r, i, float(v), d) for r in range(300) for i in (1, 2) for v, d in zip((1, 2, 5), days, strict=True)]
+    labels, queries, _ = drawn(Table(tuple(entries)), so.Adversary(knows=2, value_within=0, time_within=3), 4)
+    seen = [(f.value, min(days, key=lambda d: abs(d - f.day))) for facts in queries for f in facts]
+    assert set(seen) == {(1.0, 10.0), (2.0, 200.0), (5.0, 300.0)}
+    assert even([seen.count((float(v), d)) for v, d in zip((1, 2, 5), days, strict=True)])
+    assert len(labels) == 300
+
+
+# --- which items ---------------------------------------------------------------------------------------------------
+
+
+@given(table=tables(max_items=9), top=st.integers(0, 5), seed=seeds, kind=st.sampled_from(["value", "item"]))
+def test_outside_top_never_picks_one_of_the_most_held_items(table, top, seed, kind):
+    who = so.Adversary(knows=2, wrong=1, wrong_kind=kind, choose=f"outside-top:{top}")
+    _, queries, _ = drawn(table, who, seed)
+    by_popularity = sorted(table.items, key=lambda i: (-table.support(i), i))
+    assert not {f.item for facts in queries for f in facts} & set(by_popularity[:top])
+
+
+@settings(max_examples=300)
+@given(table=tables(max_items=9, max_records=6), who=adversaries())
+def test_eligible_are_those_who_hold_enough_items(table, who):
+    by_popularity = sorted(table.items, key=lambda i: (-table.support(i), i))
+    top = who.choice.top if who.choice.kind == "outside-top" else 0
+    pickable = set(by_popularity[top:])
+    expected = []
+    for at, record in enumerate(table.records):
+        mine = {e.item for e in table.entries if e.record == record}
+        if who.choice.kind == "rare":
+            rare = {i for i in mine if 1 / math.log2(max(table.support(i), 2)) >= who.choice.rarity}
+            delta_m = who.choice.share * who.knows
+            enough = len(rare) > delta_m and len(mine - rare) >= who.knows - delta_m
+        else:
+            enough = len(mine & pickable) >= who.n_right_items
+        if who.wrong_kind == "item":
+            enough = enough and len(pickable - mine) >= who.wrong
+        if enough:
+            expected.append(at)
+    assert who.eligible(dataset(table)).tolist() == expected
+
+
+def test_rare_takes_the_stated_share_of_rare_items_rounded_up():
+    table = random_table(400, 60, 12, seed=6)
+    rare = {i for i in table.items if 1 / math.log2(max(table.support(i), 2)) >= 0.16}
+    assert 10 < len(rare) < len(table.items) - 5
+    for knows, share, n_rare in [(4, 0.75, 3), (5, 0.5, 3), (3, 0.75, 3), (4, 0.25, 1)]:
+        who = so.Adversary(knows=knows, choose=f"rare:{share}@0.16")
+        labels, queries, _ = drawn(table, who, 2)
+        assert len(labels) > 20
+        assert {sum(f.item in rare for f in facts) for facts in queries} == {n_rare}
+
+
+def test_the_share_of_rare_items_is_reckoned_in_decimals():
+    # 0.29 × 100 is 28.999… in binary: a record with exactly 29 rare items does not hold *more than* 29
+    entries = [Entry(r, i) for r in (0, 1) for i in range(29 + r)]
+    entries += [Entry(r, 1000 + i) for r in range(50) for i in range(90)]
+    data = dataset(Table(tuple(entries), values=False, days=False))
+    assert so.Adversary(knows=100, choose="rare:0.29@0.9", value_within=None).eligible(data).tolist() == [1]
+
+
+# --- noise of DSS12 and lengths ------------------------------------------------------------------------------------
+
+
+def test_gamma_noise_is_real_valued_within_gamma_of_the_scale():
+    table = random_table(400, 20, 5, seed=2)
+    labels, queries, _ = drawn(table, so.Adversary(knows=2, gamma=0.1, time_within=None), 1)
+    gaps = []
+    for record, facts in zip(labels, queries, strict=True):
+        for f in facts:
+            assert 1 <= f.value <= 5
+            gaps.append(f.value - table.events(record, f.item)[0].value)
+    assert max(np.abs(gaps)) <= 0.4 + 1e-12
+    assert len({round(x, 9) for x in gaps}) > len(gaps) / 3
+    assert max(gaps) > 0.35
+    assert min(gaps) < -0.35
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.9, 1.0, 2.0])
+def test_a_target_always_passes_its_own_length_filter(share):
+    table = random_table(200, 40, 9, seed=3)
+    data = dataset(table)
+    who = so.Adversary(knows=1, length_within=share, value_within=None)
+    targets = who.eligible(data)
+    aux = who.sample(data, targets, seed=5)
+    lengths = data.lengths[targets]
+    assert (np.abs(aux.length - lengths) <= share * lengths + 1e-9).all()
+    scores = so.attack("scoreboard-rh").scores(data, aux)
+    assert np.isfinite(scores[np.arange(targets.size), targets]).all()
+    if 0 < share < 1:
+        assert np.isneginf(scores).any()
+
+
+# --- uniform where it says uniform ---------------------------------------------------------------------------------
+
+
+def even(counts: list[int], p: float = 1e-4) -> bool:
+    """Chi-square test of equal chances; the seeds are fixed, so that it fails once or never."""
+    from scipy.stats import chisquare
+
+    return chisquare(counts).pvalue > p
+
+
+@pytest.fixture(scope="module")
+def alike() -> so.Dataset:
+    """Six thousand records with the same ten items, value 3 in the middle of a scale of five, days in the middle."""
+    n = 6000
+    record, item = np.repeat(np.arange(n), 10), np.tile(np.arange(10), n)
+    value, day = np.full(record.size, 3.0), np.full(record.size, 500.0)
+    ends = [(n, 0, 1.0, 0.0), (n, 1, 2.0, 1000.0), (n, 2, 4.0, 1.0), (n, 3, 5.0, 2.0)]
+    extra = np.array(ends)
+    return so.Dataset.from_arrays(
+        np.append(record, extra[:, 0].astype(int)), np.append(item, extra[:, 1].astype(int)),
+        np.append(value, extra[:, 2]), np.append(day, extra[:, 3]),
+    )  # fmt: skip
+
+
+def test_each_item_and_each_pair_of_items_is_picked_equally_often(alike):
+    one = so.Adversary(knows=1).sample(alike, np.arange(6000), seed=1)
+    assert even(np.bincount(one.item, minlength=10).tolist())
+    two = so.Adversary(knows=2).sample(alike, np.arange(6000), seed=1).item.reshape(-1, 2)
+    pair = np.bincount(two.min(axis=1) * 10 + two.max(axis=1), minlength=100)
+    assert even([int(pair[10 * a + b]) for a in range(10) for b in range(a + 1, 10)])
+
+
+def test_value_steps_days_and_lengths_are_evenly_spread(alike):
+    who = so.Adversary(knows=1, value_within=1, time_within=3, length_within=0.5)
+    aux = who.sample(alike, np.arange(6000), seed=1)
+    assert even([int((aux.value == v).sum()) for v in (2, 3, 4)])
+    assert even([int((aux.time == d).sum()) for d in range(497, 504)])
+    assert even(np.histogram(aux.length, bins=10, range=(5, 15))[0].tolist())
+
+
+def test_value_and_day_are_moved_independently(alike):
+    aux = so.Adversary(knows=1, value_within=1, time_within=1).sample(alike, np.arange(6000), seed=2)
+    assert even([int(((aux.value == v) & (aux.time == d)).sum()) for v in (2, 3, 4) for d in (499, 500, 501)])
+
+
+def test_gamma_noise_is_evenly_spread(alike):
+    aux = so.Adversary(knows=1, gamma=0.25).sample(alike, np.arange(6000), seed=1)
+    assert even(np.histogram(aux.value, bins=20, range=(2, 4))[0].tolist())
+
+
+def test_wrong_values_and_days_are_evenly_spread_over_what_is_outside(alike):
+    aux = so.Adversary(knows=1, wrong=1, value_within=0, time_within=100).sample(alike, np.arange(6000), seed=1)
+    assert even([int((aux.value == v).sum()) for v in (1, 2, 4, 5)])
+    assert not ((aux.time >= 400) & (aux.time <= 600)).any()
+    assert even(np.histogram(aux.time, bins=10, range=(0, 1000))[0][[0, 1, 2, 3, 6, 7, 8, 9]].tolist())
+
+
+def test_which_of_the_known_items_is_wrong_is_any_of_them(alike):
+    who = so.Adversary(knows=3, wrong=1, value_within=0)
+    aux = who.sample(alike, np.arange(6000), seed=1)
+    wrong = aux.item[aux.value != 3]
+    assert wrong.size == 6000
+    assert even(np.bincount(wrong, minlength=10).tolist())
+
+
+def test_every_eligible_record_is_equally_likely_to_be_a_target():
+    hits = np.zeros(40, np.int64)
+    for seed in range(600):
+        hits[sample_targets(np.arange(40), 10, seed)] += 1
+    assert even(hits.tolist())
+
+
+# --- what makes no sense -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"knows": 0}, {"knows": 2, "wrong": 3}, {"wrong": -1}, {"wrong_kind": "both"}, {"value_within": -1},
+        {"time_within": math.inf}, {"gamma": NAN}, {"length_within": -0.5}, {"choose": "outside-top"},
+        {"choose": "outside-top:-3"}, {"choose": "rare:0@0.1"}, {"choose": "rare:1.5@0.1"}, {"choose": "rare:0.5@0"},
+        {"choose": "rare:0.5.1@0.1"}, {"choose": "popular"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_an_adversary_who_makes_no_sense_is_refused(options):
+    with pytest.raises(ParameterError, match=list(options)[-1]):
+        so.Adversary(**options)
+
+
+def test_nobody_eligible_is_an_error_and_never_an_empty_measurement():
+    data = dataset(random_table(10, 5, 2, seed=0))
+    with pytest.raises(EligibilityError, match="knows=50"):
+        so.Adversary(knows=50).sample(data)
+    with pytest.raises(EligibilityError):
+        so.Adversary(knows=1).sample(data, targets=[])
+
+
+def test_a_target_that_holds_too_little_is_an_error_that_counts_them():
+    data = dataset(Table((Entry(0, 1), Entry(1, 1), Entry(1, 2)), values=False, days=False))
+    with pytest.raises(EligibilityError, match="1 of 2 targets"):
+        so.Adversary(knows=2, value_within=None).sample(data, [0, 1])
+
+
+@pytest.mark.parametrize("targets", [[-1], [10]])
+def test_a_target_outside_the_release_is_an_error(targets):
+    with pytest.raises(ParameterError, match="record indices"):
+        so.Adversary(knows=1).sample(dataset(random_table(10, 5, 2, seed=0)), targets)
+
+
+@given(who=adversaries())
+def test_an_adversary_can_be_rebuilt_from_her_plain_data_and_says_who_she_is(who):
+    assert so.Adversary(**who.to_dict()) == who
+    assert who.describe().startswith(f"{who.knows} item")

@@ -1,0 +1,103 @@
+"""Partials merge: empty is neutral, and neither the cut nor the order matters."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from standout.scoring.partials import LOWEST, NOBODY, Partials, concatenate
+
+scores = st.integers(-3, 3)
+keys = st.integers(0, 2)
+
+
+@st.composite
+def crowds(draw: st.DrawFn, n_queries: int = 3) -> list[tuple[int, list[int], list[int]]]:
+    """Records with distinct indices, each with a score and a tie key per query."""
+    records = draw(st.lists(st.integers(0, 50), unique=True, max_size=9))
+    row = st.lists(scores, min_size=n_queries, max_size=n_queries)
+    key = st.lists(keys, min_size=n_queries, max_size=n_queries)
+    return [(r, draw(row), draw(key)) for r in records]
+
+
+def one(record: int, score: list[int], key: list[int]) -> Partials:
+    """Partials of a single record."""
+    n = len(score)
+    s = np.array(score, np.int64)
+    return Partials.empty(n)._replace(
+        best_score=s, best_key=np.array(key, np.uint64), best=np.full(n, record, np.int64), n=np.ones(n, np.int64),
+        total=s, squares=(s * s).astype(float), n_watch=(s >= 0).astype(np.int64), n_cut=(s >= 2).astype(np.int64),
+    )  # fmt: skip
+
+
+def merged(crowd: list[tuple[int, list[int], list[int]]]) -> Partials:
+    return reduce(Partials.merge, [one(*x) for x in crowd], Partials.empty(3))
+
+
+def assert_same(a: Partials, b: Partials) -> None:
+    for name, x, y in zip(Partials._fields, a, b, strict=True):
+        assert x.tolist() == y.tolist(), name
+        assert x.dtype == y.dtype, name
+
+
+@given(crowd=crowds())
+def test_merged_records_give_the_first_two_and_the_sums_of_all(crowd):
+    p = merged(crowd)
+    for q in range(3):
+        order = sorted((-s[q], k[q], r) for r, s, k in crowd)
+        ranked = [(-s, k, r) for s, k, r in order]
+        mine = [(p.best_score[q], p.best_key[q], p.best[q]), (p.second_score[q], p.second_key[q], p.second[q])]
+        for place, got in enumerate(mine):
+            if place < len(ranked):
+                assert tuple(map(int, got)) == ranked[place]
+            else:
+                assert got[0] == LOWEST
+                assert got[2] == NOBODY
+        column = np.array([s[q] for _, s, _ in crowd])
+        assert p.n[q] == column.size
+        assert p.total[q] == column.sum()
+        assert p.n_watch[q] == (column >= 0).sum()
+        assert p.n_cut[q] == (column >= 2).sum()
+        assert np.isclose(p.sigma()[q], column.std() if column.size else 0.0)
+
+
+@given(crowd=crowds())
+def test_empty_is_neutral_on_either_side(crowd):
+    p, nothing = merged(crowd), Partials.empty(3)
+    assert_same(p.merge(nothing), p)
+    assert_same(nothing.merge(p), p)
+
+
+def test_empty_with_itself_is_empty_and_has_no_spread():
+    nothing = Partials.empty(2)
+    both = nothing.merge(nothing)
+    assert_same(both, nothing)
+    assert both.sigma().tolist() == [0.0, 0.0]
+    assert_same(Partials.empty(0).merge(Partials.empty(0)), Partials.empty(0))
+
+
+@given(crowd=crowds(), data=st.data())
+def test_any_cut_merged_in_any_order_gives_the_same(crowd, data):
+    whole = merged(crowd)
+    shuffled = data.draw(st.permutations(crowd))
+    edges = sorted(data.draw(st.lists(st.integers(0, len(crowd)), max_size=4)))
+    runs = [shuffled[lo:hi] for lo, hi in zip([0, *edges], [*edges, len(crowd)], strict=True)]
+    assert_same(reduce(Partials.merge, [merged(run) for run in runs]), whole)
+    right_to_left = reduce(lambda b, a: a.merge(b), [merged(run) for run in reversed(runs)])
+    assert_same(right_to_left, whole)
+
+
+def test_a_record_that_scores_lowest_still_comes_before_nobody():
+    p = one(4, [LOWEST], [2**63]).merge(Partials.empty(1))
+    assert p.best.tolist() == [4]
+    assert Partials.empty(1).merge(one(4, [LOWEST], [2**63])).best.tolist() == [4]
+
+
+@given(first=crowds(), second=crowds())
+def test_batches_of_queries_stand_one_after_the_other(first, second):
+    both = concatenate([merged(first), merged(second)])
+    for name, x, y, z in zip(Partials._fields, both, merged(first), merged(second), strict=True):
+        assert x.tolist() == [*y.tolist(), *z.tolist()], name
