@@ -1,7 +1,7 @@
 """Dense oracles: PAPERS.md in plain Python, one loop per sum, written to be obviously right and never fast.
 
-Nothing here imports standout. A release is a `Table` of raw entries; the oracles walk those entries and nothing else, so
-an error in coding, indexing, blocking or rounding cannot hide in both places.
+Nothing here imports standout. A release is a `Table` of raw entries; the oracles walk those entries and nothing
+else, so an error in coding, indexing, blocking or rounding cannot hide in both places.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -46,24 +47,31 @@ class Table:
     days: bool = True
     """Whether the release has a time channel at all."""
 
-    @property
+    @cached_property
     def records(self) -> list[int]:
         return sorted({e.record for e in self.entries})
 
-    @property
+    @cached_property
     def items(self) -> list[int]:
         return sorted({e.item for e in self.entries})
 
+    @cached_property
+    def _pairs(self) -> dict[tuple[int, int], list[Entry]]:
+        pairs: dict[tuple[int, int], list[Entry]] = {}
+        for e in self.entries:
+            pairs.setdefault((e.record, e.item), []).append(e)
+        return pairs
+
     def events(self, record: int, item: int) -> list[Entry]:
-        return [e for e in self.entries if e.record == record and e.item == item]
+        return self._pairs.get((record, item), [])
 
     def support(self, item: int) -> int:
         """Records that hold the item, events counted once."""
-        return len({e.record for e in self.entries if e.item == item})
+        return sum(i == item for _, i in self._pairs)
 
     def length(self, record: int) -> int:
         """Items that the record holds, events counted once."""
-        return len({e.item for e in self.entries if e.record == record})
+        return sum(r == record for r, _ in self._pairs)
 
     def without(self, record: int) -> Table:
         """The release as if that record had never been in it."""
@@ -133,16 +141,15 @@ def scoreboard_rh(
     """Score = Σ wt(i)·Sim(aux_i, r_i); of several events of one item the best counts."""
     scores = np.zeros((len(queries), len(table.records)))
     for q, facts in enumerate(queries):
+        weights = [wt(table.support(f.item)) for f in facts]
         for r, record in enumerate(table.records):
             total = 0.0
-            for f in facts:
+            for f, weight in zip(facts, weights, strict=True):
                 if similarity == "exponential":
                     sims = [closeness(table, f, e, rho0, d0) for e in table.events(record, f.item)]
                 else:
-                    sims = [
-                        float(agrees(table, f, e, value_within, time_within)) for e in table.events(record, f.item)
-                    ]
-                total += wt(table.support(f.item)) * max(sims, default=0.0)
+                    sims = [float(agrees(table, f, e, value_within, time_within)) for e in table.events(record, f.item)]
+                total += weight * max(sims, default=0.0)
             scores[q, r] = total / math.sqrt(table.length(record)) if length == "sqrt" else total
     return scores
 

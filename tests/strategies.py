@@ -38,9 +38,7 @@ def knowledge(queries: Sequence[Query]) -> so.Knowledge:
 
 def queries_of(aux: so.Knowledge) -> list[list[Fact]]:
     """Facts of each query of a sampled knowledge, as the oracle sees them."""
-    facts = [
-        Fact(int(i), float(v), float(t)) for i, v, t in zip(aux.item, aux.value, aux.time, strict=True)
-    ]
+    facts = [Fact(int(i), float(v), float(t)) for i, v, t in zip(aux.item, aux.value, aux.time, strict=True)]
     return [facts[lo:hi] for lo, hi in zip(aux.query_ptr[:-1], aux.query_ptr[1:], strict=True)]
 
 
@@ -79,7 +77,7 @@ def tables(
 
 @st.composite
 def facts_about(draw: st.DrawFn, table: Table, max_facts: int = 5, strangers: bool = True) -> list[Fact]:
-    """Facts of one query: near an entry of the release or not, channels known or not, items known twice or not at all."""
+    """Facts of one query: near an entry or not, channels known or not, items known twice or not at all."""
     near = st.sampled_from(table.entries)
     facts = []
     for _ in range(draw(st.integers(1, max_facts))):

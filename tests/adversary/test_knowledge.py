@@ -140,7 +140,7 @@ def test_a_label_finds_its_item_however_it_is_written(labels, asked):
     assert found == [str(x) for x in labels]
 
 
-@pytest.mark.parametrize("stranger", ["seven", "7.5", "", "nan", "1e400", 10**30, -1, 2**60, "0x7", 7.5], ids=str)
+@pytest.mark.parametrize("stranger", ["seven", "7.5", "nan", "1e400", 10**30, -1, 2**60, "0x7", 7.5], ids=str)
 def test_a_label_that_is_not_in_the_release_is_a_stranger_and_no_error(stranger):
     data = release([7, 11, 300])
     facts = so.Knowledge.from_arrays([0, 0], np.array([7, stranger], dtype=object)).bind(data)

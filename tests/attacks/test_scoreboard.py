@@ -179,9 +179,7 @@ def test_excluding_a_record_gives_the_verdicts_of_a_release_built_without_it(nam
         return
     attack = so.attack(name)
     w = data.draw(st.integers(0, len(rest.records) - 1))
-    old = attack.run(
-        dataset(table), knowledge(kept), exclude=[g] * len(kept), watch=[w + (w >= g)] * len(kept)
-    )
+    old = attack.run(dataset(table), knowledge(kept), exclude=[g] * len(kept), watch=[w + (w >= g)] * len(kept))
     new = attack.run(dataset(rest), knowledge(kept), watch=[w] * len(kept))
     near_tie = (np.nan_to_num(new.score - new.second) < CLOSE) & (np.nan_to_num(new.score - new.second) > 0)
     moved = np.where(old.best > g, old.best - 1, old.best)
@@ -333,7 +331,8 @@ def test_the_tolerances_left_out_are_those_of_the_adversary_who_drew_the_knowled
         targets = who.eligible(data)
         aux = who.sample(data, targets, seed=1)
         scores = so.attack("scoreboard").scores(data, aux)
-        assert (scores[np.arange(targets.size), targets] == 1).all(), f"{who.describe()}: some target fails its own facts"
+        fails = scores[np.arange(targets.size), targets] < 1
+        assert not fails.any(), f"{who.describe()}: {fails.sum()} targets fail their own facts"
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ def strongest(trials: dict[str, Trial], truth: Truth) -> dict[str, Any] | None:
     if not chosen.any() or not reported.any():
         return None
     right = {label: trial.right(truth) for label, trial in trials.items()}
-    # a tie goes to the attack named first
-    winner = max(right, key=lambda label: int(right[label][chosen].sum()))
+    # a tie goes to the attack with fewer false matches, then to the one named first
+    winner = max(right, key=lambda label: (int(right[label][chosen].sum()), -_false_matches(trials[label], chosen)))
     row: dict[str, Any] = {
         "attack": winner,
         "n_attacks": len(trials),
@@ -39,6 +39,11 @@ def strongest(trials: dict[str, Trial], truth: Truth) -> dict[str, Any] | None:
     if REFERENCE in right:
         row["versus"] = {"attack": REFERENCE, **paired(right[winner][reported], right[REFERENCE][reported])}
     return row
+
+
+def _false_matches(trial: Trial, chosen: Array) -> int:
+    """Queries of the calibration half that are answered though the target is absent."""
+    return int(trial.absent.matched[chosen].sum())
 
 
 def paired(first: Array, second: Array) -> dict[str, Any]:

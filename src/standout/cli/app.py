@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -23,6 +24,8 @@ app = typer.Typer(
 )
 
 for _verb in VERBS:
+    if find_spec(f"standout.cli.{_verb}") is None:
+        continue
     app.command(_verb)(getattr(import_module(f"standout.cli.{_verb}"), _verb))
 
 
@@ -50,6 +53,3 @@ def main() -> None:
     except StandoutError as error:
         print(f"standout: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("standout: stopped; nothing was written", file=sys.stderr)
-        sys.exit(130)

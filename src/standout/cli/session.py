@@ -41,6 +41,8 @@ class Session:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._draft is not None:
             shutil.rmtree(self._draft, ignore_errors=True)
+        if kind is KeyboardInterrupt:
+            self.log.print("stopped; nothing was written")
 
     def busy(self, what: str, work: Callable[[], T]) -> T:
         """Run `work` with a spinner."""

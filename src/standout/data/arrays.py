@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from standout.data.assemble import assemble
 from standout.data.dataset import Cleaning, Dataset
-from standout.data.labels import index_labels
+from standout.data.labels import index_labels, unmasked
 from standout.data.repeats import Rows, check_repeats
 from standout.data.times import days_of
 from standout.errors import InputError, ParameterError
@@ -18,9 +18,7 @@ from standout.errors import InputError, ParameterError
 Array = npt.NDArray[Any]
 
 
-def from_arrays(
-    record: Any, item: Any, value: Any = None, time: Any = None, *, repeats: str = "keep"
-) -> Dataset:
+def from_arrays(record: Any, item: Any, value: Any = None, time: Any = None, *, repeats: str = "keep") -> Dataset:
     """Make a dataset of one-dimensional arrays, one element per entry.
 
     Parameters
@@ -56,21 +54,17 @@ def from_arrays(
     _check_something(numbers, "value")
     _check_something(day, "time")
     cleaning = replace(cleaning, notes=tuple(x for x in (note, item_note) if x))
-    return assemble(
-        Rows(record_index, item_index, numbers, day, moment), record_labels, item_labels, cleaning
-    )
+    return assemble(Rows(record_index, item_index, numbers, day, moment), record_labels, item_labels, cleaning)
 
 
 def from_sparse(matrix: Any) -> Dataset:
     """Make a dataset of a SciPy sparse matrix: rows are records, columns items, stored numbers values.
 
-    A matrix of booleans has no values. As SciPy means it, numbers stored twice at one place are added. Rows and
-    columns without a stored number are left out; a stored zero is an entry.
+    A matrix of booleans has no values. As SciPy means it, numbers stored twice at one place are added. Rows
+    and columns without a stored number are left out; a stored zero is an entry.
     """
     if not hasattr(matrix, "tocoo") or len(matrix.shape) != 2:
-        raise ParameterError(
-            f"from_sparse takes a two-dimensional SciPy sparse matrix, not {type(matrix).__name__}"
-        )
+        raise ParameterError(f"from_sparse takes a two-dimensional SciPy sparse matrix, not {type(matrix).__name__}")
     coo = matrix.tocoo()
     if coo.nnz == 0:
         raise InputError(f"the sparse matrix of shape {coo.shape} holds no entry")
@@ -97,9 +91,7 @@ def _check_shapes(**arrays: Any) -> None:
         except ValueError:
             shape = (0, 0)  # a list of lists of different lengths
         if len(shape) != 1:
-            raise ParameterError(
-                f"{name} has {len(shape)} dimensions: give one element per entry, in one dimension"
-            )
+            raise ParameterError(f"{name} has {len(shape)} dimensions: give one element per entry, in one dimension")
         sizes[name] = shape[0]
     if len(set(sizes.values())) > 1:
         lengths = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
@@ -117,18 +109,14 @@ def _taken(values: Any, kept: Array) -> Any:
 
 def _numbers(values: Any) -> Array:
     """Float64 with NaN for what is missing."""
-    if isinstance(values, np.ma.MaskedArray):
-        values = values.astype(object).filled(None)
-    array = np.asarray(values)
+    array = np.asarray(unmasked(values))
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
     try:
         plain = array.tolist()
         return np.array([np.nan if _is_missing(x) else _number(x) for x in plain], np.float64)
     except (TypeError, ValueError):
-        raise InputError(
-            f"value holds {array.dtype} where numbers belong: give numbers, or leave value out"
-        ) from None
+        raise InputError(f"value holds {array.dtype} where numbers belong: give numbers, or leave value out") from None
 
 
 def _number(x: Any) -> float:

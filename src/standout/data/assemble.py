@@ -22,7 +22,7 @@ LONGEST_SPAN = 0xFFFFFE
 
 
 def assemble(rows: Rows, record_labels: Array, item_labels: Array, cleaning: Cleaning) -> Dataset:
-    """Make a dataset of rows that are all in memory; `cleaning` says what was done so far and which repeats to merge."""
+    """Make a dataset of rows in memory; `cleaning` says what was done so far and how repeats are merged."""
     n_before = rows.record.size
     if cleaning.repeats != "keep":
         rows = merge_repeats(rows, cleaning.repeats, record_labels.size, item_labels.size)
@@ -41,8 +41,16 @@ def assemble(rows: Rows, record_labels: Array, item_labels: Array, cleaning: Cle
     return complete(builder, record_labels, item_labels, levels, first_day, span, cleaning, n_before)
 
 
-def complete(builder: EntryBuilder, record_labels: Array, item_labels: Array, levels: Array, first_day: int, span: int,
-             cleaning: Cleaning, n_rows: int) -> Dataset:  # fmt: skip
+def complete(
+    builder: EntryBuilder,
+    record_labels: Array,
+    item_labels: Array,
+    levels: Array,
+    first_day: int,
+    span: int,
+    cleaning: Cleaning,
+    n_rows: int,
+) -> Dataset:
     """Sort what was placed and count the repeats; `n_rows` is the number of rows before any merging."""
     lengths, supports = builder.finish(cores())
     cleaning = replace(cleaning, repeated_pairs=n_rows - int(lengths.sum()))
@@ -66,9 +74,7 @@ def check_span(first_day: float, last_day: float) -> None:
     """Refuse times that lie further apart than the day offsets can say."""
     if last_day - first_day > LONGEST_SPAN:
         years = (last_day - first_day) / 365.25
-        raise InputError(
-            f"the times span {years:,.0f} years: is the unit right? Say it with time_unit (--time-unit)"
-        )
+        raise InputError(f"the times span {years:,.0f} years: is the unit right? Say it with time_unit (--time-unit)")
 
 
 def cores() -> int:

@@ -10,42 +10,50 @@ from difflib import get_close_matches
 
 from standout.errors import ColumnError
 
+# fmt: off
+_PERSONS = (
+    "user", "customer", "client", "subscriber", "member", "person", "reviewer", "visitor", "account", "patient",
+    "reader", "viewer", "listener", "player", "student", "buyer", "shopper", "borrower", "cardholder", "patron",
+)
+_THINGS = (
+    "movie", "item", "product", "article", "place", "poi", "venue", "url", "page", "track", "song", "artist", "book",
+    "film", "anime", "game", "business", "location", "merchant", "host", "domain", "beer", "recipe", "show", "query",
+    "app", "course", "link", "site", "station", "diagnosis", "tag",
+)
+_MOMENTS = (
+    "timestamp", "datetime", "ts", "datestamp", "unixtimestamp", "unixreviewtime", "invoicedate", "orderdate",
+    "purchasedate", "transactiondate", "ratingdate", "reviewdate", "checkindate", "eventdate", "ratedat", "createdat",
+    "orderedat", "purchasedat", "visitedat", "listenedat", "watchedat", "eventtime", "checkintime", "querytime",
+    "visittime", "transactiontime", "ordertime",
+)
+
 # Names as `_plain` leaves them, in tiers: the first tier with a column of that name wins.
 # Identifiers come before bare nouns, because a table may hold CustomerID and the customer's name.
-_PERSONS = ("user", "customer", "client", "subscriber", "member", "person", "reviewer", "visitor", "account", "patient",
-            "reader", "viewer", "listener", "player", "student", "buyer", "shopper", "borrower", "cardholder")  # fmt: skip
-_THINGS = ("movie", "item", "product", "article", "place", "poi", "venue", "url", "page", "track", "song", "artist",
-           "book", "film", "anime", "game", "business", "location", "merchant", "host", "domain", "beer", "recipe",
-           "show", "title", "query", "app", "course", "link", "site", "station", "diagnosis", "tag")  # fmt: skip
-
 _TIERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "record": (
-        ("record", "recordid", "uid", *(f"{p}id" for p in _PERSONS), *(f"{p}number" for p in _PERSONS), "userhash"),
+        ("record", "recordid", "uid", "userhash", *(f"{p}id" for p in _PERSONS), *(f"{p}number" for p in _PERSONS)),
         (*_PERSONS, "users", "customers", "username", "anonid"),
-        ("device", "deviceid", "household", "householdid", "household_key", "cookie", "cookieid", "cardid", "card",
-         "patron", "patronid"),
+        ("device", "deviceid", "household", "householdid", "householdkey", "cookie", "cookieid", "card", "cardid"),
     ),
     "item": (
-        ("stockcode", "sku", "asin", "isbn", "ean", "upc", "gtin", "iid", *(f"{t}id" for t in _THINGS),
-         *(f"{t}code" for t in _THINGS)),
-        (*(t for t in _THINGS if t != "title"), "items", "clickurl"),
+        ("stockcode", "sku", "asin", "isbn", "ean", "upc", "gtin", "iid",
+         *(f"{t}id" for t in _THINGS), *(f"{t}code" for t in _THINGS)),
+        (*_THINGS, "items", "clickurl"),
         ("title", "description", "category", "categoryid", "name"),
     ),
     "value": (
         ("rating", "ratings", "stars", "score", "overall", "reviewscore", "starrating"),
         ("quantity", "qty", "value", "amount", "count", "plays", "playcount", "weight", "visits", "clicks", "views",
-         "listens", "hours", "nevents"),
+         "listens", "hours"),
         ("price", "unitprice", "spend", "sales", "total"),
     ),
     "time": (
-        ("timestamp", "datetime", "ts", "unixtimestamp", "unixreviewtime", "invoicedate", "orderdate", "purchasedate",
-         "transactiondate", "ratingdate", "reviewdate", "checkindate", "ratedat", "createdat", "orderedat", "purchasedat",
-         "visitedat", "listenedat", "watchedat", "eventtime", "eventdate", "checkintime", "querytime", "visittime",
-         "transactiontime", "ordertime", "datestamp"),
+        _MOMENTS,
         ("date", "reviewtime"),
         ("time", "day", "epoch", "week"),
     ),
-}  # fmt: skip
+}
+# fmt: on
 
 _MEANINGS = {
     "record": "the person (user, customer, member …)",
@@ -69,8 +77,14 @@ class Roles:
         return {role: column for role, column in pairs.items() if column is not None}
 
 
-def choose_columns(names: Sequence[str], *, record: str | None = None, item: str | None = None, value: str | None = None,
-                   time: str | None = None) -> Roles:  # fmt: skip
+def choose_columns(
+    names: Sequence[str],
+    *,
+    record: str | None = None,
+    item: str | None = None,
+    value: str | None = None,
+    time: str | None = None,
+) -> Roles:
     """Column for each role: the one that was named, else the one whose name is common for it.
 
     >>> choose_columns(["userId", "movieId", "rating"]).notes[0]
@@ -94,9 +108,9 @@ def choose_columns(names: Sequence[str], *, record: str | None = None, item: str
     if guessed:
         note += " (guessed)" if len(guessed) == len(chosen) else f" (guessed: {', '.join(guessed)})"
     notes = [note]
-    for role in ("value", "time"):
-        if found[role] is None and said[role] is None:
-            notes.append(f"no {role} column found" + (": presence only" if role == "value" else ""))
+    missing = [role for role in ("value", "time") if found[role] is None and said[role] is None]
+    if missing:
+        notes.append(f"no {' and no '.join(missing)} column found")
     assert found["record"] is not None and found["item"] is not None
     return Roles(found["record"], found["item"], found["value"], found["time"], tuple(notes))
 
@@ -132,8 +146,7 @@ def _check_apart(found: dict[str, str | None]) -> None:
 def _guessed(free: Sequence[str], role: str, names: Sequence[str]) -> str | None:
     """The one column of the best tier; None for a value or time that there is not."""
     for tier in _TIERS[role]:
-        common = {_plain(n) for n in tier}
-        options = [n for n in free if _plain(n) in common]
+        options = [n for n in free if _plain(n) in tier]
         if len(options) == 1:
             return options[0]
         if options:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,11 +45,7 @@ def find_source(path: str | Path) -> Found:
             return _in_folder(where, name)
         if where.is_file():
             return Found(_file_kind(where), (where,), name)
-        matches = (
-            sorted(Path(m) for m in glob.glob(str(where), recursive=True))
-            if glob.has_magic(str(where))
-            else []
-        )
+        matches = sorted(Path(where.anchor).glob(str(where.relative_to(where.anchor))))
         return _in_glob(matches, where, name)
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or type(error).__name__}") from None
@@ -80,9 +75,7 @@ def head_of(path: Path) -> bytes:
 
 def damaged(path: Path, compression: str) -> InputError:
     """Error for a compressed file that ends too early or is not what its first bytes say."""
-    return InputError(
-        f"{path.name}: the {compression} data is truncated or damaged: copy or download the file again"
-    )
+    return InputError(f"{path.name}: the {compression} data is truncated or damaged: copy or download the file again")
 
 
 def is_tar(head: bytes) -> bool:
@@ -119,7 +112,7 @@ def _in_folder(folder: Path, name: str) -> Found:
     """The dataset in a folder: saved by us, Parquet, Netflix Prize or MovieLens."""
     if (folder / "meta.json").is_file():
         return Found("saved", (folder,), name)
-    parquet = sorted(p for pattern in _PARQUET_NAMES for p in folder.rglob(pattern) if _is_data(p, folder))
+    parquet = sorted(p for ending in _PARQUET_NAMES for p in folder.rglob(ending) if _is_data(p, folder))
     if parquet:
         return Found("parquet", tuple(parquet), name, str(folder))
     netflix = sorted(p for p in folder.iterdir() if _NETFLIX_NAME.fullmatch(p.name))

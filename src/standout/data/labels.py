@@ -17,14 +17,14 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)(\.0)?", re.ASCII)
 
 
 def index_labels(values: Any, what: str) -> tuple[Array, Array, str | None]:
-    """Sorted distinct labels, the index of each element (-1 = no label), and a note when labels changed their kind.
+    """Sorted distinct labels, the index of each element (-1 = no label), a note when labels changed their kind.
 
     Whole numbers become integers, text stays text; None, NaN and the empty text are no label.
 
     >>> index_labels(["b", "a", None, "b"], "item")[:2]
     (array(['a', 'b'], dtype='<U1'), array([ 1,  0, -1,  1]))
     """
-    array = _one_dimension(values)
+    array = _as_given(values)
     if array.dtype.kind in "biuf":
         present = ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.size, np.bool_)
         labels, inverse = np.unique(_whole_numbers(array[present]), return_inverse=True)
@@ -41,7 +41,7 @@ def index_labels(values: Any, what: str) -> tuple[Array, Array, str | None]:
 
 
 def integers_of(texts: list[str]) -> Array | None:
-    """The integers that the texts write, or None when one of them is not written the plain way ("007" is text).
+    """The integers that the texts write, or None when one is not written the plain way ("007" is text).
 
     >>> integers_of(["7", "-3", "12.0"]), integers_of(["7", "007"])
     (array([ 7, -3, 12]), None)
@@ -54,7 +54,7 @@ def integers_of(texts: list[str]) -> Array | None:
 
 
 def text_labels(texts: list[str]) -> Array:
-    """The texts as an array of fixed width, or of Python strings where one long label would make all of them wide."""
+    """The texts in fixed width, or as Python strings where one long label would make all of them wide."""
     width = max(map(len, texts), default=1)
     # fixed width pads with NUL, so that a label that ends in NUL would lose it
     if len(texts) * width * 4 > WIDEST_TABLE or any(t.endswith("\0") for t in texts):
@@ -85,12 +85,20 @@ def find_labels(labels: Array, wanted: Any) -> Array:
     return np.append(np.where(hit, at, -1), -1)[index]
 
 
-def _one_dimension(values: Any) -> Array:
-    if isinstance(values, np.ma.MaskedArray):
-        values = values.astype(object).filled(None)
+def unmasked(values: Any) -> Any:
+    """The values, with None for masked ones: NumPy would show what lies under the mask."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    bare = np.asarray(values, dtype=object).copy()
+    bare[np.ma.getmaskarray(values)] = None
+    return bare
+
+
+def _as_given(values: Any) -> Array:
+    values = unmasked(values)
     array = np.asarray(values)
-    if array.dtype.kind == "f" and not hasattr(values, "dtype"):
-        # a list of integers beyond 64 bits would pass through float64 and lose its last digits
+    if array.dtype.kind in "fUS" and not hasattr(values, "dtype"):
+        # NumPy takes a list of large integers through float64, and one of numbers and texts through text
         array = np.asarray(values, dtype=object)
     return array
 

@@ -40,8 +40,7 @@ class Parsed:
         """The entries as an Arrow table with the columns customer, movie, rating, date."""
         kinds = (pa.int32(), pa.int32(), pa.uint8(), pa.date32())
         columns = [
-            pa.chunked_array([_arrow(part[k], kind) for part in self.parts], type=kind)
-            for k, kind in enumerate(kinds)
+            pa.chunked_array([_arrow(part[k], kind) for part in self.parts], type=kind) for k, kind in enumerate(kinds)
         ]
         return pa.table(columns, names=list(NAMES))
 
@@ -139,7 +138,7 @@ def _number(text: Array, at: int) -> tuple[int, int]:
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _parse(text: Array, movie: int, customer: Array, movies: Array, rating: Array, day: Array
            ) -> tuple[int, int, int, int, int]:  # fmt: skip
-    """Entries of one piece that ends in a line feed: (entries, lines, bad lines, first bad line, current movie)."""
+    """Parse a piece that ends in a line feed: (entries, lines, bad lines, first bad line, current movie)."""
     n = lines = bad = first_bad = at = 0
     while at < text.size:
         lines += 1

@@ -60,9 +60,7 @@ def _opened(folder: Path, said: dict[str, str | None], repeats: str) -> Dataset:
     """A saved dataset, which has its columns and its handling of repeats already."""
     named = [f"{role}={name!r}" for role, name in said.items() if name]
     if named:
-        raise ParameterError(
-            f"{folder.name} is a saved dataset, whose columns are set: leave out {', '.join(named)}"
-        )
+        raise ParameterError(f"{folder.name} is a saved dataset, whose columns are set: leave out {', '.join(named)}")
     ds = Dataset.open(folder)
     if repeats not in ("keep", ds.cleaning.repeats):
         raise ParameterError(
@@ -119,18 +117,12 @@ def _prepared_text(con: duckdb.DuckDBPyConnection, folder: Path, found: Found, s
 def _parquet_relation(con: duckdb.DuckDBPyConnection, found: Found) -> str:
     """SQL that reads the Parquet files; refuses what is damaged."""
     files = ", ".join(literal_path(path) for path in found.paths)
-    hive = (
-        ", hive_partitioning = true"
-        if found.pattern and any("=" in p.parent.name for p in found.paths)
-        else ""
-    )
+    hive = ", hive_partitioning = true" if found.pattern and any("=" in p.parent.name for p in found.paths) else ""
     relation = f"read_parquet([{files}]{hive})"
     try:
         n_rows = one_row(con, f"SELECT count(*) FROM {relation}")[0]
     except duckdb.Error:
-        raise InputError(
-            f"{found.name} is not a Parquet file that can be read: truncated or damaged?"
-        ) from None
+        raise InputError(f"{found.name} is not a Parquet file that can be read: truncated or damaged?") from None
     if n_rows == 0:
         raise InputError(f"{found.name} holds no rows")
     return relation
@@ -142,9 +134,7 @@ def _arrow_relation(con: duckdb.DuckDBPyConnection, found: Found) -> str:
         mapped = pa.memory_map(str(found.paths[0]))
         table = (pa.ipc.open_file if found.kind == "arrow" else pa.ipc.open_stream)(mapped).read_all()
     except (pa.ArrowException, OSError):
-        raise InputError(
-            f"{found.name} is not an Arrow IPC file that can be read: truncated or damaged?"
-        ) from None
+        raise InputError(f"{found.name} is not an Arrow IPC file that can be read: truncated or damaged?") from None
     if table.num_rows == 0:
         raise InputError(f"{found.name} holds no rows")
     con.register("table_", table)
@@ -184,6 +174,4 @@ def _arrow_column(frame: Any, name: str, role: str) -> Any:
             raise InputError(f"column {name!r} holds objects where numbers or times belong") from None
         # labels of several kinds in one column: what they have in common is how they print
         missing = column.isna()
-        return pa.array(
-            [None if gone else str(x) for x, gone in zip(column, missing, strict=True)], pa.string()
-        )
+        return pa.array([None if gone else str(x) for x, gone in zip(column, missing, strict=True)], pa.string())

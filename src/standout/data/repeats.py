@@ -39,17 +39,15 @@ def check_repeats(repeats: str, has_value: bool) -> None:
     if repeats not in REPEATS:
         raise ParameterError(f"repeats={repeats!r}: choose one of {', '.join(REPEATS)}")
     if repeats in ("max", "sum") and not has_value:
-        raise ParameterError(
-            f"repeats={repeats!r} needs values: name a value column, or choose last, first or count"
-        )
+        raise ParameterError(f"repeats={repeats!r} needs values: name a value column, or choose last, first or count")
 
 
 def merge_repeats(rows: Rows, how: str, n_records: int, n_items: int) -> Rows:
     """One row per (record, item) pair.
 
-    `last` and `first` go by time, then by row; a missing time comes first. `max` keeps the row of the largest value,
-    the later one of equals. `sum` and `count` put the sum or the number of rows as the value and keep the last time.
-    Missing values add nothing to a sum; a pair that has only those has no value.
+    `last` and `first` go by time, then by row; a missing time comes first. `max` keeps the row of the largest
+    value, the later one of equals. `sum` and `count` put the sum or the number of rows as the value and keep the
+    last time. Missing values add nothing to a sum; a pair that has only those has no value.
     """
     none = np.empty(0, np.float64)
     value = none if rows.value is None else rows.value

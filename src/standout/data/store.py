@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -23,8 +23,8 @@ Array = npt.NDArray[Any]
 
 FORMAT = "standout-dataset"
 SCHEMA = 1
-_ARRAYS = ("record_labels", "item_labels", "record_ptr", "record_item", "record_code", "record_day", "levels", "lengths",
-           "supports")  # fmt: skip
+_LABELS = ("record_labels", "item_labels")
+_ARRAYS = (*_LABELS, "record_ptr", "record_item", "record_code", "record_day", "levels", "lengths", "supports")
 _INDEX_ARRAYS = ("ptr", "local", "code", "day")
 _INDEX_NUMBERS = ("first_record", "n_records", "block_size", "has_repeats")
 
@@ -63,21 +63,15 @@ def open_folder(folder: str | Path) -> Dataset:
     meta = _read_meta(source)
     try:
         arrays = {name: _load(source, name) for name in _ARRAYS}
-        index_arrays = {name: _load(source, f"index_{name}") for name in _INDEX_ARRAYS}
+        index_arrays: dict[str, Any] = {name: _load(source, f"index_{name}") for name in _INDEX_ARRAYS}
         index = Shard(**meta["index"], **index_arrays)
-        known = {f.name for f in fields(Cleaning)}
-        cleaning = Cleaning(**{k: v for k, v in meta["cleaning"].items() if k in known} | {"notes": tuple(meta["cleaning"]["notes"])})  # fmt: skip
+        cleaning = Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"])})
         ds = Dataset(**arrays, first_day=meta["first_day"], day_span=meta["day_span"], cleaning=cleaning)
-        whole = (
-            ds.record_ptr[-1] == ds.record_item.size == index.local.size
-            and ds.record_labels.size == ds.n_records
-        )
+        whole = ds.record_ptr[-1] == ds.record_item.size == index.local.size and ds.record_labels.size == ds.n_records
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         whole = False
     if not whole:
-        raise InputError(
-            f"{source.name} is a saved dataset, but damaged: save it again from the original data"
-        )
+        raise InputError(f"{source.name} is a saved dataset, but damaged: save it again from the original data")
     ds.__dict__["index"] = index  # the cached property finds it there
     return ds
 
@@ -134,9 +128,7 @@ def _dump(folder: Path, name: str, array: Array) -> None:
     # labels of very different widths: one run of bytes, and where each label ends in it
     encoded = [str(x).encode("utf-8", "surrogatepass") for x in array]
     np.save(folder / f"{name}.bytes.npy", np.frombuffer(b"".join(encoded), np.uint8), allow_pickle=False)
-    np.save(
-        folder / f"{name}.ends.npy", np.cumsum([len(x) for x in encoded], dtype=np.int64), allow_pickle=False
-    )
+    np.save(folder / f"{name}.ends.npy", np.cumsum([len(x) for x in encoded], dtype=np.int64), allow_pickle=False)
 
 
 def _load(folder: Path, name: str) -> Array:

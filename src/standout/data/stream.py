@@ -31,14 +31,10 @@ def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: S
     found = replace(found, cleaning=replace(found.cleaning, notes=(*found.cleaning.notes, *notes)))
     if found.cleaning.repeats == "keep":
         return _placed(con, roles, found, records, items)
-    return assemble(
-        _collected(con, roles, found, records, items), records.labels, items.labels, found.cleaning
-    )
+    return assemble(_collected(con, roles, found, records, items), records.labels, items.labels, found.cleaning)
 
 
-def _placed(
-    con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels
-) -> Dataset:
+def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels) -> Dataset:
     """Place every row as it comes: nothing but the result is ever held."""
     levels, ends, cleaning = np.empty(0), np.empty(0), found.cleaning
     if roles.value is not None:
@@ -71,11 +67,9 @@ def _placed(
     )
 
 
-def _collected(
-    con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels
-) -> Rows:
+def _collected(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels) -> Rows:
     """All rows in the order of the source: repeats that are merged have to see each other."""
-    columns = {"at": "at"}
+    columns = {"seat": "seat"}
     if roles.value is not None:
         columns["value"] = "coalesce(value, 'nan'::DOUBLE)"
     if roles.time is not None:
@@ -84,15 +78,15 @@ def _collected(
     whole: dict[str, Array] = {
         name: np.empty(found.n_rows, np.uint32 if name in ("record", "item") else np.float64)
         for name in ("record", "item", *columns)
-        if name != "at"
+        if name != "seat"
     }
     # the row number is taken before any join, which may change the order
-    numbered = "(SELECT *, row_number() OVER () - 1 AS at FROM rows)"
+    numbered = "(SELECT *, row_number() OVER () - 1 AS seat FROM rows)"
     con.execute("SET preserve_insertion_order = true")
     for batch in _batches(con, records, items, columns, numbered):
-        at = batch.pop("at")
+        seat = batch.pop("seat")
         for name, part in batch.items():
-            whole[name][at] = part
+            whole[name][seat] = part
     return Rows(whole["record"], whole["item"], whole.get("value"), whole.get("day"), whole.get("moment"))
 
 

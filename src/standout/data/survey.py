@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 
@@ -15,6 +15,7 @@ from standout.data.time_rules import NO_CELL, TimeRule, time_rule
 from standout.data.workspace import one_row, quoted
 from standout.errors import InputError, RowError
 
+_LABELLED = "record IS NOT NULL AND item IS NOT NULL"
 _NO_LABEL = ("", "NULL", "null", "NaN", "nan", "<NA>", "\\N")
 """Texts that exports write where a text file has no label."""
 
@@ -62,28 +63,14 @@ def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, *, repe
     kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
     rule = time_rule(con, roles.time, kinds["time"], time_unit) if roles.time is not None else None
     _make_typed(con, source, roles, kinds, rule)
-    total, no_record, no_item = _count_labels(con)
-    bad_value, bad_time, bad = _count_bad(con, kinds)
-    _check_bad(con, source, roles, skip_bad, bad_value, bad_time, bad)
-    # a condition that always holds would cost a comparison per row in every pass
-    needed = [
-        (no_record, "record IS NOT NULL"),
-        (no_item, "item IS NOT NULL"),
-        (bad, "NOT value_bad AND NOT time_bad"),
-    ]
-    conditions = [condition for count, condition in needed if count]
-    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-    con.execute(f"CREATE VIEW rows AS SELECT record, item, value, day, moment FROM typed {where}")
+    cleaning = _make_rows(con, source, roles, kinds, skip_bad)
     n, values, lowest, highest, distinct, days, low, high = one_row(
         con,
-        "SELECT count(*), count(value), min(value), max(value), approx_count_distinct(value), count(day), min(day), "
-        "max(day) FROM rows",
+        "SELECT count(*), count(value), min(value), max(value), approx_count_distinct(value), "
+        "count(day), min(day), max(day) FROM rows",
     )
-    rows_read = total + source.rows_bad
     if n == 0:
-        raise InputError(
-            f"{source.name}: no row with both a record and an item is left of {rows_read:,} rows read"
-        )
+        raise InputError(f"{source.name}: of {cleaning.rows_read:,} rows, none with both a record and an item is left")
     _check_channel(roles.value, "value", values)
     _check_channel(roles.time, "time", days)
     if lowest is not None and not (math.isfinite(lowest) and math.isfinite(highest)):
@@ -91,17 +78,38 @@ def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, *, repe
         raise InputError(f"column {roles.value!r} holds {infinite:,} infinite values: replace or remove them")
     if rule is not None:
         check_span(low, high)
-    cleaning = Cleaning(
-        rows_read=rows_read,
-        rows_bad=source.rows_bad + bad,
-        rows_without_record=no_record,
-        rows_without_item=no_item,
+    cleaning = replace(
+        cleaning,
         repeats=repeats,
         values_missing=n - values if roles.value is not None else 0,
         times_missing=n - days if roles.time is not None else 0,
         notes=(*roles.notes, *source.notes, *([] if rule is None else [rule.note])),
     )
     return Survey(n, distinct, int(low or 0), int((high or 0) - (low or 0)), cleaning)
+
+
+def _make_rows(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, kinds: dict[str, str], skip_bad: bool
+               ) -> Cleaning:  # fmt: skip
+    """View `rows`: those of `typed` that have labels and parse; the others are counted."""
+    total, no_record, no_item = _count_labels(con)
+    bad_value, bad_time, bad = _count_bad(con, kinds)
+    if bad_value and not one_row(con, f"SELECT count(value) FROM typed WHERE {_LABELLED}")[0]:
+        raise InputError(
+            f"column {roles.value!r} holds text where numbers belong: name another, or none (value='', --value '')"
+        )
+    if bad + source.rows_bad and not skip_bad:
+        raise _row_error(con, source, roles, bad_value, bad_time, bad)
+    # a condition that always holds would cost a comparison per row in every pass
+    needed = {"record IS NOT NULL": no_record, "item IS NOT NULL": no_item, "NOT value_bad AND NOT time_bad": bad}
+    conditions = " AND ".join(condition for condition, count in needed.items() if count)
+    where = f"WHERE {conditions}" if conditions else ""
+    con.execute(f"CREATE VIEW rows AS SELECT record, item, value, day, moment FROM typed {where}")
+    return Cleaning(
+        rows_read=total + source.rows_bad,
+        rows_bad=source.rows_bad + bad,
+        rows_without_record=no_record,
+        rows_without_item=no_item,
+    )
 
 
 def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, kinds: dict[str, str],
@@ -138,7 +146,7 @@ def _count_bad(con: duckdb.DuckDBPyConnection, kinds: dict[str, str]) -> tuple[i
     bad_value, bad_time, bad = one_row(
         con,
         "SELECT count(*) FILTER (value_bad), count(*) FILTER (time_bad), count(*) FILTER (value_bad OR time_bad) "
-        "FROM typed WHERE record IS NOT NULL AND item IS NOT NULL",
+        f"FROM typed WHERE {_LABELLED}",
     )
     return bad_value, bad_time, bad
 
@@ -155,9 +163,7 @@ def _value_sql(kind: str, column: str) -> tuple[str, str]:
         return "CASE WHEN NOT isnan(value) THEN value::DOUBLE END", "false"
     if base in ("DECIMAL", "BOOLEAN", '"NULL"') or base.endswith(("INT", "INTEGER")):
         return "value::DOUBLE", "false"
-    raise InputError(
-        f"column {column!r} holds {kind.lower()} where numbers belong: name another, or none (value='')"
-    )
+    raise InputError(f"column {column!r} holds {kind.lower()} where numbers belong: name another, or none (value='')")
 
 
 def _label_sql(kind: str, role: str, text: bool) -> str:
@@ -175,33 +181,21 @@ def _label_sql(kind: str, role: str, text: bool) -> str:
     return f"nullif({role}::VARCHAR, '')"
 
 
-def _check_bad(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, skip_bad: bool, bad_value: int, bad_time: int,
-               bad: int) -> None:  # fmt: skip
-    """Refuse rows that do not parse, unless they are to be skipped; refuse a column in which none does."""
-    if bad_value:
-        if not one_row(con, "SELECT count(value) FROM typed WHERE record IS NOT NULL AND item IS NOT NULL")[
-            0
-        ]:
-            raise InputError(
-                f"column {roles.value!r} holds text where numbers belong: name another, or none (value='', --value '')"
-            )
-    if skip_bad or not (bad + source.rows_bad):
-        return
+def _row_error(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, bad_value: int, bad_time: int, bad: int
+               ) -> RowError:  # fmt: skip
+    """What to say about rows that do not parse: how many, why, where the first one is; never what is in it."""
     reasons = []
     if source.rows_bad:
-        reasons.append(f"{source.rows_bad:,} with the wrong number of fields (first: {source.first_bad})")
+        reasons.append(f"{source.rows_bad:,} with the wrong fields (first: {source.first_bad})")
     for count, flag, column, what in (
         (bad_value, "value_bad", roles.value, "number"),
         (bad_time, "time_bad", roles.time, "time"),
     ):
         if count:
-            row = one_row(
-                con,
-                "SELECT min(n) FROM (SELECT row_number() OVER () AS n, * FROM typed) "
-                f"WHERE {flag} AND record IS NOT NULL AND item IS NOT NULL",
-            )[0]
+            numbered = "(SELECT row_number() OVER () AS n, * FROM typed)"
+            row = one_row(con, f"SELECT min(n) FROM {numbered} WHERE {flag} AND {_LABELLED}")[0]
             reasons.append(f"{count:,} without a {what} in column {column!r} (first: {source.place(row)})")
-    raise RowError(
+    return RowError(
         f"{source.name}: {bad + source.rows_bad:,} rows do not parse: {'; '.join(reasons)}. "
         "Mend them, or drop them with --skip-bad (skip_bad=True)"
     )
@@ -209,6 +203,4 @@ def _check_bad(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, ski
 
 def _check_channel(column: str | None, role: str, present: int) -> None:
     if column is not None and not present:
-        raise InputError(
-            f"column {column!r} is empty in every row: leave it out with {role}='' (--{role} '')"
-        )
+        raise InputError(f"column {column!r} is empty in every row: leave it out with {role}='' (--{role} '')")

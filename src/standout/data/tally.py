@@ -1,4 +1,4 @@
-"""Distinct labels and values of a source, with their rows: what has to be known before the first row is placed."""
+"""Distinct labels and values of a source: what has to be known before the first row is placed."""
 
 from __future__ import annotations
 

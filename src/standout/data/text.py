@@ -67,16 +67,12 @@ def look(path: Path) -> Layout:
     if any(_NUMBER.fullmatch(f) for f in fields):
         return _known_layout(path, lines[: 20 if len(lines) > 20 else None], delimiter, encoding)
     quote = '"'
-    if delimiter in ("\t", "::") and not any(
-        f[:1] == f[-1:] == '"' for line in lines for f in line.split(delimiter)
-    ):
+    if delimiter in ("\t", "::") and not any(f[:1] == f[-1:] == '"' for line in lines for f in line.split(delimiter)):
         quote = ""  # tab-separated text often has quotation marks that belong to the cell
     return Layout(tuple(f.strip() for f in fields), delimiter, True, quote, encoding)
 
 
-def stage(
-    con: duckdb.DuckDBPyConnection, folder: Path, path: Path, layout: Layout, chosen: dict[str, str]
-) -> Staged:
+def stage(con: duckdb.DuckDBPyConnection, folder: Path, path: Path, layout: Layout, chosen: dict[str, str]) -> Staged:
     """Put the chosen columns into the table `stage`, as text, in the order of the file.
 
     Parameters
@@ -102,10 +98,7 @@ def stage(
         notes.append("text: not UTF-8, read as Latin-1")
         _load(con, plain, layout, chosen, encoding)
     _check_quotes(con, path)
-    bad = [
-        int(line)
-        for (line,) in con.execute("SELECT DISTINCT line FROM reject_errors ORDER BY line").fetchall()
-    ]
+    bad = [int(line) for (line,) in con.execute("SELECT DISTINCT line FROM reject_errors ORDER BY line").fetchall()]
     rows = int(one_row(con, "SELECT count(*) FROM stage")[0])
     if rows + len(bad) == 0:
         raise InputError(f"{path.name} holds a header and no rows")
@@ -129,9 +122,7 @@ def _known_layout(path: Path, lines: list[str], delimiter: str, encoding: str) -
     if delimiter in ("\t", "::") and sum(row == [True] * 4 for row in numbers) * 2 > len(numbers):
         which = "u.data" if delimiter == "\t" else "ratings.dat"
         return Layout(MOVIELENS, delimiter, False, "", encoding, (f"layout: MovieLens {which}",))
-    raise InputError(
-        f"{path.name} has no header: its first line holds numbers. Put a line with the names of the columns on top"
-    )
+    raise InputError(f"{path.name} has no header: its first line holds numbers. Put the names of the columns on top")
 
 
 def _unpacked(path: Path, folder: Path) -> Path:
@@ -166,9 +157,7 @@ def _with_even_line_ends(plain: Path, folder: Path) -> Path:
     return even
 
 
-def _load(
-    con: duckdb.DuckDBPyConnection, plain: Path, layout: Layout, chosen: dict[str, str], encoding: str
-) -> None:
+def _load(con: duckdb.DuckDBPyConnection, plain: Path, layout: Layout, chosen: dict[str, str], encoding: str) -> None:
     """Fill the table `stage`, and `reject_errors` with the lines that do not fit."""
     for table in ("stage", "reject_errors", "reject_scans"):
         con.execute(f"DROP TABLE IF EXISTS {table}")
@@ -178,10 +167,10 @@ def _load(
     con.execute(
         f"""
         CREATE TABLE stage AS SELECT {columns} FROM read_csv(
-            {literal_path(plain)}, auto_detect = false, columns = {{{types}}}, header = {str(layout.header).lower()},
+            {literal_path(plain)}, auto_detect = false, columns = {{{types}}}, header = {layout.header},
             delim = {quoted(layout.delimiter)}, quote = {quoted(layout.quote)}, escape = {quoted(layout.quote)},
-            encoding = {quoted(encoding)}, compression = 'none', null_padding = false, ignore_errors = true,
-            store_rejects = true, rejects_limit = 0)
+            encoding = {quoted(encoding)}, compression = 'none', null_padding = false,
+            ignore_errors = true, store_rejects = true, rejects_limit = 0)
         """
     )
 
@@ -195,6 +184,6 @@ def _check_quotes(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     )[0]
     if line is not None:
         raise RowError(
-            f"{path.name}: line {line} opens a quotation mark that is not closed, so that the rows after it cannot be "
-            "told apart. Close it or take it out"
+            f"{path.name}: line {line:,} opens a quotation mark that is not closed, so that the rows after it "
+            "cannot be told apart. Close it or take it out"
         )

@@ -60,7 +60,9 @@ def time_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str 
         What the caller says about the unit, None = find out.
     """
     if kind == "DATE" or kind.startswith("TIMESTAMP"):
-        moment = "CASE WHEN isfinite(time) THEN time END"
+        # DuckDB has no functions for zoned nanoseconds
+        stamp = "time::TIMESTAMP_NS" if kind == "TIMESTAMPTZ_NS" else "time"
+        moment = f"CASE WHEN isfinite({stamp}) THEN {stamp} END"
         note = "dates" if kind == "DATE" else "date-times"
         return _calendar_rule(moment, "false", f"time: {note} of column {column!r}")
     if kind == "VARCHAR":
@@ -71,9 +73,7 @@ def time_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str 
         return _number_rule(
             con, column, unit, "time::DOUBLE" if "HUGE" in kind or kind == "UBIGINT" else "time::BIGINT"
         )
-    raise InputError(
-        f"column {column!r} is of type {kind.lower()}, which is no time: name another, or none (time='')"
-    )
+    raise InputError(f"column {column!r} is of type {kind.lower()}, which is no time: name another, or none (time='')")
 
 
 def _calendar_rule(stamp: str, bad: str, note: str) -> TimeRule:
@@ -81,23 +81,17 @@ def _calendar_rule(stamp: str, bad: str, note: str) -> TimeRule:
     return TimeRule(day, f"epoch({stamp}) / 86400.0", bad, note)
 
 
-def _number_rule(
-    con: duckdb.DuckDBPyConnection, column: str, unit: str | None, x: str, bad: str = "false"
-) -> TimeRule:
+def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, x: str, bad: str = "false") -> TimeRule:
     """Rule for numbers: by the unit that was said, or by their size."""
     if unit in ORDERS:
         raise ParameterError(f"time_unit={unit!r} is for dates in text, and column {column!r} holds numbers")
-    low, high, whole = one_row(
-        con, f"SELECT min(x), max(x), bool_and(x = floor(x)) FROM (SELECT {x} AS x FROM source)"
-    )
+    low, high, whole = one_row(con, f"SELECT min(x), max(x), bool_and(x = floor(x)) FROM (SELECT {x} AS x FROM source)")
     if low is not None and not (math.isfinite(low) and math.isfinite(high)):
         raise InputError(f"column {column!r} holds infinite times: replace or remove them")
     guessed = unit is None
     if unit is None:
         if low is not None and whole and low >= 19_000_101 and high <= 21_001_231 and _all_calendar(con, x):
-            return _calendar_rule(
-                _calendar(x), bad, f"time: column {column!r} read as dates written YYYYMMDD"
-            )
+            return _calendar_rule(_calendar(x), bad, f"time: column {column!r} read as dates written YYYYMMDD")
         unit = unit_by_size(0.0 if low is None else max(abs(low), abs(high)))
     per_day = PER_DAY[unit]
     why = "by their size" if guessed else "as asked"
@@ -121,7 +115,7 @@ def _all_calendar(con: duckdb.DuckDBPyConnection, x: str) -> bool:
 
 
 def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None) -> TimeRule:
-    """Rule for text: numbers, ISO, or the first of the known ways to write a date that reads the most cells."""
+    """Rule for text: numbers, ISO, or the known way to write dates that reads the most cells."""
     words = ", ".join(f"'{w}'" for w in NO_CELL)
     cell = f"CASE WHEN lower(trim(time)) NOT IN ({words}) THEN trim(time) END"
     number = f"TRY_CAST({cell} AS DOUBLE)"
@@ -138,8 +132,8 @@ def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None) ->
     _check_some(counts[best], column, "dates")
     if unit is None and counts["m/d"] == counts["d/m"] == counts[best]:
         raise InputError(
-            f"dates of column {column!r} read both as month/day and as day/month: say which with time_unit='m/d' or "
-            f"'d/m' (--time-unit m/d or d/m)"
+            f"dates of column {column!r} read both as month/day and as day/month: say which with "
+            "time_unit='m/d' or 'd/m' (--time-unit m/d or d/m)"
         )
     word = {"iso": "ISO dates", "name": _NAMED, **ORDERS}[best]
     return _calendar_rule(
@@ -161,10 +155,9 @@ def _family_counts(
         hits = one_row(
             con, f"SELECT {', '.join(f'count(try_strptime(c, {quoted(f)}))' for f in formats)} FROM {sample}"
         )
-        # a row costs as many tries as formats before its own: those that the sample shows go first, %y before %Y
-        formats = [f for f, hit in zip(formats, hits, strict=True) if hit] + [
-            f for f, hit in zip(formats, hits, strict=True) if not hit
-        ]
+        # a row costs as many tries as there are formats before its own: those of the sample go first
+        tried = [f for f, hit in zip(formats, hits, strict=True) if hit]
+        formats = tried + [f for f in formats if f not in tried]
         listed = ", ".join(quoted(f) for f in formats)
         stamps[family] = _four_digit_year(f"try_strptime({cell}, [{listed}])")
         counts[family] = int(one_row(con, f"SELECT count({stamps[family]}) FROM source")[0])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from standout.data.labels import unmasked
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -25,9 +26,7 @@ def days_of(values: Any) -> tuple[Array, Array]:
     >>> days_of([1.75, -0.5, None])[0]
     array([ 1., -1., nan])
     """
-    if isinstance(values, np.ma.MaskedArray):
-        values = values.astype(object).filled(None)
-    array = np.asarray(values)
+    array = np.asarray(unmasked(values))
     if array.dtype.kind in "iuf":
         moment = array.astype(np.float64)
         if bool(np.isinf(moment).any()):
@@ -38,9 +37,7 @@ def days_of(values: Any) -> tuple[Array, Array]:
         if array.dtype.kind == "f":
             return days_of(array)
     if array.dtype.kind != "M":
-        raise InputError(
-            f"time holds {array.dtype} where days or dates belong: give those, or leave time out"
-        )
+        raise InputError(f"time holds {array.dtype} where days or dates belong: give those, or leave time out")
     nat = np.isnat(array)
     day = np.where(nat, np.nan, array.astype("datetime64[D]").astype(np.float64))
     within = np.where(nat, 0, (array - array.astype("datetime64[D]")) / np.timedelta64(1, "D"))

@@ -29,15 +29,15 @@ N_ITEMS = 17_770
 
 KNOBS = {
     "early_joiners_rate_more": 0.35,
-    "more_entries_more_days": 0.786,
-    "more_days_longer_stay": 0.478,
-    "stay_location": 1.158,
-    "stay_spread": 0.983,
-    "burst_spread": 2.148,
-    "burst_spread_varies": 0.185,
-    "first_day_weight": 3.169,
-    "two_a_day": 0.259,
-    "stay_skew": 0.0,
+    "more_entries_more_days": 0.772,
+    "more_days_longer_stay": 0.543,
+    "stay_location": 1.221,
+    "stay_spread": 1.09,
+    "burst_spread": 2.125,
+    "burst_spread_varies": 0.136,
+    "first_day_weight": 3.48,
+    "two_a_day": 0.267,
+    "stay_skew": -0.212,
 }
 """Knobs of `People`, in the order of the kernel."""
 
@@ -48,7 +48,7 @@ AFFINITY_SPREAD = 1.3
 """Standard deviation of an item's log affinity over groups."""
 MAINSTREAM_SLOPE = 1.2
 """Spread over groups of the change of log affinity per power of ten in rank."""
-JOIN_GROWTH = 0.0
+JOIN_GROWTH = 0.293
 """Growth of joining within a year, beyond that of entries: log ratio of December to January."""
 ONE_DAY = 1.4
 LENIENCY = 0.42

@@ -17,9 +17,10 @@ MOST_LEVELS = 255
 def code_values(distinct: Array, counts: Array, lows: Array | None = None) -> tuple[Array, Array, float]:
     """Levels for the distinct values, the level of each, and the largest difference between the two.
 
-    Up to 255 distinct values are their own levels. More are covered by at most 255 intervals, as narrow as can be on
-    the scale asinh((v - median) / step), which is even near the median and logarithmic far from it: small counts
-    stay exact where a few huge ones would otherwise eat the levels. The level is the middle of its interval.
+    Up to 255 distinct values are their own levels. More are covered by at most 255 intervals, as narrow as can
+    be on the scale asinh((v - median) / step), which is even near the median and logarithmic far from it: small
+    counts stay exact where a few huge ones would otherwise eat the levels. The level is the middle of its
+    interval.
 
     Parameters
     ----------
@@ -41,9 +42,7 @@ def code_values(distinct: Array, counts: Array, lows: Array | None = None) -> tu
     >>> levels.tolist(), codes.tolist(), error
     ([1.0, 2.5, 4.0], [0, 1, 2], 0.0)
     """
-    high = (
-        np.asarray(distinct, np.float64) + 0.0
-    )  # -0.0 becomes 0.0, whichever of the two stood first in the file
+    high = np.asarray(distinct, np.float64) + 0.0  # -0.0 becomes 0.0, whichever of the two stood first in the file
     low = high if lows is None else np.asarray(lows, np.float64) + 0.0
     if high.size <= MOST_LEVELS and lows is None:
         return high, np.arange(high.size, dtype=np.uint8), 0.0
@@ -70,7 +69,7 @@ def upper_ends(distinct: Array, codes: Array) -> Array:
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def codes_of(values: Array, ends: Array) -> Array:
-    """Code of each value: the number of ends below it; of NaN the number of all ends, which means "no value"."""
+    """Code of each value: the number of ends below it; of NaN, the number of all ends, means "no value"."""
     code = np.empty(values.size, np.uint8)
     few = ends.size <= 16
     for k in range(values.size):
@@ -100,24 +99,27 @@ def coding_note(n_distinct: int, n_levels: int, error: float, *, about: bool = F
 
 def _compressed(low: Array, high: Array, counts: Array) -> tuple[Array, Array]:
     """Both ends on the scale asinh((v - median) / step)."""
+    size = max(abs(float(low[0])), abs(float(high[-1])))
+    if size > 1e150:  # differences would overflow
+        low, high = low / size, high / size
     total = np.cumsum(counts, dtype=np.float64)
     quarter = high[np.minimum(np.searchsorted(total, total[-1] * np.array([0.25, 0.5, 0.75])), high.size - 1)]
-    median = quarter[1]
+    # where more than half of the values are equal, the quartiles say nothing about the others
+    spread = (quarter[2] - quarter[0]) or float(np.average(np.abs(high - quarter[1]), weights=counts))
+    gap = float(np.diff(high).min(initial=np.inf))
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = quarter[2] - quarter[0]
-        if not 0 < spread < np.inf:  # more than half of the values are equal
-            spread = float(np.average(np.minimum(np.abs(high - median), np.finfo(float).max), weights=counts))
-        gaps = np.diff(high)
-        # the smallest gap alone would give most levels to differences that no scale of ratings or prices has
-        step = max(float(gaps.min(initial=np.inf)), spread / 100)
-        if not 0 < step < np.inf:
-            step = 1.0
-        ends = [np.arcsinh(np.clip(v / step - median / step, -1e300, 1e300)) for v in (low, high)]
-    return np.nan_to_num(ends[0], nan=0.0), np.nan_to_num(ends[1], nan=0.0)
+        steps = (high - high[0]) / gap
+        even = bool(np.all(np.abs(steps - np.rint(steps)) < 1e-6)) and steps[-1] < 2**53
+    # counts and prices have a smallest step; the smallest gap of other numbers means nothing
+    step = gap if even else max(gap, spread / 100)
+    step = step if np.isfinite(step) else 1.0
+    with np.errstate(over="ignore"):
+        scaled = [np.clip((end - quarter[1]) / step, -1e300, 1e300) for end in (low, high)]
+    return np.arcsinh(scaled[0]), np.arcsinh(scaled[1])
 
 
 def _narrowest_cover(t_low: Array, t_high: Array) -> Array:
-    """Where the intervals start in the cover of at most 255 intervals with the smallest width, found by bisection."""
+    """Where the intervals start in the cover of at most 255 whose width is smallest, found by bisection."""
     narrow, wide = 0.0, float(t_high[-1] - t_low[0])
     best = np.zeros(1, np.int64)
     for _ in range(60):
@@ -132,7 +134,7 @@ def _narrowest_cover(t_low: Array, t_high: Array) -> Array:
 
 def _cover(t_low: Array, t_high: Array, width: float) -> Array | None:
     """Starts of the greedy cover by intervals of `width`, or None when it takes more than 255."""
-    starts = []
+    starts: list[int] = []
     at = 0
     while at < t_high.size:
         if len(starts) == MOST_LEVELS:

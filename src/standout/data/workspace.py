@@ -37,9 +37,9 @@ def workspace(name: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
             con.execute("SET TimeZone = 'UTC'")
             yield con, folder
         except duckdb.OutOfMemoryException:
-            raise InputError(f"{name}: not enough memory or temporary disk space to read it") from error
+            raise InputError(f"{name}: not enough memory or temporary disk space to read it") from None
         except duckdb.Error as error:
-            raise InputError(f"{name} cannot be read: DuckDB reports a {type(error).__name__}") from error
+            raise InputError(f"{name} cannot be read: DuckDB reports a {type(error).__name__}") from None
         finally:
             con.close()
 

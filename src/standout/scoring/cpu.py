@@ -6,6 +6,7 @@ up the runs of its known items (`fill`), then looks the block over once. Nothing
 
 from __future__ import annotations
 
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ _SHORT, _HASH = int(Tie.SHORT), int(Tie.HASH)
 _HIGHEST = 2**31 - 1
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_ROUND = 1.5 * 2.0**52
+_T = tuple(1.0 / factorial(k) for k in range(12))
 STRETCH = 256
 """Records looked over together in search of one that beats the present second."""
 FARTHEST = -60.0
@@ -66,6 +69,13 @@ def _look_over(acc: Array, lo: int, hi: int, watch: int, cut: int) -> tuple[int,
     n_watch, n_cut = np.int32(0), np.int32(0)
     at_watch = np.int32(min(max(watch, LOWEST), _HIGHEST))
     at_cut = np.int32(min(max(cut, LOWEST), _HIGHEST))
+    if watch > _HIGHEST and cut > _HIGHEST:
+        for k in range(np.uint64(lo), np.uint64(hi)):
+            s = acc[k]
+            top = max(top, s)
+            total += s
+            squares += np.float64(s) * np.float64(s)
+        return np.int64(top), total, squares, np.int64(0), np.int64(0)
     for k in range(np.uint64(lo), np.uint64(hi)):
         s = acc[k]
         top = max(top, s)
@@ -178,17 +188,23 @@ def run_blocks(first: int, stop: int, post: Postings, plan: Tables, how: Manner,
             _look(acc, post.first_record + offset, q, watch[q], plan, how, out)
 
 
-@jit_wide  # type: ignore[untyped-decorator]
-def _exponential(x: float) -> float:
-    """e^x for x ≤ 0 to 1e-14, 0 below `FARTHEST`: Taylor's series on ±ln(2)/2, without a call, so that it widens."""
-    safe = max(x, FARTHEST)
-    n = np.rint(safe * _LOG2_E)
-    r = safe - n * _LN2_HIGH - n * _LN2_LOW
-    y = 1.0 + r / 12.0
-    for k in range(11, 0, -1):
-        y = 1.0 + r * y * (1.0 / k)
-    power = np.float64(np.int64((np.int64(n) + 1023) << 52).view(np.float64))
-    return y * power if x > FARTHEST else 0.0
+# a function without a word on fastmath takes over its caller's: rounding by addition must not be optimized away
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)  # type: ignore[untyped-decorator]
+def exponential(x: float) -> float:
+    """e^x for x ≤ 0 to 1e-14, 0 below `FARTHEST`: Taylor's series on ±ln(2)/2, without a call or a jump, so that it widens."""
+    safe = x if x > FARTHEST else FARTHEST
+    # adding 1.5 · 2^52 rounds to a whole number, which then stands in the low bits
+    shifted = safe * _LOG2_E + _ROUND
+    n = shifted - _ROUND
+    r = (safe - n * _LN2_HIGH) - n * _LN2_LOW
+    r2 = r * r
+    r4 = r2 * r2
+    low = (_T[0] + r * _T[1]) + r2 * (_T[2] + r * _T[3])
+    middle = (_T[4] + r * _T[5]) + r2 * (_T[6] + r * _T[7])
+    high = (_T[8] + r * _T[9]) + r2 * (_T[10] + r * _T[11])
+    power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
+    y = (low + r4 * (middle + r4 * high)) * power
+    return y if x > FARTHEST else 0.0
 
 
 @jit_wide  # type: ignore[untyped-decorator]
@@ -196,7 +212,7 @@ def _mass_over(acc: Array, top: int, beta: float) -> float:
     """Σ exp(beta · (score - top)) over the whole block."""
     mass, high = 0.0, np.float64(top)
     for k in range(np.uint64(acc.size)):
-        mass += _exponential(beta * (np.float64(acc[k]) - high))
+        mass += exponential(beta * (np.float64(acc[k]) - high))
     return mass
 
 
@@ -206,7 +222,7 @@ def _mass_of_each(acc: Array, start: int, q: int, top: int, beta: float, plan: T
     mass, high = 0.0, np.float64(top)
     for k in range(acc.size):
         if allowed(start + k, q, plan, how):
-            mass += _exponential(beta * (np.float64(acc[k]) - high))
+            mass += exponential(beta * (np.float64(acc[k]) - high))
     return mass
 
 

@@ -20,7 +20,9 @@ Array = npt.NDArray[Any]
 _SUM, _MIN, _ODDS = int(Combine.SUM), int(Combine.MIN), int(Combine.ODDS)
 _HALF_VETO = VETO // 2
 _MANTISSA = 10
-_LN2 = round(np.log(2.0) * 2**LOG_BITS)
+_MORE = 20
+"""Bits beyond `LOG_BITS` that the logarithm carries until it is rounded once, at the end."""
+LN2 = round(np.log(2.0) * 2 ** (LOG_BITS + _MORE))
 _LOG = np.round(np.log1p(np.arange(2**_MANTISSA + 1) / 2**_MANTISSA) * 2**LOG_BITS).astype(np.int64)
 LOG_TABLE = (_LOG[:-1] << 32) | np.diff(_LOG)
 """Per piece of [1, 2): the logarithm at its start and its rise, in one 64-bit word so that one load fetches both."""
@@ -51,7 +53,7 @@ class Manner(NamedTuple):
     use_time: bool
     filtered: bool
     plain: bool
-    """Whether no table holds a veto, and "no day" may be read as a gap beyond the last."""
+    """Whether no table holds a veto."""
 
 
 class Room(NamedTuple):
@@ -79,17 +81,8 @@ def manner(plan: Plan) -> Manner:
 
 
 def _is_plain(plan: Plan) -> bool:
-    """Whether the loops may leave out the test for a veto and the one for "no day"."""
-    t = plan.tables
-    time = t.odds_time if plan.combine == Combine.ODDS else t.time
-    if plan.use_time:
-        last = time.shape[1] - 2
-        apart = bool((time[:, last] != time[:, last + 1]).any())
-        if apart or plan.no_day - int(t.known_day.max(initial=0)) < last:
-            return False
-    if plan.combine == Combine.ODDS:
-        return True
-    return bool(t.value.min(initial=0) > _HALF_VETO and t.time.min(initial=0) > _HALF_VETO)
+    """Whether the loops may leave out the test for a veto."""
+    return bool(plan.tables.value.min(initial=0) > _HALF_VETO and plan.tables.time.min(initial=0) > _HALF_VETO)
 
 
 jit = njit(nogil=True, cache=True, error_model="numpy")
@@ -110,20 +103,17 @@ def fixed_log(x: float) -> int:
     bits = np.float64(x).view(np.int64)
     piece = LOG_TABLE[np.uint64((bits >> (52 - _MANTISSA)) & (2**_MANTISSA - 1))]
     rest = (bits >> (36 - _MANTISSA)) & 0xFFFF
-    return np.int64(((bits >> 52) - 1023) * _LN2 + (piece >> 32) + (((piece & 0xFFFFFFFF) * rest) >> 16))
+    inside = ((piece >> 32) << _MORE) + (((piece & 0xFFFFFFFF) * rest) << (_MORE - 16))
+    return np.int64((((bits >> 52) - 1023) * LN2 + inside + (1 << (_MORE - 1))) >> _MORE)
 
 
 @jit  # type: ignore[untyped-decorator]
 def gap_column(day: int, known: int, last: int, no_day: int) -> int:
     """Column of a time table: the gap in days, `last` for all larger ones, `last + 1` for no day."""
-    gap = min(abs(np.int64(day) - known), last)
-    return np.uint64(last + 1 if day == no_day else gap)
-
-
-@jit  # type: ignore[untyped-decorator]
-def _near_column(day: int, known: int, last: int) -> int:
-    """As `gap_column` where every entry has a day; 32 bits, so that the compiler can use wide registers."""
-    return np.uint64(np.uint32(min(abs(np.int32(day) - np.int32(known)), np.int32(last))))
+    # 32 bits, so that the compiler can use wide registers; "no day" may wrap to -1, on both sides of the comparison
+    d = np.int32(day)
+    gap = min(abs(d - np.int32(known)), np.int32(last))
+    return np.uint64(np.uint32(np.int32(last + 1) if d == np.int32(no_day) else gap))
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -150,11 +140,11 @@ def _add_both(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Arra
 
 
 @jit  # type: ignore[untyped-decorator]
-def _add_both_plain(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Array, value: Array, f: int,
-                    time: Array, row: int, known: int) -> None:  # fmt: skip
+def _add_both_plain(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Array, value: Array, f: int, time: Array,
+                    row: int, known: int, no_day: int) -> None:  # fmt: skip
     last = time.shape[1] - 2
     for p in range(lo, hi):
-        acc[np.uint64(local[p])] += value[f, np.uint64(code[p])] + time[row, _near_column(day[p], known, last)]
+        acc[np.uint64(local[p])] += value[f, np.uint64(code[p])] + time[row, gap_column(day[p], known, last, no_day)]
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -233,11 +223,12 @@ def _add_odds_runs(acc: Array, f: int, lo: int, hi: int, start: int, shift: int,
 def _strip_odds(f: int, lo: int, n: int, start: int, post: Postings, plan: Tables, how: Manner, odds: Array) -> None:
     """One plus the odds of `n` postings, each of another record."""
     floor = plan.odds_floor[f]
-    if how.use_value and how.use_time and how.plain:
+    if how.use_value and how.use_time:
         known, row, last = plan.known_day[f], np.uint64(plan.time_row[f]), plan.odds_time.shape[1] - 2
         for k in range(n):
             p = lo + k
-            x = plan.odds_value[f, np.uint64(post.code[p])] * plan.odds_time[row, _near_column(post.day[p], known, last)]
+            column = gap_column(post.day[p], known, last, post.no_day)
+            x = plan.odds_value[f, np.uint64(post.code[p])] * plan.odds_time[row, column]
             odds[k] = 1.0 + plan.factor[start + np.uint64(post.local[p])] * (x + floor)
     else:
         for k in range(n):
@@ -281,7 +272,7 @@ def add_fact(acc: Array, room: Room, turn: int, b: int, q: int, fact: int, post:
     elif not how.use_value:
         _add_time(acc, lo, hi, post.local, post.day, plan.time, row, known, post.no_day)
     elif how.plain:
-        _add_both_plain(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known)
+        _add_both_plain(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known, post.no_day)
     else:
         _add_both(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known, post.no_day)
 

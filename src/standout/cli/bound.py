@@ -1,0 +1,80 @@
+"""`standout bound`: what the theorems ask for, what they promise, and what holds on this data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from standout.cli import options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from standout.theory.bounds import Bounds
+
+
+def bound(
+    path: options.DataPath,
+    record: options.Record = None,
+    item: options.Item = None,
+    value: options.Value = None,
+    time: options.Time = None,
+    repeats: options.Repeats = "keep",
+    skip_bad: options.SkipBad = False,
+    time_unit: options.TimeUnit = None,
+    epsilon: Annotated[float, typer.Option(help="Chance of failure that the theorems may have.")] = 0.05,
+    delta: Annotated[float, typer.Option(help="How dissimilar the answer may be.")] = 0.2,
+    k: Annotated[int, typer.Option("--k", help="Size of the lineup.")] = 10,
+    gamma: Annotated[float, typer.Option(help="Noise of known values as a share of the scale (DSS12).")] = 0.1,
+    knows: Annotated[int, typer.Option(help="Items known, for DSS12's Theorem 3.")] = 10,
+    value_within: Annotated[str, typer.Option(help="Values this close agree; none leaves values out.")] = "1",
+    time_within: Annotated[str, typer.Option(help="Days this close agree; none leaves days out.")] = "14",
+    population: Annotated[float | None, typer.Option(help="People the release was drawn from. Default: 10 × records.")] = None,
+    targets: Annotated[int, typer.Option(help="Records attacked per measurement.")] = 300,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Show what the theorems ask for beside what was measured, and which assumptions hold on this data.
+
+    Example: standout bound ratings.csv --epsilon 0.05 --delta 0.5
+    """
+    from standout.cli.waiting import read_quietly, waiting
+    from standout.theory.bounds import bounds
+
+    within_value = options.numbers(value_within, "value-within")[0]
+    within_time = options.numbers(time_within, "time-within")[0]
+    dataset = read_quietly(path, json, record=record, item=item, value=value, time=time, repeats=repeats,
+                           skip_bad=skip_bad, time_unit=time_unit)  # fmt: skip
+    with waiting(json) as progress:
+        found = bounds(dataset, epsilon=epsilon, delta=delta, k=k, gamma=gamma, knows=knows, value_within=within_value,
+                       time_within=within_time, population=population, targets=targets, seed=seed, progress=progress)  # fmt: skip
+    if json:
+        from json import dumps
+
+        print(dumps(found.to_dict(), indent=1, allow_nan=False, ensure_ascii=False))
+    else:
+        from rich.console import Console
+
+        show(found, Console(highlight=False))
+
+
+def show(found: Bounds, console: Console) -> None:
+    """Print the table, then each theorem's assumptions and caveat."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    for name in ("theorem", "promises", "asks", "measured", "assumptions"):
+        table.add_column(name, overflow="fold")
+    for row in found.rows:
+        table.add_row(row.theorem, row.says, row.asks, row.measured, "hold" if row.holds else "do not all hold")
+    console.print(table)
+    said: set[str] = set()
+    for row in found.rows:
+        console.print(f"\n{row.theorem}", markup=False)
+        for a in row.assumptions:
+            mark = {True: "holds", False: "fails", None: "given"}[a.holds]
+            console.print(f"  {mark}: {a.text} ({a.measured})", markup=False)
+        if row.caveat and row.caveat not in said:
+            console.print(f"  caveat: {row.caveat}", markup=False)
+            said.add(row.caveat)

@@ -1,0 +1,300 @@
+"""Narayanan and Shmatikov 2008: Figs. 1–12 and the table of section 5.
+
+Scoreboard-RH with the exponential similarity (ρ0 = 1.5, d0 = 30 days). "m of m'": m' known items, m' - m of them wrong.
+Success is reported without a threshold and with φ = 1.5: the published rates need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.adversary import Adversary
+from standout.errors import EligibilityError
+from standout.papers import draw
+from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add, mean_columns, rate_columns
+from standout.papers.trial import BEST, CRITERIA, silence, trial
+
+Array = npt.NDArray[Any]
+Case = tuple[Row, Adversary]
+
+SIZES = ((2, 0), (4, 1), (8, 2))
+"""Known items and how many of them are wrong: 2 of 2, 3 of 4, 6 of 8."""
+
+UNIFORM = {"uniform": "all items", "outside-top:100": "outside the top 100", "outside-top:500": "outside the top 500"}
+DAYS = (3, 14)
+MOST_RANKS = 300
+
+
+def _known(knows: int, wrong: int) -> str:
+    return f"{knows - wrong} of {knows}"
+
+
+def dated() -> list[Case]:
+    """Figs. 4–6: exact values, days ±3 or ±14."""
+    return [
+        ({"known": _known(k, w), "days": f"±{d} days"}, Adversary(k, w, value_within=0, time_within=d)) for k, w in SIZES for d in DAYS
+    ]
+
+
+def undated() -> list[Case]:
+    """Figs. 8 and 11: exact values, no days, items outside the top 100 or 500."""
+    return [
+        ({"known": _known(k, w), "items": UNIFORM[c]}, Adversary(k, w, value_within=0, choose=c))
+        for k, w in SIZES for c in ("outside-top:100", "outside-top:500")
+    ]  # fmt: skip
+
+
+def by_popularity() -> list[Case]:
+    """Fig. 9: values ±1, days ±14, from all items and outside the top."""
+    return [
+        ({"known": _known(k, w), "items": name}, Adversary(k, w, value_within=1, time_within=14, choose=c))
+        for k, w in SIZES for c, name in UNIFORM.items()
+    ]  # fmt: skip
+
+
+def by_error() -> list[Case]:
+    """Fig. 10: values ±1, days ±14; wrong facts are wrong values or, in the figure, wrong items."""
+    kinds = {"value": "wrong values and days", "item": "wrong items"}
+    return [
+        ({"known": _known(k, w), "wrong": name}, Adversary(k, w, kind, 1, 14)) for k, w in (*SIZES, (8, 4)) for kind, name in kinds.items()
+    ]
+
+
+def by_length() -> list[Case]:
+    """Fig. 12: values ±1, days ±14, number of items of the target known to ±50 % or not."""
+    return [
+        ({"known": _known(k, w), "length": name}, Adversary(k, w, value_within=1, time_within=14, length_within=x))
+        for k, w in SIZES for x, name in ((None, "length unknown"), (0.5, "length known ±50 %"))
+    ]  # fmt: skip
+
+
+def _measured(columns: Row, work: Callable[[], Iterable[Row]]) -> Rows:
+    """Rows of a point; where nobody can be a target, one row that says so instead of a number."""
+    try:
+        return [{**columns, **row} for row in work()]
+    except EligibilityError as error:
+        return [{**columns, "n": 0, "rate": None, "bits": None, "note": str(error)}]
+
+
+def best_guess(setting: Setting, cases: list[Case]) -> Rows:
+    """Success rate of each case, without and with the threshold."""
+
+    def rows(who: Adversary) -> Iterable[Row]:
+        found = trial(setting, who)
+        return [{"criterion": c, **rate_columns(found.hit(c))} for c in CRITERIA]
+
+    out = [r for columns, who in cases for r in _measured(columns, lambda who=who: rows(who))]  # type: ignore[misc]
+    return sorted(out, key=lambda r: CRITERIA.index(r["criterion"]) if "criterion" in r else -1)
+
+
+def _both(setting: Setting) -> Rows:
+    """Fig. 5: found when in the data, ⊥ when not."""
+
+    def rows(who: Adversary) -> Iterable[Row]:
+        found, (_, silent) = trial(setting, who), silence(setting, who)
+        yield {"case": "in the data: found", **rate_columns(found.right & found.matched)}
+        yield {"case": "removed: “not there”", **rate_columns(silent)}
+
+    out = [r for columns, who in dated() for r in _measured(columns, lambda who=who: rows(who))]  # type: ignore[misc]
+    return sorted(out, key=lambda r: str(r.get("case")))
+
+
+def _bits(setting: Setting, cases: list[Case]) -> Rows:
+    """Bits left, over all targets and over those that the best guess misses."""
+    prior = float(np.log2(setting.dataset.n_records))
+
+    def rows(who: Adversary) -> Iterable[Row]:
+        found = trial(setting, who)
+        for group, chosen in (("all targets", np.ones(found.right.size, np.bool_)), ("targets that the best guess misses", ~found.right)):
+            quartiles = np.quantile(found.bits[chosen], [0.25, 0.5, 0.75]) if chosen.any() else [None] * 3
+            yield {"group": group, **mean_columns(found.bits[chosen], "bits"), "first_quartile": quartiles[0],
+                   "median": quartiles[1], "third_quartile": quartiles[2], "prior": prior}  # fmt: skip
+
+    out = [r for columns, who in cases for r in _measured(columns, lambda who=who: rows(who))]  # type: ignore[misc]
+    return sorted(out, key=lambda r: str(r.get("group")))
+
+
+def _sparsity(setting: Setting) -> Rows:
+    """Fig. 1."""
+    from standout.theory.sparsity import curves, fitting_records
+
+    records = fitting_records(setting.dataset, setting.targets, setting.seed)
+    out: Rows = []
+    for curve in curves(setting.dataset, records):
+        out += [{"similarity": curve.words, **point, "n": records.size} for point in curve.to_dict()["curve"]]
+    return out
+
+
+def _lengths(longest: int) -> Callable[[Setting], Rows]:
+    def run(setting: Setting) -> Rows:
+        n = np.bincount(setting.dataset.lengths, minlength=longest + 1)[: longest + 1]
+        return [{"items": x, "records": int(n[x])} for x in range(1, longest + 1)]
+
+    return run
+
+
+def _information(setting: Setting) -> Rows:
+    """Fig. 7, averaged over ranks that fall together at even steps of the logarithm."""
+    from standout.theory.entropy import item_information
+
+    frame = item_information(setting.dataset)
+    edges = np.unique(np.rint(np.geomspace(1, len(frame) + 1, MOST_RANKS)).astype(int))
+    names = {"none": "the item alone", "value": "with its value ±1", "time": "with its day ±14"}
+    out: Rows = []
+    for column, name in names.items():
+        if column not in frame:
+            continue
+        for lo, hi in zip(edges[:-1], edges[1:], strict=True):
+            bits = frame[column].iloc[lo - 1 : hi - 1].dropna()
+            if len(bits):
+                out.append({"known": name, "rank": int(lo), "last_rank": int(hi - 1), "bits": float(bits.mean())})
+    return out
+
+
+def _outside(setting: Setting) -> Rows:
+    from standout.theory.describe import outside_top
+
+    rows = outside_top(setting.dataset).to_dict("records")
+    return [
+        {"top": int(r["top"]), "at_least": f"≥ {int(r['items'])} item{'s' if r['items'] > 1 else ''}",
+         "n": setting.dataset.n_records, "count": int(r["records"]), "rate": float(r["share"])} for r in rows
+    ]  # fmt: skip
+
+
+def _more_items(figure: str, cases: list[Case], text: str) -> Callable[[Setting], list[Claim]]:
+    """Each longer case against the shorter one with otherwise the same columns."""
+
+    def claims(setting: Setting) -> list[Claim]:
+        out = []
+        for columns, who in cases:
+            for others, longer in cases:
+                step = {"2 of 2": "3 of 4", "3 of 4": "6 of 8"}.get(columns["known"])
+                if others["known"] == step and all(others[c] == columns[c] for c in columns if c != "known"):
+                    rest = ", ".join(str(v) for c, v in columns.items() if c != "known")
+                    out += _claim(setting, figure, f"{text}: {step} ≥ {columns['known']} ({rest})", longer, who)
+        return out
+
+    return claims
+
+
+def _claim(setting: Setting, figure: str, text: str, first: Adversary, second: Adversary) -> list[Claim]:
+    try:
+        a, b = trial(setting, first), trial(setting, second)
+    except EligibilityError:
+        return [Claim(figure, text, 0, np.nan, np.nan, np.nan)]
+    return [Claim.paired(figure, text, (a.target, a.hit(BEST)), (b.target, b.hit(BEST)))]
+
+
+def _claims_4(setting: Setting) -> list[Claim]:
+    out = _more_items("fig04", dated(), "more items find more")(setting)
+    for k, w in SIZES:
+        near, far = (Adversary(k, w, value_within=0, time_within=d) for d in DAYS)
+        out += _claim(setting, "fig04", f"sharper days find more: ±3 ≥ ±14 ({_known(k, w)})", near, far)
+    return out
+
+
+def _claims_9(setting: Setting) -> list[Claim]:
+    cases = by_popularity()
+    out = []
+    for n in range(len(SIZES)):
+        (columns, anywhere), (_, _), (_, rare) = cases[3 * n : 3 * n + 3]
+        text = f"rarer items find more: outside the top 500 ≥ all items ({columns['known']})"
+        out += _claim(setting, "fig09", text, rare, anywhere)
+    return out
+
+
+def _claims_12(setting: Setting) -> list[Claim]:
+    pairs = by_length()
+    return [
+        c for n in range(len(SIZES))
+        for c in _claim(setting, "fig12", f"knowing the length helps ({pairs[2 * n][0]['known']})", pairs[2 * n + 1][1], pairs[2 * n][1])
+    ]  # fmt: skip
+
+
+def _claims_10(setting: Setting) -> list[Claim]:
+    cases = by_error()
+    first, second = cases[5][1], cases[7][1]
+    return _claim(setting, "fig10", "fewer wrong items find more: 6 of 8 ≥ 4 of 8", first, second)
+
+
+def _draw_guess(series: str, title: str | None = None) -> Callable[[Rows], Any]:
+    return lambda rows: draw.bars(
+        rows, x="known", x_title="items known right, of items known", series=series, series_title=title,
+        y_title="records found", facet="criterion", top=1.0,
+    )  # fmt: skip
+
+
+def _draw_bits(series: str) -> Callable[[Rows], Any]:
+    def chart(rows: Rows) -> Any:
+        prior = next((r["prior"] for r in rows if r.get("prior")), None)
+        level = {"y": prior, "text": f"nothing known: {prior:.2f} bits"} if prior else None
+        return draw.bars(rows, x="known", x_title="items known right, of items known", series=series, series_title=None, y="bits",
+                         y_title="bits left, mean", percent=False, facet="group", rule=level)  # fmt: skip
+
+    return chart
+
+
+def _draw_5(rows: Rows) -> Any:
+    return draw.bars(rows, x="known", x_title="items known right, of items known", series="days", series_title=None,
+                     y_title="right answers", facet="case", top=1.0)  # fmt: skip
+
+
+add(Recipe(
+    "ns08", "fig01", "Figure 1", "Nearest neighbors are far away", "similarity of the nearest other record",
+    _sparsity,
+    lambda rows: draw.lines(rows, x="epsilon", x_title="similarity x of the nearest other record", series="similarity",
+                            series_title="two entries agree on", y="delta", y_title="records with a neighbor above x", top=1.0, points=False),
+))  # fmt: skip
+add(Recipe(
+    "ns08", "fig02", "Figure 2", "Records by number of entries, up to 100", "all records", _lengths(100),
+    lambda rows: draw.counts(rows, x="items", x_title="entries X", y="records", y_title="records with X entries", mark_at=20),
+))  # fmt: skip
+add(Recipe(
+    "ns08", "fig03", "Figure 3", "Records by number of entries, up to 1000", "all records", _lengths(1000),
+    lambda rows: draw.counts(rows, x="items", x_title="entries X", y="records", y_title="records with X entries"),
+))  # fmt: skip
+add(Recipe(
+    "ns08", "fig04", "Figure 4", "Exact values and approximate days", "values exact, days ±3 or ±14, items uniform",
+    lambda s: best_guess(s, dated()), _draw_guess("days"), _claims_4,
+))  # fmt: skip
+add(Recipe(
+    "ns08", "fig05", "Figure 5", "The same, and is the target there at all?", "as Fig. 4, φ = 1.5; the target removed and run again",
+    _both, _draw_5,
+))  # fmt: skip
+add(Recipe(
+    "ns08", "fig06", "Figure 6", "Bits left to identify the target", "as Fig. 4, entropic", lambda s: _bits(s, dated()), _draw_bits("days"),
+))  # fmt: skip
+add(Recipe(
+    "ns08", "fig07", "Figure 7", "What one known item gives away, by popularity rank", "all items", _information,
+    lambda rows: draw.lines(rows, x="rank", x_title="rank of the item, 1 = held by most (log scale)", series="known", series_title="known",
+                            y="bits", y_title="bits", percent=False, log_x=True, points=False),
+))  # fmt: skip
+add(Recipe(
+    "ns08", "fig08", "Figure 8", "Exact values, no days", "values exact, days unknown, items outside the top 100 or 500",
+    lambda s: best_guess(s, undated()), _draw_guess("items"), _more_items("fig08", undated(), "more items find more"),
+))  # fmt: skip
+add(Recipe(
+    "ns08", "fig09", "Figure 9", "Popular or rare items", "values ±1, days ±14; all items, or outside the top 100 or 500",
+    lambda s: best_guess(s, by_popularity()), _draw_guess("items"), _claims_9,
+))  # fmt: skip
+add(Recipe(
+    "ns08", "fig10", "Figure 10", "Wrong about which items", "values ±1, days ±14, items uniform, wrong items (beside wrong values)",
+    lambda s: best_guess(s, by_error()), _draw_guess("wrong", "wrong facts are"), _claims_10,
+))  # fmt: skip
+add(Recipe(
+    "ns08", "fig11", "Figure 11", "Bits left without days", "values exact, days unknown, items outside the top 100 or 500",
+    lambda s: _bits(s, undated()), _draw_bits("items"),
+))  # fmt: skip
+add(Recipe(
+    "ns08", "fig12", "Figure 12", "Knowing how long the record is", "values ±1, days ±14, items uniform; number of items known to ±50 %",
+    lambda s: best_guess(s, by_length()), _draw_guess("length"), _claims_12,
+))  # fmt: skip
+add(Recipe(
+    "ns08", "table", "Table of section 5", "Records with items outside the top X", "all records", _outside,
+    lambda rows: draw.bars(rows, x="top", x_title="X most held items left out", series="at_least", series_title="records with",
+                           y_title="share of records", top=1.0),
+))  # fmt: skip

@@ -1,0 +1,232 @@
+"""From sample to population: the risk in halves, quarters, … of the data, and the curve extended with a band."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.adversary import Adversary
+from standout.adversary.sampling import sample_targets, starts
+from standout.attacks.attack import Attack
+from standout.attacks.attack import attack as find_attack
+from standout.data.build import smallest_unsigned
+from standout.data.dataset import Dataset
+from standout.errors import EligibilityError, ParameterError
+from standout.formulas import ns08
+from standout.formulas.rates import Rate, at_most, wilson
+from standout.theory.sparsity import delta_at, fitting_records, sparsity
+
+Array = npt.NDArray[Any]
+
+PURPOSE_BOOT = 52
+PURPOSE_SUBSET = 60
+"""And the next `DRAWS` numbers."""
+DRAWS = 5
+"""Subsets per size: one heavy record more or less moves a rate, and five subsets show how far."""
+FEWEST_SIZES = 3
+BOOTS = 400
+LOW, HIGH = 2.5, 97.5
+
+WARNING = (
+    "Beyond the {n:,} records of the release this is extrapolation, not measurement: it assumes that the release is a random "
+    "sample of the population and that the trend goes on. The band covers chance and two shapes of the trend, nothing else. "
+    "The attack tells apart only people in the release; one who is told apart there may have a double outside it."
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Population:
+    """Measured risk by number of records, and what the fitted trend says beyond."""
+
+    adversary: str
+    attack: str
+    sizes: tuple[int, ...]
+    rates: tuple[Rate, ...]
+    """Share of the same targets whose record came first, at each size; below N the mean over several subsets."""
+    populations: tuple[int, ...]
+    risk: Array
+    low: Array
+    high: Array
+    theorem_5: tuple[float, ...]
+    """δ of the population at most this by Theorem 5 (1 = says nothing), at `epsilon` and `gamma`."""
+    epsilon: float
+    gamma: float
+    delta: float
+    """95 % upper bound of the share of records with a neighbor more similar than `epsilon`, in the release."""
+    warning: str
+
+    def to_frame(self) -> Any:
+        """One row per size: measured ones first, then predicted ones."""
+        import pandas as pd
+
+        return pd.DataFrame(self._rows())
+
+    def _rows(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = [
+            {"records": n, "measured": True, "n": r.n, "risk": r.rate, "low": r.low, "high": r.high, "theorem_5": None}
+            for n, r in zip(self.sizes, self.rates, strict=True)
+        ]
+        beyond = zip(self.populations, self.risk, self.low, self.high, self.theorem_5, strict=True)
+        return rows + [
+            {"records": n, "measured": False, "n": None, "risk": float(x), "low": float(a), "high": float(b), "theorem_5": d}
+            for n, x, a, b, d in beyond
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "adversary": self.adversary, "attack": self.attack, "rows": self._rows(), "epsilon": self.epsilon,
+            "gamma": self.gamma, "delta": self.delta, "warning": self.warning,
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<Population: measured at {len(self.sizes)} sizes, extended to {', '.join(f'{n:,}' for n in self.populations)}>"
+
+
+def population(dataset: Dataset, adversary: Adversary | None = None, attack: str | Attack = "scoreboard-rh", *,
+               populations: Sequence[int] | int | None = None, halvings: int = 5, targets: int = 500, epsilon: float = 0.5,
+               gamma: float = 0.05, seed: int = 0, engine: str = "memory",
+               progress: Callable[[int, int], None] | None = None) -> Population:  # fmt: skip
+    """Measure the risk at N, N/2, N/4, … records, the same targets in each, and extend the trend to a population.
+
+    Parameters
+    ----------
+    dataset
+        The release.
+    adversary, attack
+        Who attacks, and how; four items with values ±1 and days ±14 when left out.
+    populations
+        Sizes to extend the trend to; ten times the records when left out.
+    halvings
+        How often the records are halved, as long as targets and enough others remain.
+    targets
+        Records attacked; at most a quarter of all.
+    epsilon, gamma
+        For Theorem 5: similarity above which a neighbor counts, and the chance that the sample misleads.
+    seed
+        Seed of targets, subsets and knowledge.
+    engine, progress
+        Who runs it; called with (sizes done, sizes in all).
+    """
+    who = adversary or Adversary(knows=4, value_within=1 if dataset.has_value else None, time_within=14 if dataset.has_time else None)
+    asked = _sizes_asked(dataset, populations)
+    eligible = who.eligible(dataset)
+    if eligible.size == 0:
+        raise EligibilityError(f"no record holds enough items for an adversary who knows {who.describe()}; lower knows={who.knows}")
+    chosen = sample_targets(eligible, max(1, min(targets, dataset.n_records // 4)), seed)
+    sizes = [n for n in (dataset.n_records >> j for j in range(halvings + 1)) if n >= max(chosen.size, 20)]
+    if len(sizes) < FEWEST_SIZES:
+        raise ParameterError(f"{dataset.n_records} records are too few to see a trend: at least 80, and halvings ≥ {FEWEST_SIZES - 1}")
+    aux = who.sample(dataset, chosen, seed)
+    machine = find_attack(attack) if isinstance(attack, str) else attack
+    hits = np.empty((len(sizes), DRAWS, chosen.size))
+    for j, n in enumerate(sizes):
+        for draw in range(DRAWS if n < dataset.n_records else 1):
+            kept = np.sort(_in_line(dataset, chosen, seed, draw)[:n])
+            part = dataset if n == dataset.n_records else take(dataset, kept)
+            hits[j, draw:] = kept[machine.run(part, aux, engine=engine).best] == chosen
+        if progress:
+            progress(j + 1, len(sizes))
+    risk, low, high = extend(np.array(sizes), hits, np.array(asked), seed)
+    delta = _delta(dataset, who, epsilon, seed)
+    return Population(
+        who.describe(), machine.name, tuple(sizes), tuple(_rate(h) for h in hits), tuple(asked), risk, low, high,
+        tuple(ns08.theorem_5_population(delta, n / dataset.n_records, gamma) for n in asked), epsilon, gamma, delta,
+        WARNING.format(n=dataset.n_records),
+    )  # fmt: skip
+
+
+def _rate(hits: Array) -> Rate:
+    """Mean over subsets, with the interval of that many targets."""
+    n, rate = hits.shape[1], float(hits.mean())
+    low, high = wilson(round(rate * n), n)
+    return Rate(round(rate * n), n, rate, low, high)
+
+
+def _sizes_asked(dataset: Dataset, populations: Sequence[int] | int | None) -> list[int]:
+    if populations is None:
+        return [10 * dataset.n_records]
+    asked = [int(populations)] if isinstance(populations, int | np.integer) else [int(n) for n in populations]
+    if not asked or min(asked) < dataset.n_records:
+        raise ParameterError(f"populations={asked}: give sizes of at least the {dataset.n_records} records of the release")
+    return asked
+
+
+def _delta(dataset: Dataset, who: Adversary, epsilon: float, seed: int) -> float:
+    value = who.value_within if dataset.has_value else None
+    time = who.time_within if dataset.has_time else None
+    rate = delta_at(sparsity(dataset, value, time, fitting_records(dataset, None, seed)), epsilon)
+    return at_most(rate.count, rate.n)
+
+
+def _in_line(dataset: Dataset, first: Array, seed: int, draw: int) -> Array:
+    """All records: the targets, then the others in an order that is a function of (seed, draw, record)."""
+    others = np.setdiff1d(np.arange(dataset.n_records, dtype=np.int64), first)
+    key = starts(np.uint64(seed % 2**64), PURPOSE_SUBSET + draw, others)
+    return np.concatenate([first, others[np.argsort(key, kind="stable")]])
+
+
+def take(dataset: Dataset, records: Array) -> Dataset:
+    """The release as if only these records (rising indices) were in it; items that nobody holds any more are gone."""
+    lo, n = dataset.record_ptr[records], dataset.record_ptr[records + 1] - dataset.record_ptr[records]
+    ptr = np.concatenate([[0], np.cumsum(n)]).astype(np.int64)
+    at = np.arange(ptr[-1]) + np.repeat(lo - ptr[:-1], n)
+    item = dataset.record_item[at].astype(np.int64)
+    fresh = np.concatenate([[True], item[1:] != item[:-1]]) if item.size else np.zeros(0, np.bool_)
+    fresh[ptr[:-1][n > 0]] = True
+    supports = np.bincount(item[fresh], minlength=dataset.n_items)
+    held = supports > 0
+    number = np.cumsum(held) - 1
+    return replace(
+        dataset,
+        record_labels=dataset.record_labels[records], item_labels=dataset.item_labels[held], record_ptr=ptr,
+        record_item=number[item].astype(smallest_unsigned(int(held.sum()))),
+        record_code=dataset.record_code[at] if dataset.has_value else dataset.record_code,
+        record_day=dataset.record_day[at] if dataset.has_time else dataset.record_day,
+        lengths=dataset.lengths[records], supports=supports[held],
+    )  # fmt: skip
+
+
+def extend(sizes: Array, hits: Array, asked: Array, seed: int) -> tuple[Array, Array, Array]:
+    """Risk at the asked sizes by logit(risk) = a + b·ln N, with a band.
+
+    The band: targets and subsets drawn anew, and a second shape of the trend, ln(risk) = a + b·ln N. Half a hit and half
+    a miss are added at each size, so that a rate of 0 or 1 has a finite logit.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of records.
+    hits
+        (sizes, subsets, targets), 0 or 1.
+    asked
+        Sizes to extend to.
+    seed
+        Seed of the new draws.
+    """
+    n_sizes, draws, n = hits.shape
+    rng = np.random.default_rng([seed % 2**64, PURPOSE_BOOT])
+    weights = np.vstack([np.ones(n), rng.multinomial(n, np.full(n, 1 / n), size=BOOTS)])
+    again = rng.integers(0, draws, (BOOTS + 1, n_sizes, draws))
+    again[0] = np.arange(draws)
+    counts = np.einsum("bt,sdt->bsd", weights, hits)
+    rates = (np.take_along_axis(counts, again, axis=2).mean(axis=2) + 0.5) / (n + 1)
+    x, x_new = np.log(sizes), np.log(asked)
+    first = 1 / (1 + np.exp(-_line(x, np.log(rates / (1 - rates)), rates * (1 - rates), x_new)))
+    second = np.minimum(np.exp(_line(x, np.log(rates), rates / (1 - rates + 1 / n), x_new)), 1.0)
+    low = np.minimum(np.percentile(first[1:], LOW, axis=0), np.percentile(second[1:], LOW, axis=0))
+    high = np.maximum(np.percentile(first[1:], HIGH, axis=0), np.percentile(second[1:], HIGH, axis=0))
+    return first[0], np.minimum(low, first[0]), np.maximum(high, first[0])
+
+
+def _line(x: Array, y: Array, weight: Array, x_new: Array) -> Array:
+    """Weighted least squares line through each row of y, read at x_new."""
+    total = weight.sum(axis=1, keepdims=True)
+    mean_x = (weight * x).sum(axis=1, keepdims=True) / total
+    mean_y = (weight * y).sum(axis=1, keepdims=True) / total
+    slope = (weight * (x - mean_x) * (y - mean_y)).sum(axis=1, keepdims=True) / (weight * (x - mean_x) ** 2).sum(axis=1, keepdims=True)
+    return np.asarray(mean_y + slope * (x_new[None, :] - mean_x))
