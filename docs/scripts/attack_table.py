@@ -72,7 +72,8 @@ def panel_table(dataset):
                 )  # fmt: skip
     lines.append("")
     lines.append(
-        f"`likelihood` is best, or within its own 95 % interval of the best, in {'every cell' if best_everywhere else 'NOT every cell'}. "
+        f"`likelihood` is best, or within its own 95 % interval of the best, in "
+        f"{'every cell' if best_everywhere else 'NOT every cell'}. "
         f"Its mean posterior lies inside the hit rate's interval in {sum(inside_all)} of {len(inside_all)} cells and is at most "
         f"{100 * worst:.1f} points off."
     )
@@ -82,10 +83,20 @@ def panel_table(dataset):
 def fit_table(dataset):
     """Informed against fitted on 200 queries, with wrong items and wrong values."""
     names = ("likelihood", "likelihood, fitted", "scoreboard-rh", "scoreboard-rh /√L", "tf-idf")
-    lines = ["| items | wrong | values | days | informed | fitted | RH | RH/√L | TF-IDF | e | h | value width | day width |"]
+    lines = [
+        "| items | wrong | values | days | informed | fitted | RH | RH/√L | TF-IDF | e | h | value width | day width |"
+    ]
     lines.append("|---" * 13 + "|")
     worst = 0.0
-    for knows, wrong, kind in ((2, 0, "value"), (4, 0, "value"), (8, 0, "value"), (8, 2, "value"), (4, 2, "item"), (8, 4, "item"), (8, 4, "value")):
+    for knows, wrong, kind in (
+        (2, 0, "value"),
+        (4, 0, "value"),
+        (8, 0, "value"),
+        (8, 2, "value"),
+        (4, 2, "item"),
+        (8, 4, "item"),
+        (8, 4, "value"),
+    ):
         for value in (0, 1):
             for time in (3, 14, None):
                 who = so.Adversary(knows=knows, wrong=wrong, wrong_kind=kind, value_within=value, time_within=time)
@@ -119,7 +130,12 @@ def wrong_noise_table(dataset):
     ):
         targets = chosen(dataset, who, 200)
         knowledge = who.sample(dataset, targets, SEED)
-        attacks = (so.attack("likelihood"), so.attack("likelihood", noise=told), so.attack("likelihood", noise="fit"), so.attack("scoreboard-rh"))
+        attacks = (
+            so.attack("likelihood"),
+            so.attack("likelihood", noise=told),
+            so.attack("likelihood", noise="fit"),
+            so.attack("scoreboard-rh"),
+        )
         hits = [(a.run(dataset, knowledge, lineup=False).best == targets).mean() for a in attacks]
         lines.append(f"| {who.describe()} | " + " | ".join(f"{h:.3f}" for h in hits) + " |")
     return lines
@@ -164,8 +180,8 @@ def main():
     text = [
         "# Every attack on MovieLens latest-small",
         "",
-        f"{dataset.n_records} records, {dataset.n_items:,} items, {dataset.n_entries:,} ratings; {TARGETS} targets (or all that hold "
-        f"enough items), seed {SEED}; top-1 without threshold. Made by `make attack-table`.",
+        f"{dataset.n_records} records, {dataset.n_items:,} items, {dataset.n_entries:,} ratings; {TARGETS} targets "
+        f"(or all that hold enough items), seed {SEED}; top-1 without threshold. Made by `make attack-table`.",
         "",
         *panel_table(dataset),
         "",
@@ -181,8 +197,8 @@ def main():
         "",
         "## Present or absent?",
         "",
-        "Share of right decisions (named rightly when present, silent when absent) at a threshold of equal error, chosen on one half of "
-        "the targets and counted on the other.",
+        "Share of right decisions (named rightly when present, silent when absent) at a threshold of equal error, "
+        "chosen on one half of the targets and counted on the other.",
         "",
         *absent_table(dataset),
         "",

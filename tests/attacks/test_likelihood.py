@@ -18,7 +18,10 @@ def release(n=40, m=25, per=8, seed=0, repeats=1, values=True, days=True, levels
     record, item = np.repeat(record, repeats), np.repeat(item, repeats)
     size = record.size
     return so.Dataset.from_arrays(
-        record, item, rng.integers(1, levels + 1, size) if values else None, rng.integers(0, 400, size) if days else None
+        record,
+        item,
+        rng.integers(1, levels + 1, size) if values else None,
+        rng.integers(0, 400, size) if days else None,
     )
 
 
@@ -54,7 +57,10 @@ def dense_llr(ds, query, noise, bin_days=30):
         if day is not None and noise.time:
             at = min(max((day - ds.first_day) // bin_days, 0), last_bin)
             inside = sum((e[3] - ds.first_day) // bin_days == at for e in own)
-            every = np.array([sum((e[3] - ds.first_day) // bin_days == b for e in entries) for b in range(last_bin + 1)]) + 1.0
+            every = (
+                np.array([sum((e[3] - ds.first_day) // bin_days == b for e in entries) for b in range(last_bin + 1)])
+                + 1.0
+            )
             width = min(bin_days, ds.day_span + 1 - at * bin_days)
             gt = (inside + SHRINK * every[at] / every.sum()) / (len(own) + SHRINK) / width
         u = 1.0
@@ -96,7 +102,11 @@ def test_scores_equal_the_formula(noise, repeats):
         [(1, None, 50), (2, 3.0, None), (7, None, None)],
         [(0, 5.0, 0)],
     ]
-    flat = [(q, i, np.nan if v is None else v, np.nan if d is None else d) for q, facts in enumerate(queries) for i, v, d in facts]
+    flat = [
+        (q, i, np.nan if v is None else v, np.nan if d is None else d)
+        for q, facts in enumerate(queries)
+        for i, v, d in facts
+    ]
     query, item, value, day = (np.array(x, dtype=float) for x in zip(*flat, strict=True))
     got = so.attack("likelihood", noise=noise).scores(ds, so.Knowledge.from_arrays(query, item.astype(int), value, day))
     for q, facts in enumerate(queries):
@@ -175,7 +185,9 @@ def exact_world(seed, n_queries=1500, m=3, e=0.25, h=0.15):
                 like[r] *= (1 - e) * right + e * q[i] * g[i, v]
         best.append(int(like.argmax()))
     knowledge = so.Knowledge.from_arrays(
-        np.repeat(np.arange(n_queries), m), [i for f in facts for i, _ in f], [ds.levels[v] for f in facts for _, v in f]
+        np.repeat(np.arange(n_queries), m),
+        [i for f in facts for i, _ in f],
+        [ds.levels[v] for f in facts for _, v in f],
     )
     return ds, noise, knowledge, np.array(truth), np.array(best)
 
@@ -258,12 +270,18 @@ LEVELS = np.array([0.5, 1, 1.5, 2, 2.5, 3])
 
 
 @settings(max_examples=40)
-@given(st.sampled_from([Steps(0), Steps(1), Steps(0.5, 0.5), Gaussian(0.7), ValueBins((0.0, 0.5, 1.0), (0.4, 0.3, 0.2, 0.1))]))
+@given(
+    st.sampled_from(
+        [Steps(0), Steps(1), Steps(0.5, 0.5), Gaussian(0.7), ValueBins((0.0, 0.5, 1.0), (0.4, 0.3, 0.2, 0.1))]
+    )
+)
 def test_value_kernels_are_distributions_over_the_scale(kernel):
     np.testing.assert_allclose(kernel.table(LEVELS, LEVELS).sum(axis=0), 1.0)
 
 
-@pytest.mark.parametrize("kernel", [Window(0), Window(5), Laplace(3.0), DayBins((0, 3, 14), (0.1, 0.4, 0.4, 0.1), 900)], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [Window(0), Window(5), Laplace(3.0), DayBins((0, 3, 14), (0.1, 0.4, 0.4, 0.1), 900)], ids=str
+)
 def test_day_kernels_are_distributions_over_both_signs(kernel):
     gaps = np.arange(2000 if not isinstance(kernel, DayBins) else 901)
     p = kernel.table(gaps)

@@ -91,7 +91,9 @@ def test_equal_records_stand_out_for_nobody():
     n, m = 50, 12
     record, item = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
     twins = so.Dataset.from_arrays(record, item, np.full(n * m, 3), np.full(n * m, 100))
-    found = so.Audit(twins, [so.Adversary(knows=4, time_within=3)], ["scoreboard-rh", "likelihood"], targets="all").run()
+    found = so.Audit(
+        twins, [so.Adversary(knows=4, time_within=3)], ["scoreboard-rh", "likelihood"], targets="all"
+    ).run()
     for result in found.results:
         assert result["hit"]["count"] <= 1
         assert result["matched_right"]["count"] == 0

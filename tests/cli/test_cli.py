@@ -53,7 +53,9 @@ def test_neither_the_findings_nor_the_report_name_anybody(ratings, tmp_path, mon
 
 
 def test_json_is_all_there_is_on_standard_output(ratings, tmp_path, monkeypatch, capsys):
-    code, shown, _ = run(monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "o", "--targets", "30", "--knows", "3", "--json")
+    code, shown, _ = run(
+        monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "o", "--targets", "30", "--knows", "3", "--json"
+    )
     assert code == 0 and json.loads(shown)["results"][0]["n_targets"] == 30
 
 
@@ -62,7 +64,10 @@ def test_lists_of_knowledge_are_crossed(ratings, tmp_path, monkeypatch, capsys):
         monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "o", "--targets", "20", "--json", "--attacks", "scoreboard-rh",
         "--knows", "2,4", "--value-within", "0,none", "--time-within", "3,none",
     )  # fmt: skip
-    known = {(r["adversary"]["knows"], r["adversary"]["value_within"], r["adversary"]["time_within"]) for r in json.loads(shown)["results"]}
+    known = {
+        (r["adversary"]["knows"], r["adversary"]["value_within"], r["adversary"]["time_within"])
+        for r in json.loads(shown)["results"]
+    }
     assert code == 0 and known == {(k, v, t) for k in (2, 4) for v in (0, None) for t in (3, None)}
 
 
@@ -81,7 +86,11 @@ def bad_inputs(tmp_path):
         "text where numbers belong": (file("text.csv", good.replace(",3\n", ",good\n")), [], "rating"),
         "all-null column": (file("null.csv", good.replace(",3\n", ",\n")), [], "rating"),
         "infinite values": (file("inf.csv", good.replace("0,0,3", "0,0,inf")), [], "infinite"),
-        "one record": (file("one.csv", "user,movie,rating\n" + "".join(f"1,{m},3\n" for m in range(9))), [], "1 record"),
+        "one record": (
+            file("one.csv", "user,movie,rating\n" + "".join(f"1,{m},3\n" for m in range(9))),
+            [],
+            "1 record",
+        ),
         "one item": (file("item.csv", "user,movie,rating\n" + "".join(f"{u},1,3\n" for u in range(9))), [], "1 item"),
         "no eligible target": (file("few.csv", good), ["--knows", "50"], "lower knows"),
         "rows that do not parse": (file("bad.csv", good + "7,7,lots\n"), [], "--skip-bad"),
@@ -110,7 +119,9 @@ def test_bad_input_ends_with_one_clear_line_and_nothing_written(case, tmp_path, 
 
 def test_bad_rows_are_dropped_when_asked_and_counted(ratings, tmp_path, monkeypatch, capsys):
     ratings.write_text(ratings.read_text() + "u1,m1,lots,1000000000\n")
-    code, _, said = run(monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "o", "--skip-bad", "--targets", "20", "--knows", "2")
+    code, _, said = run(
+        monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "o", "--skip-bad", "--targets", "20", "--knows", "2"
+    )
     assert code == 0 and "1 rows that do not parse dropped" in said
 
 
@@ -135,7 +146,9 @@ def test_a_report_that_cannot_be_drawn_leaves_nothing(ratings, tmp_path, monkeyp
 
     monkeypatch.setattr(standout.report.page, "render", broken)
     before = sorted(p.name for p in tmp_path.iterdir())
-    code, _, _ = run(monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "out", "--targets", "20", "--knows", "2")
+    code, _, _ = run(
+        monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "out", "--targets", "20", "--knows", "2"
+    )
     assert code == 130 and sorted(p.name for p in tmp_path.iterdir()) == before
 
 

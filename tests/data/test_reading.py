@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 from collections import Counter
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,7 @@ def text(delimiter: str = ",", end: str = "\n") -> str:
 
 def table() -> pa.Table:
     users, products, stars, dates = zip(*ROWS, strict=True)
-    days = [None if d is None else np.datetime64(d) for d in dates]
+    days = [None if d is None else date.fromisoformat(d) for d in dates]
     return pa.table(
         {
             "user": pa.array(users, pa.int64()),

@@ -40,7 +40,9 @@ class Choice:
             share, rarity = float(found[1]), float(found[2])
             if 0 < share <= 1 and rarity > 0:
                 return cls("rare", share=share, rarity=rarity)
-        raise ParameterError(f"choose={text!r}: use uniform, outside-top:K (K = a number of items) or rare:SHARE@T (0 < SHARE ≤ 1)")
+        raise ParameterError(
+            f"choose={text!r}: use uniform, outside-top:K (K = a number of items) or rare:SHARE@T (0 < SHARE ≤ 1)"
+        )
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class Adversary:
         "value": the item is the target's, its value and day are not, and lie outside the tolerances.
         "item": the target does not hold the item at all.
     value_within
-        Largest error of a known value: moved by a uniform whole step (0 = exact), clipped to the scale. None = she knows no values.
+        Largest error of a known value: moved by a uniform whole step (0 = exact), clipped to the scale.
+        None = she knows no values.
     time_within
         Largest error of a known day: uniform whole days. None = she knows no days.
     choose
@@ -108,7 +111,9 @@ class Adversary:
         """
         words = [f"{self.knows} item{'s' if self.knows > 1 else ''}"]
         if self.wrong:
-            words.append(f"{self.wrong} with wrong values" if self.wrong_kind == "value" else f"{self.wrong} of them wrong items")
+            words.append(
+                f"{self.wrong} with wrong values" if self.wrong_kind == "value" else f"{self.wrong} of them wrong items"
+            )
         if self.gamma is not None:
             words.append(f"values ±{self.gamma:g} of the scale")
         elif self.value_within is not None:
@@ -169,7 +174,9 @@ class Adversary:
         eligible = self.eligible(dataset)
         chosen = eligible if targets is None else np.asarray(targets, dtype=np.int64).reshape(-1)
         if chosen.size == 0:
-            raise EligibilityError(f"no record holds enough items for an adversary who knows {self.describe()}; lower knows={self.knows}")
+            raise EligibilityError(
+                f"no record holds enough items for an adversary who knows {self.describe()}; lower knows={self.knows}"
+            )
         if chosen.min() < 0 or chosen.max() >= dataset.n_records:
             raise ParameterError(f"targets are record indices from 0 to {dataset.n_records - 1}")
         unfit = int((~np.isin(chosen, eligible)).sum())

@@ -153,7 +153,9 @@ class Knowledge:
         else:
             index = find_labels(dataset.item_labels, self.item)
             if (index < 0).all():
-                raise InputError("none of the known items is in the data; are the item labels the same as in the release?")
+                raise InputError(
+                    "none of the known items is in the data; are the item labels the same as in the release?"
+                )
         within = self.adversary.length_within if self.adversary else None
         return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary)
 

@@ -162,7 +162,9 @@ def _wrong_day(state: Array, day: int, tolerance: float, data: _Release) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def _tell(state: Array, at: int, is_wrong: bool, data: _Release, rule: _Rule, f: int, value: Array, time: Array) -> None:
+def _tell(
+    state: Array, at: int, is_wrong: bool, data: _Release, rule: _Rule, f: int, value: Array, time: Array
+) -> None:
     """Write what she knows of the entry at `at` into fact `f`."""
     if (rule.value_within >= 0.0 or rule.gamma >= 0.0) and data.code.size > 0:
         c = data.code[at]

@@ -62,11 +62,12 @@ class Attack(ABC):
         """Options as plain data, for the record."""
         return {k: v for k, v in vars(self).items() if not k.startswith("_")}
 
-    def prepare(self, dataset: Dataset, facts: Facts) -> None:
+    def prepare(self, dataset: Dataset, facts: Facts) -> None:  # noqa: B027 - most attacks have nothing to prepare
         """Look at the whole knowledge before it is cut into batches; attacks that fit parameters do it here."""
-        return None
 
-    def scores(self, dataset: Dataset, knowledge: Knowledge, engine_: str | Engine = "memory", exclude: Any = None) -> Array:
+    def scores(
+        self, dataset: Dataset, knowledge: Knowledge, engine_: str | Engine = "memory", exclude: Any = None
+    ) -> Array:
         """Scores of all records for all queries, by the production kernel; for small data. Barred records are -inf."""
         facts = knowledge.bind(dataset)
         self.prepare(dataset, facts)
@@ -148,7 +149,9 @@ def _one_per_query(records: Any, facts: Facts, name: str, dataset: Dataset) -> A
         return np.full(facts.n_queries, -1, np.int64)
     array = np.asarray(records, dtype=np.int64).reshape(-1)
     if array.size != facts.n_queries:
-        raise ParameterError(f"{name} has {array.size} records, the knowledge {facts.n_queries} queries: one record per query, -1 = none")
+        raise ParameterError(
+            f"{name} has {array.size} records, the knowledge {facts.n_queries} queries: one record per query, -1 = none"
+        )
     if array.size and (array.min() < -1 or array.max() >= dataset.n_records):
         raise ParameterError(f"{name}: record indices run from 0 to {dataset.n_records - 1}, -1 = none")
     return array

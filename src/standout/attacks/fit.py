@@ -103,7 +103,9 @@ def _start(dataset: Dataset, known: Known) -> Noise:
         edges = edges[np.isin(np.arange(edges.size), place)]
         value = ValueBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
     if known.has_day.any():
-        time = DayBins(DAY_EDGES, averaged(np.asarray(DAY_EDGES, dtype=np.float64), (0, 3, 14, 30, 90)), dataset.day_span)
+        time = DayBins(
+            DAY_EDGES, averaged(np.asarray(DAY_EDGES, dtype=np.float64), (0, 3, 14, 30, 90)), dataset.day_span
+        )
     return Noise(e=0.2, h=0.2 if value or time else 0.0, value=value, time=time)
 
 
@@ -195,7 +197,9 @@ def _chances(dataset: Dataset, noise: Noise, seen: Evidence, value_back: Array, 
 
 def _posterior(log_whole: Array, row: Array, n_queries: int, n_candidates: int) -> tuple[Array, float]:
     """Posterior of each (query, candidate) given that the target is one of them, and the log-likelihood."""
-    log_record = np.bincount(row, weights=log_whole, minlength=n_queries * n_candidates).reshape(n_queries, n_candidates)
+    log_record = np.bincount(row, weights=log_whole, minlength=n_queries * n_candidates).reshape(
+        n_queries, n_candidates
+    )
     top = log_record.max(axis=1, keepdims=True)
     p = np.exp(log_record - top)
     total = p.sum(axis=1, keepdims=True)
@@ -210,7 +214,9 @@ def _maximize(dataset: Dataset, known: Known, noise: Noise, seen: Evidence, weig
     h = wrong_value / (right + wrong_value + 3.0) if noise.h > 0 else 0.0
     value, time = noise.value, noise.time
     if isinstance(value, ValueBins):
-        value = ValueBins(value.edges, without_floor(_value_counts(dataset.levels, value, seen, weight), value.widths(dataset.levels)))
+        value = ValueBins(
+            value.edges, without_floor(_value_counts(dataset.levels, value, seen, weight), value.widths(dataset.levels))
+        )
     if isinstance(time, DayBins):
         told = seen.day_bin >= 0
         counts = np.bincount(seen.day_bin[told], weights=weight[told], minlength=len(time.share))
@@ -223,7 +229,9 @@ def _value_counts(levels: Array, value: ValueBins, seen: Evidence, weight: Array
     """Expected number of errors in each bin; where clipping hides which one it was, by their present chances."""
     told = seen.known_code >= 0
     n = levels.size
-    pairs = np.bincount(seen.code[told] * n + seen.known_code[told], weights=weight[told], minlength=n * n).reshape(n, n)
+    pairs = np.bincount(seen.code[told] * n + seen.known_code[told], weights=weight[told], minlength=n * n).reshape(
+        n, n
+    )
     parts = np.asarray(value.share)[:, None, None] * value.landing(levels)
     return np.asarray((parts * (pairs / np.maximum(parts.sum(axis=0), 1e-300))).sum(axis=(1, 2)))
 

@@ -72,7 +72,9 @@ class Likelihood(Attack):
         if isinstance(self.noise, Noise):
             return self.noise
         if self.noise == "informed" and facts.adversary is None:
-            raise ParameterError("noise='informed' needs knowledge that was sampled from an Adversary; use noise='fit' for outside knowledge")
+            raise ParameterError(
+                "noise='informed' needs knowledge that was sampled from an Adversary; use noise='fit' for outside knowledge"
+            )
         if self.noise != "fit" and facts.adversary is not None:
             return Noise.informed(facts.adversary, dataset)
         if facts.n_queries < FEWEST_TO_FIT:
@@ -118,7 +120,9 @@ def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -
     floor = right * noise.h * wrong_chance(known, noise, g) / g
     value = value * (right * (1 - noise.h) / g)[:, None]
     m = np.diff(facts.query_ptr)
-    return known.odds_plan(value, time, np.broadcast_to(floor, known.item.shape), pick_rates(dataset, facts, noise), m * np.log(noise.e))
+    return known.odds_plan(
+        value, time, np.broadcast_to(floor, known.item.shape), pick_rates(dataset, facts, noise), m * np.log(noise.e)
+    )
 
 
 def item_share(known: Known) -> Array:
@@ -127,7 +131,7 @@ def item_share(known: Known) -> Array:
     gone = np.where(known.exclude >= 0, dataset.lengths[known.exclude], 0)
     total = dataset.n_pairs - gone[known.query]
     # an item whose only holder is the excluded record is still an item that people may name
-    return np.maximum(known.support, 0.5) / np.maximum(total, 1)
+    return np.asarray(np.maximum(known.support, 0.5) / np.maximum(total, 1))
 
 
 def pick_rates(dataset: Dataset, facts: Facts, noise: Noise) -> Array:
@@ -153,7 +157,8 @@ def value_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
     chance = noise.value.table(distinct, levels)[place]
     own, n_own, common = _histograms(known, np.flatnonzero(has), "value")
     back[has] = np.maximum(
-        formula.shrunk((chance * own).sum(axis=1) / np.maximum(n_own, 1), n_own, (chance * common).sum(axis=1), SHRINK), 1e-12
+        formula.shrunk((chance * own).sum(axis=1) / np.maximum(n_own, 1), n_own, (chance * common).sum(axis=1), SHRINK),
+        1e-12,
     )
     table[has, :-1] = chance
     table[has, -1] = back[has]

@@ -34,8 +34,10 @@ class ValueKernel(Protocol):
 class TimeKernel(Protocol):
     """Chance of a known day, given the candidate's."""
 
-    reach: int
-    """Gaps beyond this all have the chance of the last one."""
+    @property
+    def reach(self) -> int:
+        """Gaps beyond this all have the chance of the last one."""
+        ...
 
     def table(self, gaps: Array) -> Array:
         """K(gap in days), one number per gap ≥ 0; both signs together sum to 1."""
@@ -71,7 +73,7 @@ class Uniform:
         at_low = np.clip((low - (levels - w)) / (2 * w), 0, 1)[None, :]
         at_high = np.clip(((levels + w) - high) / (2 * w), 0, 1)[None, :]
         out = np.where((known <= low + _SLACK)[:, None], at_low, inside)
-        return np.where((known >= high - _SLACK)[:, None], at_high, out)
+        return np.asarray(np.where((known >= high - _SLACK)[:, None], at_high, out))
 
 
 @dataclass(frozen=True)
@@ -270,7 +272,9 @@ class Noise:
     def broad(cls, dataset: Dataset) -> Noise:
         """Noise averaged over a grid of widths and shares: for a single query, which cannot tell its own noise."""
         values = ValueBins(VALUE_EDGES, averaged(np.asarray(VALUE_EDGES), (0.0, 1.0, 2.0)))
-        days = DayBins(DAY_EDGES, averaged(np.asarray(DAY_EDGES, dtype=np.float64), (0, 3, 14, 30, 90)), dataset.day_span)
+        days = DayBins(
+            DAY_EDGES, averaged(np.asarray(DAY_EDGES, dtype=np.float64), (0, 3, 14, 30, 90)), dataset.day_span
+        )
         return cls(e=0.1, h=0.1, value=values, time=days)
 
 

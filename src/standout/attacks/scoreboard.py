@@ -62,7 +62,9 @@ class Scoreboard(Attack):
         Records with Score > alpha match; the smallest of them (fewest items) is the answer.
     """
 
-    def __init__(self, *, value_within: float | None = None, time_within: float | None = None, alpha: float = 0.0) -> None:
+    def __init__(
+        self, *, value_within: float | None = None, time_within: float | None = None, alpha: float = 0.0
+    ) -> None:
         if not 0 <= alpha < 1:
             raise ParameterError(f"alpha={alpha}: use 0 ≤ alpha < 1")
         self.value_within, self.time_within, self.alpha = value_within, time_within, alpha
@@ -70,7 +72,9 @@ class Scoreboard(Attack):
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Similarity tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
-        value, time = threshold_tables(known, np.ones(known.item.size), *tolerances(known, self.value_within, self.time_within))
+        value, time = threshold_tables(
+            known, np.ones(known.item.size), *tolerances(known, self.value_within, self.time_within)
+        )
         return known.plan(Combine.MIN, value, time, tie=Tie.SHORT, cut=np.nextafter(self.alpha, 1.0) + 1e-6)
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
@@ -127,7 +131,9 @@ class ScoreboardRH(Attack):
         value, time = alone[:, None], np.zeros((n, 1))
         if known.has_value.any():
             near = ns08.closeness(np.nan_to_num(known.value_gaps(), nan=np.inf), self.rho0)
-            value = alone[:, None] + np.column_stack([near, np.zeros(n)]) * np.where(known.has_value, weight, 0.0)[:, None]
+            value = (
+                alone[:, None] + np.column_stack([near, np.zeros(n)]) * np.where(known.has_value, weight, 0.0)[:, None]
+            )
         if known.has_day.any():
             # beyond 22 widths a contribution is below the last bit
             last = int(min(self._longest_gap(known), np.ceil(22 * self.d0))) + 1

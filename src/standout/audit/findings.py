@@ -74,7 +74,9 @@ class Findings:
     @staticmethod
     def schema() -> dict[str, Any]:
         """JSON Schema of the file."""
-        loaded: dict[str, Any] = json.loads(Path(__file__).with_name("findings.schema.json").read_text(encoding="utf-8"))
+        loaded: dict[str, Any] = json.loads(
+            Path(__file__).with_name("findings.schema.json").read_text(encoding="utf-8")
+        )
         return loaded
 
     def with_section(self, name: str, content: Mapping[str, Any]) -> Findings:

@@ -40,7 +40,7 @@ class Trial:
 
     def right(self, truth: Truth) -> Array:
         """Whether the best record is the target."""
-        return self.present.best == truth.target
+        return np.asarray(self.present.best == truth.target)
 
 
 def judge(trial: Trial, truth: Truth, dataset: Dataset) -> dict[str, Any]:

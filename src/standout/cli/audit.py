@@ -57,7 +57,9 @@ def audit(
         session.audit(dataset, adversaries, attacks, targets, seed, engine)
 
 
-def _adversaries(knows: str, wrong: str, kind: str, value_within: str, time_within: str, choose: str) -> list[Adversary]:
+def _adversaries(
+    knows: str, wrong: str, kind: str, value_within: str, time_within: str, choose: str
+) -> list[Adversary]:
     """Every combination of the lists, where no more is wrong than known."""
     from standout.adversary.adversary import Adversary
 

@@ -43,7 +43,11 @@ def examine() -> dict[str, str]:
         try:
             out[name] = version(name)
         except PackageNotFoundError:
-            out[name] = f"not installed: pip install 'standout[{optional[name]}]'" if name in optional else "missing: reinstall standout"
+            out[name] = (
+                f"not installed: pip install 'standout[{optional[name]}]'"
+                if name in optional
+                else "missing: reinstall standout"
+            )
     out["chromium"] = shutil.which("chromium") or "not found (only the browser tests need it)"
     for name in ("memory", "gpu"):
         out[f"engine {name}"] = _try_engine(name)
@@ -59,7 +63,9 @@ def _try_engine(name: str) -> str:
 
     dataset = Dataset.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 2, 3], value=[1, 2, 3, 4, 5, 1])
     try:
-        verdicts = attack("scoreboard-rh").run(dataset, Knowledge.from_arrays([0, 0], [1, 2], value=[3, 4]), engine=name)
+        verdicts = attack("scoreboard-rh").run(
+            dataset, Knowledge.from_arrays([0, 0], [1, 2], value=[3, 4]), engine=name
+        )
     except StandoutError as error:
         return f"no: {error}"
     return "works" if verdicts.best[0] == 1 else "BROKEN: found the wrong record"

@@ -10,7 +10,8 @@ import typer
 from standout.errors import ParameterError
 
 DataPath = Annotated[
-    str, typer.Argument(help="File, folder or glob: .csv .tsv .dat .parquet .arrow, gz or zst, MovieLens, Netflix Prize.")
+    str,
+    typer.Argument(help="File, folder or glob: .csv .tsv .dat .parquet .arrow, gz or zst, MovieLens, Netflix Prize."),
 ]
 Record = Annotated[str | None, typer.Option(help="Column that names the person. Guessed when left out.")]
 Item = Annotated[str | None, typer.Option(help="Column that names the item. Guessed when left out.")]
@@ -24,7 +25,9 @@ Seed = Annotated[int, typer.Option(help="Seed of all draws.")]
 Targets = Annotated[str, typer.Option(help="Number of records to attack, or all.")]
 Attacks = Annotated[str, typer.Option(help="Attacks, comma-separated, or all.")]
 Engine = Annotated[str, typer.Option(help="Engine that runs the attacks.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the findings as JSON on standard output, and nothing else there.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the findings as JSON on standard output, and nothing else there.")
+]
 
 
 def numbers(text: str, name: str) -> list[float | None]:

@@ -38,7 +38,9 @@ class Session:
             raise ParameterError(f"--out {str(self.out)!r} is a file; name a folder")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._draft is not None:
             shutil.rmtree(self._draft, ignore_errors=True)
         if kind is KeyboardInterrupt:

@@ -68,7 +68,16 @@ def background(dataset: Dataset) -> Background:
     rows = dataset.n_items if dataset.n_levels * dataset.n_items <= CELLS else 1
     value = np.zeros((rows, dataset.n_levels), np.int32)
     day = np.zeros((dataset.n_items if n_bins * dataset.n_items <= CELLS else 1, n_bins), np.int32)
-    _count(dataset.record_item, dataset.record_code, dataset.record_day, dataset.n_levels, dataset.no_day, bin_days, value, day)
+    _count(
+        dataset.record_item,
+        dataset.record_code,
+        dataset.record_day,
+        dataset.n_levels,
+        dataset.no_day,
+        bin_days,
+        value,
+        day,
+    )
     made = Background(value, day, bin_days, value.sum(axis=0, dtype=np.int64), day.sum(axis=0, dtype=np.int64))
     dataset.__dict__["_background"] = made
     return made

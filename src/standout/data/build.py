@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ Array = npt.NDArray[Any]
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _place(cursor: Array, record: Array, item: Array, code: Array, day: Array, to_item: Array, to_code: Array, to_day: Array) -> None:
+def _place(
+    cursor: Array, record: Array, item: Array, code: Array, day: Array, to_item: Array, to_code: Array, to_day: Array
+) -> None:
     """Put each entry into the next free slot of its record."""
     has_code = to_code.size > 0
     has_day = to_day.size > 0
@@ -90,7 +93,9 @@ class EntryBuilder:
         Largest day offset that will come. The largest number of the day type means "no day".
     """
 
-    def __init__(self, record_counts: Array, n_items: int, *, has_value: bool, has_time: bool, day_span: int = 0) -> None:
+    def __init__(
+        self, record_counts: Array, n_items: int, *, has_value: bool, has_time: bool, day_span: int = 0
+    ) -> None:
         n = int(record_counts.sum())
         self.n_items = n_items
         self.ptr = np.zeros(record_counts.size + 1, np.int64)
@@ -120,7 +125,7 @@ class EntryBuilder:
         cuts = np.searchsorted(self.ptr, np.linspace(0, self.ptr[-1], 4 * threads + 1)[1:-1])
         edges = [0, *np.minimum(cuts, n_records).tolist(), n_records]
         with ThreadPoolExecutor(threads) as pool:
-            spans = zip(edges[:-1], edges[1:], strict=True)
+            spans = pairwise(edges)
             list(pool.map(lambda s: _sort_records(s[0], s[1], self.ptr, self.item, self.code, self.day), spans))
         lengths = np.zeros(n_records, np.int64)
         supports = np.zeros(self.n_items, np.int64)

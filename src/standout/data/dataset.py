@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +89,21 @@ class Dataset:
         """
         from standout.data.read import read
 
-        return read(path, record=record, item=item, value=value, time=time, repeats=repeats, skip_bad=skip_bad, time_unit=time_unit)
+        return read(
+            path,
+            record=record,
+            item=item,
+            value=value,
+            time=time,
+            repeats=repeats,
+            skip_bad=skip_bad,
+            time_unit=time_unit,
+        )
 
     @classmethod
-    def from_arrays(cls, record: Any, item: Any, value: Any = None, time: Any = None, *, repeats: str = "keep") -> Dataset:
+    def from_arrays(
+        cls, record: Any, item: Any, value: Any = None, time: Any = None, *, repeats: str = "keep"
+    ) -> Dataset:
         """Make a dataset of one-dimensional arrays, one element per entry; labels of any kind, time in days."""
         from standout.data.arrays import from_arrays
 
@@ -204,12 +216,12 @@ class Dataset:
             raise ParameterError(f"a dataset is cut into at least one shard, not {n}")
         size = block_size or fitting_block(self.n_records, self.n_items, self.n_entries)
         edges = np.linspace(0, self.n_records, min(n, self.n_records) + 1).astype(np.int64).tolist()
-        return [self._shard(lo, hi, size) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+        return [self._shard(lo, hi, size) for lo, hi in pairwise(edges)]
 
     def shards_at(self, edges: Iterable[int], block_size: int) -> list[Shard]:
         """Cut the records at the given places (0 and N included) and index each run."""
         cuts = list(edges)
-        return [self._shard(lo, hi, block_size) for lo, hi in zip(cuts[:-1], cuts[1:], strict=True) if hi > lo]
+        return [self._shard(lo, hi, block_size) for lo, hi in pairwise(cuts) if hi > lo]
 
     def _shard(self, lo: int, hi: int, block_size: int) -> Shard:
         if not 1 <= block_size <= 65_536:

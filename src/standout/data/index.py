@@ -100,8 +100,10 @@ def build_shard(record_ptr: Array, record_item: Array, record_code: Array, recor
 
 
 def fitting_block(n_records: int, n_items: int, n_entries: int) -> int:
-    """Block size: cache-sized; smaller where few records must feed several cores; larger where the table of starts
-    would outgrow the entries themselves."""
+    """Block size that stays in cache.
+
+    Smaller where few records must feed several cores; larger where the table of starts would outgrow the entries.
+    """
     size = DEFAULT_BLOCK
     while size > SMALLEST_BLOCK and n_records / size < FEWEST_BLOCKS:
         size //= 2

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -56,7 +57,9 @@ class MemoryEngine:
 
         def work(shard: Shard, first: int, stop: int) -> Array:
             out = np.zeros(plan.n_queries)
-            cpu.mass_blocks(first, stop, cpu.postings(shard, plan.no_day), plan.tables, how, top.astype(np.int64), beta, out)
+            cpu.mass_blocks(
+                first, stop, cpu.postings(shard, plan.no_day), plan.tables, how, top.astype(np.int64), beta, out
+            )
             return out
 
         return np.asarray(sum(self._map(work, dataset)))
@@ -83,7 +86,7 @@ class MemoryEngine:
         tasks = []
         for shard in self._all(dataset):
             edges = np.linspace(0, shard.n_blocks, min(4 * self.threads, shard.n_blocks) + 1).astype(int).tolist()
-            tasks += [(shard, lo, hi) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+            tasks += [(shard, lo, hi) for lo, hi in pairwise(edges)]
         if self.threads == 1 or len(tasks) == 1:
             return [work(*task) for task in tasks]
         with ThreadPoolExecutor(self.threads) as pool:

@@ -74,7 +74,9 @@ def pick_rate(pickable: Any, n_right: int | None, sure: bool = True) -> Array:
 
     enough = length >= n_right
     safe = np.where(enough, length, n_right)
-    return np.where(enough | ((not sure) & (length > 0)), np.exp(-(gammaln(safe + 1) - gammaln(safe - n_right + 1)) / n_right), 0.0)
+    return np.where(
+        enough | ((not sure) & (length > 0)), np.exp(-(gammaln(safe + 1) - gammaln(safe - n_right + 1)) / n_right), 0.0
+    )
 
 
 def shrunk(own: Any, n_own: Any, common: Any, weight: float) -> Array:

@@ -61,7 +61,7 @@ def bits_left(share: Any, n_records: Any) -> Array:
     """
     p = np.asarray(share, dtype=np.float64)
     most = np.log2(np.maximum(n_records, 1))
-    return np.minimum(-np.log2(np.where(p > 0, np.minimum(p, 1.0), 2.0**-most)), most) + 0.0
+    return np.asarray(np.minimum(-np.log2(np.where(p > 0, np.minimum(p, 1.0), 2.0**-most)), most) + 0.0)
 
 
 def sim(agreeing: Any, first_length: Any, second_length: Any, shared: Any) -> Array:

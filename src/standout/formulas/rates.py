@@ -16,7 +16,7 @@ Z_95 = 1.959963984540054
 class Rate(NamedTuple):
     """A proportion with its count, its size and its 95 % Wilson interval."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # a tuple's own count() is not missed
     n: int
     rate: float
     low: float

@@ -33,7 +33,7 @@ HEIGHT = 250
 
 
 def _in_order(rows: Rows, column: str) -> list[Any]:
-    return list(dict.fromkeys(r[column] for r in rows))
+    return list(dict.fromkeys(r[column] for r in rows if column in r))
 
 
 def _axis(title: str, percent: bool) -> Any:

@@ -60,14 +60,8 @@ class Partials(NamedTuple):
             np.stack([self.best_key, self.second_key, other.best_key, other.second_key]),
             np.stack([self.best, self.second, other.best, other.second]),
         )
-        return Partials(
-            *ranked,
-            n=self.n + other.n,
-            total=self.total + other.total,
-            squares=self.squares + other.squares,
-            n_watch=self.n_watch + other.n_watch,
-            n_cut=self.n_cut + other.n_cut,
-        )
+        sums = (mine + theirs for mine, theirs in zip(self[6:], other[6:], strict=True))
+        return Partials(*ranked, *sums)
 
     def sigma(self) -> Array:
         """Population standard deviation of the candidates' scores, 0 where there are none."""

@@ -1,0 +1,199 @@
+"""`explain`: why one record stands out for one query, fact by fact. Plain data, with labels only where they were asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.adversary import Adversary
+from standout.adversary.knowledge import Knowledge, find_labels
+from standout.attacks.attack import Attack, attack
+from standout.attacks.verdicts import Verdicts
+from standout.data.dataset import Dataset
+from standout.errors import EligibilityError, InputError, ParameterError
+
+Array = npt.NDArray[Any]
+
+MOST_SCORES = 2**27
+"""Scores that may be held at once: a query of 20 facts on three million records."""
+
+
+def find_record(dataset: Dataset, label: Any) -> int:
+    """Index of the record with this label. The label is not repeated in the error."""
+    at = int(find_labels(dataset.record_labels, np.array([label]))[0])
+    if at < 0:
+        raise InputError("no record has the label that was given; labels are those of the record column")
+    return at
+
+
+def draw(dataset: Dataset, record: int, adversary: Adversary, seed: int = 0) -> Knowledge:
+    """Draw what an adversary knows of one record; a record that is too short is known as far as it goes."""
+    length = int(dataset.lengths[record])
+    who = adversary
+    if adversary.n_right_items > length:
+        who = replace(adversary, knows=length, wrong=min(adversary.wrong, max(length - 1, 0)))
+    if record not in who.eligible(dataset):
+        raise EligibilityError(
+            f"the record does not hold enough items for an adversary who knows {who.describe()}; lower --knows"
+        )
+    return who.sample(dataset, [record], seed)
+
+
+def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = "scoreboard-rh", *, target: int | None = None,
+            labels: bool = True, engine: Any = "memory") -> dict[str, Any]:  # fmt: skip
+    """Explain the answer to one query.
+
+    Three kinds of queries are put to the attack: everything that is known, everything but one fact, and the facts one
+    after the other, the rarest item first. A fact's contribution to a record is what its score loses without the fact.
+
+    Parameters
+    ----------
+    dataset
+        The release.
+    knowledge
+        One query.
+    attack_
+        Name of an attack, or an attack.
+    target
+        The record behind the query, where that is known; bits are counted for it, else for the best record.
+    labels
+        Whether to name records and items.
+    engine
+        Name of an engine, or an engine.
+
+    Returns
+    -------
+    dict
+        Plain data: `best`, `runner_up`, `target`, `facts` (the rarest first), `bits`.
+    """
+    if knowledge.n_queries != 1:
+        raise ParameterError(f"explain takes one query, not {knowledge.n_queries}; choose one")
+    if (2 * knowledge.n_facts + 1) * dataset.n_records > MOST_SCORES:
+        raise ParameterError(
+            f"{knowledge.n_facts} facts on {dataset.n_records:,} records are too many to explain; give fewer facts"
+        )
+    how = attack_ if isinstance(attack_, Attack) else attack(attack_)
+    facts = knowledge.bind(dataset)
+    support = np.where(facts.item >= 0, dataset.supports[np.maximum(facts.item, 0)], 0)
+    order = np.argsort(support, kind="stable")
+    sets = _fact_sets(order)
+    asked = _subqueries(knowledge, sets)
+    first = how.run(dataset, _subqueries(knowledge, sets[:1]), engine)
+    best, second = int(first.best[0]), int(first.runner_up[0])
+    watched = best if target is None else target
+    seen = how.run(dataset, asked, engine, watch=np.full(len(sets), watched))
+    scores = how.scores(dataset, asked, engine)
+    n = order.size
+    rows = []
+    for place, f in enumerate(order.tolist()):
+        without = 1 + place
+        rows.append({
+            **_fact(dataset, knowledge, f, int(facts.item[f]), int(support[f]), labels),
+            "best": _share(dataset, best, facts, f, scores, without),
+            "runner_up": _share(dataset, second, facts, f, scores, without),
+            "without": _verdict(seen, without) | {"same_best": n > 1 and int(seen.best[without]) == best} if n > 1 else None,
+            "after": {"rank": int(seen.rank[1 + n + place]), "bits": _bits(seen, 1 + n + place)},
+        })  # fmt: skip
+    return {
+        "attack": {"name": how.name, "options": how.options()},
+        "n_records": dataset.n_records,
+        "known": knowledge.adversary.describe() if knowledge.adversary else f"{n} facts from outside",
+        "verdict": _verdict(seen, 0),
+        "best": _who(dataset, best, labels) | {"score": _number(scores[0, best])},
+        "runner_up": _who(dataset, second, labels) | {"score": _number(scores[0, second])} if second >= 0 else None,
+        "target": None if target is None else _who(dataset, target, labels)
+        | {"score": _number(scores[0, target]), "rank": int(seen.rank[0]), "found": best == target},
+        "bits": {"prior": float(np.log2(dataset.n_records)), "left": _bits(seen, 0)},
+        "facts": rows,
+    }  # fmt: skip
+
+
+def _fact_sets(order: Array) -> list[Array]:
+    """All facts; all but one, for each; then the first, the first two, … Every set keeps the facts in their own order."""
+    if order.size > 1:
+        but_one = [np.sort(np.delete(order, k)) for k in range(order.size)]
+    else:
+        # one fact alone: nothing is left without it, so the query itself stands in
+        but_one = [order]
+    return [np.sort(order), *but_one, *(np.sort(order[: k + 1]) for k in range(order.size))]
+
+
+def _subqueries(knowledge: Knowledge, sets: list[Array]) -> Knowledge:
+    """One query per set of facts, with everything else as it was."""
+    chosen = np.concatenate(sets)
+    ptr = np.zeros(len(sets) + 1, np.int64)
+    np.cumsum([s.size for s in sets], out=ptr[1:])
+    return replace(
+        knowledge, query_ptr=ptr, item=knowledge.item[chosen], value=knowledge.value[chosen], time=knowledge.time[chosen],
+        queries=np.arange(len(sets)), length=np.repeat(knowledge.length, len(sets)),
+        _index=None if knowledge._index is None else knowledge._index[chosen],
+    )  # fmt: skip
+
+
+def _fact(dataset: Dataset, knowledge: Knowledge, f: int, item: int, support: int, labels: bool) -> dict[str, Any]:
+    value, time = float(knowledge.value[f]), float(knowledge.time[f])
+    return {
+        "item": _text(knowledge.item[f]) if labels else None,
+        "value": None if np.isnan(value) else value,
+        "day": None if np.isnan(time) else str(np.datetime64(int(time), "D")),
+        "support": support,
+        "share": support / dataset.n_records,
+    }
+
+
+def _share(dataset: Dataset, record: int, facts: Any, f: int, scores: Array, without: int) -> dict[str, Any] | None:
+    """What a record holds of a fact, and what the fact adds to its score."""
+    if record < 0:
+        return None
+    added = None
+    if facts.item.size > 1:
+        added = _number(scores[0, record] - scores[without, record]) if np.isfinite(scores[without, record]) else None
+    else:
+        added = _number(scores[0, record])
+    return {"holds": _held(dataset, record, int(facts.item[f]), float(facts.day[f])), "contribution": added}
+
+
+def _held(dataset: Dataset, record: int, item: int, day: float) -> dict[str, Any] | None:
+    """The record's entry for an item, the nearest in time where there are several; None where it has none."""
+    lo, hi = int(dataset.record_ptr[record]), int(dataset.record_ptr[record + 1])
+    places = lo + np.flatnonzero(dataset.record_item[lo:hi] == item) if item >= 0 else np.empty(0, np.int64)
+    if places.size == 0:
+        return None
+    days = np.full(places.size, np.nan)
+    if dataset.has_time:
+        raw = dataset.record_day[places].astype(np.int64)
+        days = np.where(raw == dataset.no_day, np.nan, raw + float(dataset.first_day))
+    gaps = np.abs(days - day)
+    k = 0 if np.isnan(gaps).all() else int(np.nanargmin(gaps))
+    code = int(dataset.record_code[places[k]]) if dataset.has_value else dataset.n_levels
+    return {
+        "value": float(dataset.levels[code]) if code < dataset.n_levels else None,
+        "day": None if np.isnan(days[k]) else str(np.datetime64(int(days[k]), "D")),
+    }
+
+
+def _verdict(seen: Verdicts, q: int) -> dict[str, Any]:
+    return {
+        "score": _number(seen.score[q]), "second": _number(seen.second[q]), "sigma": _number(seen.sigma[q]),
+        "eccentricity": _number(seen.eccentricity[q]), "statistic": _number(seen.statistic[q]), "matched": bool(seen.matched[q]),
+    }  # fmt: skip
+
+
+def _who(dataset: Dataset, record: int, labels: bool) -> dict[str, Any]:
+    return {"label": _text(dataset.record_labels[record]) if labels else None, "n_items": int(dataset.lengths[record])}
+
+
+def _bits(seen: Verdicts, q: int) -> float | None:
+    return _number(seen.bits[q])
+
+
+def _number(x: Any) -> float | None:
+    """JSON knows neither NaN nor infinity."""
+    return float(x) if np.isfinite(x) else None
+
+
+def _text(label: Any) -> str:
+    return str(label.item() if isinstance(label, np.generic) else label)

@@ -1,0 +1,307 @@
+"""Frankowski et al. 2006: Table 1 and Figs. 3–9. Public mentions against a private release.
+
+k-identified: among the first k of the likely list, tied records all counted. A mentioner who mentions nothing any more
+is as likely as everybody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.sampling import count_marked
+from standout.attacks.attack import attack
+from standout.attacks.frankowski import IDENTIFIED, MISDIRECTED, NO_ONE_POSSIBLE, NOT_NARROW, reasons
+from standout.data.dataset import Dataset
+from standout.errors import ParameterError
+from standout.formulas.f06 import k_identified
+from standout.papers import draw
+from standout.papers.mentions import BIN_NAMES, Mentions
+from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add, rate_columns
+
+Array = npt.NDArray[Any]
+
+KS = (1, 5, 10, 100)
+ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Set Intersection": ("set-intersection", {}),
+    "TF-IDF": ("tf-idf", {}),
+    "Scoring": ("scoring", {}),
+    "FuzzyRating": ("fuzzy-rating", {}),
+    "ExactRating": ("exact-rating", {}),
+}
+ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Scoring, heavy records kept": ("scoring", {"heavy": None}),
+    "Scoring, flat": ("scoring", {"flat": True}),
+}
+HIDDEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+ADDED = (0, 1, 2, 3, 5, 7, 10, 15, 20)
+THRESHOLDS = (1, 8, 64, 512, 2048, 8192)
+POPULAR = "most popular first"
+ANSWERED = "most popular first, attacker ignores the 100 most popular"
+IGNORED = 100
+
+
+def the_mentions(setting: Setting) -> Mentions:
+    """Mentions of the setting."""
+    if setting.mentions is None:
+        raise ParameterError("F06 needs mentions: give a file with --mentions, or --simulate-mentions")
+    return setting.mentions
+
+
+def ranks(setting: Setting, name: str, options: dict[str, Any], mentions: Mentions, dataset: Dataset | None = None) -> Array:
+    """Rank of each mentioner's own record in the likely list, tied records all before it."""
+    data = setting.dataset if dataset is None else dataset
+    out = np.full(mentions.n, data.n_records, np.int64)
+    # an item that the release has lost tells nobody apart; Set Intersection must still see it
+    known = mentions if name == "set-intersection" else mentions.only(_held(mentions, data))
+    if known.who.size:
+        aux, asked = known.knowledge(data, with_values=name in ("exact-rating", "fuzzy-rating"))
+        verdicts = attack(name, **options).run(data, aux, engine=setting.engine, watch=mentions.target[asked], lineup=False)
+        out[asked] = verdicts.rank
+    return out
+
+
+def _held(mentions: Mentions, dataset: Dataset) -> Array:
+    return np.asarray((mentions.item >= 0) & (np.append(dataset.supports, 0)[mentions.item] > 0))
+
+
+def algorithm_ranks(setting: Setting, algorithm: str) -> Array:
+    """Ranks by one of the paper's algorithms on all mentions, worked out once."""
+    name, options = {**ALGORITHMS, **ABLATIONS}[algorithm]
+    found: Array = setting.once(("f06", algorithm), lambda: ranks(setting, name, options, the_mentions(setting)))
+    return found
+
+
+def _table_1(setting: Setting) -> Rows:
+    n = np.bincount(the_mentions(setting).bins(), minlength=len(BIN_NAMES))
+    return [{"mentions": name, "data": "measured", "users": int(x)} for name, x in zip(BIN_NAMES, n, strict=True)]
+
+
+def _figure_3(setting: Setting) -> Rows:
+    mentions = the_mentions(setting)
+    aux, asked = mentions.knowledge(setting.dataset)
+    verdicts = attack("set-intersection").run(setting.dataset, aux, engine=setting.engine, watch=mentions.target[asked], lineup=False)
+    why = reasons(verdicts, mentions.target[asked])
+    out: Rows = []
+    groups = [("all", np.ones(mentions.n, np.bool_))]
+    groups += [(name, mentions.bins() == b) for b, name in enumerate(BIN_NAMES)]
+    for reason in (IDENTIFIED, NOT_NARROW, MISDIRECTED, NO_ONE_POSSIBLE):
+        words = "1-identified" if reason == IDENTIFIED else reason
+        for name, inside in groups:
+            if inside.any():
+                out.append({"mentions": name, "reason": words, **rate_columns(why[inside] == reason)})
+    return out
+
+
+def _figure_4(setting: Setting) -> Rows:
+    return [
+        {"algorithm": name, "k": k, **rate_columns(k_identified(algorithm_ranks(setting, name), k))}
+        for name in (*ALGORITHMS, *ABLATIONS) for k in KS
+    ]  # fmt: skip
+
+
+def _figure_5(setting: Setting) -> Rows:
+    bins = the_mentions(setting).bins()
+    many = the_mentions(setting).counts >= 8
+    groups = [(name, bins == b) for b, name in enumerate(BIN_NAMES)]
+    out: Rows = []
+    for name in ALGORITHMS:
+        hit = k_identified(algorithm_ranks(setting, name), 1)
+        for words, inside in [*groups, ("≥ 8", many)]:
+            if inside.any():
+                out.append({"algorithm": name, "mentions": words, **rate_columns(hit[inside])})
+    return out
+
+
+def without_items(dataset: Dataset, dropped: Array) -> Dataset:
+    """The release without the entries of some items; records and catalogue stay, so that indices and the third do."""
+    keep = ~dropped[dataset.record_item]
+    ptr = np.concatenate([[0], np.cumsum(keep)])[dataset.record_ptr]
+    return replace(
+        dataset, record_ptr=ptr.astype(dataset.record_ptr.dtype), record_item=dataset.record_item[keep],
+        record_code=dataset.record_code[keep] if dataset.has_value else dataset.record_code,
+        record_day=dataset.record_day[keep] if dataset.has_time else dataset.record_day,
+        lengths=count_marked(dataset.record_ptr, dataset.record_item, ~dropped).astype(dataset.lengths.dtype),
+        supports=np.where(dropped, 0, dataset.supports).astype(dataset.supports.dtype),
+    )  # fmt: skip
+
+
+def owner_defense(setting: Setting) -> Rows:
+    """Figs. 6 and 7: Scoring after every item with fewer records than a threshold is dropped."""
+
+    def work() -> Rows:
+        ds, out = setting.dataset, []
+        most = int(ds.supports.max())
+        steps = np.unique(np.rint(2.0 ** np.arange(0, np.log2(most) + 0.5, 0.5)).astype(int))
+        done = dict.fromkeys(KS, False)
+        for threshold in [*steps.tolist(), most + 1]:
+            dropped = ds.supports < threshold
+            share = float(ds.supports[dropped].sum() / ds.supports.sum())
+            rank = np.full(the_mentions(setting).n, ds.n_records)
+            if not dropped.all():
+                rank = ranks(setting, "scoring", {}, the_mentions(setting), without_items(ds, dropped))
+            for k in KS:
+                hit = k_identified(rank, k)
+                first = not hit.any() and not done[k]
+                done[k] |= first
+                out.append({"threshold": threshold, "items_dropped": float(dropped.mean()), "entries_dropped": share,
+                            "k": f"k = {k}", "first_zero": first, **rate_columns(hit)})  # fmt: skip
+        return out
+
+    found: Rows = setting.once("f06 owner", work)
+    return found
+
+
+def hide_rarest(mentions: Mentions, dataset: Dataset, share: float) -> Mentions:
+    """Drop the rarest of each mentioner's rated mentions: the largest whole number within the share."""
+    rated = mentions.rated(dataset)
+    support = np.append(dataset.supports, 0)[mentions.item]
+    order = np.lexsort((mentions.item, support, ~rated, mentions.who))
+    turn = np.empty(order.size, np.int64)
+    counts = mentions.counts
+    turn[order] = np.arange(order.size) - (np.cumsum(counts) - counts)[mentions.who[order]]
+    n_rated = np.bincount(mentions.who[rated], minlength=mentions.n)
+    hidden = np.floor(share * n_rated + 1e-9).astype(np.int64)
+    return mentions.only(~(rated & (turn < hidden[mentions.who])))
+
+
+def _figure_8(setting: Setting) -> Rows:
+    mentions = the_mentions(setting)
+    out: Rows = []
+    for share in HIDDEN:
+        rank = ranks(setting, "scoring", {}, hide_rarest(mentions, setting.dataset, share))
+        out += [{"hidden": share, "k": f"k = {k}", **rate_columns(k_identified(rank, k))} for k in KS]
+    return out
+
+
+def misdirect(mentions: Mentions, dataset: Dataset, line: Array, n: int) -> Mentions:
+    """Each mentioner adds the first `n` items of the list that they neither hold nor mention."""
+    who, item = [], []
+    for person in range(mentions.n if n else 0):
+        record = mentions.target[person]
+        taken = np.concatenate([dataset.record_item[dataset.record_ptr[record] : dataset.record_ptr[record + 1]],
+                                mentions.item[mentions.who == person]])  # fmt: skip
+        # nobody can be kept from more of the list than they hold or mention
+        head = line[: n + np.unique(taken).size]
+        free = head[~np.isin(head, taken)][:n]
+        who.append(np.full(free.size, person))
+        item.append(free)
+    return mentions.plus(np.concatenate(who), np.concatenate(item), dataset) if who else mentions
+
+
+def misdirecting_lists(dataset: Dataset) -> dict[str, Array]:
+    """Items in the order in which they are added: from a popularity up, or all from the most popular down."""
+    rising = np.argsort(dataset.supports, kind="stable")
+    held = dataset.supports[rising]
+    out = {f"{t:,} or more": rising[held >= t] for t in THRESHOLDS if (held >= t).sum() >= ADDED[-1]}
+    return {**out, POPULAR: np.argsort(dataset.popularity_rank, kind="stable")}
+
+
+def misdirected_ranks(setting: Setting, strategy: str, n: int) -> Array:
+    """Ranks by Scoring after `n` misdirecting mentions."""
+
+    def work() -> Array:
+        ds, lists = setting.dataset, misdirecting_lists(setting.dataset)
+        if strategy != ANSWERED:
+            return ranks(setting, "scoring", {}, misdirect(the_mentions(setting), ds, lists[strategy], n))
+        said = misdirect(the_mentions(setting), ds, lists[POPULAR], n)
+        rare = np.append(ds.popularity_rank, ds.n_items)[said.item] >= IGNORED
+        # an attacker who would be left with nothing keeps what there is
+        left = np.bincount(said.who[rare], minlength=said.n)[said.who]
+        return ranks(setting, "scoring", {}, said.only(rare | (left == 0)))
+
+    found: Array = setting.once(("f06 misdirected", strategy, n), work)
+    return found
+
+
+def _figure_9(setting: Setting) -> Rows:
+    out: Rows = []
+    for strategy in [*misdirecting_lists(setting.dataset), ANSWERED]:
+        for n in ADDED:
+            hit = k_identified(misdirected_ranks(setting, strategy, n), 1)
+            out.append({"strategy": strategy, "added": n, **rate_columns(hit)})
+    return out
+
+
+def _order(figure: str, k: int, pairs: list[tuple[str, str]]) -> Callable[[Setting], list[Claim]]:
+    def claims(setting: Setting) -> list[Claim]:
+        people = np.arange(the_mentions(setting).n)
+
+        def hits(name: str) -> tuple[Array, Array]:
+            return people, k_identified(algorithm_ranks(setting, name), k)
+
+        return [Claim.paired(figure, f"{a} ≥ {b} (k = {k})", hits(a), hits(b)) for a, b in pairs]
+
+    return claims
+
+
+def _claims_9(setting: Setting) -> list[Claim]:
+    people = np.arange(the_mentions(setting).n)
+    before = k_identified(misdirected_ranks(setting, POPULAR, 0), 1)
+    popular = k_identified(misdirected_ranks(setting, POPULAR, 5), 1)
+    out = [Claim.paired("fig09", "5 popular mentions protect: none ≥ 5", (people, before), (people, popular))]
+    rare = f"{THRESHOLDS[0]:,} or more"
+    if rare in misdirecting_lists(setting.dataset):
+        other = k_identified(misdirected_ranks(setting, rare, 5), 1)
+        out.append(Claim.paired("fig09", "popular protects better than rare: 5 rare ≥ 5 popular", (people, other), (people, popular)))
+    return out
+
+
+ORDER = [("Scoring", "TF-IDF"), ("TF-IDF", "Set Intersection"), ("FuzzyRating", "Scoring"), ("ExactRating", "FuzzyRating"),
+         ("Scoring", "Scoring, heavy records kept"), ("Scoring", "Scoring, flat")]  # fmt: skip
+
+
+def _defense(x: str, x_title: str) -> Callable[[Rows], Any]:
+    return lambda rows: draw.lines(rows, x=x, x_title=x_title, series="k", series_title="k-identified", y_title="mentioners k-identified",
+                                   x_percent=True, top=1.0)  # fmt: skip
+
+
+def _main_only(rows: Rows) -> Rows:
+    return [{**r, "k": f"k = {r['k']}"} for r in rows if r["algorithm"] in ALGORITHMS]
+
+
+def _binned(row: Row) -> bool:
+    return row["mentions"] in BIN_NAMES
+
+
+add(Recipe(
+    "f06", "table1", "Table 1", "Mentioners by number of mentions", "exponential bins", _table_1,
+    lambda rows: draw.bars(rows, x="mentions", x_title="mentions", series="data", series_title=None, y="users", y_title="mentioners", percent=False),
+))  # fmt: skip
+add(Recipe(
+    "f06", "fig03", "Figure 3", "Why Set Intersection fails", "1-identification, by number of mentions", _figure_3,
+    lambda rows: draw.stacked(rows, x="mentions", x_title="mentions", series="reason", series_title="outcome", y_title="mentioners"),
+))  # fmt: skip
+add(Recipe(
+    "f06", "fig04", "Figure 4", "k-identification by algorithm", "all mentioners; k = 1, 5, 10, 100", _figure_4,
+    lambda rows: draw.bars(_main_only(rows), x="k", x_title="length of the likely list", series="algorithm", series_title=None,
+                           y_title="mentioners k-identified", top=1.0),
+    _order("fig04", 1, ORDER),
+))  # fmt: skip
+add(Recipe(
+    "f06", "fig05", "Figure 5", "1-identification by number of mentions", "all mentioners; k = 1", _figure_5,
+    lambda rows: draw.lines([r for r in rows if _binned(r)], x="mentions", x_title="mentions", series="algorithm", series_title=None,
+                            y_title="mentioners 1-identified", top=1.0, ordinal=True),
+))  # fmt: skip
+add(Recipe(
+    "f06", "fig06", "Figure 6", "The owner drops rare items: share of items", "Scoring; items below a support threshold dropped", owner_defense,
+    _defense("items_dropped", "share of items dropped"),
+))  # fmt: skip
+add(Recipe(
+    "f06", "fig07", "Figure 7", "The owner drops rare items: share of entries", "Scoring; the same, against entries dropped", owner_defense,
+    _defense("entries_dropped", "share of entries dropped"),
+))  # fmt: skip
+add(Recipe(
+    "f06", "fig08", "Figure 8", "Mentioners hide their rarest mentions", "Scoring; the rarest of the mentions that are also rated", _figure_8,
+    _defense("hidden", "share of rated mentions hidden, rarest first"),
+))  # fmt: skip
+add(Recipe(
+    "f06", "fig09", "Figure 9", "Mentioners misdirect", "Scoring, k = 1; mentions of items neither held nor mentioned are added", _figure_9,
+    lambda rows: draw.lines(rows, x="added", x_title="misdirecting mentions added", series="strategy", series_title="items added: held by",
+                            y_title="mentioners 1-identified"),
+    _claims_9,
+))  # fmt: skip
