@@ -20,10 +20,10 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format bench chromium clean
+.PHONY: help demo test test-all lint format bench attack-table chromium clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY)  ## audit a built-in synthetic release; prints a table and the path of the report
 	@$(BIN)/standout demo
@@ -46,6 +46,9 @@ format: $(READY)  ## let ruff put the code in order
 
 bench: $(READY)  ## time reading, indexing and scoring on this machine
 	@$(BIN)/standout bench
+
+attack-table: $(READY)  ## docs/attack-table.md: every attack on MovieLens latest-small (STANDOUT_DATA)
+	@$(BIN)/python docs/scripts/attack_table.py "$(STANDOUT_DATA)"
 
 .venv: $(READY)  ## the virtual environment alone
 

@@ -13,9 +13,7 @@ FLOOR = 0.05
 
 def set_intersection(table: Table, queries: Sequence[Query]) -> np.ndarray:
     """1 for records that hold every mention, else 0."""
-    return np.array(
-        [[float(all(table.events(r, f.item) for f in facts)) for r in table.records] for facts in queries]
-    )
+    return np.array([[float(all(table.events(r, f.item) for f in facts)) for r in table.records] for facts in queries])
 
 
 def reason(table: Table, facts: Query, target: int, k: int) -> str:

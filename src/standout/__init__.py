@@ -19,6 +19,7 @@ _HOME = {
     "attack_names": "standout.attacks.attack",
     "register": "standout.attacks.attack",
     "Verdicts": "standout.attacks.verdicts",
+    "Noise": "standout.attacks.noise",
     "Audit": "standout.audit.audit",
     "Findings": "standout.audit.findings",
     "describe": "standout.theory.describe",
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from standout.attacks.attack import attack as attack
     from standout.attacks.attack import attack_names as attack_names
     from standout.attacks.attack import register as register
+    from standout.attacks.noise import Noise as Noise
     from standout.attacks.verdicts import Verdicts as Verdicts
     from standout.data.dataset import Dataset as Dataset
     from standout.engines.memory import MemoryEngine as MemoryEngine

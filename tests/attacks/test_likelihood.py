@@ -246,11 +246,11 @@ def test_knowledge_from_outside_is_fitted_and_a_single_query_needs_no_fit():
     attack = Likelihood()
     assert (attack.run(ds, outside).best == targets).mean() > 0.9
     assert attack.fitted.e == pytest.approx(2 / 6, rel=0.2)
-    single = [
-        Likelihood().run(ds, so.Knowledge.from_arrays(np.zeros(6), knowledge.item[6 * q : 6 * q + 6],
-                                                      knowledge.value[6 * q : 6 * q + 6], knowledge.time[6 * q : 6 * q + 6])).best[0]
-        for q in range(40)
-    ]  # fmt: skip
+    single = []
+    for q in range(40):
+        its = slice(6 * q, 6 * q + 6)
+        alone = so.Knowledge.from_arrays(np.zeros(6), knowledge.item[its], knowledge.value[its], knowledge.time[its])
+        single.append(Likelihood().run(ds, alone).best[0])
     assert (np.array(single) == targets[:40]).mean() > 0.8
 
 

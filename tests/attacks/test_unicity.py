@@ -88,7 +88,7 @@ def test_right_knowledge_always_agrees_with_its_own_target(table, who, seed):
 
 
 def test_the_tolerance_is_the_option_else_the_adversarys_else_none_at_all():
-    table = Table(tuple(Entry(r, 1, 3.0, 100.0 + 5 * r) for r in range(4)) + (Entry(4, 2, 1.0, 0.0),))
+    table = Table((*(Entry(r, 1, 3.0, 100.0 + 5 * r) for r in range(4)), Entry(4, 2, 1.0, 0.0)))
     data = dataset(table)
     outside = knowledge([[Fact(1, 3.0, 104.0)]])
     assert so.attack("unicity").run(data, outside).n_matching.tolist() == [0]
@@ -114,7 +114,9 @@ def test_an_item_outside_the_catalogue_is_nobodys():
     assert v.answer.tolist() == [0, -1]
 
 
-@pytest.mark.parametrize("options", [{"value_within": -1}, {"time_within": -1}, {"time_within": NAN}, {"colour": 1}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"value_within": -1}, {"time_within": -1}, {"time_within": NAN}, {"colour": 1}], ids=str
+)
 def test_an_option_that_makes_no_sense_is_refused_by_name(options):
     with pytest.raises(ParameterError, match=next(iter(options))):
         so.attack("unicity", **options)

@@ -129,7 +129,7 @@ def test_a_list_is_no_time():
 moments = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1))
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(st.lists(moments, min_size=1, max_size=20), st.sampled_from(["s", "ms", "us", "ns"]))
 def test_typed_times_and_numbers_agree_with_the_calendar(times, unit):
     times = [t.replace(microsecond=0) for t in times]

@@ -16,9 +16,9 @@ from strategies import dataset, random_table, tables
 import standout as so
 from standout.errors import ParameterError
 from standout.formulas import dss12, ns08
+from standout.formulas.rates import Rate
 from standout.theory.nearest import nearest
 from standout.theory.needed import Needed, scoreboard_needs
-from standout.formulas.rates import Rate
 
 
 def small(**changes) -> so.Dataset:
@@ -54,9 +54,10 @@ def test_the_generic_theorem_asks_until_its_failure_is_reached(epsilon, failure,
 @given(st.floats(0.01, 0.4), st.floats(0.01, 0.4), st.integers(5, 60), st.data())
 def test_a_smallest_match_that_agrees_on_the_share_is_as_similar_as_said(epsilon, delta, length, data):
     """Merener's repair: |supp(o)| ≤ |supp(r)| and agreement on 1-δ of r's items give the printed similarity."""
-    shared = data.draw(st.integers(math.ceil((1 - delta) * length), length))
+    alike = data.draw(st.integers(math.ceil((1 - delta) * length), length))
+    shared = data.draw(st.integers(alike, length))
     other = data.draw(st.integers(shared, length))
-    agreeing = (1 - epsilon) * max(shared - data.draw(st.integers(0, 0)), 0)
+    agreeing = (1 - epsilon) * alike
     least = ns08.smallest_match_sim(epsilon, delta)
     assert ns08.sim(agreeing, length, other, shared) >= least - 1e-9
 
@@ -64,7 +65,10 @@ def test_a_smallest_match_that_agrees_on_the_share_is_as_similar_as_said(epsilon
 def test_the_table_holds_every_theorem_with_what_it_asks():
     ds = small()
     found = so.bounds(ds, epsilon=0.1, delta=0.3, k=5, knows=4, targets=60)
-    assert [r.theorem for r in found.rows] == [*(f"NS08 T{n}" for n in range(1, 6)), *(f"DSS12 T{n}" for n in (1, 2, 3))]
+    assert [r.theorem for r in found.rows] == [
+        *(f"NS08 T{n}" for n in range(1, 6)),
+        *(f"DSS12 T{n}" for n in (1, 2, 3)),
+    ]
     asked = math.ceil(ns08.theorem_1_m(150, 0.1, 0.3))
     assert [found[f"NS08 T{n}"].asks_m for n in (1, 2, 4)] == [asked] * 3
     assert found["NS08 T3"].asks_m == math.ceil(ns08.theorem_3_m(150, 5, 0.3))
@@ -90,7 +94,11 @@ def test_the_cover_is_the_most_agreement_of_a_dissimilar_record(table, cut):
         for other in table.records:
             if other != label and theory_oracle.sim(table, label, other, 1, None) <= cut:
                 agree = sum(
-                    any(theory_oracle.events_agree(x, y, 1, None) for x in table.events(label, i) for y in table.events(other, i))
+                    any(
+                        theory_oracle.events_agree(x, y, 1, None)
+                        for x in table.events(label, i)
+                        for y in table.events(other, i)
+                    )
                     for i in table.items
                 )
                 best = max(best, agree)
@@ -103,7 +111,10 @@ def test_a_heavy_record_that_covers_everybody_breaks_lemma_1_and_the_table_says_
     clean = dataset(Table(tuple(entries), True, False))
     heavy = dataset(Table((*entries, *(Entry(60, i, 3.0) for i in range(80))), True, False))
     options = {"epsilon": 0.1, "delta": 0.3, "knows": 3, "targets": 40}
-    lemma = [[a for a in so.bounds(ds, **options)["NS08 T1"].assumptions if "dissimilar" in a.text][0] for ds in (clean, heavy)]
+    lemma = [
+        next(a for a in so.bounds(ds, **options)["NS08 T1"].assumptions if "dissimilar" in a.text)
+        for ds in (clean, heavy)
+    ]
     assert [a.holds for a in lemma] == [True, False]
     assert lemma[0].measured.startswith("0.0%") and float(lemma[1].measured.split("%")[0]) > 95
 
@@ -112,7 +123,10 @@ def test_theorem_2_fails_on_data_of_twins_and_holds_on_data_of_strangers():
     items = np.arange(400).reshape(40, 10)
     strangers = so.Dataset.from_arrays(np.repeat(np.arange(40), 10), items.ravel())
     twins = so.Dataset.from_arrays(np.repeat(np.arange(80), 10), np.concatenate([items, items]).ravel())
-    sparse = [[a for a in so.bounds(ds, knows=3, targets=40)["NS08 T2"].assumptions if "sparse" in a.text][0] for ds in (strangers, twins)]
+    sparse = [
+        next(a for a in so.bounds(ds, knows=3, targets=40)["NS08 T2"].assumptions if "sparse" in a.text)
+        for ds in (strangers, twins)
+    ]
     assert [a.holds for a in sparse] == [True, False]
     assert so.bounds(twins, knows=3, targets=40)["NS08 T2"].measured_m is None
     assert so.bounds(strangers, knows=3, targets=40)["NS08 T2"].measured_m == 1
@@ -121,10 +135,9 @@ def test_theorem_2_fails_on_data_of_twins_and_holds_on_data_of_strangers():
 def test_scoreboard_finds_the_target_or_a_smaller_record_and_is_silent_without_it():
     needs = scoreboard_needs(small(), 0.1, 0.2, 5, 1, 14, 60, 0)
     for name in ("T1", "T2", "T3", "T4"):
-        rates = [r.rate for _, r in needs[name].tried]
-        assert needs[name].m is not None and needs[name].rate.rate >= needs[name].goal
-        assert all(x < needs[name].goal for (m, r) in needs[name].tried if m < needs[name].m for x in [r.rate])
-        assert rates
+        need = needs[name]
+        assert need.m is not None and need.rate.rate >= need.goal
+        assert all(rate.rate < need.goal for m, rate in need.tried if m < need.m)
     assert all(a.rate >= b.rate for (_, a), (_, b) in zip(needs["T1"].tried, needs["T2"].tried, strict=True))
 
 

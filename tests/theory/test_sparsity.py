@@ -72,7 +72,7 @@ def test_wider_tolerances_never_lower_a_similarity_and_channels_never_raise_it(t
     items, value, both = so.sparsity(ds), so.sparsity(ds, 1), so.sparsity(ds, 1, 14)
     assert (both <= value).all() and (value <= items).all()
     assert (so.sparsity(ds, 0, 3) <= both).all()
-    assert (0 <= both).all() and (items <= 1).all()
+    assert (both >= 0).all() and (items <= 1).all()
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
@@ -132,7 +132,9 @@ def test_theorem_5_fails_for_a_population_around_one_hub():
     people = [np.flatnonzero(rng.random(2_000) < 0.4) for _ in range(60)]
     record = np.repeat(np.arange(60), [p.size for p in people])
     sample = so.Dataset.from_arrays(record, np.concatenate(people))
-    hub = so.Dataset.from_arrays(np.append(record, np.full(2_000, 60)), np.append(np.concatenate(people), np.arange(2_000)))
+    hub = so.Dataset.from_arrays(
+        np.append(record, np.full(2_000, 60)), np.append(np.concatenate(people), np.arange(2_000))
+    )
     assert delta_at(so.sparsity(hub), 0.34).rate > 0.95
     assert delta_at(so.sparsity(sample), 0.34).rate == 0.0
 

@@ -23,7 +23,9 @@ def ratings(tmp_path: Path) -> str:
     path = tmp_path / "ratings.csv"
     rows = ["user,movie,rating,day"]
     for e in random_table(120, 40, 8, seed=1).entries:
-        rows.append(f"someone{e.record},film{e.item},{e.value},2020-{1 + int(e.day) % 12:02d}-{1 + int(e.day) % 28:02d}")
+        rows.append(
+            f"someone{e.record},film{e.item},{e.value},2020-{1 + int(e.day) % 12:02d}-{1 + int(e.day) % 28:02d}"
+        )
     path.write_text("\n".join(rows) + "\n")
     return str(path)
 
@@ -37,7 +39,13 @@ def run(*arguments: str) -> str:
 
 def test_describe_prints_its_tables(ratings):
     out = run("describe", ratings)
-    for words in ("120 records", "outside the top 100", "Bits that one known entry", "nearest other record", "days ±14"):
+    for words in (
+        "120 records",
+        "outside the top 100",
+        "Bits that one known entry",
+        "nearest other record",
+        "days ±14",
+    ):
         assert words in " ".join(out.split())
 
 

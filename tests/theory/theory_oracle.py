@@ -77,11 +77,7 @@ def s_of_records(table: Table, y: int, r: int) -> float:
     total = 0.0
     for i in mine:
         total += max(
-            (
-                closeness(a.value, b.value, p, table.values)
-                for a in table.events(y, i)
-                for b in table.events(r, i)
-            ),
+            (closeness(a.value, b.value, p, table.values) for a in table.events(y, i) for b in table.events(r, i)),
             default=0.0,
         )
     return total / len(mine)

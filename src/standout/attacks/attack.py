@@ -73,9 +73,10 @@ class Attack(ABC):
         self.prepare(dataset, facts)
         rows = []
         absent = _one_per_query(exclude, facts, "exclude", dataset)
-        for part, gone in _batches(dataset, facts, absent, self.alone):
+        machine = engine(engine_)
+        for part, gone in _batches(dataset, facts, absent, self.alone, machine):
             plan = self.compile(dataset, part, gone)
-            whole = engine(engine_).scores(_uncapped(plan), dataset)
+            whole = machine.scores(_uncapped(plan), dataset)
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 
@@ -105,9 +106,10 @@ class Attack(ABC):
         self.prepare(dataset, facts)
         parts = []
         done = 0
-        for part, absent in _batches(dataset, facts, gone, self.alone):
+        machine = _engine(engine)
+        for part, absent in _batches(dataset, facts, gone, self.alone, machine):
             marks = seen[done : done + part.n_queries]
-            parts.append(self._run_batch(dataset, part, absent, marks, _engine(engine), lineup))
+            parts.append(self._run_batch(dataset, part, absent, marks, machine, lineup))
             done += part.n_queries
             if progress:
                 progress(part.n_queries)
@@ -157,14 +159,17 @@ def _one_per_query(records: Any, facts: Facts, name: str, dataset: Dataset) -> A
     return array
 
 
-def _batches(dataset: Dataset, facts: Facts, exclude: Array, alone: bool) -> Iterator[tuple[Facts, Array]]:
-    """Cut the queries into batches whose tables fit the budget."""
+def _batches(
+    dataset: Dataset, facts: Facts, exclude: Array, alone: bool, machine: Engine
+) -> Iterator[tuple[Facts, Array]]:
+    """Cut the queries into batches whose tables fit the engine's budget, or the usual one where it states none."""
     row = 8 * (dataset.n_levels + 2 + min(dataset.day_span, 1024) + 2)
-    most = max(1, TABLE_BUDGET // row)
+    most = max(1, getattr(machine, "batch_bytes", TABLE_BUDGET) // row)
+    most_queries = getattr(machine, "batch_queries", MOST_QUERIES)
     first = 0
     while first < facts.n_queries:
         stop = int(np.searchsorted(facts.query_ptr, facts.query_ptr[first] + most, side="right")) - 1
-        stop = min(max(stop, first + 1), first + MOST_QUERIES, facts.n_queries)
+        stop = min(max(stop, first + 1), first + most_queries, facts.n_queries)
         if alone and (exclude[first:stop] >= 0).any():
             stop = first + 1
         yield facts.part(first, stop), exclude[first:stop]

@@ -7,6 +7,7 @@ null.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,11 +141,12 @@ class Weighted(Attack):
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Weighted similarity tables."""
         known = Known.of(dataset, facts, exclude)
-        weight = dss12.w(known.support) / known.n_known[known.query]
         certified = perturbation(known, self.gamma) * _mean_weight(known)
         bar = certified if self.threshold is None else self.threshold
-        value = weight[:, None] * similarity_table(known)
-        return known.plan(Combine.SUM, value, np.zeros((weight.size, 1)), threshold=bar)
+        value = dss12.w(known.support)[:, None] * similarity_table(known)
+        plan = known.plan(Combine.SUM, value, np.zeros((known.item.size, 1)), threshold=bar)
+        # dividing by m only now keeps what is round: two items of weight 1/2 tie with one of weight 1
+        return replace(plan, scale=plan.scale * known.n_known)
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff e exceeds the threshold by more than rounding could have made."""
@@ -152,7 +154,7 @@ class Weighted(Attack):
         assert plan.threshold is not None
         second = np.where(p.second_score == LOWEST, p.best_score, p.second_score)
         e = (p.best_score - second) / plan.scale
-        return e, e - plan.tables.n_known / plan.scale > plan.threshold
+        return e, e - _rounding(plan.tables.n_known) > plan.threshold
 
     def beta(self, seen: Outcome) -> Array:
         """Lineup Π(r) ∝ e^(Score/σ)."""
@@ -173,11 +175,17 @@ class Weighted(Attack):
         gone = np.full(facts.n_queries, -1) if exclude is None else np.asarray(exclude)
         known = Known.of(dataset, facts, gone.astype(np.int64))
         gamma, mean = perturbation(known, self.gamma), _mean_weight(known)
-        e = np.where(np.isnan(verdicts.second), 0.0, dss12.e(verdicts.score, verdicts.second))
-        # each of m contributions is off by at most half of the last bit; two sums are compared
-        slack = known.n_known / ROOM
+        e, slack = verdicts.statistic, _rounding(known.n_known)
         isolated = dss12.is_isolated(e - slack, gamma, mean)
         return Certificate(gamma, mean, e, isolated, verdicts.score + slack >= (1.0 - gamma) * mean)
+
+
+def _rounding(m: Array) -> Array:
+    """Most by which fixed point moves e: half of the last bit for each of m contributions, in two sums.
+
+    Weights are at most 1, so a bit of their sum is at most m / (ROOM / 2); m of those bits are divided by m.
+    """
+    return np.asarray(m / (ROOM / 2))
 
 
 def _mean_weight(known: Known) -> Array:

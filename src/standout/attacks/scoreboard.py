@@ -119,13 +119,16 @@ class ScoreboardRH(Attack):
         weight = ns08.wt(known.support)
         if self.similarity == "threshold":
             value, time = threshold_tables(known, weight, *tolerances(known, self.value_within, self.time_within))
+            time_row = np.arange(known.item.size)
         else:
-            value, time = self._exponential(known, weight)
+            value, time, time_row = self._exponential(known, weight)
         factor = 1.0 / np.sqrt(np.maximum(dataset.lengths, 1)) if self.length == "sqrt" else np.empty(0)
-        return known.plan(Combine.SUM, value, time, factor=factor)
+        return known.plan(Combine.SUM, value, time, time_row=time_row, factor=factor)
 
-    def _exponential(self, known: Known, weight: Array) -> tuple[Array, Array]:
+    def _exponential(self, known: Known, weight: Array) -> tuple[Array, Array, Array]:
+        """Value table, rows of the time table, and which row each fact uses: one per weight."""
         n = known.item.size
+        time_row = np.arange(n)
         # an item of which she knows no channel counts by its presence alone
         alone = np.where(known.has_value | known.has_day, 0.0, weight)
         value, time = alone[:, None], np.zeros((n, 1))
@@ -139,8 +142,9 @@ class ScoreboardRH(Attack):
             last = int(min(self._longest_gap(known), np.ceil(22 * self.d0))) + 1
             near = np.append(ns08.closeness(np.arange(last + 1), self.d0), 0.0)
             near[last] = 0.0
-            time = np.where(known.has_day, weight, 0.0)[:, None] * near[None, :]
-        return value, time
+            weights, time_row = np.unique(np.where(known.has_day, weight, 0.0), return_inverse=True)
+            time = weights[:, None] * near[None, :]
+        return value, time, time_row
 
     @staticmethod
     def _longest_gap(known: Known) -> float:

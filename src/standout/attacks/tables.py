@@ -164,20 +164,26 @@ class Known:
             float64 (facts, levels + 1) and (facts, gaps + 1). For sums, -inf vetoes the entry.
         more
             `tie`, `base`, `factor`, `cut`, `cap` (scores per query), `salt`, `longest` (most items a candidate
-            may hold, per query), `threshold` (per query, for the criterion).
+            may hold, per query), `threshold` (per query, for the criterion), `time_row` (per fact: its row of
+            `time`, where facts share rows).
         """
-        if combine == Combine.SUM:
-            value, time = self._merge_lone_channel(value, time)
+        time_row = more.get("time_row", np.arange(self.item.size))
+        if combine == Combine.SUM and (value.shape[1] == 1 or time.shape[1] == 1):
+            value, time = self._merge_lone_channel(value, time[time_row])
+            time_row = np.arange(self.item.size)
         finite_value, finite_time = np.where(np.isfinite(value), value, 0.0), np.where(np.isfinite(time), time, 0.0)
-        bound = np.abs(finite_value).max(axis=1, initial=0.0) + np.abs(finite_time).max(axis=1, initial=0.0)
+        bound = np.abs(finite_value).max(axis=1, initial=0.0) + np.abs(finite_time).max(axis=1, initial=0.0)[time_row]
         n = self.facts.n_queries
         largest = np.zeros(n)
         np.maximum.at(largest, self.query, bound)
         # a minimum is no larger than its largest part: it may use all the bits
         scale = fixed_point(largest if combine == Combine.MIN else self.sum_over_facts(bound))
         row = scale[self.query][:, None]
+        # facts that share a row share it still where their queries round alike
+        pairs, time_row = np.unique(np.stack([time_row, row[:, 0]]), axis=1, return_inverse=True)
         tables = self.tables(
-            value=_to_integers(value, row), time=_to_integers(time, row), factor=more.get("factor", np.empty(0)),
+            value=_to_integers(value, row), time=_to_integers(time[pairs[0].astype(np.int64)], pairs[1][:, None]),
+            time_row=time_row.reshape(-1), factor=more.get("factor", np.empty(0)),
         )  # fmt: skip
         longest = more.get("longest")
         if longest is not None and (longest < self.dataset.lengths.max(initial=0)).any():
@@ -221,7 +227,8 @@ class Known:
         neutral: dict[str, Array] = {
             "query_ptr": self.query_ptr,
             "item": self.item.astype(np.int64),
-            "known_day": np.where(self.has_day, self.day, 0.0).astype(np.int64),
+            # a kernel may reckon gaps in 32 bits; a day so far away agrees with nothing either way
+            "known_day": np.where(self.has_day, np.clip(self.day, -(2.0**29), 2.0**29), 0.0).astype(np.int64),
             "time_row": np.arange(self.item.size, dtype=np.int64),
             "value": none_i, "time": none_i, "odds_value": none_f, "odds_time": none_f,
             "odds_floor": np.zeros(self.item.size),

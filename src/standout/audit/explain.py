@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.knowledge import Knowledge, find_labels
+from standout.adversary.knowledge import Knowledge
 from standout.attacks.attack import Attack, attack
 from standout.attacks.verdicts import Verdicts
 from standout.data.dataset import Dataset
+from standout.data.labels import find_labels
 from standout.errors import EligibilityError, InputError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -94,7 +95,8 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = "sco
             **_fact(dataset, knowledge, f, int(facts.item[f]), int(support[f]), labels),
             "best": _share(dataset, best, facts, f, scores, without),
             "runner_up": _share(dataset, second, facts, f, scores, without),
-            "without": _verdict(seen, without) | {"same_best": n > 1 and int(seen.best[without]) == best} if n > 1 else None,
+            "target": _share(dataset, target if target not in (None, best, second) else -1, facts, f, scores, without),
+            "without": _verdict(seen, without) | {"same_best": int(seen.best[without]) == best} if n > 1 else None,
             "after": {"rank": int(seen.rank[1 + n + place]), "bits": _bits(seen, 1 + n + place)},
         })  # fmt: skip
     return {
@@ -144,15 +146,15 @@ def _fact(dataset: Dataset, knowledge: Knowledge, f: int, item: int, support: in
     }
 
 
-def _share(dataset: Dataset, record: int, facts: Any, f: int, scores: Array, without: int) -> dict[str, Any] | None:
+def _share(
+    dataset: Dataset, record: int | None, facts: Any, f: int, scores: Array, without: int
+) -> dict[str, Any] | None:
     """What a record holds of a fact, and what the fact adds to its score."""
-    if record < 0:
+    if record is None or record < 0:
         return None
-    added = None
-    if facts.item.size > 1:
-        added = _number(scores[0, record] - scores[without, record]) if np.isfinite(scores[without, record]) else None
-    else:
-        added = _number(scores[0, record])
+    # without its only fact a query says nothing, and every score is 0
+    rest = scores[without, record] if facts.item.size > 1 else 0.0
+    added = _number(scores[0, record] - rest) if np.isfinite(rest) else None
     return {"holds": _held(dataset, record, int(facts.item[f]), float(facts.day[f])), "contribution": added}
 
 

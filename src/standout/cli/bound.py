@@ -30,7 +30,9 @@ def bound(
     knows: Annotated[int, typer.Option(help="Items known, for DSS12's Theorem 3.")] = 10,
     value_within: Annotated[str, typer.Option(help="Values this close agree; none leaves values out.")] = "1",
     time_within: Annotated[str, typer.Option(help="Days this close agree; none leaves days out.")] = "14",
-    population: Annotated[float | None, typer.Option(help="People the release was drawn from. Default: 10 × records.")] = None,
+    population: Annotated[
+        float | None, typer.Option(help="People the release was drawn from. Default: 10 × records.")
+    ] = None,
     targets: Annotated[int, typer.Option(help="Records attacked per measurement.")] = 300,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -44,11 +46,32 @@ def bound(
 
     within_value = options.numbers(value_within, "value-within")[0]
     within_time = options.numbers(time_within, "time-within")[0]
-    dataset = read_quietly(path, json, record=record, item=item, value=value, time=time, repeats=repeats,
-                           skip_bad=skip_bad, time_unit=time_unit)  # fmt: skip
+    dataset = read_quietly(
+        path,
+        json,
+        record=record,
+        item=item,
+        value=value,
+        time=time,
+        repeats=repeats,
+        skip_bad=skip_bad,
+        time_unit=time_unit,
+    )
     with waiting(json) as progress:
-        found = bounds(dataset, epsilon=epsilon, delta=delta, k=k, gamma=gamma, knows=knows, value_within=within_value,
-                       time_within=within_time, population=population, targets=targets, seed=seed, progress=progress)  # fmt: skip
+        found = bounds(
+            dataset,
+            epsilon=epsilon,
+            delta=delta,
+            k=k,
+            gamma=gamma,
+            knows=knows,
+            value_within=within_value,
+            time_within=within_time,
+            population=population,
+            targets=targets,
+            seed=seed,
+            progress=progress,
+        )
     if json:
         from json import dumps
 

@@ -38,11 +38,21 @@ def describe(
     from standout.cli.waiting import read_quietly, waiting
     from standout.theory.describe import describe as measure
 
-    dataset = read_quietly(path, json, record=record, item=item, value=value, time=time, repeats=repeats,
-                           skip_bad=skip_bad, time_unit=time_unit)  # fmt: skip
+    dataset = read_quietly(
+        path,
+        json,
+        record=record,
+        item=item,
+        value=value,
+        time=time,
+        repeats=repeats,
+        skip_bad=skip_bad,
+        time_unit=time_unit,
+    )
     with waiting(json) as progress:
-        found = measure(dataset, records=records, value_within=value_within, time_within=time_within, seed=seed,
-                        progress=progress)  # fmt: skip
+        found = measure(
+            dataset, records=records, value_within=value_within, time_within=time_within, seed=seed, progress=progress
+        )
     if json:
         from json import dumps
 
@@ -58,8 +68,9 @@ def show(found: Description, console: Console) -> None:
     o = found.overview
     console.print(
         f"{o['n_records']:,} records × {o['n_items']:,} items, {o['n_entries']:,} entries, {o['density']:.3%} filled;"
-        f" {o['items_held_once']:,} items held by one record only", markup=False,
-    )  # fmt: skip
+        f" {o['items_held_once']:,} items held by one record only",
+        markup=False,
+    )
     if o["scale"]:
         s = o["scale"]
         console.print(f"values: {s['levels']} levels from {s['low']:g} to {s['high']:g}, {s['missing']:,} missing")
@@ -109,13 +120,17 @@ def _information(found: Description, console: Console) -> None:
     frame = found.information
     channels = [c for c in ("none", "value", "time") if c in frame]
     words = {"none": "item alone", "value": "with value", "time": "with day"}
-    table = _table("\nBits that one known entry gives away, by popularity", "rank", "records", *(words[c] for c in channels))
+    table = _table(
+        "\nBits that one known entry gives away, by popularity", "rank", "records", *(words[c] for c in channels)
+    )
     ranks = [n for n in (1, 10, 100, 1000, 10_000, 100_000) if n < len(frame)] + [len(frame)]
     for rank in ranks:
         row = frame.iloc[rank - 1]
         table.add_row(f"{rank:,}", f"{int(row['support']):,}", *(f"{row[c]:.1f}" for c in channels))
     console.print(table)
-    console.print(f"all of them: {found.overview['prior_bits']:.1f} bits name one of {found.overview['n_records']:,} records")
+    console.print(
+        f"all of them: {found.overview['prior_bits']:.1f} bits name one of {found.overview['n_records']:,} records"
+    )
 
 
 def _sparsity(found: Description, console: Console) -> None:
@@ -125,6 +140,11 @@ def _sparsity(found: Description, console: Console) -> None:
     for curve in found.sparsity:
         half, twins = curve.delta(0.5), curve.near_duplicates
         middle = curve.to_dict()["quartiles"][1]
-        table.add_row(curve.words, f"{middle:.2f}", f"{half.rate:.1%} [{half.low:.1%}, {half.high:.1%}]",
-                      f"{twins.rate:.1%} ({twins.count:,})", f"{twins.n:,}{'' if curve.whole else ' sampled'}")  # fmt: skip
+        table.add_row(
+            curve.words,
+            f"{middle:.2f}",
+            f"{half.rate:.1%} [{half.low:.1%}, {half.high:.1%}]",
+            f"{twins.rate:.1%} ({twins.count:,})",
+            f"{twins.n:,}{'' if curve.whole else ' sampled'}",
+        )
     console.print(table)

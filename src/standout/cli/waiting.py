@@ -31,9 +31,14 @@ def waiting(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
     log = Console(stderr=True, quiet=quiet)
     bar = Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
-        console=log, disable=quiet or not log.is_terminal, transient=True,
-    )  # fmt: skip
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=log,
+        disable=quiet or not log.is_terminal,
+        transient=True,
+    )
     with bar:
         task = bar.add_task("", total=None)
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)

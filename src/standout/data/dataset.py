@@ -69,8 +69,18 @@ class Dataset:
     cleaning: Cleaning = field(default_factory=Cleaning)
 
     @classmethod
-    def read(cls, path: str | Path, *, record: str | None = None, item: str | None = None, value: str | None = None,
-             time: str | None = None, repeats: str = "keep", skip_bad: bool = False, time_unit: str | None = None) -> Dataset:  # fmt: skip
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        record: str | None = None,
+        item: str | None = None,
+        value: str | None = None,
+        time: str | None = None,
+        repeats: str = "keep",
+        skip_bad: bool = False,
+        time_unit: str | None = None,
+    ) -> Dataset:
         """Read a file or folder: .csv .tsv .dat .parquet .arrow, MovieLens and Netflix Prize layouts.
 
         Parameters

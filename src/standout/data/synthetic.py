@@ -38,7 +38,9 @@ EPOCH_DAY = FIRST_DAY.toordinal() - 719_163
 """The twin's first day, counted from 1970-01-01."""
 
 
-def _pieces(n_records: int, n_items: int, mean_length: float | None, seed: int, piece: int, threads: int) -> Iterator[Columns]:
+def _pieces(
+    n_records: int, n_items: int, mean_length: float | None, seed: int, piece: int, threads: int
+) -> Iterator[Columns]:
     """Entries of `piece` records after `piece` records, in order, a few pieces ahead on threads."""
     for name, number in (("n_records", n_records), ("n_items", n_items), ("piece", piece), ("threads", threads)):
         if number < 1:

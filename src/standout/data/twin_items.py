@@ -19,8 +19,8 @@ CLASS_EDGES = (20, 50, 100, 200, 500, 1000)
 ENTRY_CDF_DAYS = (0, 60, 180, 360, 720, 1080, 1440, 1800, 2160)
 ENTRY_CDF = (0.0, 0.258, 0.309, 0.385, 0.535, 0.690, 0.857, 0.958, 1.0)
 """Share of the catalog that has entered by a day."""
-AGE_KNOTS = (0, 60, 150, 200, 260, 400, 800, 2300)
-AGE_ACTIVITY = (0.048, 0.097, 0.333, 0.962, 1.0, 0.433, 0.187, 0.172)
+AGE_KNOTS = (0, 78, 169, 217, 275, 400, 790, 2300)
+AGE_ACTIVITY = (0.02, 0.06, 0.31, 0.962, 1.0, 0.433, 0.187, 0.172)
 """Activity of an item by age in days: little in the cinema, most when the disc appears half a year on, then less."""
 
 
@@ -45,7 +45,9 @@ def target_support(real: dict[str, Any], n_items: int) -> Array:
     return out
 
 
-def popularity(real: dict[str, Any], share: Array, lengths: Array, affinity: Array, taste: Array, moments: Array) -> Array:
+def popularity(
+    real: dict[str, Any], share: Array, lengths: Array, affinity: Array, taste: Array, moments: Array
+) -> Array:
     """Draw weights (classes, items).
 
     A record of length l and taste θ holds item i with probability ``1 - exp(-λ · x_i^τ · a)``: a is the affinity of
@@ -54,7 +56,8 @@ def popularity(real: dict[str, Any], share: Array, lengths: Array, affinity: Arr
     knots of rank, for a few lengths per class and a few tastes; Newton steps for λ, τ and x in turn.
     """
     n_items = share.size
-    knot = np.unique(np.round(np.geomspace(1, n_items, 75)).astype(int)) - 1
+    tail = n_items + 1 - np.geomspace(1, 1 + n_items / 20, 8)
+    knot = np.unique(np.round(np.concatenate([np.geomspace(1, n_items, 75), tail])).astype(int)) - 1
     edge = np.concatenate([[0], (knot[1:] + knot[:-1] + 1) // 2, [n_items]])
     count = np.diff(edge).astype(float)
     wanted = np.add.reduceat(share, edge[:-1]) / count * lengths.mean()
@@ -65,7 +68,9 @@ def popularity(real: dict[str, Any], share: Array, lengths: Array, affinity: Arr
 
     # three items of each stretch of ranks stand for it: (1, knots, tastes, 3)
     at = (edge[:-1, None] + count[:, None] * np.array([0.2, 0.5, 0.8])).astype(int)
-    liking = (taste @ affinity[:, at.ravel()] * moments[:, at.ravel()]).reshape(len(taste), *at.shape).transpose(1, 0, 2)
+    liking = (
+        (taste @ affinity[:, at.ravel()] * moments[:, at.ravel()]).reshape(len(taste), *at.shape).transpose(1, 0, 2)
+    )
     liking = liking / liking.mean(axis=(1, 2), keepdims=True)
     log_x, tau = np.log(wanted), np.ones(len(CLASSES))
     log_lambda = np.repeat(np.log(ell / (count * wanted).sum())[:, None], len(taste), axis=1)
@@ -83,8 +88,23 @@ def popularity(real: dict[str, Any], share: Array, lengths: Array, affinity: Arr
         tau /= np.average(tau, weights=of_class)
         log_x += 0.7 * np.log(wanted / (of_records @ mean_held))
     by_item = np.interp(np.log(np.arange(1, n_items + 1)), np.log((edge[1:] + edge[:-1] + 1) / 2), log_x)
+    expected = _expected_support(
+        np.exp(log_lambda), np.exp(tau[cls][:, None] * by_item), of_records, taste @ affinity * moments
+    )
+    # single items: rare ones hang on one or two groups, which the stretch they stand in does not show
+    by_item += np.log(share * lengths.mean() / expected)
     weight = np.exp(tau[:, None] * (by_item - by_item.mean()))
     out: Array = weight / weight.sum(axis=1, keepdims=True)
+    return out
+
+
+def _expected_support(rate: Array, weight: Array, of_records: Array, liking: Array) -> Array:
+    """Share of records that hold each item: rate (lengths, tastes), weight (lengths, items), liking (tastes, items)."""
+    liking = (liking / liking.mean(axis=0)).astype(np.float32)
+    out = np.zeros(weight.shape[1])
+    for k in range(len(rate)):
+        y = (rate[k].astype(np.float32)[:, None] * liking) * weight[k].astype(np.float32)
+        out += of_records[k] * -np.expm1(-y).mean(axis=0)
     return out
 
 

@@ -207,7 +207,9 @@ def _draw_sizes(state: Array, knobs: Array, length: int, n_days: int, weight: Ar
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _schedule(state: Array, people: People, seed: int, r: int, used: Array, weight: Array, days: Array, size: Array) -> tuple[int, int]:
+def _schedule(
+    state: Array, people: People, seed: int, r: int, used: Array, weight: Array, days: Array, size: Array
+) -> tuple[int, int]:
     """Fill the days of one record and the entries on each; return (entries, number of days)."""
     _open_stream(state, seed, PEOPLE, r)
     length, first, span, n_days = _person(state, people)
@@ -236,56 +238,63 @@ def draw_schedules(n_records: int, seed: int, people: People, day: Array, size: 
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _race(state: Array, catalog: Catalog, c: int, taste: Array, day: int, count: int, stamp: Array, r: int,
-          out: Array, at: int) -> int:  # fmt: skip
-    """Draw up to `count` items of one day at once, each with a chance by its weight; return how many there were.
-
-    Used when single draws keep hitting what the record already holds: every free item gets an exponential waiting
-    time with its weight as rate, and the first `count` win. That is the same distribution as drawing one by one.
-    """
-    n_items = stamp.size
-    free = np.empty(n_items, np.int64)
-    key = np.empty(n_items, np.float64)
-    n = 0
-    for i in range(n_items):
-        u = _uniform(state)
-        if stamp[i] == r or catalog.entry_day[i] > day:
-            continue
-        w = 0.0
-        for g in range(taste.size):
-            w += taste[g] * catalog.weight[c, g, i]
-        w *= catalog.age_profile[(day - catalog.entry_day[i]) // AGE_STEP]
-        free[n] = i
-        key[n] = -math.log(u) / max(w, 1e-300)
-        n += 1
-    count = min(count, n)
-    order = np.argsort(key[:n])
-    for k in range(count):
-        i = free[order[k]]
-        stamp[i] = r
-        out[at + k] = i
-    return count
+def _mix_groups(catalog: Catalog, c: int, taste: Array, mixed: Array) -> None:
+    """Fill `mixed` with the record's own draw weight of every item, before age."""
+    mixed[:] = 0.0
+    for g in range(taste.size):
+        for i in range(mixed.size):
+            mixed[i] += taste[g] * catalog.weight[c, g, i]
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _draw_items(state: Array, catalog: Catalog, c: int, taste: Array, cumulative: Array, day: int, count: int,
-                stamp: Array, r: int, out: Array, at: int) -> int:  # fmt: skip
-    """Draw `count` items of one day that the record does not hold yet; return how many there were.
+def _sweep(state: Array, catalog: Catalog, mixed: Array, day: int, count: int, stamp: Array, r: int, cumulative: Array,
+           out: Array, at: int) -> int:  # fmt: skip
+    """Draw up to `count` items of one day from the items still free; return how many there were.
 
-    A latent group by the record's taste, an item by the group's alias table, kept with the chance that its age
-    gives; repeats are drawn again.
+    Same distribution as proposing and rejecting, without the rejections: for records that hold most of what they
+    like, where nearly every proposal is a repeat. The sums are made anew when repeats become many again.
     """
     n_items = stamp.size
-    n_groups = taste.size
+    done = 0
+    while done < count:
+        total = 0.0
+        for i in range(n_items):
+            if stamp[i] != r and catalog.entry_day[i] <= day:
+                total += mixed[i] * catalog.age_profile[(day - catalog.entry_day[i]) // AGE_STEP]
+            cumulative[i] = total
+        if total <= 0.0:
+            break
+        misses = 0
+        while done < count and misses < 500:
+            i = np.searchsorted(cumulative, total * _uniform(state), side="right")
+            if i >= n_items or stamp[i] == r or catalog.entry_day[i] > day:
+                misses += 1
+                continue
+            stamp[i] = r
+            out[at + done] = i
+            done += 1
+    return done
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _propose(state: Array, catalog: Catalog, c: int, groups: Array, day: int, count: int, stamp: Array, r: int,
+             out: Array, at: int) -> int:  # fmt: skip
+    """Draw items of one day that the record does not hold yet, until there are `count` or it takes too long.
+
+    A latent group by the record's taste (`groups` are its cumulative shares), an item by the group's alias table,
+    kept with the chance that its age gives; repeats are drawn again. Returns how many were found.
+    """
+    n_items = stamp.size
+    n_groups = groups.size
     for k in range(count):
         tries = 0
         while True:
             tries += 1
-            if tries > 400:
-                return k + _race(state, catalog, c, taste, day, count - k, stamp, r, out, at + k)
-            u = _uniform(state) * cumulative[n_groups - 1]
+            if tries > 300:
+                return k
+            u = _uniform(state) * groups[n_groups - 1]
             g = 0
-            while cumulative[g] < u and g < n_groups - 1:
+            while groups[g] < u and g < n_groups - 1:
                 g += 1
             x = _uniform(state) * n_items
             i = min(int(x), n_items - 1)
@@ -316,7 +325,9 @@ def draw_entries(first: int, stop: int, seed: int, people: People, catalog: Cata
     weight = np.empty(n_days_all + 1, np.float64)
     stamp = np.full(n_items, -1, np.int64)
     taste = np.empty(n_groups, np.float64)
-    cumulative = np.empty(n_groups, np.float64)
+    groups = np.empty(n_groups, np.float64)
+    mixed = np.empty(n_items, np.float64)
+    cumulative = np.empty(n_items, np.float64)
     at = 0
     for r in range(first, stop):
         length, n_days = _schedule(state, people, seed, r, used, weight, days, size)
@@ -326,14 +337,20 @@ def draw_entries(first: int, stop: int, seed: int, people: People, catalog: Cata
         for g in range(n_groups):
             taste[g] = math.exp(knobs[0] * _normal(state))
             total += taste[g] * catalog.total[c, g]
-            cumulative[g] = total
+            groups[g] = total
         _open_stream(state, seed, ITEMS, r)
         begin = at
         owed = 0
+        is_mixed = False
         for k in range(n_days):
             owed += size[k]
             # what a day cannot hold because the catalog is used up waits for the next
-            n = _draw_items(state, catalog, c, taste, cumulative, days[k], owed, stamp, r, item, at)
+            n = _propose(state, catalog, c, groups, days[k], owed, stamp, r, item, at)
+            if n < owed:
+                if not is_mixed:
+                    _mix_groups(catalog, c, taste, mixed)
+                    is_mixed = True
+                n += _sweep(state, catalog, mixed, days[k], owed - n, stamp, r, cumulative, item, at + n)
             for j in range(at, at + n):
                 day[j] = days[k]
             at += n

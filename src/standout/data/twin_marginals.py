@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,9 @@ class Row(NamedTuple):
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _gather(record: Array, item: Array, value: Array, day: Array, cursor: Array, to_item: Array, to_value: Array, to_day: Array) -> None:
+def _gather(
+    record: Array, item: Array, value: Array, day: Array, cursor: Array, to_item: Array, to_value: Array, to_day: Array
+) -> None:
     """Bring entries in any order into record-major order."""
     for k in range(record.size):
         slot = cursor[record[k]]
@@ -127,7 +130,7 @@ def pair_lifts(ptr: Array, item: Array, rank: Array, support: Array, n_top: int 
     common = np.empty(n_top * (n_top - 1) // 2, np.int64)
     cuts = np.unique((n_top * np.sqrt(np.linspace(0, 1, 8 * threads + 1))).astype(int)).tolist()
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda c: _common(bits, c[0], c[1], common), zip(cuts[:-1], cuts[1:], strict=True)))
+        list(pool.map(lambda c: _common(bits, c[0], c[1], common), pairwise(cuts)))
     top = np.sort(support)[::-1][:n_top].astype(float)
     i, j = np.tril_indices(n_top, -1)
     lift: Array = common * n_records / (top[i] * top[j])
@@ -211,7 +214,9 @@ def marginals(record: Array, item: Array, value: Array, day: Array, threads: int
         "entries_per_item": _quantiles(support[held]),
         "mean_entries_per_record": n / n_records,
         "outside_top": {str(t): [float(np.mean(outside[:, k] >= m)) for m in (1, 5, 10)] for k, t in enumerate(TOPS)},
-        "support_by_rank": {k: int(ordered[int(k) - 1]) for k in real_marginals()["support_by_rank"] if int(k) <= held.size},
+        "support_by_rank": {
+            k: int(ordered[int(k) - 1]) for k in real_marginals()["support_by_rank"] if int(k) <= held.size
+        },
         "share_of_entries_in_top": {
             k: float(top_share[min(int(k), held.size) - 1]) for k in real_marginals()["share_of_entries_in_top"]
         },
@@ -236,7 +241,9 @@ def marginals(record: Array, item: Array, value: Array, day: Array, threads: int
 
 def _by_class(which: Array, amount: Array, in_class: Array) -> dict[str, float]:
     """Mean per entry, by length class."""
-    return {name: float(x) for name, x in zip(CLASSES, np.bincount(which, amount, len(CLASSES)) / in_class, strict=True)}
+    return {
+        name: float(x) for name, x in zip(CLASSES, np.bincount(which, amount, len(CLASSES)) / in_class, strict=True)
+    }
 
 
 SHARES = frozenset(
@@ -259,7 +266,8 @@ def compare(twin: dict[str, Any], real: dict[str, Any] | None = None, *, record_
     record_share
         Records of the twin over real records: real supports are multiplied by it.
     """
-    real = {**real_marginals(), "filtered_out": {f"m={m}, t={t}": x for (m, t), x in FILTERED_OUT.items()}} if real is None else real
+    if real is None:
+        real = {**real_marginals(), "filtered_out": {f"m={m}, t={t}": x for (m, t), x in FILTERED_OUT.items()}}
     rows = []
     for name, numbers in real.items():
         if name in ("note", "quantile_levels") or name not in twin:
@@ -284,7 +292,9 @@ def _flat(numbers: Any, levels: list[float], name: str) -> dict[str, float]:
     if isinstance(numbers, dict):
         out: dict[str, float] = {}
         for key, x in numbers.items():
-            out.update({f"{key} ≥{m}": v for m, v in zip((1, 5, 10), x, strict=True)} if isinstance(x, list) else {key: x})
+            out.update(
+                {f"{key} ≥{m}": v for m, v in zip((1, 5, 10), x, strict=True)} if isinstance(x, list) else {key: x}
+            )
         return out
     if isinstance(numbers, list):
         names = [str(k) for k in range(1, 6)] if name == "rating_shares" else [f"q{q:g}" for q in levels]

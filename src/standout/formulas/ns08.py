@@ -84,7 +84,7 @@ def information(chance: Any) -> Array:
 
 
 def theorem_1_m(n_records: int, epsilon: float, delta: float) -> float:
-    """m ≥ (ln N - ln ε) / (-ln(1-δ)): items that Theorems 1, 2 and 4 ask for.
+    """(ln N - ln ε) / (-ln(1-δ)) ≤ m: items that Theorems 1, 2 and 4 ask for.
 
     >>> import math
     >>> math.ceil(theorem_1_m(480_189, 0.05, 0.2)), math.ceil(theorem_1_m(480_189, 0.05, 0.5))
@@ -94,7 +94,7 @@ def theorem_1_m(n_records: int, epsilon: float, delta: float) -> float:
 
 
 def theorem_3_m(n_records: int, k: int, delta: float) -> float:
-    """m = ln(N/(k-1)) / ln(1/(1-δ)), k ≥ 2: items that leave a lineup of k (entropically log2 k).
+    """ln(N/(k-1)) / ln(1/(1-δ)) = m, k ≥ 2: items that leave a lineup of k (entropically log2 k).
 
     >>> round(theorem_3_m(480_189, 11, 0.2), 1)
     48.3
@@ -112,8 +112,9 @@ def theorem_5_delta(delta: float, factor: float, gamma: float) -> float:
 
 
 def theorem_5_population(delta: float, factor: float, gamma: float) -> float:
-    """min(1, δλ/γ): Theorem 5 turned round. A sample that is (ε,δ)-sparse comes from a population λ times as large
-    that is (ε, δλ/γ)-sparse, or something of probability ≤ γ has happened; 1 says nothing.
+    """min(1, δλ/γ): the δ of a population λ times as large as a (ε,δ)-sparse sample of it; 1 says nothing.
+
+    Theorem 5 turned round: the population is so sparse, or something of probability ≤ γ has happened.
 
     >>> round(theorem_5_population(0.001, 10, 0.05), 4), theorem_5_population(0.2, 10, 0.05)
     (0.2, 1.0)

@@ -12,7 +12,17 @@ from standout.papers.recipe import Row, Rows
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#5a5a5a", "#f0e442", "#000000")
 """After Okabe and Ito."""
 
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left", "stroke")
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+    "stroke",
+)
 INK, SOFT, GRID = "#1b1f24", "#59626d", "#e3e6ea"
 
 CONFIG: dict[str, Any] = {
@@ -70,7 +80,9 @@ def bars(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | N
     }
     base = alt.Chart().encode(**place)
     layers = [
-        base.mark_bar().encode(y=alt.Y(f"{y}:Q", axis=_axis(y_title, percent), scale=scale), color=_color(rows, series, series_title)),
+        base.mark_bar().encode(
+            y=alt.Y(f"{y}:Q", axis=_axis(y_title, percent), scale=scale), color=_color(rows, series, series_title)
+        ),
         base.mark_rule(color=INK, strokeWidth=1).encode(y="low:Q", y2="high:Q"),
         base.transform_filter("isValid(datum.published)")
         .mark_point(shape="diamond", filled=True, color="black", stroke="white", strokeWidth=1, size=90, opacity=1)
@@ -121,18 +133,36 @@ def lines(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | 
     else:
         kind = {"type": "log"} if log_x else {}
         form = "%" if x_percent else "~s"
-        across = alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(zero=False, nice=False, **kind), axis=alt.Axis(format=form, tickCount=8))
+        across = alt.X(
+            f"{x}:Q",
+            title=x_title,
+            scale=alt.Scale(zero=False, nice=False, **kind),
+            axis=alt.Axis(format=form, tickCount=8),
+        )
     base = alt.Chart().encode(x=across)
     height = alt.Y(f"{y}:Q", axis=_axis(y_title, percent), scale=scale)
     names = _in_order(rows, series)
     mark = {"interpolate": "step-after"} if step else {}
     layers = []
     if any("low" in r for r in there):
-        layers.append(base.mark_area(opacity=0.12, **mark).encode(y="low:Q", y2="high:Q", color=_color(rows, series, series_title)))
+        layers.append(
+            base.mark_area(opacity=0.12, **mark).encode(
+                y="low:Q", y2="high:Q", color=_color(rows, series, series_title)
+            )
+        )
     layers.append(base.mark_line(strokeWidth=1.8, **mark).encode(y=height, color=_color(rows, series, series_title)))
     if points:
-        shape = alt.Shape(f"{series}:N", sort=names, title=series_title, scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])))
-        layers.append(base.mark_point(filled=True, size=55, opacity=1).encode(y=height, color=_color(rows, series, series_title), shape=shape))
+        shape = alt.Shape(
+            f"{series}:N",
+            sort=names,
+            title=series_title,
+            scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])),
+        )
+        layers.append(
+            base.mark_point(filled=True, size=55, opacity=1).encode(
+                y=height, color=_color(rows, series, series_title), shape=shape
+            )
+        )
     layers.append(
         base.transform_filter("isValid(datum.published)")
         .mark_point(shape="diamond", filled=True, color="black", stroke="white", size=90, opacity=1)
@@ -145,7 +175,9 @@ def counts(rows: Rows, *, x: str, x_title: str, y: str, y_title: str, mark_at: f
     """A count for each whole number, as a filled step."""
     import altair as alt
 
-    base = alt.Chart().mark_area(line={"color": COLORS[0], "strokeWidth": 1}, color=COLORS[0], opacity=0.35, interpolate="step-after")
+    base = alt.Chart().mark_area(
+        line={"color": COLORS[0], "strokeWidth": 1}, color=COLORS[0], opacity=0.35, interpolate="step-after"
+    )
     chart = base.encode(
         x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(nice=False), axis=alt.Axis(format="~g", tickCount=10)),
         y=alt.Y(f"{y}:Q", axis=_axis(y_title, False)),
@@ -182,7 +214,12 @@ def empty(words: str) -> Any:
     """A chart that says why there is none."""
     import altair as alt
 
-    return alt.Chart(_plain([{"words": words}])).mark_text(fontSize=13, color=SOFT).encode(text="words:N").properties(width=480, height=80)
+    return (
+        alt.Chart(_plain([{"words": words}]))
+        .mark_text(fontSize=13, color=SOFT)
+        .encode(text="words:N")
+        .properties(width=480, height=80)
+    )
 
 
 def titled(chart: Any, title: str, subtitle: list[str]) -> dict[str, Any]:

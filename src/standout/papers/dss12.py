@@ -49,7 +49,17 @@ def _table_1(setting: Setting) -> Rows:
         for words, used in (("same share of records", same_share(t, n)), ("t as published", t)):
             frame = filtered_out(setting.dataset, SIZES, (used,), DELTA)
             for m, share in zip(frame["knows"], frame["filtered_out"], strict=True):
-                out.append({"rare": words, "t": t, "t_used": used, "m": int(m), "group": f"m = {m}, t = {t:g}", "n": n, "rate": float(share)})
+                out.append(
+                    {
+                        "rare": words,
+                        "t": t,
+                        "t_used": used,
+                        "m": int(m),
+                        "group": f"m = {m}, t = {t:g}",
+                        "n": n,
+                        "rate": float(share),
+                    }
+                )
     return sorted(out, key=lambda r: (r["rare"], r["t"], r["m"]))
 
 
@@ -60,7 +70,9 @@ def certified(setting: Setting, m: int, gamma: float, t: float) -> Any:
     used = same_share(t, setting.dataset.n_records)
     return setting.once(
         ("dss12", m, gamma, t),
-        lambda: certificates(setting.dataset, m, gamma, used, DELTA, setting.targets, setting.seed, engine=setting.engine),
+        lambda: certificates(
+            setting.dataset, m, gamma, used, DELTA, setting.targets, setting.seed, engine=setting.engine
+        ),
     )
 
 
@@ -91,7 +103,16 @@ def _unperturbed(setting: Setting) -> Rows:
             out.append({**row, "of": "eligible records", "t": f"t = {t:g}"})
             continue
         out.append({**row, "of": "eligible records", "t": f"t = {t:g}"})
-        out.append({**row, "of": "all records", "t": f"t = {t:g}", "rate": row["of_all"], "low": row["of_all_low"], "high": row["of_all_high"]})
+        out.append(
+            {
+                **row,
+                "of": "all records",
+                "t": f"t = {t:g}",
+                "rate": row["of_all"],
+                "low": row["of_all_low"],
+                "high": row["of_all_high"],
+            }
+        )
     return sorted(out, key=lambda r: str(r["of"]), reverse=True)
 
 
@@ -113,7 +134,13 @@ def _surface(m: int, gamma: float, eta3: float) -> Callable[[Setting], Rows]:
         except EligibilityError as error:
             return [{"eta1": a, "eta2": b, "eta3": eta3, "f": None, "note": str(error)} for a in ETA_1 for b in ETA_2]
         rows = frame[np.isclose(frame["eta3"], eta3)].to_dict("records")
-        return [{k: None if isinstance(v, float) and np.isnan(v) else v for k, v in {**r, "n": PER_RUN * runs, "t_used": used}.items()} for r in rows]
+        return [
+            {
+                k: None if isinstance(v, float) and np.isnan(v) else v
+                for k, v in {**r, "n": PER_RUN * runs, "t_used": used}.items()
+            }
+            for r in rows
+        ]
 
     return run
 
@@ -143,23 +170,76 @@ def _draw_surface(rows: Rows) -> Any:
                      value_title="f_D: similarity to the target")  # fmt: skip
 
 
-add(Recipe(
-    "dss12", "table1", "Table 1", "Records filtered out", "not more than 0.75 m rare items, or fewer than 0.25 m others", _table_1,
-    lambda rows: draw.bars(rows, x="m", x_title="items known, m", series="t", series_title="rare when 1/log2 of the support is at least t =",
-                           y_title="records filtered out", facet="rare", top=1.0),
-))  # fmt: skip
-add(Recipe("dss12", "fig01", "Figure 1", "Records that Theorem 2 certifies, t = 0.07", "δ = 0.75, m = 10, 20; e > γM", _isolation(0.07),
-           _draw_isolation, _claims_1))  # fmt: skip
-add(Recipe("dss12", "fig02", "Figure 2", "Records that Theorem 2 certifies, t = 0.075", "δ = 0.75, m = 10, 20; e > γM", _isolation(0.075),
-           _draw_isolation))  # fmt: skip
-add(Recipe(
-    "dss12", "sec61", "Section 6.1", "Certified without noise", "γ = 0, m = 8, δ = 0.75", _unperturbed,
-    lambda rows: draw.bars(rows, x="of", x_title="share of", series="t", series_title=None, y_title="certified", top=1.0),
-))  # fmt: skip
-for _id, _m, _gamma, _eta3 in (("fig03", 10, 0.07, 0.9), ("fig04", 10, 0.1, 0.9), ("fig05", 20, 0.0, 0.75), ("fig06", 20, 0.0, 0.9)):
-    add(Recipe(
-        "dss12", _id, f"Figure {int(_id[3:])}", f"f_D for η3 = {_eta3:g}, γ = {_gamma:g}, m = {_m}",
-        "Algorithm 3: 50 targets per run, mean over 60 runs", _surface(_m, _gamma, _eta3), _draw_surface,
-    ))  # fmt: skip
-
-
+add(
+    Recipe(
+        "dss12",
+        "table1",
+        "Table 1",
+        "Records filtered out",
+        "not more than 0.75 m rare items, or fewer than 0.25 m others",
+        _table_1,
+        lambda rows: draw.bars(
+            rows,
+            x="m",
+            x_title="items known, m",
+            series="t",
+            series_title="rare when 1/log2 of the support is at least t =",
+            y_title="records filtered out",
+            facet="rare",
+            top=1.0,
+        ),
+    )
+)
+add(
+    Recipe(
+        "dss12",
+        "fig01",
+        "Figure 1",
+        "Records that Theorem 2 certifies, t = 0.07",
+        "δ = 0.75, m = 10, 20; e > γM",
+        _isolation(0.07),
+        _draw_isolation,
+        _claims_1,
+    )
+)
+add(
+    Recipe(
+        "dss12",
+        "fig02",
+        "Figure 2",
+        "Records that Theorem 2 certifies, t = 0.075",
+        "δ = 0.75, m = 10, 20; e > γM",
+        _isolation(0.075),
+        _draw_isolation,
+    )
+)
+add(
+    Recipe(
+        "dss12",
+        "sec61",
+        "Section 6.1",
+        "Certified without noise",
+        "γ = 0, m = 8, δ = 0.75",
+        _unperturbed,
+        lambda rows: draw.bars(
+            rows, x="of", x_title="share of", series="t", series_title=None, y_title="certified", top=1.0
+        ),
+    )
+)
+for _id, _m, _gamma, _eta3 in (
+    ("fig03", 10, 0.07, 0.9),
+    ("fig04", 10, 0.1, 0.9),
+    ("fig05", 20, 0.0, 0.75),
+    ("fig06", 20, 0.0, 0.9),
+):
+    add(
+        Recipe(
+            "dss12",
+            _id,
+            f"Figure {int(_id[3:])}",
+            f"f_D for η3 = {_eta3:g}, γ = {_gamma:g}, m = {_m}",
+            "Algorithm 3: 50 targets per run, mean over 60 runs",
+            _surface(_m, _gamma, _eta3),
+            _draw_surface,
+        )
+    )

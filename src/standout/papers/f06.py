@@ -52,7 +52,9 @@ def the_mentions(setting: Setting) -> Mentions:
     return setting.mentions
 
 
-def ranks(setting: Setting, name: str, options: dict[str, Any], mentions: Mentions, dataset: Dataset | None = None) -> Array:
+def ranks(
+    setting: Setting, name: str, options: dict[str, Any], mentions: Mentions, dataset: Dataset | None = None
+) -> Array:
     """Rank of each mentioner's own record in the likely list, tied records all before it."""
     data = setting.dataset if dataset is None else dataset
     out = np.full(mentions.n, data.n_records, np.int64)
@@ -60,7 +62,9 @@ def ranks(setting: Setting, name: str, options: dict[str, Any], mentions: Mentio
     known = mentions if name == "set-intersection" else mentions.only(_held(mentions, data))
     if known.who.size:
         aux, asked = known.knowledge(data, with_values=name in ("exact-rating", "fuzzy-rating"))
-        verdicts = attack(name, **options).run(data, aux, engine=setting.engine, watch=mentions.target[asked], lineup=False)
+        verdicts = attack(name, **options).run(
+            data, aux, engine=setting.engine, watch=mentions.target[asked], lineup=False
+        )
         out[asked] = verdicts.rank
     return out
 
@@ -84,7 +88,9 @@ def _table_1(setting: Setting) -> Rows:
 def _figure_3(setting: Setting) -> Rows:
     mentions = the_mentions(setting)
     aux, asked = mentions.knowledge(setting.dataset)
-    verdicts = attack("set-intersection").run(setting.dataset, aux, engine=setting.engine, watch=mentions.target[asked], lineup=False)
+    verdicts = attack("set-intersection").run(
+        setting.dataset, aux, engine=setting.engine, watch=mentions.target[asked], lineup=False
+    )
     why = reasons(verdicts, mentions.target[asked])
     out: Rows = []
     groups = [("all", np.ones(mentions.n, np.bool_))]
@@ -100,8 +106,9 @@ def _figure_3(setting: Setting) -> Rows:
 def _figure_4(setting: Setting) -> Rows:
     return [
         {"algorithm": name, "k": k, **rate_columns(k_identified(algorithm_ranks(setting, name), k))}
-        for name in (*ALGORITHMS, *ABLATIONS) for k in KS
-    ]  # fmt: skip
+        for name in (*ALGORITHMS, *ABLATIONS)
+        for k in KS
+    ]
 
 
 def _figure_5(setting: Setting) -> Rows:
@@ -247,12 +254,22 @@ def _claims_9(setting: Setting) -> list[Claim]:
     rare = f"{THRESHOLDS[0]:,} or more"
     if rare in misdirecting_lists(setting.dataset):
         other = k_identified(misdirected_ranks(setting, rare, 5), 1)
-        out.append(Claim.paired("fig09", "popular protects better than rare: 5 rare ≥ 5 popular", (people, other), (people, popular)))
+        out.append(
+            Claim.paired(
+                "fig09", "popular protects better than rare: 5 rare ≥ 5 popular", (people, other), (people, popular)
+            )
+        )
     return out
 
 
-ORDER = [("Scoring", "TF-IDF"), ("TF-IDF", "Set Intersection"), ("FuzzyRating", "Scoring"), ("ExactRating", "FuzzyRating"),
-         ("Scoring", "Scoring, heavy records kept"), ("Scoring", "Scoring, flat")]  # fmt: skip
+ORDER = [
+    ("Scoring", "TF-IDF"),
+    ("TF-IDF", "Set Intersection"),
+    ("FuzzyRating", "Scoring"),
+    ("ExactRating", "FuzzyRating"),
+    ("Scoring", "Scoring, heavy records kept"),
+    ("Scoring", "Scoring, flat"),
+]
 
 
 def _defense(x: str, x_title: str) -> Callable[[Rows], Any]:
@@ -268,40 +285,128 @@ def _binned(row: Row) -> bool:
     return row["mentions"] in BIN_NAMES
 
 
-add(Recipe(
-    "f06", "table1", "Table 1", "Mentioners by number of mentions", "exponential bins", _table_1,
-    lambda rows: draw.bars(rows, x="mentions", x_title="mentions", series="data", series_title=None, y="users", y_title="mentioners", percent=False),
-))  # fmt: skip
-add(Recipe(
-    "f06", "fig03", "Figure 3", "Why Set Intersection fails", "1-identification, by number of mentions", _figure_3,
-    lambda rows: draw.stacked(rows, x="mentions", x_title="mentions", series="reason", series_title="outcome", y_title="mentioners"),
-))  # fmt: skip
-add(Recipe(
-    "f06", "fig04", "Figure 4", "k-identification by algorithm", "all mentioners; k = 1, 5, 10, 100", _figure_4,
-    lambda rows: draw.bars(_main_only(rows), x="k", x_title="length of the likely list", series="algorithm", series_title=None,
-                           y_title="mentioners k-identified", top=1.0),
-    _order("fig04", 1, ORDER),
-))  # fmt: skip
-add(Recipe(
-    "f06", "fig05", "Figure 5", "1-identification by number of mentions", "all mentioners; k = 1", _figure_5,
-    lambda rows: draw.lines([r for r in rows if _binned(r)], x="mentions", x_title="mentions", series="algorithm", series_title=None,
-                            y_title="mentioners 1-identified", top=1.0, ordinal=True),
-))  # fmt: skip
-add(Recipe(
-    "f06", "fig06", "Figure 6", "The owner drops rare items: share of items", "Scoring; items below a support threshold dropped", owner_defense,
-    _defense("items_dropped", "share of items dropped"),
-))  # fmt: skip
-add(Recipe(
-    "f06", "fig07", "Figure 7", "The owner drops rare items: share of entries", "Scoring; the same, against entries dropped", owner_defense,
-    _defense("entries_dropped", "share of entries dropped"),
-))  # fmt: skip
-add(Recipe(
-    "f06", "fig08", "Figure 8", "Mentioners hide their rarest mentions", "Scoring; the rarest of the mentions that are also rated", _figure_8,
-    _defense("hidden", "share of rated mentions hidden, rarest first"),
-))  # fmt: skip
-add(Recipe(
-    "f06", "fig09", "Figure 9", "Mentioners misdirect", "Scoring, k = 1; mentions of items neither held nor mentioned are added", _figure_9,
-    lambda rows: draw.lines(rows, x="added", x_title="misdirecting mentions added", series="strategy", series_title="items added: held by",
-                            y_title="mentioners 1-identified"),
-    _claims_9,
-))  # fmt: skip
+add(
+    Recipe(
+        "f06",
+        "table1",
+        "Table 1",
+        "Mentioners by number of mentions",
+        "exponential bins",
+        _table_1,
+        lambda rows: draw.bars(
+            rows,
+            x="mentions",
+            x_title="mentions",
+            series="data",
+            series_title=None,
+            y="users",
+            y_title="mentioners",
+            percent=False,
+        ),
+    )
+)
+add(
+    Recipe(
+        "f06",
+        "fig03",
+        "Figure 3",
+        "Why Set Intersection fails",
+        "1-identification, by number of mentions",
+        _figure_3,
+        lambda rows: draw.stacked(
+            rows, x="mentions", x_title="mentions", series="reason", series_title="outcome", y_title="mentioners"
+        ),
+    )
+)
+add(
+    Recipe(
+        "f06",
+        "fig04",
+        "Figure 4",
+        "k-identification by algorithm",
+        "all mentioners; k = 1, 5, 10, 100",
+        _figure_4,
+        lambda rows: draw.bars(
+            _main_only(rows),
+            x="k",
+            x_title="length of the likely list",
+            series="algorithm",
+            series_title=None,
+            y_title="mentioners k-identified",
+            top=1.0,
+        ),
+        _order("fig04", 1, ORDER),
+    )
+)
+add(
+    Recipe(
+        "f06",
+        "fig05",
+        "Figure 5",
+        "1-identification by number of mentions",
+        "all mentioners; k = 1",
+        _figure_5,
+        lambda rows: draw.lines(
+            [r for r in rows if _binned(r)],
+            x="mentions",
+            x_title="mentions",
+            series="algorithm",
+            series_title=None,
+            y_title="mentioners 1-identified",
+            top=1.0,
+            ordinal=True,
+        ),
+    )
+)
+add(
+    Recipe(
+        "f06",
+        "fig06",
+        "Figure 6",
+        "The owner drops rare items: share of items",
+        "Scoring; items below a support threshold dropped",
+        owner_defense,
+        _defense("items_dropped", "share of items dropped"),
+    )
+)
+add(
+    Recipe(
+        "f06",
+        "fig07",
+        "Figure 7",
+        "The owner drops rare items: share of entries",
+        "Scoring; the same, against entries dropped",
+        owner_defense,
+        _defense("entries_dropped", "share of entries dropped"),
+    )
+)
+add(
+    Recipe(
+        "f06",
+        "fig08",
+        "Figure 8",
+        "Mentioners hide their rarest mentions",
+        "Scoring; the rarest of the mentions that are also rated",
+        _figure_8,
+        _defense("hidden", "share of rated mentions hidden, rarest first"),
+    )
+)
+add(
+    Recipe(
+        "f06",
+        "fig09",
+        "Figure 9",
+        "Mentioners misdirect",
+        "Scoring, k = 1; mentions of items neither held nor mentioned are added",
+        _figure_9,
+        lambda rows: draw.lines(
+            rows,
+            x="added",
+            x_title="misdirecting mentions added",
+            series="strategy",
+            series_title="items added: held by",
+            y_title="mentioners 1-identified",
+        ),
+        _claims_9,
+    )
+)

@@ -36,7 +36,9 @@ def _known(knows: int, wrong: int) -> str:
 def dated() -> list[Case]:
     """Figs. 4–6: exact values, days ±3 or ±14."""
     return [
-        ({"known": _known(k, w), "days": f"±{d} days"}, Adversary(k, w, value_within=0, time_within=d)) for k, w in SIZES for d in DAYS
+        ({"known": _known(k, w), "days": f"±{d} days"}, Adversary(k, w, value_within=0, time_within=d))
+        for k, w in SIZES
+        for d in DAYS
     ]
 
 
@@ -44,23 +46,27 @@ def undated() -> list[Case]:
     """Figs. 8 and 11: exact values, no days, items outside the top 100 or 500."""
     return [
         ({"known": _known(k, w), "items": UNIFORM[c]}, Adversary(k, w, value_within=0, choose=c))
-        for k, w in SIZES for c in ("outside-top:100", "outside-top:500")
-    ]  # fmt: skip
+        for k, w in SIZES
+        for c in ("outside-top:100", "outside-top:500")
+    ]
 
 
 def by_popularity() -> list[Case]:
     """Fig. 9: values ±1, days ±14, from all items and outside the top."""
     return [
         ({"known": _known(k, w), "items": name}, Adversary(k, w, value_within=1, time_within=14, choose=c))
-        for k, w in SIZES for c, name in UNIFORM.items()
-    ]  # fmt: skip
+        for k, w in SIZES
+        for c, name in UNIFORM.items()
+    ]
 
 
 def by_error() -> list[Case]:
     """Fig. 10: values ±1, days ±14; wrong facts are wrong values or, in the figure, wrong items."""
     kinds = {"value": "wrong values and days", "item": "wrong items"}
     return [
-        ({"known": _known(k, w), "wrong": name}, Adversary(k, w, kind, 1, 14)) for k, w in (*SIZES, (8, 4)) for kind, name in kinds.items()
+        ({"known": _known(k, w), "wrong": name}, Adversary(k, w, kind, 1, 14))
+        for k, w in (*SIZES, (8, 4))
+        for kind, name in kinds.items()
     ]
 
 
@@ -68,8 +74,9 @@ def by_length() -> list[Case]:
     """Fig. 12: values ±1, days ±14, number of items of the target known to ±50 % or not."""
     return [
         ({"known": _known(k, w), "length": name}, Adversary(k, w, value_within=1, time_within=14, length_within=x))
-        for k, w in SIZES for x, name in ((None, "length unknown"), (0.5, "length known ±50 %"))
-    ]  # fmt: skip
+        for k, w in SIZES
+        for x, name in ((None, "length unknown"), (0.5, "length known ±50 %"))
+    ]
 
 
 def _measured(columns: Row, work: Callable[[], Iterable[Row]]) -> Rows:
@@ -109,7 +116,10 @@ def _bits(setting: Setting, cases: list[Case]) -> Rows:
 
     def rows(who: Adversary) -> Iterable[Row]:
         found = trial(setting, who)
-        for group, chosen in (("all targets", np.ones(found.right.size, np.bool_)), ("targets that the best guess misses", ~found.right)):
+        for group, chosen in (
+            ("all targets", np.ones(found.right.size, np.bool_)),
+            ("targets that the best guess misses", ~found.right),
+        ):
             quartiles = np.quantile(found.bits[chosen], [0.25, 0.5, 0.75]) if chosen.any() else [None] * 3
             yield {"group": group, **mean_columns(found.bits[chosen], "bits"), "first_quartile": quartiles[0],
                    "median": quartiles[1], "third_quartile": quartiles[2], "prior": prior}  # fmt: skip
@@ -160,9 +170,15 @@ def _outside(setting: Setting) -> Rows:
 
     rows = outside_top(setting.dataset).to_dict("records")
     return [
-        {"top": int(r["top"]), "at_least": f"≥ {int(r['items'])} item{'s' if r['items'] > 1 else ''}",
-         "n": setting.dataset.n_records, "count": int(r["records"]), "rate": float(r["share"])} for r in rows
-    ]  # fmt: skip
+        {
+            "top": int(r["top"]),
+            "at_least": f"≥ {int(r['items'])} item{'s' if r['items'] > 1 else ''}",
+            "n": setting.dataset.n_records,
+            "count": int(r["records"]),
+            "rate": float(r["share"]),
+        }
+        for r in rows
+    ]
 
 
 def _more_items(figure: str, cases: list[Case], text: str) -> Callable[[Setting], list[Claim]]:
@@ -210,9 +226,16 @@ def _claims_9(setting: Setting) -> list[Claim]:
 def _claims_12(setting: Setting) -> list[Claim]:
     pairs = by_length()
     return [
-        c for n in range(len(SIZES))
-        for c in _claim(setting, "fig12", f"knowing the length helps ({pairs[2 * n][0]['known']})", pairs[2 * n + 1][1], pairs[2 * n][1])
-    ]  # fmt: skip
+        c
+        for n in range(len(SIZES))
+        for c in _claim(
+            setting,
+            "fig12",
+            f"knowing the length helps ({pairs[2 * n][0]['known']})",
+            pairs[2 * n + 1][1],
+            pairs[2 * n][1],
+        )
+    ]
 
 
 def _claims_10(setting: Setting) -> list[Claim]:
@@ -243,58 +266,182 @@ def _draw_5(rows: Rows) -> Any:
                      y_title="right answers", facet="case", top=1.0)  # fmt: skip
 
 
-add(Recipe(
-    "ns08", "fig01", "Figure 1", "Nearest neighbors are far away", "similarity of the nearest other record",
-    _sparsity,
-    lambda rows: draw.lines(rows, x="epsilon", x_title="similarity x of the nearest other record", series="similarity",
-                            series_title="two entries agree on", y="delta", y_title="records with a neighbor above x", top=1.0, points=False),
-))  # fmt: skip
-add(Recipe(
-    "ns08", "fig02", "Figure 2", "Records by number of entries, up to 100", "all records", _lengths(100),
-    lambda rows: draw.counts(rows, x="items", x_title="entries X", y="records", y_title="records with X entries", mark_at=20),
-))  # fmt: skip
-add(Recipe(
-    "ns08", "fig03", "Figure 3", "Records by number of entries, up to 1000", "all records", _lengths(1000),
-    lambda rows: draw.counts(rows, x="items", x_title="entries X", y="records", y_title="records with X entries"),
-))  # fmt: skip
-add(Recipe(
-    "ns08", "fig04", "Figure 4", "Exact values and approximate days", "values exact, days ±3 or ±14, items uniform",
-    lambda s: best_guess(s, dated()), _draw_guess("days"), _claims_4,
-))  # fmt: skip
-add(Recipe(
-    "ns08", "fig05", "Figure 5", "The same, and is the target there at all?", "as Fig. 4, φ = 1.5; the target removed and run again",
-    _both, _draw_5,
-))  # fmt: skip
-add(Recipe(
-    "ns08", "fig06", "Figure 6", "Bits left to identify the target", "as Fig. 4, entropic", lambda s: _bits(s, dated()), _draw_bits("days"),
-))  # fmt: skip
-add(Recipe(
-    "ns08", "fig07", "Figure 7", "What one known item gives away, by popularity rank", "all items", _information,
-    lambda rows: draw.lines(rows, x="rank", x_title="rank of the item, 1 = held by most (log scale)", series="known", series_title="known",
-                            y="bits", y_title="bits", percent=False, log_x=True, points=False),
-))  # fmt: skip
-add(Recipe(
-    "ns08", "fig08", "Figure 8", "Exact values, no days", "values exact, days unknown, items outside the top 100 or 500",
-    lambda s: best_guess(s, undated()), _draw_guess("items"), _more_items("fig08", undated(), "more items find more"),
-))  # fmt: skip
-add(Recipe(
-    "ns08", "fig09", "Figure 9", "Popular or rare items", "values ±1, days ±14; all items, or outside the top 100 or 500",
-    lambda s: best_guess(s, by_popularity()), _draw_guess("items"), _claims_9,
-))  # fmt: skip
-add(Recipe(
-    "ns08", "fig10", "Figure 10", "Wrong about which items", "values ±1, days ±14, items uniform, wrong items (beside wrong values)",
-    lambda s: best_guess(s, by_error()), _draw_guess("wrong", "wrong facts are"), _claims_10,
-))  # fmt: skip
-add(Recipe(
-    "ns08", "fig11", "Figure 11", "Bits left without days", "values exact, days unknown, items outside the top 100 or 500",
-    lambda s: _bits(s, undated()), _draw_bits("items"),
-))  # fmt: skip
-add(Recipe(
-    "ns08", "fig12", "Figure 12", "Knowing how long the record is", "values ±1, days ±14, items uniform; number of items known to ±50 %",
-    lambda s: best_guess(s, by_length()), _draw_guess("length"), _claims_12,
-))  # fmt: skip
-add(Recipe(
-    "ns08", "table", "Table of section 5", "Records with items outside the top X", "all records", _outside,
-    lambda rows: draw.bars(rows, x="top", x_title="X most held items left out", series="at_least", series_title="records with",
-                           y_title="share of records", top=1.0),
-))  # fmt: skip
+add(
+    Recipe(
+        "ns08",
+        "fig01",
+        "Figure 1",
+        "Nearest neighbors are far away",
+        "similarity of the nearest other record",
+        _sparsity,
+        lambda rows: draw.lines(
+            rows,
+            x="epsilon",
+            x_title="similarity x of the nearest other record",
+            series="similarity",
+            series_title="two entries agree on",
+            y="delta",
+            y_title="records with a neighbor above x",
+            top=1.0,
+            points=False,
+        ),
+    )
+)
+add(
+    Recipe(
+        "ns08",
+        "fig02",
+        "Figure 2",
+        "Records by number of entries, up to 100",
+        "all records",
+        _lengths(100),
+        lambda rows: draw.counts(
+            rows, x="items", x_title="entries X", y="records", y_title="records with X entries", mark_at=20
+        ),
+    )
+)
+add(
+    Recipe(
+        "ns08",
+        "fig03",
+        "Figure 3",
+        "Records by number of entries, up to 1000",
+        "all records",
+        _lengths(1000),
+        lambda rows: draw.counts(rows, x="items", x_title="entries X", y="records", y_title="records with X entries"),
+    )
+)
+add(
+    Recipe(
+        "ns08",
+        "fig04",
+        "Figure 4",
+        "Exact values and approximate days",
+        "values exact, days ±3 or ±14, items uniform",
+        lambda s: best_guess(s, dated()),
+        _draw_guess("days"),
+        _claims_4,
+    )
+)
+add(
+    Recipe(
+        "ns08",
+        "fig05",
+        "Figure 5",
+        "The same, and is the target there at all?",
+        "as Fig. 4, φ = 1.5; the target removed and run again",
+        _both,
+        _draw_5,
+    )
+)
+add(
+    Recipe(
+        "ns08",
+        "fig06",
+        "Figure 6",
+        "Bits left to identify the target",
+        "as Fig. 4, entropic",
+        lambda s: _bits(s, dated()),
+        _draw_bits("days"),
+    )
+)
+add(
+    Recipe(
+        "ns08",
+        "fig07",
+        "Figure 7",
+        "What one known item gives away, by popularity rank",
+        "all items",
+        _information,
+        lambda rows: draw.lines(
+            rows,
+            x="rank",
+            x_title="rank of the item, 1 = held by most (log scale)",
+            series="known",
+            series_title="known",
+            y="bits",
+            y_title="bits",
+            percent=False,
+            log_x=True,
+            points=False,
+        ),
+    )
+)
+add(
+    Recipe(
+        "ns08",
+        "fig08",
+        "Figure 8",
+        "Exact values, no days",
+        "values exact, days unknown, items outside the top 100 or 500",
+        lambda s: best_guess(s, undated()),
+        _draw_guess("items"),
+        _more_items("fig08", undated(), "more items find more"),
+    )
+)
+add(
+    Recipe(
+        "ns08",
+        "fig09",
+        "Figure 9",
+        "Popular or rare items",
+        "values ±1, days ±14; all items, or outside the top 100 or 500",
+        lambda s: best_guess(s, by_popularity()),
+        _draw_guess("items"),
+        _claims_9,
+    )
+)
+add(
+    Recipe(
+        "ns08",
+        "fig10",
+        "Figure 10",
+        "Wrong about which items",
+        "values ±1, days ±14, items uniform, wrong items (beside wrong values)",
+        lambda s: best_guess(s, by_error()),
+        _draw_guess("wrong", "wrong facts are"),
+        _claims_10,
+    )
+)
+add(
+    Recipe(
+        "ns08",
+        "fig11",
+        "Figure 11",
+        "Bits left without days",
+        "values exact, days unknown, items outside the top 100 or 500",
+        lambda s: _bits(s, undated()),
+        _draw_bits("items"),
+    )
+)
+add(
+    Recipe(
+        "ns08",
+        "fig12",
+        "Figure 12",
+        "Knowing how long the record is",
+        "values ±1, days ±14, items uniform; number of items known to ±50 %",
+        lambda s: best_guess(s, by_length()),
+        _draw_guess("length"),
+        _claims_12,
+    )
+)
+add(
+    Recipe(
+        "ns08",
+        "table",
+        "Table of section 5",
+        "Records with items outside the top X",
+        "all records",
+        _outside,
+        lambda rows: draw.bars(
+            rows,
+            x="top",
+            x_title="X most held items left out",
+            series="at_least",
+            series_title="records with",
+            y_title="share of records",
+            top=1.0,
+        ),
+    )
+)

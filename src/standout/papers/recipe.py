@@ -69,7 +69,9 @@ class Claim:
             return "not measurable here"
         if self.high < 0:
             return "contradicted"
-        return "holds" if self.difference > 0 or self.low == self.high == 0 else "no difference seen"
+        if self.low == self.high == 0:
+            return "equal"
+        return "holds" if self.low > 0 else "undecided"
 
     @classmethod
     def paired(cls, figure: str, text: str, first: tuple[Array, Array], second: tuple[Array, Array]) -> Claim:
@@ -80,7 +82,7 @@ class Claim:
         >>> two = (np.array([2, 1, 9]), np.array([False, True, True]))
         >>> claim = Claim.paired("fig04", "first ≥ second", one, two)
         >>> claim.n, claim.difference, claim.word
-        (2, 0.5, 'holds')
+        (2, 0.5, 'undecided')
         """
         _, a, b = np.intersect1d(first[0], second[0], return_indices=True)
         gaps = first[1][a].astype(np.float64) - second[1][b].astype(np.float64)

@@ -67,7 +67,11 @@ def risk(seen: View) -> Chart:
     looks = _series(seen.kinds)
 
     def build(width: int) -> Spec:
-        legend: Spec = {"title": None, "symbolOpacity": 1, "columns": 3 if _wide(width) else 1 if max(map(len, seen.kinds)) > 18 else 2}
+        legend: Spec = {
+            "title": None,
+            "symbolOpacity": 1,
+            "columns": 3 if _wide(width) else 1 if max(map(len, seen.kinds)) > 18 else 2,
+        }
         x: Spec = {"field": "knows", "type": "ordinal", "title": "items known", "axis": {"labelAngle": 0, "grid": False},
                    "scale": {"paddingInner": 0.45, "paddingOuter": 0.15}}  # fmt: skip
         offset: Spec = {"field": "kind", "type": "nominal", "sort": seen.kinds, "scale": {"paddingInner": 0.1}}
@@ -122,7 +126,8 @@ def attackers(seen: View, about: Case) -> Chart:
         color: Spec = {"condition": {"test": "datum.wins", "value": SERIES[0]}, "value": SOFT}
         return {
             "data": {"values": shown},
-            "facet": {"field": "amount", "type": "nominal", "title": None, "sort": [f"{n} item{'s' if n > 1 else ''}" for n in amounts]},
+            "facet": {"field": "amount", "type": "nominal", "title": None, "sort": [f"{n} "
+            "item{'s' if n > 1 else ''}" for n in amounts]},
             "columns": panels, "spacing": 24,
             "spec": {"width": (width - label - 24 * (panels - 1) - 12) / panels, "height": {"step": 22}, "layer": [
                 {"mark": {"type": "rule", "strokeWidth": 1.5, "aria": False},
@@ -134,7 +139,11 @@ def attackers(seen: View, about: Case) -> Chart:
         }  # fmt: skip
 
     summary = "; ".join(
-        f"{n} items: " + ", ".join(f"{r['attack']} {percent(r['rate'])}" for r in sorted((r for r in shown if r["knows"] == n), key=lambda r: -r["rate"])[:4])
+        f"{n} items: "
+        + ", ".join(
+            f"{r['attack']} {percent(r['rate'])}"
+            for r in sorted((r for r in shown if r["knows"] == n), key=lambda r: -r["rate"])[:4]
+        )
         for n in amounts
     )
     return Chart("attacks", f"Every attack, knowing {about.kind}", f"Hit rates. {summary}.", build, table)
@@ -183,7 +192,9 @@ def absent(seen: View, about: Case) -> Chart | None:
     tuned = about.result["calibrated"]
     at = ""
     if tuned is not None:
-        marks = ", ".join(f"{percent(t['true_rate'])} at {percent(t['false_rate'])} false matches" for t in tuned["true_rate_at"])
+        marks = ", ".join(
+            f"{percent(t['true_rate'])} at {percent(t['false_rate'])} false matches" for t in tuned["true_rate_at"]
+        )
         at = f" With {about.words}: named rightly {marks}."
     return Chart("absent", f"Right names against false names, knowing {about.kind}",
                  f"As the attacker lowers her threshold, more right and more false names.{at}", build, table)  # fmt: skip
@@ -199,13 +210,15 @@ def bits(seen: View) -> Chart | None:
                 q = {f"p{100 * p['level']:.0f}": p["bits"] for p in left["quantiles"]}
                 rows.append({"kind": case.kind, "knows": case.knows, "attack": case.attack,
                              "prior": left["prior"], "mean": left["mean"], **q,
-                             "tip": f"{case.words}: {left['mean']:.1f} bits left on average, of {left['prior']:.1f}"})  # fmt: skip
+                             "tip": f"{case.words}: {left['mean']:.1f} bits left on average, of "
+                             "{left['prior']:.1f}"})  # fmt: skip
     if not rows:
         return None
     table = Table("bits", "Bits left", (
         Column("kind", "known of the person", "text", "kind of knowledge"), Column("knows", "items known", "count"),
         Column("attack", "attack", "text", "attack"), Column("prior", "before", "number"),
-        Column("mean", "left, mean", "number", "bits left"), *(Column(f"p{p}", f"{p}% of people at most", "number") for p in (5, 25, 50, 75, 95)),
+        Column("mean", "left, mean", "number", "bits left"),
+        *(Column(f"p{p}", f"{p}% of people at most", "number") for p in (5, 25, 50, 75, 95)),
     ), tuple(rows))  # fmt: skip
     prior = rows[0]["prior"]
 
@@ -233,7 +246,8 @@ def bits(seen: View) -> Chart | None:
 
     least = min(rows, key=lambda r: r["mean"])
     return Chart("bits", "Bits left about a person's record, by number of known items",
-                 f"Of {prior:.1f} bits, {number(round(least['mean'], 2))} are left on average knowing {least['knows']} items, {least['kind']}. "
+                 f"Of {prior:.1f} bits, {number(round(least['mean'], 2))} are left on average knowing "
+                 f"{least['knows']} items, {least['kind']}. "
                  "Thin line: 5% to 95% of people; bar: middle half; tick: median.", build, table)  # fmt: skip
 
 
@@ -244,7 +258,8 @@ def lengths(seen: View, about: Case) -> Chart | None:
         for r in case.result["by_length"]:
             low, high = r["shortest"], r["longest"]
             group = number(low) if low == high else f"{low:,} to {high:,}"
-            rows.append({"kind": case.kind, "knows": case.knows, "series": f"{case.knows} items", "from": low, "group": group, **_flat(r),
+            rows.append({"kind": case.kind, "knows": case.knows, "series": f"{case.knows} items", "from": low,
+                         "group": group, **_flat(r),
                          "tip": f"{case.words}, records of {group} items: {percent(r['rate'])} ({between(r)})"})  # fmt: skip
     shown = [r for r in rows if r["kind"] == about.kind]
     if not shown:
@@ -283,13 +298,16 @@ def channels(seen: View) -> Chart | None:
         a = case.adversary
         if a["choose"] == "uniform" and a.get("gamma") is None and a.get("length_within") is None:
             rows.append({"knows": case.knows, "wrong": a["wrong"], "amount": f"{case.knows} item{'s' if case.knows > 1 else ''}",
-                         "value": _channel("values", a["value_within"]), "time": _channel("days", a["time_within"]), **_flat(case.hit),
-                         "text": percent(case.hit["rate"]), "tip": f"{case.words}: {percent(case.hit['rate'])} ({between(case.hit)})"})  # fmt: skip
+                         "value": _channel("values", a["value_within"]), "time": _channel("days", a["time_within"]),
+                         **_flat(case.hit),
+                         "text": percent(case.hit["rate"]), "tip": f"{case.words}: {percent(case.hit['rate'])} "
+                         "({between(case.hit)})"})  # fmt: skip
     kinds = {(r["value"], r["time"]) for r in rows}
     if len(kinds) < 2:
         return None
     table = Table("channels", "What values and days add", (
-        Column("knows", "items known", "count"), Column("wrong", "of them wrong", "count"), Column("value", "values"), Column("time", "days"),
+        Column("knows", "items known", "count"), Column("wrong", "of them wrong", "count"), Column("value", "values"),
+        Column("time", "days"),
         *_rate_columns("hit rate", "hit rate"),
     ), tuple(rows))  # fmt: skip
     times = sorted({r["time"] for r in rows}, key=_vague)
@@ -298,7 +316,8 @@ def channels(seen: View) -> Chart | None:
 
     def build(width: int) -> Spec:
         panels = len(amounts) if _wide(width) else 1
-        base: Spec = {"x": {"field": "time", "type": "nominal", "sort": times, "title": None, "axis": {"labelAngle": 0, "orient": "bottom"}},
+        base: Spec = {"x": {"field": "time", "type": "nominal", "sort": times, "title": None,
+                            "axis": {"labelAngle": 0, "orient": "bottom"}},
                       "y": {"field": "value", "type": "nominal", "sort": values, "title": None}}  # fmt: skip
         fill: Spec = {"field": "rate", "type": "quantitative", "legend": None,
                       "scale": {"domain": [0, 1], "range": ["#e9f1f7", "#0072b2"]}}  # fmt: skip
@@ -307,15 +326,18 @@ def channels(seen: View) -> Chart | None:
             "data": {"values": rows},
             "facet": {"field": "amount", "type": "nominal", "title": None, "sort": amounts}, "columns": panels, "spacing": 20,
             "spec": {"width": (width - 78 - 20 * (panels - 1)) / panels, "height": {"step": 34}, "layer": [
-                {"mark": {"type": "rect", "cornerRadius": 2, "stroke": "#ffffff", "strokeWidth": 2}, "encoding": {**base, "color": fill, "description": {"field": "tip"}}},
-                {"mark": {"type": "text", "aria": False, "fontSize": 12}, "encoding": {**base, "text": {"field": "text"}, "color": ink}},
+                {"mark": {"type": "rect", "cornerRadius": 2, "stroke": "#ffffff", "strokeWidth": 2},
+                 "encoding": {**base, "color": fill, "description": {"field": "tip"}}},
+                {"mark": {"type": "text", "aria": False, "fontSize": 12},
+                 "encoding": {**base, "text": {"field": "text"}, "color": ink}},
             ]},
         }  # fmt: skip
 
     best, worst = max(rows, key=lambda r: r["rate"]), min(rows, key=lambda r: r["rate"])
     return Chart("channels", "What values and days add to the items",
                  f"Highest: {percent(best['rate'])} with {best['knows']} items, {best['value']}, {best['time']}; "
-                 f"lowest: {percent(worst['rate'])} with {worst['knows']} items, {worst['value']}, {worst['time']}.", build, table)  # fmt: skip
+                 f"lowest: {percent(worst['rate'])} with {worst['knows']} items, {worst['value']}, "
+                 f"{worst['time']}.", build, table)  # fmt: skip
 
 
 def _channel(name: str, within: float | None) -> str:

@@ -109,12 +109,13 @@ def for_page(svg: str, label: str) -> str:
     """Make an SVG part of a page: one picture for a screen reader, its data as tooltips."""
     from html import escape
 
+    def titled(mark: re.Match[str]) -> str:
+        said = re.search(r'aria-label="([^"]*)"', mark[2])
+        title = f"<title>{said[1]}</title>" if said else ""
+        return f"<{mark[1]}{mark[2]}>{title}" + (f"</{mark[1]}>" if mark[3] else "")
+
     # marks carry their data in aria-label: a title shows it to the mouse, and a single label speaks for the whole picture
-    text = re.sub(
-        r'<(path|text|line|rect)((?:[^>"]|"[^"]*")*?) role="graphics-symbol"[^>]*?aria-label="([^"]*)"((?:[^>"]|"[^"]*")*?)(?:/>|>(.*?)</\1>)',
-        lambda m: f"<{m[1]}{m[2]}{m[4]}><title>{m[3]}</title>{m[5] or ''}</{m[1]}>",
-        svg,
-    )
+    text = re.sub(r'<(path|text|line|rect)\b([^<>]*role="graphics-symbol"[^<>]*?)(/?)>', titled, svg)
     text = re.sub(r' (?:role|aria-roledescription|aria-label|aria-hidden)="[^"]*"', "", text)
     return re.sub(r"<svg ", f'<svg role="img" aria-label="{escape(label)}" ', text, count=1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 from standout.audit.findings import Findings, write_whole
 from standout.report.drawing import NARROW, WIDE, Chart, for_page
 from standout.report.words import TERMS
+
+PLAIN = ("item", "record", "at most", "interval")
+"""Terms that are too common in plain sentences to be linked there."""
 
 
 def render(findings: Findings, path: str | Path = "report.html") -> Path:
@@ -64,7 +68,14 @@ def _environment() -> Any:
         loader=FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    made.filters.update(percent=words.percent, number=words.number, between=words.between, drawn=drawn, anchor=anchor)
+    made.filters.update(
+        percent=words.percent,
+        number=words.number,
+        between=words.between,
+        drawn=drawn,
+        anchor=anchor,
+        explained=explained,
+    )
     return made
 
 
@@ -77,6 +88,22 @@ def drawn(chart: Chart) -> Any:
         for name, width in (("wide", WIDE), ("narrow", NARROW))
     ]
     return Markup("\n".join(both))
+
+
+def explained(text: str) -> Any:
+    """Link the first mention of each term to its line in the glossary."""
+    from markupsafe import Markup, escape
+
+    safe = str(escape(text))
+    # longest first, so that "strongest attack" is not taken for "attack"; spots keep a link out of another
+    spots: list[str] = []
+    for term in sorted(TERMS, key=len, reverse=True):
+        found = re.search(rf"\b{re.escape(term)}(?:e?s)?\b", safe, flags=re.IGNORECASE)
+        if found and term not in PLAIN:
+            link = f'<a class="term" href="#{anchor(term)}" title="{escape(TERMS[term])}">{found[0]}</a>'
+            spots.append(link)
+            safe = f"{safe[: found.start()]}\x00{len(spots) - 1}\x00{safe[found.end() :]}"
+    return Markup(re.sub(r"\x00(\d+)\x00", lambda m: spots[int(m[1])], safe))
 
 
 def anchor(term: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from standout.audit.findings import Findings
-from standout.report import charts
+from standout.report import charts, why
 from standout.report.drawing import Chart
 from standout.report.sentences import answer
 from standout.report.tables import Column, Table
@@ -82,9 +82,11 @@ def _attackers(seen: View, about: Case) -> Section:
         for c in seen.cases
     ]  # fmt: skip
     table = Table("strongest", "The strongest attack and its lead over Scoreboard-RH", (
-        Column("words", "known of the person", "text", "kind of knowledge"), Column("attack", "strongest attack", "text", "strongest attack"),
+        Column("words", "known of the person", "text", "kind of knowledge"),
+        Column("attack", "strongest attack", "text", "strongest attack"),
         Column("rate", "hit rate", "share", "hit rate"), Column("", "95% interval", "interval", "interval"),
-        Column("vs_difference", "lead", "points"), Column("vs_low", "lead, low", "points"), Column("vs_high", "lead, high", "points"),
+        Column("vs_difference", "lead", "points"), Column("vs_low", "lead, low", "points"),
+        Column("vs_high", "lead, high", "points"),
         Column("vs_p_value", "p", "number", "McNemar test"),
     ), tuple(rows))  # fmt: skip
     shown = (charts.attackers(seen, about),) if len(seen.attacks) > 1 else ()
@@ -97,12 +99,13 @@ def _absent(seen: View, about: Case) -> Section:
     for c in seen.cases:
         tuned = c.result["calibrated"]
         if tuned is not None:
-            rows.append({"words": c.words, "attack": c.attack, "right": tuned["matched_right"]["rate"], "false": tuned["false_match"]["rate"],
+            rows.append({"words": c.words, "attack": c.attack, "right": tuned["matched_right"]["rate"],
+                         "false": tuned["false_match"]["rate"],
                          "low": tuned["false_match"]["low"], "high": tuned["false_match"]["high"],
                          **{f"prior{p['prior']:g}": p["precision"] for p in tuned["precision"]}})  # fmt: skip
     if not rows:
-        none = "There were too few targets to set a threshold on one half and test it on the other: false matches were not measured."
-        return Section("absent", "If the person is not in the data", (none,))
+        none = "There were too few targets to set a threshold on one half and test it on the other."
+        return Section("absent", "If the person is not in the data", (f"{none} False matches were not measured.",))
     priors = [k for k in rows[0] if k.startswith("prior")]
     table = Table("precision", "Names given at the calibrated threshold, and how many of them are right", (
         Column("words", "known of the person", "text", "kind of knowledge"), Column("attack", "attack", "text", "attack"),
@@ -112,7 +115,8 @@ def _absent(seen: View, about: Case) -> Section:
     ), tuple(rows))  # fmt: skip
     text = (
         "An attacker does not know whether the person is in the data at all. Every target was therefore attacked twice: with its "
-        "record in the data, and with it removed. She names somebody only if the best record is far enough ahead; the threshold is "
+        "record in the data, and with it removed. She names somebody only if the best record is far enough "
+        "ahead; the threshold is "
         "set on one half of the targets, where missed and false matches are equally frequent, and measured on the other."
     )
     return Section("absent", "If the person is not in the data", (text,), (chart,) if chart else (), (table,))
@@ -125,7 +129,8 @@ def _bits(seen: View) -> Section | None:
     prior = chart.table.rows[0]["prior"]
     text = (
         f"Before anything is known, finding one of {several(int(seen.data['n_records']), 'record')} takes {prior:.1f} bits. "
-        "What is known takes bits away; at 0 the attacker is certain, and every bit that is left doubles the number of records that "
+        "What is known takes bits away; at 0 the attacker is certain, and every bit that is left doubles the "
+        "number of records that "
         "still look alike to her."
     )
     return Section("bits", "Bits left", (text,), (chart,))
@@ -134,13 +139,17 @@ def _bits(seen: View) -> Section | None:
 def _who(seen: View, about: Case) -> Section | None:
     chart = charts.lengths(seen, about)
     ks = [r["k"] for r in about.result["k_identified"]]
-    rows = [{"words": c.words, "attack": c.attack, **{f"k{r['k']}": r["rate"] for r in c.result["k_identified"]}} for c in seen.cases]
+    rows = [
+        {"words": c.words, "attack": c.attack, **{f"k{r['k']}": r["rate"] for r in c.result["k_identified"]}}
+        for c in seen.cases
+    ]
     table = Table("candidates", "People among the best-fitting records", (
         Column("words", "known of the person", "text", "kind of knowledge"), Column("attack", "attack", "text", "attack"),
         *(Column(f"k{k}", "alone first" if k == 1 else f"among the first {k}", "share", "k-identified") for k in ks),
     ), tuple(rows))  # fmt: skip
     text = (
-        "The average hides people. Records are grouped by how many items they hold, in groups of about equal size. Being among the "
+        "The average hides people. Records are grouped by how many items they hold, in groups of about equal "
+        "size. Being among the "
         "first few candidates is a risk too: a short list can be checked by hand."
     )
     return Section("who", "Who is at risk", (text,), (chart,) if chart else (), (table,))
@@ -158,28 +167,65 @@ def _channels(seen: View) -> Section | None:
 
 
 def _why(seen: View) -> Section | None:
-    parts = tuple(generic(name, title, seen.sections[name]) for name, title in WHY.items() if name in seen.sections)
-    return Section("why", "Why", parts=parts) if parts else None
+    parts = [_described(seen.sections["describe"])] if "describe" in seen.sections else []
+    parts += [
+        generic(name, title, seen.sections[name])
+        for name, title in WHY.items()
+        if name in seen.sections and name != "describe"
+    ]
+    return Section("why", "Why", parts=tuple(parts)) if parts else None
+
+
+def _described(content: Mapping[str, Any]) -> Section:
+    """What `describe` measured: the drawn parts as charts, the rest as tables."""
+    drawn = {"information": why.information(content), "sparsity": why.sparsity(content)}
+    rest = {k: v for k, v in content.items() if drawn.get(k) is None}
+    plain = generic("describe", WHY["describe"], rest)
+    text = (
+        "People can be found because records are sparse: each holds few of all items, most of which few others "
+        "hold, so that a handful "
+        "of them fits one record only. A fact about a rare item is worth more bits than one about a popular item."
+    )
+    return Section(
+        plain.id,
+        plain.title,
+        (text, *plain.text),
+        tuple(c for c in drawn.values() if c),
+        plain.tables,
+        plain.points,
+        plain.parts,
+    )
 
 
 def _others(seen: View) -> list[Section]:
     names = {"defenses": "What defenses buy", "frontier": "What defenses buy"}
-    return [generic(name, names.get(name, _title(name)), content) for name, content in seen.sections.items() if name not in WHY]
+    return [
+        generic(name, names.get(name, _title(name)), content)
+        for name, content in seen.sections.items()
+        if name not in WHY
+    ]
 
 
 def _limits(seen: View) -> Section:
     exactness = "self-sampled" if all(c.adversary.get("words") for c in seen.cases) else "given"
     points = [
-        ("Attacks that ran", f"{', '.join(seen.attacks)}. A low rate says that these attacks failed, not that none could succeed."),
+        ("Attacks that ran",
+         f"{', '.join(seen.attacks)}. A low rate says that these attacks failed, not that none could succeed."),
         ("Where the knowledge comes from",
-         f"It is {exactness}: drawn from the released records themselves, then blurred. Real outside sources disagree with the data in "
-         "ways that no blur imitates, so rates like these overstate what linking a real second source achieves (Wang and others, NDSS 2018)."),
+         f"It is {exactness}: drawn from the released records themselves, then blurred. Real outside sources "
+         f"disagree with the data in "
+         "ways that no blur imitates, so rates like these overstate what linking a real second source achieves "
+         "(Wang and others, NDSS 2018)."),
         ("Which items are known", f"Chosen as stated: {', '.join(sorted({str(c.adversary['choose']) for c in seen.cases}))}. "
          "Somebody who knows the rarest items of a person does better."),
         ("Who was attacked", _eligible(seen)),
-        ("Ties", "When several records fit equally well, “alone first” counts that against the attacker; the hit rate counts her pick."),
-        ("No threshold of safety", "This report names no acceptable rate. That is a decision, with a source and a date for review."),
-        ("What is not covered", "Attackers who combine several releases, who took part in making the data, or who learn about a person without finding the record."),
+        ("Ties",
+         "When several records fit equally well, “alone first” counts that against the attacker; the hit rate counts her pick."),
+        ("No threshold of safety",
+         "This report names no acceptable rate. That is a decision, with a source and a date for review."),
+        ("What is not covered",
+         "Attackers who combine several releases, who took part in making the data, or who learn about a person "
+         "without finding the record."),
     ]  # fmt: skip
     points += [("Note", w) for w in seen.warnings]
     return Section("limits", "Limits and assumptions", points=tuple(points))
@@ -189,22 +235,36 @@ def _eligible(seen: View) -> str:
     fewest = min(seen.cases, key=lambda c: int(c.result["n_eligible"]))
     n, total = int(fewest.result["n_eligible"]), int(seen.data["n_records"])
     return (
-        f"{several(max(int(c.result['n_targets']) for c in seen.cases), 'record')} at most, drawn at random among those that hold enough items; "
+        f"{several(max(int(c.result['n_targets']) for c in seen.cases), 'record')} at most, drawn at random "
+        f"among those that hold enough items; "
         f"for {fewest.words} these are {number(n)} of {number(total)} ({percent(n / total)}). Nothing is said about the others."
     )
 
 
 def _evidence(seen: View) -> Section:
     proof, data = seen.provenance, seen.data
-    points = [("Data", f"{several(data['n_records'], 'record')}, {several(data['n_items'], 'item')}, {several(data['n_entries'], 'entry').replace('entrys', 'entries')}")]
+    points = [
+        (
+            "Data",
+            f"{several(data['n_records'], 'record')}, {several(data['n_items'], 'item')}, "
+            f"{several(data['n_entries'], 'entry').replace('entrys', 'entries')}",
+        )
+    ]
     if data.get("values"):
-        points.append(("Values", f"{data['values']['levels']} levels from {number(data['values']['low'])} to {number(data['values']['high'])}"))
+        points.append(
+            (
+                "Values",
+                f"{data['values']['levels']} levels from {number(data['values']['low'])} to {number(data['values']['high'])}",
+            )
+        )
     if data.get("days"):
         points.append(("Days", f"{data['days']['first']} to {data['days']['last']}"))
-    names = {"data_sha256": "SHA-256 of the data", "created": "Made", "seed": "Seed", "targets": "Targets asked for", "engine": "Engine",
-             "n_attacks": "Attacks tried", "n_adversaries": "Kinds of knowledge tried", "wall_seconds": "Seconds", "platform": "Platform",
+    names = {"data_sha256": "SHA-256 of the data", "created": "Made", "seed": "Seed", "targets": "Targets asked for",
+             "engine": "Engine",
+             "n_attacks": "Attacks tried", "n_adversaries": "Kinds of knowledge "
+             "tried", "wall_seconds": "Seconds", "platform": "Platform",
              "command": "Command that repeats it"}  # fmt: skip
-    points += [(title, str(proof[key])) for key, title in names.items() if proof.get(key) is not None]
+    points += [(title, _evidence_text(key, proof[key])) for key, title in names.items() if proof.get(key) is not None]
     points += [(_title(k), _said(v)) for k, v in proof.items() if k not in names and k != "versions" and v is not None]
     if proof.get("versions"):
         points.append(("Versions", ", ".join(f"{k} {v}" for k, v in proof["versions"].items())))
@@ -213,9 +273,24 @@ def _evidence(seen: View) -> Section:
         points.append(("Reading", "; ".join(f"{_title(k).lower()}: {_said(v)}" for k, v in cleaning.items())))
     rows = []
     for r in {c["attack"]["label"]: c["attack"] for case in seen.cases for c in case.results}.values():
-        rows.append({"label": r["label"], "options": ", ".join(f"{k} = {_said(v)}" for k, v in r["options"].items()) or "none"})
-    table = Table("parameters", "Attacks and their options", (Column("label", "attack"), Column("options", "options")), tuple(rows))
+        rows.append(
+            {"label": r["label"], "options": ", ".join(f"{k} = {_said(v)}" for k, v in r["options"].items()) or "none"}
+        )
+    table = Table(
+        "parameters",
+        "Attacks and their options",
+        (Column("label", "attack"), Column("options", "options")),
+        tuple(rows),
+    )
     return Section("evidence", "Evidence", tables=(table,), points=tuple(points))
+
+
+def _evidence_text(key: str, x: Any) -> str:
+    if key == "command" and isinstance(x, list | tuple):
+        from shlex import join
+
+        return join(str(part) for part in x)
+    return str(x)
 
 
 def _said(x: Any) -> str:
@@ -264,7 +339,10 @@ def _table(name: str, title: str, rows: list[Mapping[str, Any]]) -> Table:
         one: dict[str, Any] = {}
         for k, v in row.items():
             if isinstance(v, Mapping):
-                one |= {f"{k}_{inner}": x if not isinstance(x, Mapping | list | tuple) else _said(x) for inner, x in v.items()}
+                one |= {
+                    f"{k}_{inner}": x if not isinstance(x, Mapping | list | tuple) else _said(x)
+                    for inner, x in v.items()
+                }
             else:
                 one[k] = _said(v) if isinstance(v, list | tuple) else v
         flat.append(one)

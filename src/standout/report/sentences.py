@@ -14,9 +14,13 @@ MOST = 0.5
 """A kind of knowledge finds "most" people when the interval lies above this."""
 
 RESOLVED = 0.05
-"""An audit that saw nothing may say so when its bound is at most this, or ten times the guess. It chooses words; it is no limit of safety."""
+"""An audit that saw nothing may say so when its bound is at most this, or ten times the guess. It chooses "
+"words; it is no limit of safety."""
 
 PRIOR = 0.1
+
+FEW = 10
+"""Candidates below which a group may give its members away."""
 
 
 class Level(StrEnum):
@@ -40,7 +44,9 @@ class Answer:
 def answer(seen: View) -> Answer:
     """Say what the findings mean."""
     level, case = judge_level(seen)
-    return Answer(level, case, (_singling_out(level, case, seen), _linkability(level, case), _inference(level, case, seen)))
+    return Answer(
+        level, case, (_singling_out(level, case, seen), _linkability(level, case), _inference(level, case, seen))
+    )
 
 
 def judge_level(seen: View) -> tuple[Level, Case]:
@@ -118,7 +124,8 @@ def _linkability(level: Level, case: Case) -> str:
     if right["count"] == 0:
         return (
             f"Used to link people with another source, {case.attack} named the right record for none of {right['n']:,} "
-            f"(at most {percent(at_most(0, right['n']), 1)}, 95% confidence), and somebody else's for {percent(false['rate'])} of people who are not in the data."
+            f"(at most {percent(at_most(0, right['n']), 1)}, 95% confidence), and somebody else's for "
+            f"{percent(false['rate'])} of people who are not in the data."
         )
     if false["count"]:
         worth = f"{percent(precision(right['rate'], false['rate'], PRIOR))} of the names given are right"
@@ -156,9 +163,10 @@ def _dates(seen: View) -> str:
 
 def _narrowing(case: Case, n_records: int) -> str:
     bits = case.result["bits"]
-    narrowed = ""
-    if bits:
-        left = min(2 ** float(bits["mean"]), n_records)
-        narrowed = f"What she knows narrows {several(n_records, 'record')} down to about {number(round(left))}, so little can be inferred about one person; "
-    close = "this holds for the attacks and the knowledge that were tried, and is no proof against others."
-    return narrowed + close if narrowed else close[0].upper() + close[1:]
+    limits = "this holds for the attacks and the knowledge that were tried, and is no proof against others."
+    if not bits:
+        return limits[0].upper() + limits[1:]
+    left = min(2 ** float(bits["mean"]), n_records)
+    # a small group can share what is to be kept secret, even if nobody in it is told apart
+    follows = "so little can be inferred about one person" if left >= FEW else "few enough to infer what they have in common"
+    return f"What is known narrows {several(n_records, 'record')} down to about {number(round(left))}, {follows}; {limits}"

@@ -84,7 +84,10 @@ class Table:
         """A pipe table."""
         titles = [c.title for c in self.columns]
         rule = ["---:" if c.numeric else "---" for c in self.columns]
-        return "\n".join("| " + " | ".join(_no_pipe(x) for x in row) + " |" for row in [titles, rule, *self.cells()]) + "\n"
+        return (
+            "\n".join("| " + " | ".join(_no_pipe(x) for x in row) + " |" for row in [titles, rule, *self.cells()])
+            + "\n"
+        )
 
     def to_frame(self) -> Any:
         """A pandas frame of unrounded numbers."""

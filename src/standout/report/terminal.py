@@ -49,7 +49,9 @@ def to_csv(findings: Findings) -> str:
     from standout.report.tables import csv_text
 
     frame = findings.to_frame()
-    return csv_text(list(frame.columns), ([None if x != x else x for x in row] for row in frame.itertuples(index=False)))
+    return csv_text(
+        list(frame.columns), ([None if x != x else x for x in row] for row in frame.itertuples(index=False))
+    )
 
 
 def to_markdown(findings: Findings) -> str:
@@ -70,7 +72,9 @@ def _risk_table(seen: View) -> Any:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
     for k, title in enumerate(head):
         # long headings break where a bracket opens
-        table.add_column(Text(title.replace(" (", "\n(")), justify="left" if k in (0, len(head) - 2) else "right", no_wrap=True)
+        table.add_column(
+            Text(title.replace(" (", "\n(")), justify="left" if k in (0, len(head) - 2) else "right", no_wrap=True
+        )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
@@ -83,7 +87,9 @@ def _rows(seen: View) -> tuple[list[str], list[list[str]]]:
     if curves:
         head.append("")
     most = max(seen.amounts)
-    head += [f"strongest attack (of {most})", f"false match (of {most})"] if curves else ["strongest attack", "false match"]
+    head += (
+        [f"strongest attack (of {most})", f"false match (of {most})"] if curves else ["strongest attack", "false match"]
+    )
     rows = []
     for kind in seen.kinds:
         by_amount = {c.knows: c for c in seen.of_kind(kind)}
@@ -111,7 +117,8 @@ def false_match(case: Case) -> str:
 def _footnote(seen: View) -> str:
     case = seen.cases[0]
     return (
-        f"Share of people whose record came first, by the strongest of {len(seen.attacks)} attack{'s' if len(seen.attacks) > 1 else ''}; "
+        f"Share of people whose record came first, by the strongest of {len(seen.attacks)} "
+        f"attack{'s' if len(seen.attacks) > 1 else ''}; "
         f"{number(case.hit['n'])} people per cell, random guess {percent(case.random)}. "
         "False match: somebody is named although the person is not in the data."
     )

@@ -73,7 +73,9 @@ class View:
     @property
     def kinds(self) -> list[str]:
         """Kinds of knowledge, the most exact first."""
-        return list(dict.fromkeys(c.kind for c in sorted(self.cases, key=lambda c: _exactness(c.adversary), reverse=True)))
+        return list(
+            dict.fromkeys(c.kind for c in sorted(self.cases, key=lambda c: _exactness(c.adversary), reverse=True))
+        )
 
     @property
     def amounts(self) -> list[int]:
@@ -97,7 +99,9 @@ def view(findings: Findings | Plain) -> View:
     winners = {_key(w["adversary"]): w for w in plain["strongest"]}
     adversaries = [group[0]["adversary"] for group in groups.values()]
     kinds = _kinds(adversaries)
-    cases = tuple(_case(tuple(group), winners.get(key), kind) for (key, group), kind in zip(groups.items(), kinds, strict=True))
+    cases = tuple(
+        _case(tuple(group), winners.get(key), kind) for (key, group), kind in zip(groups.items(), kinds, strict=True)
+    )
     attacks = tuple(dict.fromkeys(r["attack"]["label"] for r in plain["results"]))
     return View(plain["data"], cases, attacks, tuple(plain["warnings"]), plain["provenance"], plain["sections"])
 
@@ -160,7 +164,9 @@ def phrase(adversary: Plain) -> str:
     if adversary.get("gamma") is not None:
         parts.append(f"values to within {100 * adversary['gamma']:g}% of the scale")
     elif adversary["value_within"] is not None:
-        parts.append("exact values" if adversary["value_within"] == 0 else f"values to within {adversary['value_within']:g}")
+        parts.append(
+            "exact values" if adversary["value_within"] == 0 else f"values to within {adversary['value_within']:g}"
+        )
     if adversary["time_within"] is not None:
         parts.append("exact days" if adversary["time_within"] == 0 else f"days to within {adversary['time_within']:g}")
     text = f"{n} item{'s' if n > 1 else ''}"

@@ -49,7 +49,9 @@ def percent(p: float, toward: int = 0) -> str:
     digits = 0 if edge >= 0.1 else 1 if edge >= 0.001 or p > 0.5 else min(-math.floor(math.log10(edge)) - 2, 8)
     step = 10.0**digits
     # the hair keeps a number that is whole at this precision where it is
-    rounded = {0: round, 1: lambda x: math.ceil(x - 1e-9), -1: lambda x: math.floor(x + 1e-9)}[toward](100 * p * step) / step
+    scaled = 100 * p * step
+    whole = round(scaled) if toward == 0 else math.ceil(scaled - 1e-9) if toward > 0 else math.floor(scaled + 1e-9)
+    rounded = whole / step
     if toward == 0 and rounded >= 100:
         rounded = 100 - 1 / step
     text = f"{rounded:.{digits}f}"

@@ -171,7 +171,9 @@ def _look(acc: Array, start: int, q: int, watch: int, plan: Tables, how: Manner,
     out.squares[q] += squares
     out.n_watch[q] += n_watch
     out.n_cut[q] += n_cut
-    if n > 0 and (top > out.second_score[q] or out.second[q] == NOBODY or (top == out.second_score[q] and how.tie != 0)):
+    if n > 0 and (
+        top > out.second_score[q] or out.second[q] == NOBODY or (top == out.second_score[q] and how.tie != 0)
+    ):
         promote(acc, start, q, plan, how, out)
 
 
@@ -227,7 +229,9 @@ def _mass_of_each(acc: Array, start: int, q: int, top: int, beta: float, plan: T
 
 
 @jit  # type: ignore[untyped-decorator]
-def mass_blocks(first: int, stop: int, post: Postings, plan: Tables, how: Manner, top: Array, beta: Array, out: Array) -> None:
+def mass_blocks(
+    first: int, stop: int, post: Postings, plan: Tables, how: Manner, top: Array, beta: Array, out: Array
+) -> None:
     """Add Σ exp(beta · (score - top)) over the candidates of blocks `first … stop-1` to `out`, per query."""
     whole = np.zeros(post.block_size, np.int32)
     room = make_room(post.block_size, how.combine)

@@ -123,7 +123,9 @@ def _add_value(acc: Array, lo: int, hi: int, local: Array, code: Array, value: A
 
 
 @jit  # type: ignore[untyped-decorator]
-def _add_time(acc: Array, lo: int, hi: int, local: Array, day: Array, time: Array, row: int, known: int, no_day: int) -> None:
+def _add_time(
+    acc: Array, lo: int, hi: int, local: Array, day: Array, time: Array, row: int, known: int, no_day: int
+) -> None:
     last = time.shape[1] - 2
     for p in range(lo, hi):
         acc[np.uint64(local[p])] += time[row, gap_column(day[p], known, last, no_day)]
@@ -176,7 +178,9 @@ def _add_runs(acc: Array, f: int, lo: int, hi: int, post: Postings, plan: Tables
 
 
 @jit  # type: ignore[untyped-decorator]
-def _least_runs(acc: Array, held: Array, turn: int, f: int, lo: int, hi: int, post: Postings, plan: Tables, how: Manner) -> None:
+def _least_runs(
+    acc: Array, held: Array, turn: int, f: int, lo: int, hi: int, post: Postings, plan: Tables, how: Manner
+) -> None:
     """Lower each record that held every fact so far to its best event for this one."""
     p = lo
     while p < hi:
@@ -202,7 +206,9 @@ def _odds(f: int, p: int, post: Postings, plan: Tables, how: Manner) -> float:
 
 
 @jit  # type: ignore[untyped-decorator]
-def _add_odds_runs(acc: Array, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables, how: Manner) -> None:
+def _add_odds_runs(
+    acc: Array, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables, how: Manner
+) -> None:
     """Add the logarithm of one plus the odds; several events of one pair count with their mean."""
     half = np.int64(1) << shift >> 1
     p = lo
@@ -252,7 +258,9 @@ def _add_odds(acc: Array, room: Room, f: int, lo: int, hi: int, start: int, shif
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def add_fact(acc: Array, room: Room, turn: int, b: int, q: int, fact: int, post: Postings, plan: Tables, how: Manner) -> None:
+def add_fact(
+    acc: Array, room: Room, turn: int, b: int, q: int, fact: int, post: Postings, plan: Tables, how: Manner
+) -> None:
     """Add the run of one fact's item in block `b`; `turn` counts the query's facts so far."""
     i = plan.item[fact]
     lo, hi = np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])
@@ -282,10 +290,9 @@ def fill(acc: Array, room: Room, b: int, q: int, post: Postings, plan: Tables, h
     """Leave in `acc` the scores of block `b` for query `q`, whatever it held before."""
     acc[:] = 0
     room.held[:] = 0
-    turn = 0
-    for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
-        add_fact(acc, room, turn, b, q, f, post, plan, how)
-        turn += 1
+    first = plan.query_ptr[q]
+    for f in range(first, plan.query_ptr[q + 1]):
+        add_fact(acc, room, f - first, b, q, f, post, plan, how)
     _finish(acc, room.held, post.first_record + b * post.block_size, q, plan, how)
 
 

@@ -90,25 +90,46 @@ class Amplification:
                 for c, e3 in enumerate(self.eta3):
                     f, half = float(self.f[a, b, c]), float(self.spread[a, b, c])
                     there = np.isfinite(f)
-                    rows.append({
-                        "eta1": float(e1), "eta2": float(e2), "eta3": float(e3), "f": f if there else None,
-                        "low": max(0.0, f - half) if there else None, "high": min(1.0, f + half) if there else None,
-                        "nobody_similar": float(self.nobody_similar[a, b]) if there else None,
-                    })  # fmt: skip
+                    rows.append(
+                        {
+                            "eta1": float(e1),
+                            "eta2": float(e2),
+                            "eta3": float(e3),
+                            "f": f if there else None,
+                            "low": max(0.0, f - half) if there else None,
+                            "high": min(1.0, f + half) if there else None,
+                            "nobody_similar": float(self.nobody_similar[a, b]) if there else None,
+                        }
+                    )
         return rows
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        theorem = [{**{k: v for k, v in vars(x).items() if k != "learned"}, "learned": x.learned.to_dict()} for x in self.theorem_3]
+        theorem = [
+            {**{k: v for k, v in vars(x).items() if k != "learned"}, "learned": x.learned.to_dict()}
+            for x in self.theorem_3
+        ]
         return {"knows": self.knows, "gamma": self.gamma, "t": self.t, "surface": self._points(), "theorem_3": theorem}
 
     def __repr__(self) -> str:
         return f"<Amplification: f_D at {self.f.size} points, knows={self.knows}, gamma={self.gamma:g}, t={self.t:.4g}>"
 
 
-def amplification(dataset: Dataset, knows: int = 10, gamma: float = 0.1, t: float | None = None, eta1: Any = 0.8,
-                  eta2: Any = 0.75, eta3: Any = 0.9, seed: int = 0, *, per_run: int = PER_RUN, runs: int = RUNS,
-                  engine: str | Engine = "memory", progress: Callable[[int, int], None] | None = None) -> Amplification:  # fmt: skip
+def amplification(
+    dataset: Dataset,
+    knows: int = 10,
+    gamma: float = 0.1,
+    t: float | None = None,
+    eta1: Any = 0.8,
+    eta2: Any = 0.75,
+    eta3: Any = 0.9,
+    seed: int = 0,
+    *,
+    per_run: int = PER_RUN,
+    runs: int = RUNS,
+    engine: str | Engine = "memory",
+    progress: Callable[[int, int], None] | None = None,
+) -> Amplification:
     """f_D(η1, η2, η3): how similar to the target every record is that is similar to what she knows (Algorithm 3).
 
     Each run draws targets and knowledge with a share η1 of rare items, takes k = min{ S(y,r) : S(aux,r) ≥ η2 } of each,
@@ -157,11 +178,20 @@ def amplification(dataset: Dataset, knows: int = 10, gamma: float = 0.1, t: floa
             done += 1
             if progress:
                 progress(done, runs * shares.size)
-        per = np.array([[[dss12.kept_quantile(np.minimum(k[:, b], 1.0), e3) for e3 in keeps] for b in range(asked.size)] for k in ks])
+        per = np.array(
+            [
+                [[dss12.kept_quantile(np.minimum(k[:, b], 1.0), e3) for e3 in keeps] for b in range(asked.size)]
+                for k in ks
+            ]
+        )
         f[a], spread[a] = per[:, :-1].mean(axis=0), Z_95 * per[:, :-1].std(axis=0) / np.sqrt(len(ks))
         empty[a] = np.concatenate([np.isinf(k[:, :-1]) for k in ks]).mean(axis=0)
         guarantee = float(per[:, -1, :].mean(axis=0)[0])
-        theorem.append(_theorem_3(dataset, draws, gamma, float(share), int(eligible.size), floor, float(keeps[0]), guarantee, engine))
+        theorem.append(
+            _theorem_3(
+                dataset, draws, gamma, float(share), int(eligible.size), floor, float(keeps[0]), guarantee, engine
+            )
+        )
     if not theorem:
         raise nobody(dataset, knows, float(shares.min()), rarity)
     scalar = all(np.ndim(x) == 0 for x in (eta1, eta2, eta3))
@@ -222,13 +252,29 @@ def _k(dataset: Dataset, y: Array, aux: Knowledge, levels: Array, machine: Engin
     return out
 
 
-def _theorem_3(dataset: Dataset, draws: Draws, gamma: float, share: float, n_eligible: int, floor: float, eta3: float,
-               guarantee: float, engine: str | Engine) -> Theorem3:  # fmt: skip
+def _theorem_3(
+    dataset: Dataset,
+    draws: Draws,
+    gamma: float,
+    share: float,
+    n_eligible: int,
+    floor: float,
+    eta3: float,
+    guarantee: float,
+    engine: str | Engine,
+) -> Theorem3:
     """Run the weighted algorithm on the same draws and compare it with what the theorem promises."""
     found = [learn(dataset, y, aux, engine) for y, aux in draws]
     bound = np.concatenate([_l2(dataset, aux, gamma) for _, aux in draws])
     learned = Learned.concatenate(found)
     return Theorem3(
-        share, n_eligible, float(floor), float(bound.mean()), eta3, guarantee,
-        float((learned.similarity >= guarantee - 1e-9).mean()), int((learned.known_similarity < bound - 1e-6).sum()), learned,
-    )  # fmt: skip
+        share,
+        n_eligible,
+        float(floor),
+        float(bound.mean()),
+        eta3,
+        guarantee,
+        float((learned.similarity >= guarantee - 1e-9).mean()),
+        int((learned.known_similarity < bound - 1e-6).sum()),
+        learned,
+    )

@@ -85,7 +85,9 @@ class Bounds:
         """One row per theorem."""
         import pandas as pd
 
-        return pd.DataFrame([{k: v for k, v in row.items() if k != "assumptions"} for row in self.to_dict()["theorems"]])
+        return pd.DataFrame(
+            [{k: v for k, v in row.items() if k != "assumptions"} for row in self.to_dict()["theorems"]]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -95,10 +97,23 @@ class Bounds:
         return f"<Bounds: {len(self.rows)} theorems, assumptions of {sum(r.holds for r in self.rows)} hold>"
 
 
-def bounds(dataset: Dataset, *, epsilon: float = 0.05, delta: float = 0.2, k: int = 10, gamma: float = 0.1, knows: int = 10,
-           value_within: float | None = 1, time_within: float | None = 14, population: float | None = None, t: float | None = None,
-           targets: int = 300, records: int | None = None, seed: int = 0,
-           progress: Callable[[str, int, int], None] | None = None) -> Bounds:  # fmt: skip
+def bounds(
+    dataset: Dataset,
+    *,
+    epsilon: float = 0.05,
+    delta: float = 0.2,
+    k: int = 10,
+    gamma: float = 0.1,
+    knows: int = 10,
+    value_within: float | None = 1,
+    time_within: float | None = 14,
+    population: float | None = None,
+    t: float | None = None,
+    targets: int = 300,
+    records: int | None = None,
+    seed: int = 0,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Bounds:
     """Say of each theorem what it asks for, what it promises, which assumptions hold here, and what was measured.
 
     Parameters
@@ -146,15 +161,28 @@ def bounds(dataset: Dataset, *, epsilon: float = 0.05, delta: float = 0.2, k: in
     rows.append(_theorem_5(dataset, 1 - epsilon - delta, people, epsilon, curve))
     say("generic and weighted", 2, 4)
     rarity = fitting_t(dataset, knows, RARE_SHARE) if t is None else t
-    rows += [_dss12_1(dataset, epsilon, delta, gamma, targets, seed), _dss12_2(dataset, epsilon, gamma, rarity, targets, seed)]
+    rows += [
+        _dss12_1(dataset, epsilon, delta, gamma, targets, seed),
+        _dss12_2(dataset, epsilon, gamma, rarity, targets, seed),
+    ]
     say("amplification", 3, 4)
     rows.append(_dss12_3(dataset, knows, gamma, t, seed))
     say("amplification", 4, 4)
     parameters = {
-        "epsilon": epsilon, "delta": delta, "k": k, "gamma": gamma, "knows": knows, "value_within": value_within,
-        "time_within": time_within, "population": people, "t": rarity, "n_records": dataset.n_records, "n_compared": int(chosen.size),
-        "targets": targets, "seed": seed,
-    }  # fmt: skip
+        "epsilon": epsilon,
+        "delta": delta,
+        "k": k,
+        "gamma": gamma,
+        "knows": knows,
+        "value_within": value_within,
+        "time_within": time_within,
+        "population": people,
+        "t": rarity,
+        "n_records": dataset.n_records,
+        "n_compared": int(chosen.size),
+        "targets": targets,
+        "seed": seed,
+    }
     return Bounds(parameters, tuple(rows))
 
 
@@ -163,32 +191,52 @@ def _long_enough(dataset: Dataset, m: float, epsilon: float) -> Assumption:
     return Assumption(f"records hold {math.ceil(m)} items", f"{share:.1%} of them do", share >= 1 - epsilon)
 
 
-def _ns08(dataset: Dataset, epsilon: float, delta: float, k: int, curve: Curve, impostors: Rate, needs: dict[str, Needed]) -> list[Bound]:
+def _ns08(
+    dataset: Dataset, epsilon: float, delta: float, k: int, curve: Curve, impostors: Rate, needs: dict[str, Needed]
+) -> list[Bound]:
     """Theorems 1 to 4."""
     n, theta = dataset.n_records, 1 - epsilon - delta
     m1, m3 = ns08.theorem_1_m(n, epsilon, delta), ns08.theorem_3_m(n, k, delta)
-    drawn = Assumption("known items are drawn uniformly from the target's and agree within the tolerances", "so drawn here", None)
+    drawn = Assumption(
+        "known items are drawn uniformly from the target's and agree within the tolerances", "so drawn here", None
+    )
     lemma = Assumption(
         f"no dissimilar record (Sim ≤ {theta:g}) agrees on {1 - delta:.0%} of a target's items",
-        f"{impostors.rate:.1%} of records have one", impostors.count == 0,
-    )  # fmt: skip
+        f"{impostors.rate:.1%} of records have one",
+        impostors.count == 0,
+    )
     thin = curve.delta(theta)
     sparse = Assumption(
         f"({theta:g}, {epsilon:g})-sparse: at most {epsilon:.0%} of records have a neighbor above {theta:g}",
-        f"{thin.rate:.1%} do [{thin.low:.1%}, {thin.high:.1%}], n={thin.n:,}", curve.is_sparse(theta, epsilon),
-    )  # fmt: skip
+        f"{thin.rate:.1%} do [{thin.low:.1%}, {thin.high:.1%}], n={thin.n:,}",
+        curve.is_sparse(theta, epsilon),
+    )
     caveat = MERENER.format(sim=ns08.smallest_match_sim(epsilon, delta), claimed=theta)
 
     def row(name: str, says: str, m: float, *assumptions: Assumption) -> Bound:
         need = needs[name]
-        return Bound(f"NS08 {name}", says, math.ceil(m), f"m ≥ {math.ceil(m)}", need.m, need.words(),
-                     (drawn, _long_enough(dataset, m, epsilon), *assumptions), caveat)  # fmt: skip
+        return Bound(
+            f"NS08 {name}",
+            says,
+            math.ceil(m),
+            f"m ≥ {math.ceil(m)}",
+            need.m,
+            need.words(),
+            (drawn, _long_enough(dataset, m, epsilon), *assumptions),
+            caveat,
+        )
 
     sample = "same on any sample of the data; answers ⊥ when the target is absent"
     return [
         row("T1", f"a record with Sim ≥ {theta:g} is found with probability ≥ {1 - epsilon:g}", m1, lemma),
         row("T2", f"the record itself is found with probability ≥ {1 - epsilon:g}", m1, lemma, sparse),
-        row("T3", f"a lineup of {k} holds the record: probability ≥ 1/{k}, {math.log2(k):.1f} bits left", m3, lemma, sparse),
+        row(
+            "T3",
+            f"a lineup of {k} holds the record: probability ≥ 1/{k}, {math.log2(k):.1f} bits left",
+            m3,
+            lemma,
+            sparse,
+        ),
         row("T4", sample, m1, lemma),
     ]
 
@@ -202,13 +250,18 @@ def _theorem_5(dataset: Dataset, theta: float, people: float, gamma: float, curv
     claim = ns08.theorem_5_population(high, factor, gamma)
     empty = claim >= 1
     return Bound(
-        "NS08 T5", f"a sparse random 1/{factor:g} sample comes from a sparse population, unless something of probability ≤ {gamma:g} happened",
-        None, f"sample ({theta:g}, δ)-sparse with δ < {gamma / factor:.2g}", None,
+        "NS08 T5",
+        f"a sparse 1/{factor:g} sample is one of a sparse population, unless something of probability ≤ {gamma:g} happened",
+        None,
+        f"sample ({theta:g}, δ)-sparse with δ < {gamma / factor:.2g}",
+        None,
         f"δ ≤ {high:.2%} here; population δ ≤ {claim:.1%}" + (" (says nothing)" if empty else ""),
-        (Assumption("the release is a uniform random sample of the population", "not a matter of the data", None),
-         Assumption(f"δ < γ/λ = {gamma / factor:.2g}", f"δ ≤ {high:.2g} (95 %)", not empty)),
+        (
+            Assumption("the release is a uniform random sample of the population", "not a matter of the data", None),
+            Assumption(f"δ < γ/λ = {gamma / factor:.2g}", f"δ ≤ {high:.2g} (95 %)", not empty),
+        ),
         HUB,
-    )  # fmt: skip
+    )
 
 
 def _dss12_1(dataset: Dataset, epsilon: float, delta: float, gamma: float, targets: int, seed: int) -> Bound:
@@ -216,21 +269,35 @@ def _dss12_1(dataset: Dataset, epsilon: float, delta: float, gamma: float, targe
     need = generic_needs(dataset, epsilon, delta, gamma, targets, seed)
     bar = dss12.generic_similarity(gamma, delta)
     return Bound(
-        "DSS12 T1", f"S(target, answer) > {bar:g} with probability ≥ {1 - epsilon:g}", math.ceil(m), f"m ≥ {math.ceil(m)}",
-        need.m, need.words(),
-        (Assumption("known items are drawn uniformly, values at most γ of the scale off", "so drawn here", None), _long_enough(dataset, m, epsilon)),
+        "DSS12 T1",
+        f"S(target, answer) > {bar:g} with probability ≥ {1 - epsilon:g}",
+        math.ceil(m),
+        f"m ≥ {math.ceil(m)}",
+        need.m,
+        need.words(),
+        (
+            Assumption("known items are drawn uniformly, values at most γ of the scale off", "so drawn here", None),
+            _long_enough(dataset, m, epsilon),
+        ),
         FIXED_RECORD.format(m=math.ceil(safe)),
-    )  # fmt: skip
+    )
 
 
 def _dss12_2(dataset: Dataset, epsilon: float, gamma: float, t: float, targets: int, seed: int) -> Bound:
     need = certificate_needs(dataset, epsilon, gamma, RARE_SHARE, t, targets, seed)
     best = max((r for _, r in need.tried), key=lambda r: r.rate, default=None)
-    share = Assumption(f"e > γM for {1 - epsilon:.0%} of eligible records", need.words(), None if best is None else need.m is not None)
+    share = Assumption(
+        f"e > γM for {1 - epsilon:.0%} of eligible records", need.words(), None if best is None else need.m is not None
+    )
     return Bound(
-        "DSS12 T2", "e > γM certifies that the best record is the target, without the truth", None, "e > γM", need.m, need.words(),
+        "DSS12 T2",
+        "e > γM certifies that the best record is the target, without the truth",
+        None,
+        "e > γM",
+        need.m,
+        need.words(),
         (Assumption("values at most γ of the scale off; the target is in the release", "so drawn here", None), share),
-    )  # fmt: skip
+    )
 
 
 def _dss12_3(dataset: Dataset, knows: int, gamma: float, t: float | None, seed: int) -> Bound:
@@ -242,7 +309,11 @@ def _dss12_3(dataset: Dataset, knows: int, gamma: float, t: float | None, seed: 
         nobody = Assumption(f"records hold {knows} items, a share {RARE_SHARE:g} of them rare", "no record does", False)
         return Bound("DSS12 T3", says, None, "S(aux, answer) ≥ l2", None, str(error), (drawn, nobody))
     return Bound(
-        "DSS12 T3", says, None, f"S(aux, answer) ≥ l2 = {found.l2:.2f}", None,
-        f"f_D = {found.guarantee:.2f}; reached by {found.measured:.1%}; mean S(target, answer) {np.mean(found.learned.similarity):.2f}",
+        "DSS12 T3",
+        says,
+        None,
+        f"S(aux, answer) ≥ l2 = {found.l2:.2f}",
+        None,
+        f"f_D = {found.guarantee:.2f}; reached by {found.measured:.1%}; mean S {np.mean(found.learned.similarity):.2f}",
         (drawn, Assumption("S(aux, answer) ≥ l2", f"{found.violations} violations", found.violations == 0)),
-    )  # fmt: skip
+    )

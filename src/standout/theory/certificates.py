@@ -68,10 +68,19 @@ class Certificates:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
-            "knows": self.knows, "gamma": self.gamma, "t": self.t, "delta": self.delta,
-            "n_records": self.n_records, "n_eligible": self.n_eligible, "eligible": self.eligible, "filtered_out": self.filtered_out,
-            "certified": self.rate._asdict(), "of_all": self.of_all, "right": self.right._asdict(), "violations": self.violations,
-        }  # fmt: skip
+            "knows": self.knows,
+            "gamma": self.gamma,
+            "t": self.t,
+            "delta": self.delta,
+            "n_records": self.n_records,
+            "n_eligible": self.n_eligible,
+            "eligible": self.eligible,
+            "filtered_out": self.filtered_out,
+            "certified": self.rate._asdict(),
+            "of_all": self.of_all,
+            "right": self.right._asdict(),
+            "violations": self.violations,
+        }
 
     def to_frame(self) -> Any:
         """One row."""
@@ -79,15 +88,35 @@ class Certificates:
 
         plain = self.to_dict()
         low, high = self.rate.low, self.rate.high
-        return pd.DataFrame([{**plain, "n": self.rate.n, "certified": self.certified, "low": low, "high": high, "right": self.right.rate}])
+        return pd.DataFrame(
+            [
+                {
+                    **plain,
+                    "n": self.rate.n,
+                    "certified": self.certified,
+                    "low": low,
+                    "high": high,
+                    "right": self.right.rate,
+                }
+            ]
+        )
 
     def __repr__(self) -> str:
         return f"<Certificates: {self.rate.count:,} of {self.rate.n:,} certified, {self.violations} violations>"
 
 
-def certificates(dataset: Dataset, knows: int = 10, gamma: float = 0.1, t: float | None = None, delta: float = 0.75,
-                 targets: Any = 1000, seed: int = 0, *, engine: str = "memory",
-                 progress: Callable[[int], None] | None = None) -> Certificates:  # fmt: skip
+def certificates(
+    dataset: Dataset,
+    knows: int = 10,
+    gamma: float = 0.1,
+    t: float | None = None,
+    delta: float = 0.75,
+    targets: Any = 1000,
+    seed: int = 0,
+    *,
+    engine: str = "memory",
+    progress: Callable[[int], None] | None = None,
+) -> Certificates:
     """Share of records that the weighted algorithm provably isolates: e > γM ⇒ the best record is the target.
 
     The truth is known here, so every certificate is also checked; one that is wrong counts as a violation.
@@ -114,8 +143,10 @@ def certificates(dataset: Dataset, knows: int = 10, gamma: float = 0.1, t: float
     Examples
     --------
     >>> import standout as so
-    >>> from standout.data.synthetic import twin_dataset
-    >>> found = so.certificates(twin_dataset(300, 200, mean_length=40), knows=6, gamma=0.05, targets=50)
+    >>> rng = np.random.default_rng(0)
+    >>> record, item = np.repeat(np.arange(200), 12), np.floor(60 * rng.random(2400) ** 2)
+    >>> ds = so.Dataset.from_arrays(record, item, rng.integers(1, 6, 2400), repeats="last")
+    >>> found = so.certificates(ds, knows=4, gamma=0.05, delta=0.5, targets=50)
     >>> found.violations, 0 < found.certified <= 1
     (0, True)
     """
@@ -133,9 +164,19 @@ def certificates(dataset: Dataset, knows: int = 10, gamma: float = 0.1, t: float
     proof = attack.certificate(dataset, aux, verdicts)
     hit = verdicts.best == chosen
     return Certificates(
-        knows, gamma, rarity, delta, dataset.n_records, int(eligible.size), Rate.of(proof.isolated), Rate.of(hit),
-        int((proof.isolated & ~hit).sum()), chosen, proof.isolated, proof.eccentricity / proof.mean_weight,
-    )  # fmt: skip
+        knows,
+        gamma,
+        rarity,
+        delta,
+        dataset.n_records,
+        int(eligible.size),
+        Rate.of(proof.isolated),
+        Rate.of(hit),
+        int((proof.isolated & ~hit).sum()),
+        chosen,
+        proof.isolated,
+        proof.eccentricity / proof.mean_weight,
+    )
 
 
 def _targets(targets: Any, eligible: Array, seed: int) -> Array:
@@ -146,8 +187,15 @@ def _targets(targets: Any, eligible: Array, seed: int) -> Array:
     return np.asarray(targets, np.int64).reshape(-1)
 
 
-def certificate_table(dataset: Dataset, knows: Sequence[int] = (10, 20), gammas: Sequence[float] = GAMMAS,
-                      t: float | None = None, delta: float = 0.75, targets: Any = 1000, seed: int = 0) -> Any:  # fmt: skip
+def certificate_table(
+    dataset: Dataset,
+    knows: Sequence[int] = (10, 20),
+    gammas: Sequence[float] = GAMMAS,
+    t: float | None = None,
+    delta: float = 0.75,
+    targets: Any = 1000,
+    seed: int = 0,
+) -> Any:
     """Frame of certificates over m and γ (Figs. 1 and 2); one t for all, that of the largest m when left out."""
     import pandas as pd
 
@@ -156,7 +204,9 @@ def certificate_table(dataset: Dataset, knows: Sequence[int] = (10, 20), gammas:
     return pd.concat(rows, ignore_index=True)
 
 
-def filtered_out(dataset: Dataset, knows: Sequence[int] = TABLE_1[0], ts: Sequence[float] = TABLE_1[1], delta: float = 0.75) -> Any:
+def filtered_out(
+    dataset: Dataset, knows: Sequence[int] = TABLE_1[0], ts: Sequence[float] = TABLE_1[1], delta: float = 0.75
+) -> Any:
     """Frame: share of records without enough rare and other items (Table 1)."""
     import pandas as pd
 

@@ -66,8 +66,15 @@ class Description:
         return f"<Description of {o['n_records']:,} records × {o['n_items']:,} items>"
 
 
-def describe(dataset: Dataset, *, records: int | None = None, value_within: float = 1, time_within: float = 14,
-             seed: int = 0, progress: Progress | None = None) -> Description:  # fmt: skip
+def describe(
+    dataset: Dataset,
+    *,
+    records: int | None = None,
+    value_within: float = 1,
+    time_within: float = 14,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Description:
     """Measure the shape of a release: lengths, supports, rarity, information per item, sparsity.
 
     Parameters
@@ -129,32 +136,48 @@ def _fits(counts: Array) -> list[Fit]:
 def overview(dataset: Dataset) -> dict[str, Any]:
     """Counts, quartiles, repeats, scale and span."""
     out: dict[str, Any] = {
-        "n_records": dataset.n_records, "n_items": dataset.n_items, "n_entries": dataset.n_entries, "n_pairs": dataset.n_pairs,
+        "n_records": dataset.n_records,
+        "n_items": dataset.n_items,
+        "n_entries": dataset.n_entries,
+        "n_pairs": dataset.n_pairs,
         "density": dataset.n_pairs / (dataset.n_records * dataset.n_items),
         "prior_bits": float(np.log2(dataset.n_records)),
-        "items_per_record": _five(dataset.lengths), "records_per_item": _five(dataset.supports),
+        "items_per_record": _five(dataset.lengths),
+        "records_per_item": _five(dataset.supports),
         "repeated_entries": dataset.n_entries - dataset.n_pairs,
         "items_held_once": int((dataset.supports == 1).sum()),
-        "scale": None, "span": None,
-    }  # fmt: skip
+        "scale": None,
+        "span": None,
+    }
     if dataset.has_value:
         out["scale"] = {
-            "levels": dataset.n_levels, "low": float(dataset.levels[0]), "high": float(dataset.levels[-1]),
-            "missing": int((dataset.record_code == dataset.n_levels).sum()), "coding_error": dataset.cleaning.value_error,
-        }  # fmt: skip
+            "levels": dataset.n_levels,
+            "low": float(dataset.levels[0]),
+            "high": float(dataset.levels[-1]),
+            "missing": int((dataset.record_code == dataset.n_levels).sum()),
+            "coding_error": dataset.cleaning.value_error,
+        }
     if dataset.has_time:
         first = date(1970, 1, 1) + timedelta(days=int(dataset.first_day))
         out["span"] = {
-            "first": first.isoformat(), "last": (first + timedelta(days=int(dataset.day_span))).isoformat(),
-            "days": int(dataset.day_span) + 1, "missing": int((dataset.record_day == dataset.no_day).sum()),
-        }  # fmt: skip
+            "first": first.isoformat(),
+            "last": (first + timedelta(days=int(dataset.day_span))).isoformat(),
+            "days": int(dataset.day_span) + 1,
+            "missing": int((dataset.record_day == dataset.no_day).sum()),
+        }
     return out
 
 
 def _five(counts: Array) -> dict[str, float]:
     low, first, middle, third, high = np.quantile(counts, [0, 0.25, 0.5, 0.75, 1])
-    return {"least": float(low), "first_quartile": float(first), "median": float(middle), "third_quartile": float(third),
-            "most": float(high), "mean": float(counts.mean())}  # fmt: skip
+    return {
+        "least": float(low),
+        "first_quartile": float(first),
+        "median": float(middle),
+        "third_quartile": float(third),
+        "most": float(high),
+        "mean": float(counts.mean()),
+    }
 
 
 def _length_frame(dataset: Dataset) -> Any:
@@ -168,8 +191,13 @@ def _support_frame(dataset: Dataset) -> Any:
     import pandas as pd
 
     support = -np.sort(-dataset.supports)
-    return pd.DataFrame({"rank": np.arange(1, support.size + 1), "support": support,
-                         "share_of_pairs": np.cumsum(support) / max(dataset.n_pairs, 1)})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "rank": np.arange(1, support.size + 1),
+            "support": support,
+            "share_of_pairs": np.cumsum(support) / max(dataset.n_pairs, 1),
+        }
+    )
 
 
 def outside_top(dataset: Dataset, tops: tuple[int, ...] = TOPS, at_least: tuple[int, ...] = AT_LEAST) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,18 @@ def _reached(n: int, record: Array, key: Array, low: Array, high: Array, first: 
 
 
 @jit  # type: ignore[untyped-decorator]
-def _item_chances(first_item: int, stop_item: int, most: int, n_records: int, post: Postings, channel: Array, none: int,
-                  low: Array, high: Array, out: Array) -> None:  # fmt: skip
+def _item_chances(
+    first_item: int,
+    stop_item: int,
+    most: int,
+    n_records: int,
+    post: Postings,
+    channel: Array,
+    none: int,
+    low: Array,
+    high: Array,
+    out: Array,
+) -> None:
     """Chance that a random record agrees with a random event of each item; NaN where no event has the channel."""
     record, key = np.empty(most, np.int64), np.empty(most, np.int64)
     first, last = np.empty(most, np.int64), np.empty(most, np.int64)
@@ -93,8 +104,12 @@ def _chances(dataset: Dataset, channel: Array, none: int, low: Array, high: Arra
     edges = [0, *np.minimum(cuts, dataset.n_items).tolist(), dataset.n_items]
     most = int(events.max())
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda s: _item_chances(s[0], s[1], most, dataset.n_records, post, channel, none, low, high, out),
-                      zip(edges[:-1], edges[1:], strict=True)))  # fmt: skip
+        list(
+            pool.map(
+                lambda s: _item_chances(s[0], s[1], most, dataset.n_records, post, channel, none, low, high, out),
+                pairwise(edges),
+            )
+        )
     return out
 
 

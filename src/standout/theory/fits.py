@@ -66,7 +66,9 @@ def power_law(counts: Array, start: int | None = None) -> Fit:
     low = start - 0.5
     logs = np.log(tail / low).sum()
     alpha = float(1 + tail.size / logs)
-    return Fit("power law", start, tail.size / counts.size, _ks(tail, lambda x: 1 - (x / low) ** (1 - alpha)), alpha=alpha)
+    return Fit(
+        "power law", start, tail.size / counts.size, _ks(tail, lambda x: 1 - (x / low) ** (1 - alpha)), alpha=alpha
+    )
 
 
 def lognormal(counts: Array) -> Fit:
@@ -80,7 +82,9 @@ def lognormal(counts: Array) -> Fit:
 
     logs = np.log(counts)
     mu, sigma = float(logs.mean()), max(float(logs.std()), 1e-9)
-    return Fit("lognormal", int(counts.min()), 1.0, _ks(counts, lambda x: ndtr((np.log(x) - mu) / sigma)), mu=mu, sigma=sigma)
+    return Fit(
+        "lognormal", int(counts.min()), 1.0, _ks(counts, lambda x: ndtr((np.log(x) - mu) / sigma)), mu=mu, sigma=sigma
+    )
 
 
 def fits(counts: Array) -> list[Fit]:

@@ -82,13 +82,29 @@ def learn(dataset: Dataset, y: Array, aux: Knowledge, engine: str | Engine = "me
         neighbor, near = np.zeros_like(right), np.zeros(right.size)
     order = np.argsort(facts.item + facts.query * np.int64(dataset.n_items), kind="stable")
     popular = np.zeros(y.size, np.int64)
-    _popular(y, told, facts.query_ptr, facts.item[order], np.argsort(dataset.popularity_rank), commonest_codes(dataset),
-             dataset.record_ptr, dataset.record_item, dataset.record_code, popular)  # fmt: skip
+    _popular(
+        y,
+        told,
+        facts.query_ptr,
+        facts.item[order],
+        np.argsort(dataset.popularity_rank),
+        commonest_codes(dataset),
+        dataset.record_ptr,
+        dataset.record_item,
+        dataset.record_code,
+        popular,
+    )
     return Learned(
-        hit=best == y, similarity=pair_s(dataset, y, best), known_similarity=known_s(dataset, aux, best),
-        unknown=dataset.lengths[y] - np.diff(facts.query_ptr), told=told, right=right, popular=popular, neighbor=neighbor,
+        hit=best == y,
+        similarity=pair_s(dataset, y, best),
+        known_similarity=known_s(dataset, aux, best),
+        unknown=dataset.lengths[y] - np.diff(facts.query_ptr),
+        told=told,
+        right=right,
+        popular=popular,
+        neighbor=neighbor,
         neighbor_similarity=near,
-    )  # fmt: skip
+    )
 
 
 def known_s(dataset: Dataset, aux: Knowledge, record: Array) -> Array:
@@ -98,13 +114,22 @@ def known_s(dataset: Dataset, aux: Knowledge, record: Array) -> Array:
 
     known = Known.of(dataset, aux.bind(dataset), np.full(aux.n_queries, -1, np.int64))
     best = np.zeros(known.item.size)
-    _best_closeness(record[known.query], known.item, similarity_table(known), dataset.record_ptr, dataset.record_item,
-                    dataset.record_code, best)  # fmt: skip
+    _best_closeness(
+        record[known.query],
+        known.item,
+        similarity_table(known),
+        dataset.record_ptr,
+        dataset.record_item,
+        dataset.record_code,
+        best,
+    )
     return known.sum_over_facts(best) / np.diff(aux.query_ptr)
 
 
 @jit  # type: ignore[untyped-decorator]
-def _best_closeness(record: Array, item: Array, table: Array, ptr: Array, items: Array, code: Array, out: Array) -> None:
+def _best_closeness(
+    record: Array, item: Array, table: Array, ptr: Array, items: Array, code: Array, out: Array
+) -> None:
     """Best T of each fact over the record's events of that item, 0 where it holds none."""
     for f in range(record.size):
         lo, hi = ptr[record[f]], ptr[record[f] + 1]
@@ -136,8 +161,18 @@ def _commonest(ptr: Array, code: Array, n_levels: int, out: Array) -> None:
 
 
 @jit  # type: ignore[untyped-decorator]
-def _popular(y: Array, n_guesses: Array, known_ptr: Array, known: Array, by_popularity: Array, commonest: Array, ptr: Array,
-             items: Array, code: Array, out: Array) -> None:  # fmt: skip
+def _popular(
+    y: Array,
+    n_guesses: Array,
+    known_ptr: Array,
+    known: Array,
+    by_popularity: Array,
+    commonest: Array,
+    ptr: Array,
+    items: Array,
+    code: Array,
+    out: Array,
+) -> None:
     """Right guesses when the most held items outside the known ones are guessed with their commonest values."""
     has_code = code.size > 0
     for q in range(y.size):

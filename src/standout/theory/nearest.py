@@ -52,8 +52,18 @@ class Agreement(NamedTuple):
         if value_within is not None:
             same[:n, :n] = within(dataset.levels[:, None] - dataset.levels[None, :], value_within)
         days = 0 if time_within is None else int(min(time_within, dataset.day_span))
-        return cls(dataset.record_ptr, dataset.record_item, dataset.record_code, dataset.record_day, dataset.lengths,
-                   value_within is not None, time_within is not None, same, days, dataset.no_day)  # fmt: skip
+        return cls(
+            dataset.record_ptr,
+            dataset.record_item,
+            dataset.record_code,
+            dataset.record_day,
+            dataset.lengths,
+            value_within is not None,
+            time_within is not None,
+            same,
+            days,
+            dataset.no_day,
+        )
 
 
 class Nearest(NamedTuple):
@@ -74,8 +84,11 @@ class Nearest(NamedTuple):
     def merge(self, other: Nearest) -> Nearest:
         """Nearest of both sets of candidates."""
         better = other.agree * self.union > self.agree * other.union
-        return Nearest(np.where(better, other.agree, self.agree), np.where(better, other.union, self.union),
-                       np.maximum(self.cover, other.cover))  # fmt: skip
+        return Nearest(
+            np.where(better, other.agree, self.agree),
+            np.where(better, other.union, self.union),
+            np.maximum(self.cover, other.cover),
+        )
 
     @property
     def similarity(self) -> Array:
@@ -154,8 +167,9 @@ def _add_events(acc: Array, lo: int, hi: int, first: int, stop: int, one: int, p
 
 
 @jit  # type: ignore[untyped-decorator]
-def _look(acc: Array, start: int, record: int, shift: int, cut: float, lengths: Array, best: tuple[int, int, int]
-          ) -> tuple[int, int, int]:  # fmt: skip
+def _look(
+    acc: Array, start: int, record: int, shift: int, cut: float, lengths: Array, best: tuple[int, int, int]
+) -> tuple[int, int, int]:
     """Best ratio and largest dissimilar agreement, this block included."""
     a0, b0, cover = best
     own = record - start
@@ -175,7 +189,9 @@ def _look(acc: Array, start: int, record: int, shift: int, cut: float, lengths: 
 
 
 @jit  # type: ignore[untyped-decorator]
-def nearest_block(b: int, records: Array, whole: Array, shift: int, cut: float, post: Postings, how: Agreement, out: Nearest) -> None:
+def nearest_block(
+    b: int, records: Array, whole: Array, shift: int, cut: float, post: Postings, how: Agreement, out: Nearest
+) -> None:
     """Compare `records` with all records of block `b`; `whole` is room for the block's counts."""
     start = post.first_record + b * post.block_size
     size = min(post.block_size, post.n_records - b * post.block_size)
@@ -199,11 +215,20 @@ def nearest_block(b: int, records: Array, whole: Array, shift: int, cut: float, 
                 day = post.day[lo:hi] if how.use_time else post.day[:0]
                 _add_one(acc, post.local[lo:hi], code, day, k, one, how)
             k = stop
-        out.agree[q], out.union[q], out.cover[q] = _look(acc, start, r, shift, cut, how.lengths, (out.agree[q], out.union[q], out.cover[q]))
+        out.agree[q], out.union[q], out.cover[q] = _look(
+            acc, start, r, shift, cut, how.lengths, (out.agree[q], out.union[q], out.cover[q])
+        )
 
 
-def nearest(dataset: Dataset, records: Array, value_within: float | None, time_within: float | None, cut: float = -1.0,
-            threads: int | None = None, progress: Callable[[int], None] | None = None) -> Nearest:  # fmt: skip
+def nearest(
+    dataset: Dataset,
+    records: Array,
+    value_within: float | None,
+    time_within: float | None,
+    cut: float = -1.0,
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Nearest:
     """Compare each of `records` with every other record, exactly."""
     how = Agreement.of(dataset, value_within, time_within)
     shard = dataset.index

@@ -60,8 +60,16 @@ def _steps(dataset: Dataset, who: Callable[[int], Adversary], targets: int, seed
         yield m, sample_targets(eligible, targets, seed), adversary
 
 
-def scoreboard_needs(dataset: Dataset, epsilon: float, delta: float, k: int, value_within: float | None,
-                     time_within: float | None, targets: int, seed: int) -> dict[str, Needed]:  # fmt: skip
+def scoreboard_needs(
+    dataset: Dataset,
+    epsilon: float,
+    delta: float,
+    k: int,
+    value_within: float | None,
+    time_within: float | None,
+    targets: int,
+    seed: int,
+) -> dict[str, Needed]:
     """Items that Scoreboard needs for what Theorems 1 to 4 of NS08 promise; the smallest matching record is the answer."""
     needs = {name: Needed(1 - epsilon) for name in ("T1", "T2", "T4")} | {"T3": Needed(1 / k)}
     board = attack("scoreboard", value_within=value_within or 0.0, time_within=time_within or 0.0)
@@ -72,7 +80,10 @@ def scoreboard_needs(dataset: Dataset, epsilon: float, delta: float, k: int, val
     for m, chosen, adversary in _steps(dataset, who, targets, seed):
         aux = adversary.sample(dataset, chosen, seed)
         seen = board.run(dataset, aux)
-        near = pair_similarity(dataset, chosen, np.maximum(seen.best, 0), value_within, time_within) >= 1 - epsilon - delta - 1e-12
+        near = (
+            pair_similarity(dataset, chosen, np.maximum(seen.best, 0), value_within, time_within)
+            >= 1 - epsilon - delta - 1e-12
+        )
         found = seen.matched & (near | (seen.best == chosen))
         silent = ~board.run(dataset, aux, exclude=chosen).matched
         needs["T1"].see(m, Rate.of(found))
@@ -99,7 +110,9 @@ def generic_needs(dataset: Dataset, epsilon: float, delta: float, gamma: float, 
     return need
 
 
-def certificate_needs(dataset: Dataset, epsilon: float, gamma: float, rare_share: float, t: float, targets: int, seed: int) -> Needed:
+def certificate_needs(
+    dataset: Dataset, epsilon: float, gamma: float, rare_share: float, t: float, targets: int, seed: int
+) -> Needed:
     """Items after which a share 1-ε of the eligible records is certified (DSS12, Theorem 2)."""
     from standout.theory.certificates import certificates
 

@@ -62,8 +62,9 @@ def _agreeing(first: Array, second: Array, how: Agreement, shared: Array, agree:
                 k, j = k_stop, j_stop
 
 
-def pair_similarity(dataset: Dataset, first: Any, second: Any, value_within: float | None = None,
-                    time_within: float | None = None) -> Array:  # fmt: skip
+def pair_similarity(
+    dataset: Dataset, first: Any, second: Any, value_within: float | None = None, time_within: float | None = None
+) -> Array:
     """Sim of each pair of records."""
     a, b = np.asarray(first, np.int64), np.asarray(second, np.int64)
     shared, agree = np.zeros(a.size, np.int64), np.zeros(a.size, np.int64)
@@ -120,7 +121,9 @@ def _learned(y: Array, r: Array, known_ptr: Array, known: Array, how: Agreement,
                 if k < k_end and how.item[k] == i:
                     k_stop = _next(how.item, k, k_end)
                     for e in range(j, j_stop):
-                        if events_agree(k, k_stop, np.int64(how.code[e]) if how.use_value else np.int64(0), np.int64(0), how):
+                        if events_agree(
+                            k, k_stop, np.int64(how.code[e]) if how.use_value else np.int64(0), np.int64(0), how
+                        ):
                             right[p] += 1
                             break
             j = j_stop

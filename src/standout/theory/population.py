@@ -72,25 +72,48 @@ class Population:
         ]
         beyond = zip(self.populations, self.risk, self.low, self.high, self.theorem_5, strict=True)
         return rows + [
-            {"records": n, "measured": False, "n": None, "risk": float(x), "low": float(a), "high": float(b), "theorem_5": d}
+            {
+                "records": n,
+                "measured": False,
+                "n": None,
+                "risk": float(x),
+                "low": float(a),
+                "high": float(b),
+                "theorem_5": d,
+            }
             for n, x, a, b, d in beyond
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
-            "adversary": self.adversary, "attack": self.attack, "rows": self._rows(), "epsilon": self.epsilon,
-            "gamma": self.gamma, "delta": self.delta, "warning": self.warning,
-        }  # fmt: skip
+            "adversary": self.adversary,
+            "attack": self.attack,
+            "rows": self._rows(),
+            "epsilon": self.epsilon,
+            "gamma": self.gamma,
+            "delta": self.delta,
+            "warning": self.warning,
+        }
 
     def __repr__(self) -> str:
         return f"<Population: measured at {len(self.sizes)} sizes, extended to {', '.join(f'{n:,}' for n in self.populations)}>"
 
 
-def population(dataset: Dataset, adversary: Adversary | None = None, attack: str | Attack = "scoreboard-rh", *,
-               populations: Sequence[int] | int | None = None, halvings: int = 5, targets: int = 500, epsilon: float = 0.5,
-               gamma: float = 0.05, seed: int = 0, engine: str = "memory",
-               progress: Callable[[int, int], None] | None = None) -> Population:  # fmt: skip
+def population(
+    dataset: Dataset,
+    adversary: Adversary | None = None,
+    attack: str | Attack = "scoreboard-rh",
+    *,
+    populations: Sequence[int] | int | None = None,
+    halvings: int = 5,
+    targets: int = 500,
+    epsilon: float = 0.5,
+    gamma: float = 0.05,
+    seed: int = 0,
+    engine: str = "memory",
+    progress: Callable[[int, int], None] | None = None,
+) -> Population:
     """Measure the risk at N, N/2, N/4, … records, the same targets in each, and extend the trend to a population.
 
     Parameters
@@ -112,15 +135,21 @@ def population(dataset: Dataset, adversary: Adversary | None = None, attack: str
     engine, progress
         Who runs it; called with (sizes done, sizes in all).
     """
-    who = adversary or Adversary(knows=4, value_within=1 if dataset.has_value else None, time_within=14 if dataset.has_time else None)
+    who = adversary or Adversary(
+        knows=4, value_within=1 if dataset.has_value else None, time_within=14 if dataset.has_time else None
+    )
     asked = _sizes_asked(dataset, populations)
     eligible = who.eligible(dataset)
     if eligible.size == 0:
-        raise EligibilityError(f"no record holds enough items for an adversary who knows {who.describe()}; lower knows={who.knows}")
+        raise EligibilityError(
+            f"no record holds enough items for an adversary who knows {who.describe()}; lower knows={who.knows}"
+        )
     chosen = sample_targets(eligible, max(1, min(targets, dataset.n_records // 4)), seed)
     sizes = [n for n in (dataset.n_records >> j for j in range(halvings + 1)) if n >= max(chosen.size, 20)]
     if len(sizes) < FEWEST_SIZES:
-        raise ParameterError(f"{dataset.n_records} records are too few to see a trend: at least 80, and halvings ≥ {FEWEST_SIZES - 1}")
+        raise ParameterError(
+            f"{dataset.n_records} records are too few to see a trend: at least 80, and halvings ≥ {FEWEST_SIZES - 1}"
+        )
     aux = who.sample(dataset, chosen, seed)
     machine = find_attack(attack) if isinstance(attack, str) else attack
     hits = np.empty((len(sizes), DRAWS, chosen.size))
@@ -134,10 +163,20 @@ def population(dataset: Dataset, adversary: Adversary | None = None, attack: str
     risk, low, high = extend(np.array(sizes), hits, np.array(asked), seed)
     delta = _delta(dataset, who, epsilon, seed)
     return Population(
-        who.describe(), machine.name, tuple(sizes), tuple(_rate(h) for h in hits), tuple(asked), risk, low, high,
-        tuple(ns08.theorem_5_population(delta, n / dataset.n_records, gamma) for n in asked), epsilon, gamma, delta,
+        who.describe(),
+        machine.name,
+        tuple(sizes),
+        tuple(_rate(h) for h in hits),
+        tuple(asked),
+        risk,
+        low,
+        high,
+        tuple(ns08.theorem_5_population(delta, n / dataset.n_records, gamma) for n in asked),
+        epsilon,
+        gamma,
+        delta,
         WARNING.format(n=dataset.n_records),
-    )  # fmt: skip
+    )
 
 
 def _rate(hits: Array) -> Rate:
@@ -152,7 +191,9 @@ def _sizes_asked(dataset: Dataset, populations: Sequence[int] | int | None) -> l
         return [10 * dataset.n_records]
     asked = [int(populations)] if isinstance(populations, int | np.integer) else [int(n) for n in populations]
     if not asked or min(asked) < dataset.n_records:
-        raise ParameterError(f"populations={asked}: give sizes of at least the {dataset.n_records} records of the release")
+        raise ParameterError(
+            f"populations={asked}: give sizes of at least the {dataset.n_records} records of the release"
+        )
     return asked
 
 
@@ -183,12 +224,15 @@ def take(dataset: Dataset, records: Array) -> Dataset:
     number = np.cumsum(held) - 1
     return replace(
         dataset,
-        record_labels=dataset.record_labels[records], item_labels=dataset.item_labels[held], record_ptr=ptr,
+        record_labels=dataset.record_labels[records],
+        item_labels=dataset.item_labels[held],
+        record_ptr=ptr,
         record_item=number[item].astype(smallest_unsigned(int(held.sum()))),
         record_code=dataset.record_code[at] if dataset.has_value else dataset.record_code,
         record_day=dataset.record_day[at] if dataset.has_time else dataset.record_day,
-        lengths=dataset.lengths[records], supports=supports[held],
-    )  # fmt: skip
+        lengths=dataset.lengths[records],
+        supports=supports[held],
+    )
 
 
 def extend(sizes: Array, hits: Array, asked: Array, seed: int) -> tuple[Array, Array, Array]:
@@ -228,5 +272,7 @@ def _line(x: Array, y: Array, weight: Array, x_new: Array) -> Array:
     total = weight.sum(axis=1, keepdims=True)
     mean_x = (weight * x).sum(axis=1, keepdims=True) / total
     mean_y = (weight * y).sum(axis=1, keepdims=True) / total
-    slope = (weight * (x - mean_x) * (y - mean_y)).sum(axis=1, keepdims=True) / (weight * (x - mean_x) ** 2).sum(axis=1, keepdims=True)
+    slope = (weight * (x - mean_x) * (y - mean_y)).sum(axis=1, keepdims=True) / (weight * (x - mean_x) ** 2).sum(
+        axis=1, keepdims=True
+    )
     return np.asarray(mean_y + slope * (x_new[None, :] - mean_x))

@@ -62,7 +62,7 @@ def nobody(dataset: Dataset, knows: int, delta: float, t: float) -> EligibilityE
     n_rare = int(is_rare(dataset.supports, t).sum())
     return EligibilityError(
         f"no record holds enough items for knows={knows} with a share {delta:g} of them t-rare and the rest not: "
-        f"at t={t:g} {n_rare:,} of {dataset.n_items:,} items are rare. Leave t out for the one that fits this data, or lower knows"
+        f"at t={t:g} {n_rare:,} of {dataset.n_items:,} items are rare. Leave t out for one that fits this data, or lower knows"
     )
 
 
@@ -71,5 +71,7 @@ def with_rare_share(dataset: Dataset, knows: int, eta1: float, t: float) -> Arra
     n_rare = count_marked(dataset.record_ptr, dataset.record_item, is_rare(dataset.supports, t))
     need = int(np.ceil(eta1 * knows - 1e-9))
     lengths = dataset.lengths
-    fits = (lengths >= knows) & (n_rare >= eta1 * lengths - 1e-9) & (n_rare >= need) & (lengths - n_rare >= knows - need)
+    fits = (
+        (lengths >= knows) & (n_rare >= eta1 * lengths - 1e-9) & (n_rare >= need) & (lengths - n_rare >= knows - need)
+    )
     return np.flatnonzero(fits)

@@ -21,8 +21,14 @@ CURVE = np.round(np.linspace(0.0, 1.0, 41), 4)
 NEAR_DUPLICATE = 0.9
 
 
-def sparsity(dataset: Dataset, value_within: float | None = None, time_within: float | None = None, records: Any = None,
-             *, progress: Callable[[int], None] | None = None) -> Array:  # fmt: skip
+def sparsity(
+    dataset: Dataset,
+    value_within: float | None = None,
+    time_within: float | None = None,
+    records: Any = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Array:
     """Nearest-neighbor similarity max over r' ≠ r of Sim(r, r'), one number per record asked for, exact.
 
     Sim counts the items on which both records agree, over the items that either holds. An item agrees when both hold it
@@ -70,7 +76,10 @@ def check_records(dataset: Dataset, records: Any) -> Array:
 
 def check_channels(dataset: Dataset, value_within: float | None, time_within: float | None) -> None:
     """Refuse tolerances that make no sense or concern a channel the data does not have."""
-    for name, x, there in (("value_within", value_within, dataset.has_value), ("time_within", time_within, dataset.has_time)):
+    for name, x, there in (
+        ("value_within", value_within, dataset.has_value),
+        ("time_within", time_within, dataset.has_time),
+    ):
         if x is None:
             continue
         if not 0 <= x < np.inf:
@@ -125,23 +134,38 @@ class Curve:
         """Plain data: the curve, quartiles and near-duplicates."""
         rates = [self.delta(float(x)) for x in CURVE]
         return {
-            "similarity": self.words, "value_within": self.value_within, "time_within": self.time_within,
-            "n": int(self.similarity.size), "whole": self.whole,
+            "similarity": self.words,
+            "value_within": self.value_within,
+            "time_within": self.time_within,
+            "n": int(self.similarity.size),
+            "whole": self.whole,
             "quartiles": [float(x) for x in np.quantile(self.similarity, [0.25, 0.5, 0.75])],
             "most": float(self.similarity.max()),
             "near_duplicates": self.near_duplicates._asdict(),
-            "curve": [{"epsilon": float(x), "delta": r.rate, "low": r.low, "high": r.high} for x, r in zip(CURVE, rates, strict=True)],
-        }  # fmt: skip
+            "curve": [
+                {"epsilon": float(x), "delta": r.rate, "low": r.low, "high": r.high}
+                for x, r in zip(CURVE, rates, strict=True)
+            ],
+        }
 
 
-def curves(dataset: Dataset, records: Array, value_within: float = 1, time_within: float = 14,
-           progress: Callable[[int], None] | None = None) -> list[Curve]:  # fmt: skip
+def curves(
+    dataset: Dataset,
+    records: Array,
+    value_within: float = 1,
+    time_within: float = 14,
+    progress: Callable[[int], None] | None = None,
+) -> list[Curve]:
     """The three curves of Fig. 1 (items; with values; with values and days), as far as the data has the channels."""
     asked: list[tuple[str, float | None, float | None]] = [("items", None, None)]
     if dataset.has_value:
         asked.append((f"items, values ±{value_within:g}", value_within, None))
     if dataset.has_time:
-        both = f"items, values ±{value_within:g}, days ±{time_within:g}" if dataset.has_value else f"items, days ±{time_within:g}"
+        both = (
+            f"items, values ±{value_within:g}, days ±{time_within:g}"
+            if dataset.has_value
+            else f"items, days ±{time_within:g}"
+        )
         asked.append((both, value_within if dataset.has_value else None, time_within))
     whole = records.size == dataset.n_records
     return [Curve(words, v, t, sparsity(dataset, v, t, records, progress=progress), whole) for words, v, t in asked]
@@ -159,7 +183,11 @@ def fitting_records(dataset: Dataset, n: int | None, seed: int) -> Array:
 
     if n is None:
         events = np.bincount(dataset.record_item, minlength=dataset.n_items)
-        n = dataset.n_records if float((events * dataset.supports.astype(np.float64)).sum()) <= MOST_POSTINGS else SAMPLE
+        n = (
+            dataset.n_records
+            if float((events * dataset.supports.astype(np.float64)).sum()) <= MOST_POSTINGS
+            else SAMPLE
+        )
     if n < 1:
         raise ParameterError(f"records={n}: compare at least one record")
     return np.sort(sample_targets(np.arange(dataset.n_records, dtype=np.int64), n, seed))

@@ -1,0 +1,108 @@
+"""`standout explain`: why one record stands out, fact by fact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from standout.cli import options
+
+if TYPE_CHECKING:
+    from standout.adversary.knowledge import Knowledge
+    from standout.data.dataset import Dataset
+
+
+def explain(
+    path: options.DataPath,
+    label: Annotated[str | None, typer.Option("--record", help="Label of the record to explain.")] = None,
+    mentions: Annotated[
+        Path | None,
+        typer.Option(help="CSV with what is known of one person: columns item, and value and time where known."),
+    ] = None,
+    attack: Annotated[str, typer.Option(help="The attack to explain.")] = "scoreboard-rh",
+    knows: Annotated[int, typer.Option(help="With --record: items drawn from the record.")] = 8,
+    wrong: Annotated[int, typer.Option(help="With --record: how many of them are wrong.")] = 0,
+    value_within: Annotated[str, typer.Option(help="With --record: largest error of known values, or none.")] = "0",
+    time_within: Annotated[str, typer.Option(help="With --record: largest error of known days, or none.")] = "14",
+    seed: options.Seed = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Page to write as well.")] = None,
+    hide_labels: Annotated[bool, typer.Option("--hide-labels", help="Name neither records nor items.")] = False,
+    record_column: Annotated[
+        str | None, typer.Option(help="Column that names the person. Guessed when left out.")
+    ] = None,
+    item: options.Item = None,
+    value: options.Value = None,
+    time: options.Time = None,
+    repeats: options.Repeats = "keep",
+    skip_bad: options.SkipBad = False,
+    time_unit: options.TimeUnit = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the explanation as JSON on standard output, and nothing else there.")
+    ] = False,
+) -> None:
+    """Say why a record stands out: what each fact adds, who is second, what would be without each fact.
+
+    Labels are shown because this verb asks for one; --hide-labels leaves them out.
+
+    Example: standout explain ratings.csv --record 4711 --knows 6 -o why.html
+    """
+    from standout.audit.explain import explain as work_out
+    from standout.audit.explain import find_record
+    from standout.cli.waiting import read_quietly
+    from standout.errors import ParameterError
+    from standout.report.waterfall import render_explanation, show_explanation
+
+    if (label is None) == (mentions is None):
+        raise ParameterError("name one of --record LABEL and --mentions FILE")
+    dataset = read_quietly(path, json, record=record_column, item=item, value=value, time=time, repeats=repeats,
+                           skip_bad=skip_bad, time_unit=time_unit)  # fmt: skip
+    target = find_record(dataset, label) if label is not None else None
+    known = (
+        _draw(dataset, target, knows, wrong, value_within, time_within, seed) if target is not None else _read(mentions)
+    )
+    found = work_out(dataset, known, attack, target=target, labels=not hide_labels)
+    if json:
+        from json import dumps
+
+        print(dumps(found, indent=1, allow_nan=False, ensure_ascii=False))
+    else:
+        from rich.console import Console
+
+        show_explanation(found, Console(highlight=False))
+    if out is not None:
+        written = render_explanation(found, out)
+        if not json:
+            typer.echo(f"page: {written}")
+
+
+def _draw(
+    dataset: Dataset, target: int, knows: int, wrong: int, value_within: str, time_within: str, seed: int
+) -> Knowledge:
+    from standout.adversary.adversary import Adversary
+    from standout.audit.explain import draw
+
+    value = options.numbers(value_within, "value-within")[0] if dataset.has_value else None
+    time = options.numbers(time_within, "time-within")[0] if dataset.has_time else None
+    return draw(dataset, target, Adversary(knows=knows, wrong=wrong, value_within=value, time_within=time), seed)
+
+
+def _read(mentions: Path | None) -> Knowledge:
+    """Read what is known of one person; every row is a fact."""
+    import pandas as pd
+
+    from standout.adversary.knowledge import Knowledge
+    from standout.errors import InputError
+
+    assert mentions is not None
+    try:
+        frame = pd.read_csv(mentions, dtype={"item": str})
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a CSV file with a heading"
+        raise InputError(f"cannot read the mentions {str(mentions)!r}: {reason}") from None
+    if "item" not in frame.columns:
+        raise InputError(f"the mentions need a column 'item'. Columns: {', '.join(map(str, frame.columns))}")
+    frame["one"] = 0
+    return Knowledge.from_frame(frame, query="one", item="item", value="value" if "value" in frame.columns else None,
+                                time="time" if "time" in frame.columns else None)  # fmt: skip

@@ -1,0 +1,109 @@
+"""`standout reproduce`: the figures and tables of the three papers, from any data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from standout.cli import options
+
+if TYPE_CHECKING:
+    from standout.data.dataset import Dataset
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="ns08, f06 or dss12.")],
+    data: Annotated[
+        str | None,
+        typer.Option(help="File or folder, as for audit. Left out: a synthetic twin of the Netflix Prize data."),
+    ] = None,
+    mentions: Annotated[
+        str | None, typer.Option(help="f06: file of public mentions by the same people, e.g. tags.csv.")
+    ] = None,
+    simulate_mentions: Annotated[
+        bool, typer.Option("--simulate-mentions", help="f06: make mentions from the data.")
+    ] = False,
+    targets: Annotated[str, typer.Option(help="Targets per point, or all.")] = "1000",
+    out: Annotated[Path, typer.Option(help="Folder for pictures, tables and summary.")] = Path(
+        "standout-out/reproduction"
+    ),
+    seed: options.Seed = 0,
+    records: Annotated[int, typer.Option(help="Size of the twin when there is no --data.")] = 20_000,
+    only: Annotated[str | None, typer.Option(help="Only these figures, e.g. fig04,fig08.")] = None,
+    engine: options.Engine = "memory",
+) -> None:
+    """Reproduce every figure and table of a paper, published numbers beside measured ones.
+
+    Example: standout reproduce f06 --data ratings.csv --mentions tags.csv --out f06-out
+    """
+    from rich.console import Console
+
+    from standout.cli.options import target_count
+    from standout.papers.folder import check_folder, reproduce
+    from standout.papers.mentions import read_mentions
+    from standout.papers.mentions import simulate_mentions as simulated
+    from standout.papers.recipe import Setting, recipes
+
+    check_folder(out)
+    recipes(paper, only)
+    _check_mentions(paper, data, mentions, simulate_mentions)
+    count = target_count(targets)
+    number = None if isinstance(count, str) else count
+    log = Console(stderr=True, highlight=False)
+    with log.status("reading …"):
+        dataset, source = _data(data, records, seed)
+        said = None
+        if paper == "f06":
+            said = read_mentions(mentions, dataset) if mentions else simulated(dataset, seed=seed)
+    log.print(
+        f"{source}: {dataset.n_records:,} records × {dataset.n_items:,} items, {dataset.n_entries:,} entries",
+        markup=False,
+    )
+    if said is not None:
+        log.print(f"mentions: {said.note}", markup=False)
+    with log.status("reproducing …") as status:
+        summary = reproduce(paper, Setting(dataset, number, seed, said, engine, source), out, only,
+                            lambda what, done, total: status.update(f"{what} ({done + 1} of {total}) …"))  # fmt: skip
+    _show(summary.lines, Console(highlight=False))
+    typer.echo(f"summary: {out / 'summary.html'}")
+
+
+def _check_mentions(paper: str, data: str | None, mentions: str | None, simulate: bool) -> None:
+    from standout.errors import ParameterError
+
+    if paper != "f06" and (mentions or simulate):
+        raise ParameterError(f"--mentions and --simulate-mentions belong to f06, not to {paper}")
+    if paper == "f06" and mentions and simulate:
+        raise ParameterError("give --mentions or --simulate-mentions, not both")
+    if paper == "f06" and mentions and data is None:
+        raise ParameterError("--mentions needs --data: mentions are by people of that data")
+    if paper == "f06" and data is not None and not (mentions or simulate):
+        raise ParameterError(
+            "f06 needs mentions: --mentions FILE (e.g. tags.csv), or --simulate-mentions to make them from the data"
+        )
+
+
+def _data(path: str | None, records: int, seed: int) -> tuple[Dataset, str]:
+    from standout.data.dataset import Dataset
+    from standout.data.synthetic import twin_dataset
+    from standout.errors import ParameterError
+
+    if path is None:
+        if records < 2:
+            raise ParameterError(f"--records {records}: a release has at least 2 records")
+        return twin_dataset(
+            n_records=records, seed=seed
+        ), f"a synthetic twin of the Netflix Prize data, {records:,} records"
+    # the file's name, not its folder: that may name people
+    return Dataset.read(path), Path(path).name
+
+
+def _show(lines: list[object], console: object) -> None:
+    from rich.table import Table
+
+    table = Table("figure", "what", "published", "measured", "difference", "in a word", box=None, pad_edge=False)
+    for x in lines:
+        table.add_row(x.label, x.what, x.published, x.measured, x.difference, x.word)  # type: ignore[attr-defined]
+    console.print(table)  # type: ignore[attr-defined]

@@ -1,0 +1,92 @@
+"""The engine for a GPU: the index stays on the device, blocks of records are scored in shared memory."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.dataset import Dataset
+from standout.data.index import build_shard
+from standout.errors import EngineError, ParameterError
+from standout.scoring.gpu import Device, DeviceIndex
+from standout.scoring.partials import Partials
+from standout.scoring.plan import Plan
+
+Array = npt.NDArray[Any]
+
+BLOCK, THREADS, PER_SM = 20_480, 768, 2
+"""Records per block, threads per thread block, thread blocks per multiprocessor: best on an H200 (docs/speed.md)."""
+
+_INDEXES: WeakKeyDictionary[Dataset, dict[int, DeviceIndex]] = WeakKeyDictionary()
+
+
+class GpuEngine:
+    """Runs plans on one CUDA device, through CuPy.
+
+    Parameters
+    ----------
+    block_size
+        Records whose scores lie in shared memory at once.
+    threads, per_sm
+        Shape of the launch.
+    """
+
+    name = "gpu"
+    batch_bytes = 2**30
+    """Bytes that the tables of one batch of queries may take: the device wants many queries at once."""
+    batch_queries = 16_384
+
+    def __init__(self, block_size: int = BLOCK, threads: int = THREADS, per_sm: int = PER_SM) -> None:
+        if block_size < 4 or block_size % 4:
+            raise ParameterError(
+                f"block_size={block_size}: the kernel reads four scores at a time; use a multiple of 4"
+            )
+        if not 32 <= threads <= 1024 or threads % 32:
+            raise ParameterError(f"threads={threads}: use a multiple of 32, at most 1024")
+        self.block_size = block_size
+        self._device = Device(threads, per_sm)
+
+    @property
+    def kernel_seconds(self) -> float:
+        """Seconds the device has spent in kernels so far."""
+        return self._device.kernel_seconds
+
+    @property
+    def device_name(self) -> str:
+        """What the driver calls the device."""
+        return str(self._device.name)
+
+    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None) -> Partials:
+        """Best, second and sums per query."""
+        marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch
+        return self._device.run(plan, self.index(dataset), marks)
+
+    def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
+        """Σ exp(beta · (score - top)) over all candidates."""
+        return self._device.mass(plan, self.index(dataset), top, beta)
+
+    def peek(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
+        """Integer score of one record per query."""
+        return self._device.peek(plan, self.index(dataset), record)
+
+    def scores(self, plan: Plan, dataset: Dataset) -> Array:
+        """All integer scores."""
+        return self._device.scores(plan, self.index(dataset), dataset.n_records)
+
+    def index(self, dataset: Dataset) -> DeviceIndex:
+        """Index of the dataset on the device, made on first use and kept as long as the dataset."""
+        kept = _INDEXES.setdefault(dataset, {})
+        if self.block_size not in kept:
+            shard = build_shard(dataset.record_ptr, dataset.record_item, dataset.record_code, dataset.record_day, dataset.n_items,
+                                0, dataset.n_records, self.block_size, dataset.has_repeats, os.cpu_count() or 1)  # fmt: skip
+            try:
+                kept[self.block_size] = DeviceIndex(shard, dataset)
+            except self._device.cp.cuda.memory.OutOfMemoryError as error:
+                raise EngineError(
+                    f"the index does not fit on {self.device_name} ({error}); use engine='memory'"
+                ) from None
+        return kept[self.block_size]

@@ -1,0 +1,287 @@
+"""One query explained: fact by fact, why a record stands out. Reads the plain data of `audit.explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from standout.audit.findings import write_whole
+from standout.report.drawing import INK, SERIES, SHAPES, SOFT, Chart, Spec
+from standout.report.tables import Column, Table
+from standout.report.words import number, percent, several
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Plain = Mapping[str, Any]
+
+
+def render_explanation(explanation: Plain, path: str | Path) -> Path:
+    """Write the explanation as a page, whole or not at all."""
+    from standout.report.page import fill
+
+    return write_whole(
+        path,
+        fill(
+            "explain.html.j2",
+            it=explanation,
+            sentences=sentences(explanation),
+            charts=explanation_charts(explanation),
+            table=fact_table(explanation),
+        ),
+    )
+
+
+def show_explanation(explanation: Plain, console: Console | None = None) -> None:
+    """Print the explanation."""
+    from rich import box
+    from rich.console import Console as RichConsole
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    out = console or RichConsole()
+    for sentence in sentences(explanation):
+        out.print(Text(sentence), soft_wrap=not out.is_terminal)
+    out.print()
+    grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    heads = ("item", "known", "held by", "adds to\nfirst", "adds to\nsecond", "lead without\nthis fact", "bits left\nup to here")
+    for k, title in enumerate(heads):
+        grid.add_column(Text(title), justify="left" if k < 2 else "right", no_wrap=k > 0, min_width=8 if k == 0 else None)
+    for row in fact_table(explanation).rows:
+        adds = [_score(row[key]) for key in ("best_adds", "second_adds")]
+        lead = _score(row["eccentricity"]) + (" (another)" if row["same"] == "another" else "")
+        bits = "–" if row["bits"] is None else f"{row['bits']:.1f}"
+        grid.add_row(*(Text(cell) for cell in (row["item"], row["known"], percent(row["share"]), *adds, lead, bits)))
+    out.print(grid)
+
+
+def name(who: Plain | None, otherwise: str) -> str:
+    """A record's label where it was asked for."""
+    return otherwise if not who or who["label"] is None else f"record {who['label']}"
+
+
+def sentences(it: Plain) -> list[str]:
+    """What happened, in words."""
+    v, best, second, target = it["verdict"], it["best"], it["runner_up"], it["target"]
+    said = [
+        f"Knowing {it['known']}, {it['attack']['name']} ranks {several(it['n_records'], 'record')}: "
+        f"{name(best, 'a record')} comes first with score {_score(best['score'])}"
+    ]
+    if second is not None:
+        said[0] += f", {name(second, 'another')} second with {_score(second['score'])}"
+    lead = (
+        f"The lead is {number(round(v['eccentricity'], 2))} standard deviations of all scores"
+        if v["eccentricity"] is not None
+        else "There is no lead to speak of"
+    )
+    said = [
+        said[0] + ".",
+        f"{lead}; the attacker {'names the record' if v['matched'] else 'does not dare to name anybody'}.",
+    ]
+    left = it["bits"]["left"]
+    if left is not None:
+        said.append(
+            f"Of {it['bits']['prior']:.1f} bits, {number(round(left, 2))} are left about {name(target or best, 'the record')}."
+        )
+    if target is not None:
+        found = (
+            "is the record that was asked for"
+            if target["found"]
+            else f"is not the record that was asked for, which {several(target['rank'], 'record')} match at least as well"
+        )
+        said.append(f"The first record {found}.")
+    need = [f for f in it["facts"] if f["without"] is not None and not f["without"]["same_best"]]
+    if need:
+        said.append(f"Without {' or '.join(_fact_name(f, it) for f in need[:3])} another record would come first.")
+    return said
+
+
+def _score(x: float | None) -> str:
+    return "–" if x is None else f"{x:.3g}"
+
+
+def _fact_name(fact: Plain, it: Plain) -> str:
+    return f"item {fact['item']}" if fact["item"] is not None else f"fact {it['facts'].index(fact) + 1}"
+
+
+def _entry(entry: Plain | None) -> str:
+    """Write an entry: its value and its day, as far as they are known."""
+    if entry is None:
+        return "not held"
+    parts = [number(entry["value"])] if entry["value"] is not None else []
+    return ", ".join([*parts, *([entry["day"]] if entry["day"] is not None else [])]) or "held"
+
+
+def _known(fact: Plain) -> str:
+    text = _entry(fact)
+    return "item only" if text == "held" else text
+
+
+def fact_table(it: Plain) -> Table:
+    """A row per fact, the rarest item first."""
+    rows = []
+    for k, f in enumerate(it["facts"]):
+        best, second, target, without = f["best"], f["runner_up"], f.get("target"), f["without"]
+        rows.append({
+            "item": f["item"] if f["item"] is not None else f"fact {k + 1}", "known": _known(f), "share": f["share"],
+            "best_holds": _entry(best["holds"]), "best_adds": best["contribution"],
+            "second_holds": _entry(second["holds"]) if second else None,
+            "second_adds": second["contribution"] if second else None,
+            "target_holds": _entry(target["holds"]) if target else None,
+            "target_adds": target["contribution"] if target else None,
+            "eccentricity": without["eccentricity"] if without else None,
+            "same": None if without is None else "same" if without["same_best"] else "another",
+            "bits": f["after"]["bits"], "rank": f["after"]["rank"],
+        })  # fmt: skip
+    asked = (
+        [Column("target_holds", "asked-for record holds"), Column("target_adds", "adds to it", "number")]
+        if any(r["target_holds"] for r in rows)
+        else []
+    )
+    return Table("facts", "Fact by fact, the rarest item first", (
+        Column("item", "item"), Column("known", "known"), Column("share", "records that hold it", "share"),
+        Column("best_holds", "first record holds"), Column("best_adds", "adds to it", "number"),
+        Column("second_holds", "second holds"), Column("second_adds", "adds to it", "number"), *asked,
+        Column("eccentricity", "lead without this fact", "number", "eccentricity"), Column("same", "first without it"),
+        Column("bits", "bits left up to here", "number", "bits left"), Column("rank", "records that fit as well", "count"),
+    ), tuple(rows))  # fmt: skip
+
+
+def explanation_charts(it: Plain) -> list[Chart]:
+    """Bits fact by fact, and what each fact gives to the first and the second record."""
+    made = [waterfall(it), contributions(it)]
+    return [c for c in made if c is not None]
+
+
+def waterfall(it: Plain) -> Chart | None:
+    """Bits left after each fact, from the prior down."""
+    if any(f["after"]["bits"] is None for f in it["facts"]):
+        return None
+    prior = it["bits"]["prior"]
+    rows, before = (
+        [
+            {
+                "fact": "before",
+                "from": 0.0,
+                "to": prior,
+                "text": f"{prior:.1f}",
+                "kind": "level",
+                "tip": f"{prior:.1f} bits before anything is known",
+            }
+        ],
+        prior,
+    )
+    for k, f in enumerate(it["facts"]):
+        after, label = f["after"]["bits"], f"{k + 1}. {f['item'] if f['item'] is not None else 'fact'}"
+        rows.append({"fact": label, "from": before, "to": after, "text": f"{after - before:+.1f}",
+                     "kind": "takes away" if after <= before else "adds",
+                     "tip": f"{label}: {before:.2f} to {after:.2f} bits"})  # fmt: skip
+        before = after
+    rows.append(
+        {
+            "fact": "left",
+            "from": 0.0,
+            "to": before,
+            "text": f"{before:.1f}",
+            "kind": "level",
+            "tip": f"{before:.2f} bits left",
+        }
+    )
+    order = [r["fact"] for r in rows]
+
+    def build(width: int) -> Spec:
+        y: Spec = {"field": "fact", "type": "nominal", "sort": order, "title": None, "axis": {"labelLimit": width // 3}}
+        x: Spec = {
+            "field": "from",
+            "type": "quantitative",
+            "title": "bits",
+            "scale": {"domain": [0, prior * 1.12], "nice": False},
+        }
+        color: Spec = {"field": "kind", "type": "nominal", "legend": None,
+                       "scale": {"domain": ["level", "takes away", "adds"], "range": [SOFT, SERIES[0], SERIES[1]]}}  # fmt: skip
+        return {
+            "width": width - width // 4, "height": {"step": 24}, "data": {"values": rows},
+            "layer": [
+                {"mark": {"type": "bar", "height": 13},
+                 "encoding": {"y": y, "x": x, "x2": {"field": "to"}, "color": color, "description": {"field": "tip"}}},
+                {"transform": [{"calculate": "max(datum.from, datum.to)", "as": "end"}],
+                 "mark": {"type": "text", "align": "left", "dx": 6, "aria": False, "color": INK},
+                 "encoding": {"y": y, "x": {**x, "field": "end"}, "text": {"field": "text"}}},
+            ],
+        }  # fmt: skip
+
+    table = Table(
+        "waterfall",
+        "Bits left, fact by fact",
+        (Column("fact", "fact"), Column("from", "before", "number"), Column("to", "after", "number")),
+        tuple(rows[1:-1]),
+    )
+    return Chart(
+        "waterfall",
+        "Bits left, fact by fact",
+        f"From {prior:.1f} bits down to {number(round(before, 2))}, the rarest item first.",
+        build,
+        table,
+    )
+
+
+def contributions(it: Plain) -> Chart | None:
+    """What each fact adds to the score of the first and of the second record."""
+    series = {"first": name(it["best"], "first"), "second": name(it["runner_up"], "second")}
+    rows = []
+    for k, f in enumerate(it["facts"]):
+        label = f"{k + 1}. {f['item'] if f['item'] is not None else 'fact'}"
+        for key, part in (("first", f["best"]), ("second", f["runner_up"])):
+            if part is not None and part["contribution"] is not None:
+                rows.append({"fact": label, "record": series[key], "adds": part["contribution"], "holds": _entry(part["holds"]),
+                             "tip": f"{label}: {part['contribution']:.3g} to {series[key]} "
+                             "({_entry(part['holds'])})"})  # fmt: skip
+    if not rows:
+        return None
+    order = list(dict.fromkeys(r["fact"] for r in rows))
+    names = list(dict.fromkeys(r["record"] for r in rows))
+
+    def build(width: int) -> Spec:
+        y: Spec = {
+            "field": "fact",
+            "type": "nominal",
+            "sort": order,
+            "title": None,
+            "axis": {"labelLimit": width // 3, "grid": True},
+        }
+        return {
+            "width": width - width // 4, "height": {"step": 24}, "data": {"values": rows},
+            "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
+            "encoding": {
+                "y": y, "x": {"field": "adds", "type": "quantitative", "title": "added to the score"},
+                "color": {"field": "record", "type": "nominal", "sort": names, "legend": {"title": None},
+                          "scale": {"domain": names, "range": list(SERIES[: len(names)])}},
+                "shape": {"field": "record", "type": "nominal", "sort": names, "legend": {"title": None},
+                          "scale": {"domain": names, "range": list(SHAPES[: len(names)])}},
+                "description": {"field": "tip"},
+            },
+        }  # fmt: skip
+
+    table = Table(
+        "contributions",
+        "What each fact adds",
+        (
+            Column("fact", "fact"),
+            Column("record", "record"),
+            Column("holds", "holds"),
+            Column("adds", "adds", "number"),
+        ),
+        tuple(rows),
+    )
+    gap = {r["fact"]: 0.0 for r in rows}
+    for r in rows:
+        gap[r["fact"]] += r["adds"] if r["record"] == names[0] else -r["adds"]
+    most = max(gap, key=lambda k: gap[k])
+    share = (
+        ""
+        if it["facts"][order.index(most)]["share"] is None
+        else f", an item that {percent(it['facts'][order.index(most)]['share'])} of records hold"
+    )
+    return Chart("contributions", "What each fact adds to the first and the second record",
+                 f"The fact that separates them most is {most}{share}.", build, table)  # fmt: skip

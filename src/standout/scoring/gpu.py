@@ -1,0 +1,178 @@
+"""Drives the kernels of gpu_kernels.cu through CuPy: index and tables go up, partials come back."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.dataset import Dataset
+from standout.data.index import Shard
+from standout.errors import EngineError
+from standout.scoring.fill import LOG_TABLE
+from standout.scoring.gpu_layout import Layout, Shape, macros, pack, shape_of, widths
+from standout.scoring.partials import LOWEST, Partials
+from standout.scoring.plan import Combine, Plan
+
+Array = npt.NDArray[Any]
+
+
+def cupy() -> Any:
+    """CuPy with a device to run on."""
+    try:
+        import cupy as cp
+
+        n = int(cp.cuda.runtime.getDeviceCount())
+    except ImportError:
+        raise EngineError(
+            "engine 'gpu' needs CuPy, which is not installed: pip install 'standout[gpu]', or use engine='memory'"
+        ) from None
+    except Exception as error:
+        raise EngineError(f"engine 'gpu' finds no CUDA device ({error}); use engine='memory'") from None
+    if n == 0:
+        raise EngineError("engine 'gpu' finds no CUDA device; use engine='memory'")
+    return cp
+
+
+@cache
+def _module(options: tuple[str, ...]) -> Any:
+    source = files("standout.scoring").joinpath("gpu_kernels.cu").read_text()
+    return cupy().RawModule(code=source, options=options)
+
+
+class DeviceIndex:
+    """Posting lists of a dataset on the device."""
+
+    def __init__(self, shard: Shard, dataset: Dataset) -> None:
+        cp = cupy()
+        self.shard = shard
+        self.layout = Layout.of(
+            shard.block_size, dataset.n_levels, dataset.day_span, dataset.has_value, dataset.has_time
+        )
+        n = shard.local.size
+        kind = np.uint32 if self.layout.word == "u32" else np.uint64
+        self.words = cp.empty(n, kind)
+        # in stretches, so that the unpacked columns never lie on the device whole
+        for lo in range(0, n, 1 << 25):
+            part = slice(lo, min(n, lo + (1 << 25)))
+            local, code, day = (cp.asarray(a[part]) if a.size else None for a in (shard.local, shard.code, shard.day))
+            self.words[part] = pack(self.layout, local, code, day, dataset.no_day, xp=cp)
+        self.ptr = cp.asarray(shard.ptr)
+        self.lengths = cp.asarray(dataset.lengths.astype(np.int64))
+        self.log_table = cp.asarray(LOG_TABLE)
+        self.struct = _struct([self.words, self.ptr], [shard.first_record, shard.n_records, shard.ptr.shape[1] - 1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return int(self.words.nbytes + self.ptr.nbytes + self.lengths.nbytes)
+
+
+def _struct(arrays: list[Any], numbers: list[int]) -> Any:
+    """Put a C struct of pointers, then 64-bit integers, on the device."""
+    cp = cupy()
+    fields = [int(a.data.ptr) for a in arrays] + [int(x) for x in numbers]
+    return cp.asarray(np.array(fields, dtype=np.int64))
+
+
+class DevicePlan:
+    """A plan's tables on the device, and its kernels."""
+
+    def __init__(self, plan: Plan, index: DeviceIndex, shape: Shape) -> None:
+        cp = cupy()
+        t = plan.tables
+        odds = plan.combine == Combine.ODDS
+        value, time = (t.odds_value, t.odds_time) if odds else (t.value, t.time)
+        kind = np.float64 if odds else np.int32
+        small = [
+            np.clip(a, -(2**30), 2**31 - 1).astype(np.int32) for a in (t.query_ptr, t.item, t.known_day, t.time_row)
+        ]
+        host: list[Array] = [
+            *small, value.astype(kind, copy=False), time.astype(kind, copy=False), t.odds_floor,
+            t.shift.astype(np.int32), np.clip(t.n_known, 0, 2**31 - 1).astype(np.int32), t.exclude, t.low, t.high, t.cut, t.cap,
+            t.salt.astype(np.uint64), t.factor.astype(np.float64),
+        ]  # fmt: skip
+        self.arrays = [cp.asarray(np.ascontiguousarray(a)) for a in host] + [index.lengths, index.log_table]
+        n_values, n_times = widths(plan)
+        self.struct = _struct(self.arrays, [plan.n_queries, n_values, n_times, shape.facts_at_once])
+        self.shape = shape
+        self.n_queries = plan.n_queries
+        self._module = _module(macros(plan, index.layout, shape, index.shard))
+
+    def launch(self, name: str, n_sm: int, *args: Any) -> None:
+        """Run a kernel over all queries."""
+        kernel = self._module.get_function(name)
+        kernel.max_dynamic_shared_size_bytes = self.shape.shared_bytes
+        grid = min(self.n_queries, n_sm * self.shape.per_sm)
+        kernel((grid,), (self.shape.threads,), args, shared_mem=self.shape.shared_bytes)
+
+
+class Device:
+    """One GPU: its size, its clock, and the four things it does with a plan."""
+
+    def __init__(self, threads: int, per_sm: int) -> None:
+        cp = cupy()
+        self.cp: Any = cp
+        facts = cp.cuda.runtime.getDeviceProperties(cp.cuda.runtime.getDevice())
+        self.name = str(facts["name"].decode())
+        self.n_sm = int(facts["multiProcessorCount"])
+        self.shared_per_sm = min(int(facts["sharedMemPerMultiprocessor"]), int(facts["sharedMemPerBlockOptin"]) + 1024)
+        self.threads, self.per_sm = threads, per_sm
+        self.kernel_seconds = 0.0
+
+    def prepare(self, plan: Plan, index: DeviceIndex) -> DevicePlan:
+        """Tables up, kernels compiled."""
+        shape = shape_of(plan, index.layout.block_size, self.threads, self.per_sm, self.shared_per_sm)
+        return DevicePlan(plan, index, shape)
+
+    def run(self, plan: Plan, index: DeviceIndex, watch: Array) -> Partials:
+        """Best, second and sums per query."""
+        up, marks = self.prepare(plan, index), self.cp.asarray(watch.astype(np.int64))
+        out = [self.cp.asarray(a) for a in Partials.empty(plan.n_queries)]
+        pointers = _struct(out, [])
+        self._each_block(up, index, "run_block", index.struct, up.struct, marks, pointers)
+        return Partials(*(self.cp.asnumpy(a) for a in out))
+
+    def mass(self, plan: Plan, index: DeviceIndex, top: Array, beta: Array) -> Array:
+        """Σ exp(beta · (score - top)) over all candidates."""
+        up = self.prepare(plan, index)
+        tops, betas = (
+            self.cp.asarray(top.astype(np.int64)),
+            self.cp.asarray(np.broadcast_to(beta, top.shape).astype(np.float64)),
+        )
+        out = self.cp.zeros(plan.n_queries)
+        self._each_block(up, index, "mass_block", index.struct, up.struct, tops, betas, out)
+        return np.asarray(self.cp.asnumpy(out))
+
+    def peek(self, plan: Plan, index: DeviceIndex, record: Array) -> Array:
+        """Integer score of one record per query."""
+        up, records = self.prepare(plan, index), self.cp.asarray(record.astype(np.int64))
+        out = self.cp.full(plan.n_queries, LOWEST, np.int64)
+        self._timed(lambda: up.launch("peek_record", self.n_sm, index.struct, up.struct, records, out))
+        return np.asarray(self.cp.asnumpy(out))
+
+    def scores(self, plan: Plan, index: DeviceIndex, n_records: int) -> Array:
+        """All integer scores."""
+        up = self.prepare(plan, index)
+        out = self.cp.zeros((plan.n_queries, n_records), np.int32)
+        self._each_block(up, index, "dump_block", index.struct, up.struct, out, np.int64(n_records))
+        return np.asarray(self.cp.asnumpy(out))
+
+    def _each_block(self, up: DevicePlan, index: DeviceIndex, kernel: str, *args: Any) -> None:
+        def launches() -> None:
+            for b in range(index.shard.n_blocks):
+                up.launch(kernel, self.n_sm, *args, np.int64(b))
+
+        if up.n_queries:
+            self._timed(launches)
+
+    def _timed(self, work: Any) -> None:
+        start, stop = self.cp.cuda.Event(), self.cp.cuda.Event()
+        start.record()
+        work()
+        stop.record()
+        stop.synchronize()
+        self.kernel_seconds += self.cp.cuda.get_elapsed_time(start, stop) / 1000

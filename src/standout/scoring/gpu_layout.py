@@ -1,0 +1,112 @@
+"""How postings and tables lie in a GPU's memory: what can be said and tested without a GPU."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.index import Shard
+from standout.scoring.fill import LN2
+from standout.scoring.plan import Combine, Plan
+
+Array = npt.NDArray[Any]
+
+MOST_FACTS = 32
+"""Facts that the kernel stages at once (MOST_FACTS in gpu_kernels.cu)."""
+
+
+class Layout(NamedTuple):
+    """One posting = one word: the record's offset in the block, then the value code, then the day."""
+
+    block_size: int
+    local_bits: int
+    code_bits: int
+    day_bits: int
+
+    @classmethod
+    def of(cls, block_size: int, n_levels: int, day_span: int, has_value: bool, has_time: bool) -> Layout:
+        """Widths that hold every offset, every code (`n_levels` = no value) and every day; all ones = no day."""
+        day_bits = (int(day_span) + 1).bit_length() if has_time else 0
+        return cls(block_size, (block_size - 1).bit_length(), int(n_levels).bit_length() if has_value else 0, day_bits)
+
+    @property
+    def word(self) -> str:
+        """Type of a word in the kernel."""
+        return "u32" if self.local_bits + self.code_bits + self.day_bits <= 32 else "u64"
+
+    @property
+    def missing_day(self) -> int:
+        """What stands for "no day"."""
+        return (1 << self.day_bits) - 1
+
+
+def pack(layout: Layout, local: Any, code: Any, day: Any, no_day: int, xp: Any = np) -> Any:
+    """Words of a stretch of postings; `xp` is NumPy or CuPy, whichever holds the arrays."""
+    kind = np.dtype(np.uint32 if layout.word == "u32" else np.uint64)
+    words = local.astype(kind)
+    if layout.code_bits:
+        words |= code.astype(kind) << kind.type(layout.local_bits)
+    if layout.day_bits:
+        known = xp.where(day == no_day, kind.type(layout.missing_day), day.astype(kind))
+        words |= known.astype(kind) << kind.type(layout.local_bits + layout.code_bits)
+    return words
+
+
+def unpack(layout: Layout, words: Array) -> tuple[Array, Array, Array]:
+    """(local, code, day) of words, as the kernel reads them."""
+    w = words.astype(np.uint64)
+    local = w & np.uint64((1 << layout.local_bits) - 1)
+    code = (w >> np.uint64(layout.local_bits)) & np.uint64((1 << layout.code_bits) - 1)
+    day = (w >> np.uint64(layout.local_bits + layout.code_bits)) & np.uint64((1 << layout.day_bits) - 1)
+    return local.astype(np.int64), code.astype(np.int64), day.astype(np.int64)
+
+
+class Shape(NamedTuple):
+    """How a plan's kernel is launched."""
+
+    threads: int
+    per_sm: int
+    facts_at_once: int
+    tables_shared: bool
+    shared_bytes: int
+
+
+def shape_of(plan: Plan, block_size: int, threads: int, per_sm: int, shared_per_sm: int) -> Shape:
+    """Fit accumulator and tables into shared memory: as many facts at once as there is room for."""
+    size = 8 if plan.combine == Combine.ODDS else 4
+    base = 4 * block_size
+    base += 8 * 1024 if plan.combine == Combine.ODDS else 0
+    base += 2 * block_size if plan.combine == Combine.MIN else 0
+    # a kilobyte is the system's, and a few are static
+    while per_sm > 1 and shared_per_sm // per_sm - 4096 < base + 16 * 1024:
+        per_sm -= 1
+    room = shared_per_sm // per_sm - 4096 - base
+    n_values, n_times = widths(plan)
+    row = size * (n_values + n_times)
+    most = int(np.diff(plan.tables.query_ptr).max(initial=1))
+    at_once = min(most, MOST_FACTS, room // row)
+    if at_once < 1:
+        return Shape(threads, per_sm, min(most, MOST_FACTS), False, base)
+    return Shape(threads, per_sm, max(at_once, 1), True, base + at_once * row)
+
+
+def widths(plan: Plan) -> tuple[int, int]:
+    """Columns of the value and of the time table."""
+    odds = plan.combine == Combine.ODDS
+    value, time = (plan.tables.odds_value, plan.tables.odds_time) if odds else (plan.tables.value, plan.tables.time)
+    return int(value.shape[1]), int(time.shape[1])
+
+
+def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard) -> tuple[str, ...]:
+    """Compiler options that make the kernel of this plan."""
+    values: dict[str, Any] = {
+        "COMBINE": int(plan.combine), "TIE": int(plan.tie), "USE_VALUE": int(plan.use_value),
+        "USE_TIME": int(plan.use_time), "REPEATS": int(shard.has_repeats), "FILTERED": int(plan.filtered),
+        "FACTOR": int(plan.tables.factor.size > 0), "WORD": layout.word,
+        "PTR": "u32" if shard.ptr.dtype == np.uint32 else "i64", "LOCAL_BITS": layout.local_bits,
+        "CODE_BITS": layout.code_bits, "DAY_BITS": layout.day_bits, "BLOCK": layout.block_size,
+        "THREADS": shape.threads, "PER_SM": shape.per_sm, "TABLES_SHARED": int(shape.tables_shared), "LN2": f"{LN2}LL",
+    }  # fmt: skip
+    return ("-std=c++17", "--fmad=false", *(f"-D{name}={value}" for name, value in values.items()))

@@ -1,0 +1,191 @@
+"""Datasets on disk: what is opened is what was saved, and nothing else is ever overwritten."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from standout.data import labels as labels_module
+from standout.data import store
+from standout.data.dataset import Dataset
+from standout.errors import InputError, ParameterError
+
+
+def small(**options) -> Dataset:
+    return Dataset.from_arrays(
+        [3, 1, 3, 2], ["b", "a", "é", "b"], [1.0, 2.0, np.nan, 5.0], [0, 10, -3, np.nan], **options
+    )
+
+
+def assert_equal(a: Dataset, b: Dataset) -> None:
+    for field in fields(Dataset):
+        x, y = getattr(a, field.name), getattr(b, field.name)
+        if isinstance(x, np.ndarray):
+            assert x.dtype == y.dtype, field.name
+            assert np.array_equal(x, y), field.name
+        else:
+            assert x == y, field.name
+    for field in fields(type(a.index)):
+        assert np.array_equal(getattr(a.index, field.name), getattr(b.index, field.name)), field.name
+    assert a.fingerprint == b.fingerprint
+
+
+label = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(2**63, 2**64 - 1))
+text = st.text(min_size=1, max_size=8)
+
+
+@given(
+    st.lists(st.tuples(label, text, st.floats(-5, 5, width=16), st.integers(-9999, 9999)), min_size=1, max_size=30),
+    st.booleans(),
+    st.booleans(),
+)
+def test_what_is_opened_is_what_was_saved(tmp_path_factory, rows, has_value, has_time):
+    record, item, value, time = (list(column) for column in zip(*rows, strict=True))
+    ds = Dataset.from_arrays(record, item, value if has_value else None, time if has_time else None)
+    folder = tmp_path_factory.mktemp("saved") / "data"
+    ds.save(folder)
+    assert_equal(Dataset.open(folder), ds)
+
+
+def test_arrays_are_mapped_and_the_index_is_not_made_again(tmp_path):
+    small().save(tmp_path / "d")
+    ds = Dataset.open(tmp_path / "d")
+    assert "index" in ds.__dict__
+    for array in (ds.record_item, ds.record_ptr, ds.index.local, ds.index.ptr):
+        assert isinstance(array.base, np.memmap)
+        assert not array.flags.writeable
+
+
+def test_an_opened_dataset_can_be_cut_into_shards(tmp_path):
+    ds = small()
+    ds.save(tmp_path / "d")
+    for mapped, kept in zip(Dataset.open(tmp_path / "d").shards(2), ds.shards(2), strict=True):
+        assert np.array_equal(mapped.local, kept.local)
+        assert np.array_equal(mapped.ptr, kept.ptr)
+
+
+def test_labels_too_wide_for_a_table_survive(tmp_path, monkeypatch):
+    monkeypatch.setattr(labels_module, "WIDEST_TABLE", 100)
+    ds = Dataset.from_arrays(["a", "b" * 50, "日本", "\ud800"], [1, 2, 3, 4])
+    assert ds.record_labels.dtype == object
+    ds.save(tmp_path / "d")
+    assert_equal(Dataset.open(tmp_path / "d"), ds)
+
+
+def test_cleaning_survives(tmp_path):
+    ds = Dataset.from_arrays([1, 1, None], ["x", "x", "x"], np.array([1.0, 2.0, 3.0]), repeats="sum")
+    ds.save(tmp_path / "d")
+    assert Dataset.open(tmp_path / "d").cleaning == ds.cleaning
+
+
+def test_nothing_is_pickled(tmp_path):
+    small().save(tmp_path / "d")
+    for path in (tmp_path / "d").glob("*.npy"):
+        np.load(path, allow_pickle=False)
+
+
+def test_read_opens_a_saved_folder(tmp_path):
+    ds = small(repeats="last")
+    ds.save(tmp_path / "d")
+    assert_equal(Dataset.read(tmp_path / "d"), ds)
+    assert_equal(Dataset.read(tmp_path / "d", repeats="last"), ds)
+    with pytest.raises(ParameterError, match="saved with repeats='last'"):
+        Dataset.read(tmp_path / "d", repeats="sum")
+    with pytest.raises(ParameterError, match="leave out record='user'"):
+        Dataset.read(tmp_path / "d", record="user")
+
+
+def test_a_saved_dataset_is_replaced_even_by_itself(tmp_path):
+    small().save(tmp_path / "d")
+    other = Dataset.from_arrays([1], ["z"])
+    other.save(tmp_path / "d")
+    assert_equal(Dataset.open(tmp_path / "d"), other)
+    Dataset.open(tmp_path / "d").save(tmp_path / "d")
+    assert_equal(Dataset.open(tmp_path / "d"), other)
+    assert [p.name for p in tmp_path.iterdir()] == ["d"]
+
+
+def test_an_empty_folder_is_filled(tmp_path):
+    (tmp_path / "d").mkdir()
+    small().save(tmp_path / "d")
+    assert Dataset.open(tmp_path / "d").n_records == 3
+
+
+@pytest.mark.parametrize("what", ["a file", "a folder of somebody else", "a folder with another meta.json"])
+def test_what_is_not_ours_is_left_alone(tmp_path, what):
+    target = tmp_path / "mine"
+    if what == "a file":
+        target.write_text("precious")
+    else:
+        target.mkdir()
+        (target / ("meta.json" if "meta" in what else "thesis.txt")).write_text('{"precious": 1}')
+    before = {p.name: p.read_text() for p in tmp_path.rglob("*") if p.is_file()}
+    with pytest.raises(ParameterError, match="mine exists and is no saved dataset"):
+        small().save(target)
+    assert {p.name: p.read_text() for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+def test_a_save_that_fails_leaves_nothing_and_keeps_what_was_there(tmp_path, monkeypatch, error):
+    small().save(tmp_path / "d")
+
+    def failing(folder, name, array):
+        if name == "lengths":
+            raise error
+
+    monkeypatch.setattr(store, "_dump", failing)
+    with pytest.raises(type(error)):
+        Dataset.from_arrays([1], ["z"]).save(tmp_path / "d")
+    with pytest.raises(type(error)):
+        small().save(tmp_path / "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["d"]
+    assert_equal(Dataset.open(tmp_path / "d"), small())
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ParameterError, match="cannot write d"):
+        small().save(tmp_path / "file" / "d")
+
+
+def test_a_folder_that_is_no_dataset_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"is not a folder that Dataset\.save wrote"):
+        Dataset.open(tmp_path)
+    with pytest.raises(InputError, match=r"is not a folder that Dataset\.save wrote"):
+        Dataset.open(tmp_path / "nowhere")
+
+
+def test_another_schema_is_refused_by_its_number(tmp_path):
+    small().save(tmp_path / "d")
+    meta = json.loads((tmp_path / "d" / "meta.json").read_text())
+    (tmp_path / "d" / "meta.json").write_text(json.dumps({**meta, "schema": 99}))
+    with pytest.raises(InputError, match="saved with schema 99"):
+        Dataset.open(tmp_path / "d")
+
+
+@pytest.mark.parametrize("harm", ["missing", "truncated", "exchanged", "meta"])
+def test_a_damaged_folder_is_refused(tmp_path, harm):
+    small().save(tmp_path / "d")
+    path = tmp_path / "d" / "record_item.npy"
+    if harm == "missing":
+        path.unlink()
+    elif harm == "truncated":
+        path.write_bytes(path.read_bytes()[:-3])
+    elif harm == "exchanged":
+        np.save(path, np.zeros(99, np.uint16))
+    else:
+        meta = json.loads((tmp_path / "d" / "meta.json").read_text())
+        del meta["cleaning"]
+        (tmp_path / "d" / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(InputError, match="d is a saved dataset, but damaged"):
+        Dataset.open(tmp_path / "d")
+
+
+def test_a_saved_folder_can_be_read_by_others(tmp_path):
+    small().save(tmp_path / "d")
+    assert (tmp_path / "d").stat().st_mode & 0o077 == 0o055
