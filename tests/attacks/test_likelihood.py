@@ -226,7 +226,7 @@ def test_fitted_noise_is_within_a_fifth_of_the_planted_one(kind, value_within, t
     found = attack.fitted
     share = found.e if kind == "item" else found.h
     other = found.h if kind == "item" else found.e
-    assert share == pytest.approx(0.5, rel=0.2) and other < 0.05
+    assert share == pytest.approx(0.5, rel=0.1) and other < 0.05
     assert found.time.width() == pytest.approx(time_within, rel=0.2)
     assert found.value.width() == pytest.approx(value_within, rel=0.2, abs=0.1)
     informed = so.attack("likelihood").run(ds, knowledge)

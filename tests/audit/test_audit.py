@@ -62,6 +62,12 @@ def test_unique_records_are_all_found_by_sharp_knowledge(findings):
         assert result["hit"]["rate"] >= 0.99, result["attack"]["label"]
 
 
+def test_false_matches_are_counted_with_the_target_removed(findings):
+    sharp = findings.results[0]  # scoreboard: whoever agrees with every fact
+    assert sharp["matched_right"]["rate"] > 0.95
+    assert sharp["false_match"]["rate"] < 0.05
+
+
 def test_hits_are_counted_on_every_target(findings):
     frame = findings.to_frame()
     assert (frame["n"] == 100).all() and len(frame) == 3

@@ -31,10 +31,10 @@ def entries(ds: Dataset) -> Counter[tuple[object, object, float | None, int | No
 
 rows = st.lists(
     st.tuples(
-        st.integers(-5, 5),
+        st.sampled_from([-5, 0, 7]),
         st.sampled_from(["a", "b", "é", "日本", "", "zz", None]),
         st.one_of(st.none(), st.integers(-3, 3).map(lambda x: x / 2)),
-        st.one_of(st.none(), st.floats(-40_000, 40_000, allow_nan=False)),
+        st.one_of(st.none(), st.sampled_from([-1.5, 3.0, 3.25]), st.floats(-40_000, 40_000, allow_nan=False)),
     ),
     min_size=1,
     max_size=60,
@@ -121,6 +121,16 @@ def merged(events, how):
         if how == "count":
             value = len(events)
     return value, None if time is None else int(np.floor(time))
+
+
+@pytest.mark.parametrize(("how", "value"), [("last", 2.0), ("first", 3.0)])
+@pytest.mark.parametrize("time", [None, [5, 5, 5], [np.nan, np.nan, np.nan, 1]])
+def test_equal_times_go_by_row(how, value, time):
+    records, values = [1, 1, 1], [3.0, 1.0, 2.0]
+    if time is not None and len(time) > len(records):
+        records, values = [*records, 2], [*values, 9.0]
+    ds = Dataset.from_arrays(records, ["x"] * len(records), values, time, repeats=how)
+    assert ds.levels[ds.record_code[0]] == value
 
 
 def test_counting_repeats_needs_no_values():

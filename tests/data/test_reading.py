@@ -277,6 +277,16 @@ def test_last_goes_by_the_full_time_not_by_the_day(tmp_path):
     assert entries(Dataset.read(path, repeats="first")) == {(1, 1, 2.0, 18262): 1}
 
 
+def test_row_order_is_the_order_of_the_file_however_many_threads_read_it(tmp_path):
+    rng = np.random.default_rng(1)
+    n = 300_000
+    user, item, rating = rng.integers(0, 60, n), rng.integers(0, 9, n), np.arange(n) % 251
+    path = tmp_path / "many.parquet"
+    pq.write_table(pa.table({"user": user, "item": item, "rating": rating}), path, row_group_size=10_000)
+    same = Dataset.from_arrays(user, item, rating, repeats="last")
+    assert Dataset.read(path, repeats="last").fingerprint == same.fingerprint
+
+
 @pytest.mark.parametrize("spread", [1, 10**12])
 def test_files_and_arrays_agree_on_many_rows(tmp_path, spread):
     rng = np.random.default_rng(spread)

@@ -68,11 +68,11 @@ def test_k_is_the_least_similar_record_among_those_similar_to_the_knowledge(tabl
 
 
 def test_f_d_is_algorithm_3_with_the_corrected_quantile():
-    table = random_table(60, 15, 6, seed=2, days=False)
+    table = random_table(30, 12, 5, seed=2, days=False)
     ds = dataset(table)
-    found = so.amplification(ds, 3, 0.1, None, 0.5, [0.4, 0.7], [0.5, 0.9], seed=6, **FEW)
+    found = so.amplification(ds, 3, 0.1, None, 0.5, [0.4, 0.7], [0.5, 0.9], seed=6, per_run=6, runs=3)
     eligible = with_rare_share(ds, 3, 0.5, found.t)
-    draws = _draw(ds, rare_adversary(3, 0.1, found.t, 0.5), eligible, 10, 4, 6)
+    draws = _draw(ds, rare_adversary(3, 0.1, found.t, 0.5), eligible, 6, 3, 6)
     for b, eta2 in enumerate((0.4, 0.7)):
         for c, eta3 in enumerate((0.5, 0.9)):
             runs = []

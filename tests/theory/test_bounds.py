@@ -172,6 +172,11 @@ def test_parameters_that_make_no_sense_are_refused(arguments, words):
         so.bounds(small(), **arguments)
 
 
+def test_one_record_alone_is_refused():
+    with pytest.raises(ParameterError, match="at least two"):
+        so.bounds(so.Dataset.from_arrays([1, 1], [1, 2]))
+
+
 def test_a_theorem_that_is_not_there_is_refused_by_name():
     with pytest.raises(ParameterError, match="Theorems: NS08 T1"):
         so.bounds(small(), knows=3, targets=30)["T9"]

@@ -12,7 +12,6 @@ from strategies import dataset, random_table, tables
 
 import standout as so
 from standout.errors import ParameterError
-from standout.theory import nearest as nearest_module
 from standout.theory.pairs import pair_similarity
 from standout.theory.sparsity import Curve, curves, delta_at, fitting_records
 
@@ -105,8 +104,14 @@ def test_a_missing_value_or_day_agrees_with_nothing_not_even_another():
     assert so.sparsity(ds, None, 1000).tolist() == [0.5, 0.5]
 
 
+def test_a_missing_day_is_no_day_even_where_the_tolerance_reaches_beyond_the_last_one():
+    days = [0.0, 65_000.0, float("nan"), 64_900.0]
+    table = Table(tuple(Entry(r, 0, float("nan"), d) for r, d in enumerate(days)), False, True)
+    assert so.sparsity(dataset(table), None, 1_000).tolist() == [0.0, 1.0, 0.0, 1.0]
+
+
 def test_records_of_more_items_than_a_narrow_counter_holds_are_counted_right():
-    n = nearest_module.NARROW + 3_000
+    n = 2**15 + 3_000
     item = np.concatenate([np.arange(n), np.arange(n), [0]])
     record = np.concatenate([np.zeros(n), np.ones(n), [2]]).astype(int)
     found = so.sparsity(so.Dataset.from_arrays(record, item))

@@ -180,10 +180,11 @@ class Known:
         scale = fixed_point(largest if combine == Combine.MIN else self.sum_over_facts(bound))
         row = scale[self.query][:, None]
         # facts that share a row share it still where their queries round alike
-        pairs, time_row = np.unique(np.stack([time_row, row[:, 0]]), axis=1, return_inverse=True)
+        rounding, power = np.unique(scale, return_inverse=True)
+        rows, time_row = np.unique(time_row * rounding.size + power[self.query], return_inverse=True)
         tables = self.tables(
-            value=_to_integers(value, row), time=_to_integers(time[pairs[0].astype(np.int64)], pairs[1][:, None]),
-            time_row=time_row.reshape(-1), factor=more.get("factor", np.empty(0)),
+            value=_to_integers(value, row), time_row=time_row, factor=more.get("factor", np.empty(0)),
+            time=_to_integers(time[rows // rounding.size], rounding[rows % rounding.size][:, None]),
         )  # fmt: skip
         longest = more.get("longest")
         if longest is not None and (longest < self.dataset.lengths.max(initial=0)).any():

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -94,6 +95,14 @@ class Findings:
         import pandas as pd
 
         return pd.DataFrame([_row(r) for r in self.results])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the answer and the risk, as the report says them."""
+        # by name: the report lies above this layer
+        return str(import_module("standout.report.notebook").html(self))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
     def __repr__(self) -> str:
         return f"<Findings: {len(self.results)} results on {self.data['n_records']:,} records>"

@@ -103,6 +103,11 @@ def _read(mentions: Path | None) -> Knowledge:
         raise InputError(f"cannot read the mentions {str(mentions)!r}: {reason}") from None
     if "item" not in frame.columns:
         raise InputError(f"the mentions need a column 'item'. Columns: {', '.join(map(str, frame.columns))}")
+    if "time" in frame.columns and not pd.api.types.is_numeric_dtype(frame["time"]):
+        try:
+            frame["time"] = pd.to_datetime(frame["time"], format="ISO8601")
+        except ValueError:
+            raise InputError("a time of the mentions is no date; write 2005-03-31, or leave the cell empty") from None
     frame["one"] = 0
     return Knowledge.from_frame(frame, query="one", item="item", value="value" if "value" in frame.columns else None,
                                 time="time" if "time" in frame.columns else None)  # fmt: skip

@@ -11,6 +11,7 @@ from standout.cli import options
 
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
+    from standout.papers.summary import Line
 
 
 def reproduce(
@@ -66,7 +67,7 @@ def reproduce(
     with log.status("reproducing …") as status:
         summary = reproduce(paper, Setting(dataset, number, seed, said, engine, source), out, only,
                             lambda what, done, total: status.update(f"{what} ({done + 1} of {total}) …"))  # fmt: skip
-    _show(summary.lines, Console(highlight=False))
+    _show(summary.lines)
     typer.echo(f"summary: {out / 'summary.html'}")
 
 
@@ -100,10 +101,11 @@ def _data(path: str | None, records: int, seed: int) -> tuple[Dataset, str]:
     return Dataset.read(path), Path(path).name
 
 
-def _show(lines: list[object], console: object) -> None:
+def _show(lines: list[Line]) -> None:
+    from rich.console import Console
     from rich.table import Table
 
     table = Table("figure", "what", "published", "measured", "difference", "in a word", box=None, pad_edge=False)
     for x in lines:
-        table.add_row(x.label, x.what, x.published, x.measured, x.difference, x.word)  # type: ignore[attr-defined]
-    console.print(table)  # type: ignore[attr-defined]
+        table.add_row(x.label, x.what, x.published, x.measured, x.difference, x.word)
+    Console(highlight=False).print(table)

@@ -47,9 +47,9 @@ def _pieces(
             raise ParameterError(f"{name}={number}: a twin needs at least one")
     if not 0 <= seed < 2**63:
         raise ParameterError(f"seed={seed}: a seed is a whole number from 0 to 2**63 - 1")
-    mean = real_marginals()["mean_entries_per_record"] if mean_length is None else mean_length
-    if not 0 < mean <= n_items:
-        raise ParameterError(f"mean_length={mean:g}: records of {n_items} items hold between 1 and {n_items} entries")
+    mean = real_marginals()["mean_entries_per_record"] * n_items / N_ITEMS if mean_length is None else mean_length
+    if not 0 < mean <= 0.5 * n_items:
+        raise ParameterError(f"mean_length={mean:g}: records hold at most half of the {n_items} items on average")
     people, catalog = twin_model(n_items, float(mean), seed)
 
     def draw(first: int) -> Columns:
@@ -90,11 +90,11 @@ def twin(
         Number of people. Fewer people are the first ones of more: the same records, as in a random sample of the
         whole, so that every marginal of a record stays and supports shrink in proportion.
     n_items
-        Number of items. Fewer items are the real catalog thinned evenly over its ranks.
+        Number of items. Fewer items are the real catalog thinned evenly over its ranks, and records thin with it.
     seed
         Other seeds are other people and other items.
     mean_length
-        Mean number of entries per record, 208.3 when left out. Lengths keep their shape.
+        Mean number of entries per record; 208.3 × n_items / 17,770 when left out. Lengths keep their shape.
     batch_records
         Records drawn at once. Changes nothing but the size of the batches.
     threads

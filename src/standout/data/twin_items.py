@@ -19,7 +19,7 @@ CLASS_EDGES = (20, 50, 100, 200, 500, 1000)
 ENTRY_CDF_DAYS = (0, 60, 180, 360, 720, 1080, 1440, 1800, 2160)
 ENTRY_CDF = (0.0, 0.258, 0.309, 0.385, 0.535, 0.690, 0.857, 0.958, 1.0)
 """Share of the catalog that has entered by a day."""
-AGE_KNOTS = (0, 78, 169, 217, 275, 400, 790, 2300)
+AGE_KNOTS = (0, 92, 183, 231, 289, 414, 800, 2300)
 AGE_ACTIVITY = (0.02, 0.06, 0.31, 0.962, 1.0, 0.433, 0.187, 0.172)
 """Activity of an item by age in days: little in the cinema, most when the disc appears half a year on, then less."""
 
@@ -45,54 +45,66 @@ def target_support(real: dict[str, Any], n_items: int) -> Array:
     return out
 
 
-def popularity(
-    real: dict[str, Any], share: Array, lengths: Array, affinity: Array, taste: Array, moments: Array
-) -> Array:
-    """Draw weights (classes, items).
+def capped(share: Array, mean_length: float, most: float = 0.8) -> Array:
+    """Support over records of each item: mean length × share, but nobody's item is held by more than `most`.
 
-    A record of length l and taste θ holds item i with probability ``1 - exp(-λ · x_i^τ · a)``: a is the affinity of
-    θ for i, λ makes the probabilities sum to l, and the exponent τ of the length class says how far such records go
-    down the tail. x is solved so that supports are the real ones, τ so that mean log ranks by length are. Solved on
-    knots of rank, for a few lengths per class and a few tastes; Newton steps for λ, τ and x in turn.
+    Changes nothing at the real size, where the most popular item is held by 42 %; a short list of items needs it.
     """
-    n_items = share.size
+    support = np.minimum(share * mean_length, most)
+    for _ in range(50):
+        room = support < most
+        if not room.any() or mean_length - support.sum() < 1e-9 * mean_length:
+            break
+        support[room] *= 1.0 + (mean_length - support.sum()) / support[room].sum()
+        support = np.minimum(support, most)
+    return support
+
+
+def popularity(real: dict[str, Any], support: Array, lengths: Array, edges: Array, liking: Array) -> Array:
+    """Draw weights (classes, items), from supports, sample lengths and the liking (samples, items) of sample records.
+
+    A sample record of length l that likes item i a times the mean holds it with probability ``1 - exp(-λ · x_i^τ · a)``:
+    λ makes the probabilities sum to l, and the exponent τ of the length class says how far such records go down the
+    tail. x is solved so that supports are the real ones, τ so that mean log ranks by length are. Solved on knots of
+    rank, for a few lengths per class; Newton steps for λ, τ and x in turn.
+    """
+    n_items = support.size
     tail = n_items + 1 - np.geomspace(1, 1 + n_items / 20, 8)
     knot = np.unique(np.round(np.concatenate([np.geomspace(1, n_items, 75), tail])).astype(int)) - 1
     edge = np.concatenate([[0], (knot[1:] + knot[:-1] + 1) // 2, [n_items]])
     count = np.diff(edge).astype(float)
-    wanted = np.add.reduceat(share, edge[:-1]) / count * lengths.mean()
+    wanted = np.add.reduceat(support, edge[:-1]) / count
     log_rank = np.add.reduceat(np.log10((np.arange(n_items) + 1) * N_REAL_ITEMS / n_items), edge[:-1]) / count
     target = np.array([real["mean_log10_item_rank_by_record_length"][c] for c in CLASSES])
-    ell, cls, of_records = _typical_lengths(lengths)
+    ell, cls, of_records = _typical_lengths(lengths, edges)
     of_class = np.bincount(cls, of_records * ell, len(CLASSES))
+    # lists so short that everybody holds a good part of them have no tail to go down
+    tail_steps = 0.4 if lengths.mean() < 0.05 * n_items else 0.0
 
-    # three items of each stretch of ranks stand for it: (1, knots, tastes, 3)
+    # three items of each stretch of ranks stand for it: (knots, samples, 3)
     at = (edge[:-1, None] + count[:, None] * np.array([0.2, 0.5, 0.8])).astype(int)
-    liking = (
-        (taste @ affinity[:, at.ravel()] * moments[:, at.ravel()]).reshape(len(taste), *at.shape).transpose(1, 0, 2)
-    )
-    liking = liking / liking.mean(axis=(1, 2), keepdims=True)
+    typical = liking[:, at.ravel()].reshape(len(liking), *at.shape).transpose(1, 0, 2)
+    typical = typical / typical.mean(axis=(1, 2), keepdims=True)
     log_x, tau = np.log(wanted), np.ones(len(CLASSES))
-    log_lambda = np.repeat(np.log(ell / (count * wanted).sum())[:, None], len(taste), axis=1)
+    log_lambda = np.repeat(np.log(ell / (count * wanted).sum())[:, None], len(liking), axis=1)
     for _ in range(120):
-        y = np.exp(log_lambda[:, None, :] + (tau[cls][:, None] * log_x)[:, :, None])[:, :, :, None] * liking
+        y = np.exp(log_lambda[:, None, :] + (tau[cls][:, None] * log_x)[:, :, None])[:, :, :, None] * typical
         none = np.exp(-y)
         held = 1.0 - none.mean(axis=3)
         total = np.einsum("lkt,k->lt", held, count)
         slope = np.einsum("lkt,k->lt", (y * none).mean(axis=3), count)
-        log_lambda += np.clip((ell[:, None] - total) / slope, -0.5, 0.5)
+        log_lambda += np.clip((ell[:, None] - total) / np.maximum(slope, 1e-9), -0.5, 0.5)
         mean_held = held.mean(axis=2)
         got = np.bincount(cls, of_records * (mean_held @ (count * log_rank)), len(CLASSES))
         got /= np.maximum(np.bincount(cls, of_records * (mean_held @ count), len(CLASSES)), 1e-300)
-        tau = np.clip(tau + 0.4 * np.where(of_class > 0, got - target, 0.0), 0.05, 3.0)
+        tau = np.clip(tau + tail_steps * np.where(of_class > 0, got - target, 0.0), 0.05, 3.0)
         tau /= np.average(tau, weights=of_class)
-        log_x += 0.7 * np.log(wanted / (of_records @ mean_held))
+        log_x = np.clip(log_x + 0.7 * np.log(wanted / (of_records @ mean_held)), -30.0, 10.0)
+        log_lambda = np.clip(log_lambda, -30.0, 30.0)
     by_item = np.interp(np.log(np.arange(1, n_items + 1)), np.log((edge[1:] + edge[:-1] + 1) / 2), log_x)
-    expected = _expected_support(
-        np.exp(log_lambda), np.exp(tau[cls][:, None] * by_item), of_records, taste @ affinity * moments
-    )
+    expected = _expected_support(np.exp(log_lambda), np.exp(tau[cls][:, None] * by_item), of_records, liking)
     # single items: rare ones hang on one or two groups, which the stretch they stand in does not show
-    by_item += np.log(share * lengths.mean() / expected)
+    by_item += np.log(support / expected)
     weight = np.exp(tau[:, None] * (by_item - by_item.mean()))
     out: Array = weight / weight.sum(axis=1, keepdims=True)
     return out
@@ -108,9 +120,9 @@ def _expected_support(rate: Array, weight: Array, of_records: Array, liking: Arr
     return out
 
 
-def _typical_lengths(lengths: Array) -> tuple[Array, Array, Array]:
+def _typical_lengths(lengths: Array, edges: Array) -> tuple[Array, Array, Array]:
     """A few lengths per class that stand for all: (length, class, share of records)."""
-    which = np.searchsorted(CLASS_EDGES, lengths, side="right")
+    which = np.searchsorted(edges, lengths, side="right")
     rows = []
     for c in range(len(CLASSES)):
         for part in np.array_split(np.sort(lengths[which == c]), 8 if c == len(CLASSES) - 1 else 3):

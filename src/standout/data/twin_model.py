@@ -19,6 +19,7 @@ from standout.data.twin_items import (
     CLASS_EDGES,
     N_SAMPLES,
     alias_tables,
+    capped,
     group_affinity,
     item_entry_days,
     item_values,
@@ -123,7 +124,7 @@ def _match_distinct_days(people: People, target: Array, levels: Array) -> People
         draw_people(0, len(pilot), 0, people, pilot)
         got = np.quantile(pilot[:, 3], levels[3:-1])
         knots[3:-1] += 0.8 * np.log(target[3:-1] / got)
-        knots = np.maximum.accumulate(knots)
+        knots = np.minimum(np.maximum.accumulate(knots), np.log(N_DAYS))
     return people
 
 
@@ -167,7 +168,9 @@ def people_model(n_items: int, mean_length: float) -> People:
         calendar=np.arange(N_DAYS + 1, dtype=float),
         longest=max(1, int(n_items * max(real["entries_per_record"]) / N_ITEMS)),
     )
-    people = _match_distinct_days(people, np.array(real["distinct_days_per_record"]), levels)
+    # days shrink with lengths, so that bursts keep their size
+    days = np.maximum(1.0, np.array(real["distinct_days_per_record"]) * min(scale, 1.0))
+    people = _match_distinct_days(people, days, levels)
     return _match_calendar(people, real)
 
 
@@ -179,13 +182,15 @@ def twin_model(n_items: int, mean_length: float, seed: int) -> tuple[People, Cat
     pilot = np.empty((20_000, 4), np.int64)
     draw_people(0, len(pilot), 0, people, pilot)
     rng = np.random.default_rng([seed, 6])
-    share = target_support(real, n_items)
+    support = capped(target_support(real, n_items), mean_length)
+    share = support / support.sum()
+    edges = np.array(CLASS_EDGES) * (mean_length / real["mean_entries_per_record"])
     affinity = group_affinity(share, TASTE_GROUPS, AFFINITY_SPREAD, MAINSTREAM_SLOPE, rng)
     entry_day, availability, profile, moments = item_entry_days(real, n_items, *month_of_day(), rng)
     tastes = sample_tastes(N_SAMPLES, TASTE_GROUPS, TASTE_SPREAD)
-    weight = popularity(real, share, pilot[:, 0], affinity, tastes, moments)
+    weight = popularity(real, support, pilot[:, 0], edges, tastes @ affinity * moments)
     quality, cuts = item_values(real, share, rng)
     tables = alias_tables(weight, affinity, availability)
     label = rng.permutation(n_items).astype(np.int32)
     knobs = np.array([TASTE_SPREAD, LENIENCY])
-    return people, Catalog(np.array(CLASS_EDGES), *tables, entry_day, profile, quality, cuts, label, knobs)
+    return people, Catalog(edges, *tables, entry_day, profile, quality, cuts, label, knobs)

@@ -44,4 +44,8 @@ def engine(which: str | Engine) -> Engine:
         from standout.engines.memory import MemoryEngine
 
         return MemoryEngine()
-    raise ParameterError(f"no engine {which!r}. Engines: memory")
+    if which == "gpu":
+        from standout.engines.gpu import GpuEngine
+
+        return GpuEngine()
+    raise ParameterError(f"no engine {which!r}. Engines: memory, gpu")

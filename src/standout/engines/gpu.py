@@ -33,21 +33,26 @@ class GpuEngine:
         Records whose scores lie in shared memory at once.
     threads, per_sm
         Shape of the launch.
+    batch_queries
+        Queries per batch: more share more rows of their tables, and take more memory.
     """
 
     name = "gpu"
-    batch_bytes = 2**30
-    """Bytes that the tables of one batch of queries may take: the device wants many queries at once."""
-    batch_queries = 16_384
+    batch_bytes = 2**34
+    """Bytes that the tables of one batch of queries may take if no two facts share a row."""
 
-    def __init__(self, block_size: int = BLOCK, threads: int = THREADS, per_sm: int = PER_SM) -> None:
+    def __init__(
+        self, block_size: int = BLOCK, threads: int = THREADS, per_sm: int = PER_SM, batch_queries: int = 32_768
+    ) -> None:
         if block_size < 4 or block_size % 4:
             raise ParameterError(
                 f"block_size={block_size}: the kernel reads four scores at a time; use a multiple of 4"
             )
         if not 32 <= threads <= 1024 or threads % 32:
             raise ParameterError(f"threads={threads}: use a multiple of 32, at most 1024")
-        self.block_size = block_size
+        if batch_queries < 1:
+            raise ParameterError(f"batch_queries={batch_queries}: a batch holds at least one query")
+        self.block_size, self.batch_queries = block_size, batch_queries
         self._device = Device(threads, per_sm)
 
     @property

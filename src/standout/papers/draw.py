@@ -34,7 +34,7 @@ CONFIG: dict[str, Any] = {
              "gridColor": GRID, "domainColor": SOFT, "tickColor": SOFT, "titlePadding": 8, "labelLimit": 260},
     "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": "bold", "titleFontSize": 12, "labelPadding": 6},
     "legend": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
-               "orient": "top", "labelLimit": 320, "symbolSize": 80, "columns": 3, "offset": 8},
+               "orient": "top", "labelLimit": 320, "symbolSize": 80, "offset": 8, "symbolOpacity": 1},
     "title": {"anchor": "start", "fontSize": 15, "color": INK, "subtitleFontSize": 11.5, "subtitleColor": SOFT, "offset": 14,
               "subtitlePadding": 5},
 }  # fmt: skip
@@ -52,12 +52,19 @@ def _axis(title: str, percent: bool) -> Any:
     return alt.Axis(title=title, format="%" if percent else "~g", tickCount=6)
 
 
-def _color(rows: Rows, series: str, title: str | None, **more: Any) -> Any:
+def _color(rows: Rows, series: str, title: str | None) -> Any:
     import altair as alt
 
     names = _in_order(rows, series)
     scale = alt.Scale(domain=names, range=list(COLORS[: len(names)]))
-    return alt.Color(f"{series}:N", scale=scale, title=title, sort=names, **more)
+    return alt.Color(f"{series}:N", scale=scale, title=title, sort=names, legend=_legend(names))
+
+
+def _legend(names: list[Any]) -> Any:
+    """One row where the names are short."""
+    import altair as alt
+
+    return alt.Legend(columns=len(names) if sum(len(str(x)) + 4 for x in names) <= 64 else 3)
 
 
 def _plain(rows: Rows) -> Any:
@@ -89,8 +96,9 @@ def bars(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | N
         .encode(y="published:Q"),
     ]
     if rule:
-        level = alt.Chart().mark_rule(strokeDash=[5, 4], color=SOFT).encode(y=alt.YDatum(rule["y"]))
-        words = alt.Chart().mark_text(align="left", dx=4, dy=-6, color=SOFT, fontSize=11.5, text=rule["text"]).encode(
+        one = _plain([{}])
+        level = alt.Chart(one).mark_rule(strokeDash=[5, 4], color=SOFT).encode(y=alt.YDatum(rule["y"]))
+        words = alt.Chart(one).mark_text(align="left", dx=4, dy=-6, color=SOFT, fontSize=11.5, text=rule["text"]).encode(
             x=alt.value(0), y=alt.YDatum(rule["y"]))  # fmt: skip
         layers += [level, words]
     width = max(140, 26 * len(xs) * len(names) + 30 * len(xs))
@@ -122,7 +130,7 @@ def stacked(rows: Rows, *, x: str, x_title: str, series: str, series_title: str,
 
 def lines(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | None, y: str = "rate", y_title: str,
           percent: bool = True, x_percent: bool = False, log_x: bool = False, top: float | None = None, points: bool = True,
-          ordinal: bool = False, step: bool = False) -> Any:  # fmt: skip
+          ordinal: bool = False, band: bool = True) -> Any:  # fmt: skip
     """Lines with markers and a pale band for the interval; shapes repeat what colors say."""
     import altair as alt
 
@@ -142,18 +150,16 @@ def lines(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | 
     base = alt.Chart().encode(x=across)
     height = alt.Y(f"{y}:Q", axis=_axis(y_title, percent), scale=scale)
     names = _in_order(rows, series)
-    mark = {"interpolate": "step-after"} if step else {}
     layers = []
-    if any("low" in r for r in there):
+    if band and any("low" in r for r in there):
         layers.append(
-            base.mark_area(opacity=0.12, **mark).encode(
-                y="low:Q", y2="high:Q", color=_color(rows, series, series_title)
-            )
+            base.mark_area(opacity=0.12).encode(y="low:Q", y2="high:Q", color=_color(rows, series, series_title))
         )
-    layers.append(base.mark_line(strokeWidth=1.8, **mark).encode(y=height, color=_color(rows, series, series_title)))
+    layers.append(base.mark_line(strokeWidth=1.8).encode(y=height, color=_color(rows, series, series_title)))
     if points:
         shape = alt.Shape(
             f"{series}:N",
+            legend=_legend(names),
             sort=names,
             title=series_title,
             scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])),

@@ -126,23 +126,36 @@ def _surface(m: int, gamma: float, eta3: float) -> Callable[[Setting], Rows]:
         runs = RUNS if setting.targets is None else max(2, min(RUNS, round(RUNS * setting.targets / 1000)))
 
         def work() -> Any:
-            return amplification(setting.dataset, m, gamma, used, ETA_1, ETA_2, (0.75, 0.9), setting.seed, per_run=PER_RUN, runs=runs,
-                                 engine=setting.engine)  # fmt: skip
+            return amplification(
+                setting.dataset,
+                m,
+                gamma,
+                used,
+                ETA_1,
+                ETA_2,
+                (0.75, 0.9),
+                setting.seed,
+                per_run=PER_RUN,
+                runs=runs,
+                engine=setting.engine,
+            )
 
         try:
             frame = setting.once(("dss12 f_D", m, gamma), work).to_frame()
         except EligibilityError as error:
             return [{"eta1": a, "eta2": b, "eta3": eta3, "f": None, "note": str(error)} for a in ETA_1 for b in ETA_2]
         rows = frame[np.isclose(frame["eta3"], eta3)].to_dict("records")
-        return [
-            {
-                k: None if isinstance(v, float) and np.isnan(v) else v
-                for k, v in {**r, "n": PER_RUN * runs, "t_used": used}.items()
-            }
-            for r in rows
-        ]
+        return [_whole({**r, "n": PER_RUN * runs, "t_used": used}) for r in rows]
 
     return run
+
+
+def _whole(row: Row) -> Row:
+    """A point of f_D; where there is none, no number and the reason."""
+    if row["f"] is not None and np.isfinite(row["f"]):
+        return row
+    empty = {k: None if isinstance(v, float) and np.isnan(v) else v for k, v in row.items()}
+    return {**empty, "f": None, "n": 0, "note": f"no record has so many rare items: share η1 = {row['eta1']:g}"}
 
 
 def _claims_1(setting: Setting) -> list[Claim]:
@@ -161,13 +174,27 @@ def _claims_1(setting: Setting) -> list[Claim]:
 
 
 def _draw_isolation(rows: Rows) -> Any:
-    return draw.lines(rows, x="gamma", x_title="noise γ of the known values (share of the scale)", series="m", series_title="items known",
-                      y_title="records certified", top=1.0)  # fmt: skip
+    return draw.lines(
+        rows,
+        x="gamma",
+        x_title="noise γ of the known values (share of the scale)",
+        series="m",
+        series_title="items known",
+        y_title="records certified",
+        top=1.0,
+    )
 
 
 def _draw_surface(rows: Rows) -> Any:
-    return draw.grid(rows, x="eta2", x_title="η2: similarity to what is known", y="eta1", y_title="η1: share of rare items", value="f",
-                     value_title="f_D: similarity to the target")  # fmt: skip
+    return draw.grid(
+        rows,
+        x="eta2",
+        x_title="η2: similarity to what is known",
+        y="eta1",
+        y_title="η1: share of rare items",
+        value="f",
+        value_title="f_D: similarity to the target",
+    )
 
 
 add(

@@ -7,19 +7,26 @@ is as likely as everybody else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from standout.adversary.sampling import count_marked
 from standout.attacks.attack import attack
 from standout.attacks.frankowski import IDENTIFIED, MISDIRECTED, NO_ONE_POSSIBLE, NOT_NARROW, reasons
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.formulas.f06 import k_identified
 from standout.papers import draw
+from standout.papers.f06_defenses import (
+    ADDED,
+    POPULAR,
+    THRESHOLDS,
+    hide_rarest,
+    misdirect,
+    misdirecting_lists,
+    without_items,
+)
 from standout.papers.mentions import BIN_NAMES, Mentions
 from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add, rate_columns
 
@@ -38,9 +45,6 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "Scoring, flat": ("scoring", {"flat": True}),
 }
 HIDDEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-ADDED = (0, 1, 2, 3, 5, 7, 10, 15, 20)
-THRESHOLDS = (1, 8, 64, 512, 2048, 8192)
-POPULAR = "most popular first"
 ANSWERED = "most popular first, attacker ignores the 100 most popular"
 IGNORED = 100
 
@@ -124,19 +128,6 @@ def _figure_5(setting: Setting) -> Rows:
     return out
 
 
-def without_items(dataset: Dataset, dropped: Array) -> Dataset:
-    """The release without the entries of some items; records and catalogue stay, so that indices and the third do."""
-    keep = ~dropped[dataset.record_item]
-    ptr = np.concatenate([[0], np.cumsum(keep)])[dataset.record_ptr]
-    return replace(
-        dataset, record_ptr=ptr.astype(dataset.record_ptr.dtype), record_item=dataset.record_item[keep],
-        record_code=dataset.record_code[keep] if dataset.has_value else dataset.record_code,
-        record_day=dataset.record_day[keep] if dataset.has_time else dataset.record_day,
-        lengths=count_marked(dataset.record_ptr, dataset.record_item, ~dropped).astype(dataset.lengths.dtype),
-        supports=np.where(dropped, 0, dataset.supports).astype(dataset.supports.dtype),
-    )  # fmt: skip
-
-
 def owner_defense(setting: Setting) -> Rows:
     """Figs. 6 and 7: Scoring after every item with fewer records than a threshold is dropped."""
 
@@ -163,19 +154,6 @@ def owner_defense(setting: Setting) -> Rows:
     return found
 
 
-def hide_rarest(mentions: Mentions, dataset: Dataset, share: float) -> Mentions:
-    """Drop the rarest of each mentioner's rated mentions: the largest whole number within the share."""
-    rated = mentions.rated(dataset)
-    support = np.append(dataset.supports, 0)[mentions.item]
-    order = np.lexsort((mentions.item, support, ~rated, mentions.who))
-    turn = np.empty(order.size, np.int64)
-    counts = mentions.counts
-    turn[order] = np.arange(order.size) - (np.cumsum(counts) - counts)[mentions.who[order]]
-    n_rated = np.bincount(mentions.who[rated], minlength=mentions.n)
-    hidden = np.floor(share * n_rated + 1e-9).astype(np.int64)
-    return mentions.only(~(rated & (turn < hidden[mentions.who])))
-
-
 def _figure_8(setting: Setting) -> Rows:
     mentions = the_mentions(setting)
     out: Rows = []
@@ -183,29 +161,6 @@ def _figure_8(setting: Setting) -> Rows:
         rank = ranks(setting, "scoring", {}, hide_rarest(mentions, setting.dataset, share))
         out += [{"hidden": share, "k": f"k = {k}", **rate_columns(k_identified(rank, k))} for k in KS]
     return out
-
-
-def misdirect(mentions: Mentions, dataset: Dataset, line: Array, n: int) -> Mentions:
-    """Each mentioner adds the first `n` items of the list that they neither hold nor mention."""
-    who, item = [], []
-    for person in range(mentions.n if n else 0):
-        record = mentions.target[person]
-        taken = np.concatenate([dataset.record_item[dataset.record_ptr[record] : dataset.record_ptr[record + 1]],
-                                mentions.item[mentions.who == person]])  # fmt: skip
-        # nobody can be kept from more of the list than they hold or mention
-        head = line[: n + np.unique(taken).size]
-        free = head[~np.isin(head, taken)][:n]
-        who.append(np.full(free.size, person))
-        item.append(free)
-    return mentions.plus(np.concatenate(who), np.concatenate(item), dataset) if who else mentions
-
-
-def misdirecting_lists(dataset: Dataset) -> dict[str, Array]:
-    """Items in the order in which they are added: from a popularity up, or all from the most popular down."""
-    rising = np.argsort(dataset.supports, kind="stable")
-    held = dataset.supports[rising]
-    out = {f"{t:,} or more": rising[held >= t] for t in THRESHOLDS if (held >= t).sum() >= ADDED[-1]}
-    return {**out, POPULAR: np.argsort(dataset.popularity_rank, kind="stable")}
 
 
 def misdirected_ranks(setting: Setting, strategy: str, n: int) -> Array:
@@ -221,6 +176,8 @@ def misdirected_ranks(setting: Setting, strategy: str, n: int) -> Array:
         left = np.bincount(said.who[rare], minlength=said.n)[said.who]
         return ranks(setting, "scoring", {}, said.only(rare | (left == 0)))
 
+    if n == 0 and strategy != ANSWERED:
+        return algorithm_ranks(setting, "Scoring")
     found: Array = setting.once(("f06 misdirected", strategy, n), work)
     return found
 
@@ -273,8 +230,16 @@ ORDER = [
 
 
 def _defense(x: str, x_title: str) -> Callable[[Rows], Any]:
-    return lambda rows: draw.lines(rows, x=x, x_title=x_title, series="k", series_title="k-identified", y_title="mentioners k-identified",
-                                   x_percent=True, top=1.0)  # fmt: skip
+    return lambda rows: draw.lines(
+        rows,
+        x=x,
+        x_title=x_title,
+        series="k",
+        series_title="k-identified",
+        y_title="mentioners k-identified",
+        x_percent=True,
+        top=1.0,
+    )
 
 
 def _main_only(rows: Rows) -> Rows:

@@ -13,7 +13,7 @@ from typing import Any
 
 from standout.errors import InputError, ParameterError
 from standout.papers import draw
-from standout.papers.recipe import PAPERS, Recipe, Rows, Setting, recipes
+from standout.papers.recipe import SHORT, Recipe, Rows, Setting, recipes
 from standout.papers.summary import Summary, joined
 
 MARK = "run.json"
@@ -106,12 +106,14 @@ def specification(setting: Setting, recipe: Recipe, rows: Rows) -> dict[str, Any
     measures = ("rate", "bits", "users", "delta", "records", "f")
     there = any(r.get(m) is not None for r in rows for m in measures)
     chart = recipe.draw(shown) if there else draw.empty("Not measurable on this data; the CSV says why.")
-    short = PAPERS[recipe.paper].split(",")[0].split(" and ")[0]
     ns = [r["n"] for r in rows if r.get("n")]
     size = "" if not ns else f", n = {max(ns):,}" if min(ns) == max(ns) else f", n = {min(ns):,} – {max(ns):,}"
-    marks = "; ◆ published" if any(r.get("published") is not None for r in shown) else ""
-    subtitle = [f"{recipe.label} of {short} et al. {PAPERS[recipe.paper].split(',')[-2].split()[-1]}: {recipe.parameters}",
-                f"measured on {setting.source}{size}{marks}"]  # fmt: skip
+    drawn = "'field': 'published'" in str(chart.to_dict())
+    marks = "; diamonds: published" if drawn and any(r.get("published") is not None for r in shown) else ""
+    subtitle = [
+        f"{recipe.label} of {SHORT[recipe.paper]}: {recipe.parameters}",
+        f"measured on {setting.source}{size}{marks}",
+    ]
     return draw.titled(chart, recipe.title, subtitle)
 
 

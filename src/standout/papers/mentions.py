@@ -114,9 +114,8 @@ def read_mentions(path: str, dataset: Dataset) -> Mentions:
     item = find_labels(dataset.item_labels, found.item_labels)[pairs[:, 1]]
     out = Mentions(target[there], turn[pairs[:, 0]], label, item, "")
     lost = int((~there).sum())
-    words = [
-        f"{out.n:,} people mention {out.who.size:,} items, {100 * float(out.rated(dataset).mean()):.0f} % of them in their own record"
-    ]
+    rated = 100 * float(out.rated(dataset).mean())
+    words = [f"{out.n:,} people mention {out.who.size:,} items, {rated:.0f} % of them in their own record"]
     if lost:
         words.append(f"{lost:,} mentioners are not in the data and left out")
     return Mentions(out.target, out.who, out.label, out.item, "; ".join(words))

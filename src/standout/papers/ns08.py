@@ -7,6 +7,7 @@ Success is reported without a threshold and with φ = 1.5: the published rates n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,74 +16,19 @@ import numpy.typing as npt
 from standout.adversary.adversary import Adversary
 from standout.errors import EligibilityError
 from standout.papers import draw
+from standout.papers.ns08_cases import DAYS, SIZES, Case, by_error, by_length, by_popularity, dated, known, undated
 from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add, mean_columns, rate_columns
 from standout.papers.trial import BEST, CRITERIA, silence, trial
 
 Array = npt.NDArray[Any]
-Case = tuple[Row, Adversary]
-
-SIZES = ((2, 0), (4, 1), (8, 2))
-"""Known items and how many of them are wrong: 2 of 2, 3 of 4, 6 of 8."""
-
-UNIFORM = {"uniform": "all items", "outside-top:100": "outside the top 100", "outside-top:500": "outside the top 500"}
-DAYS = (3, 14)
 MOST_RANKS = 300
+"""Points of Fig. 7."""
 
 
-def _known(knows: int, wrong: int) -> str:
-    return f"{knows - wrong} of {knows}"
-
-
-def dated() -> list[Case]:
-    """Figs. 4–6: exact values, days ±3 or ±14."""
-    return [
-        ({"known": _known(k, w), "days": f"±{d} days"}, Adversary(k, w, value_within=0, time_within=d))
-        for k, w in SIZES
-        for d in DAYS
-    ]
-
-
-def undated() -> list[Case]:
-    """Figs. 8 and 11: exact values, no days, items outside the top 100 or 500."""
-    return [
-        ({"known": _known(k, w), "items": UNIFORM[c]}, Adversary(k, w, value_within=0, choose=c))
-        for k, w in SIZES
-        for c in ("outside-top:100", "outside-top:500")
-    ]
-
-
-def by_popularity() -> list[Case]:
-    """Fig. 9: values ±1, days ±14, from all items and outside the top."""
-    return [
-        ({"known": _known(k, w), "items": name}, Adversary(k, w, value_within=1, time_within=14, choose=c))
-        for k, w in SIZES
-        for c, name in UNIFORM.items()
-    ]
-
-
-def by_error() -> list[Case]:
-    """Fig. 10: values ±1, days ±14; wrong facts are wrong values or, in the figure, wrong items."""
-    kinds = {"value": "wrong values and days", "item": "wrong items"}
-    return [
-        ({"known": _known(k, w), "wrong": name}, Adversary(k, w, kind, 1, 14))
-        for k, w in (*SIZES, (8, 4))
-        for kind, name in kinds.items()
-    ]
-
-
-def by_length() -> list[Case]:
-    """Fig. 12: values ±1, days ±14, number of items of the target known to ±50 % or not."""
-    return [
-        ({"known": _known(k, w), "length": name}, Adversary(k, w, value_within=1, time_within=14, length_within=x))
-        for k, w in SIZES
-        for x, name in ((None, "length unknown"), (0.5, "length known ±50 %"))
-    ]
-
-
-def _measured(columns: Row, work: Callable[[], Iterable[Row]]) -> Rows:
+def _measured(columns: Row, who: Adversary, rows: Callable[[Adversary], Iterable[Row]]) -> Rows:
     """Rows of a point; where nobody can be a target, one row that says so instead of a number."""
     try:
-        return [{**columns, **row} for row in work()]
+        return [{**columns, **row} for row in rows(who)]
     except EligibilityError as error:
         return [{**columns, "n": 0, "rate": None, "bits": None, "note": str(error)}]
 
@@ -94,7 +40,7 @@ def best_guess(setting: Setting, cases: list[Case]) -> Rows:
         found = trial(setting, who)
         return [{"criterion": c, **rate_columns(found.hit(c))} for c in CRITERIA]
 
-    out = [r for columns, who in cases for r in _measured(columns, lambda who=who: rows(who))]  # type: ignore[misc]
+    out = [r for columns, who in cases for r in _measured(columns, who, rows)]
     return sorted(out, key=lambda r: CRITERIA.index(r["criterion"]) if "criterion" in r else -1)
 
 
@@ -106,7 +52,7 @@ def _both(setting: Setting) -> Rows:
         yield {"case": "in the data: found", **rate_columns(found.right & found.matched)}
         yield {"case": "removed: “not there”", **rate_columns(silent)}
 
-    out = [r for columns, who in dated() for r in _measured(columns, lambda who=who: rows(who))]  # type: ignore[misc]
+    out = [r for columns, who in dated() for r in _measured(columns, who, rows)]
     return sorted(out, key=lambda r: str(r.get("case")))
 
 
@@ -124,7 +70,7 @@ def _bits(setting: Setting, cases: list[Case]) -> Rows:
             yield {"group": group, **mean_columns(found.bits[chosen], "bits"), "first_quartile": quartiles[0],
                    "median": quartiles[1], "third_quartile": quartiles[2], "prior": prior}  # fmt: skip
 
-    out = [r for columns, who in cases for r in _measured(columns, lambda who=who: rows(who))]  # type: ignore[misc]
+    out = [r for columns, who in cases for r in _measured(columns, who, rows)]
     return sorted(out, key=lambda r: str(r.get("group")))
 
 
@@ -158,7 +104,7 @@ def _information(setting: Setting) -> Rows:
     for column, name in names.items():
         if column not in frame:
             continue
-        for lo, hi in zip(edges[:-1], edges[1:], strict=True):
+        for lo, hi in pairwise(edges):
             bits = frame[column].iloc[lo - 1 : hi - 1].dropna()
             if len(bits):
                 out.append({"known": name, "rank": int(lo), "last_rank": int(hi - 1), "bits": float(bits.mean())})
@@ -209,7 +155,7 @@ def _claims_4(setting: Setting) -> list[Claim]:
     out = _more_items("fig04", dated(), "more items find more")(setting)
     for k, w in SIZES:
         near, far = (Adversary(k, w, value_within=0, time_within=d) for d in DAYS)
-        out += _claim(setting, "fig04", f"sharper days find more: ±3 ≥ ±14 ({_known(k, w)})", near, far)
+        out += _claim(setting, "fig04", f"sharper days find more: ±3 ≥ ±14 ({known(k, w)})", near, far)
     return out
 
 

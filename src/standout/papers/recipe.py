@@ -27,6 +27,8 @@ PAPERS = {
     "dss12": "Datta, Sharma and Sinha 2012, Provable De-anonymization of Large Datasets with Sparse Dimensions",
 }
 
+SHORT = {"ns08": "Narayanan and Shmatikov 2008", "f06": "Frankowski et al. 2006", "dss12": "Datta et al. 2012"}
+
 
 @dataclass(eq=False)
 class Setting:

@@ -211,7 +211,7 @@ def bits(seen: View) -> Chart | None:
                 rows.append({"kind": case.kind, "knows": case.knows, "attack": case.attack,
                              "prior": left["prior"], "mean": left["mean"], **q,
                              "tip": f"{case.words}: {left['mean']:.1f} bits left on average, of "
-                             "{left['prior']:.1f}"})  # fmt: skip
+                             f"{left['prior']:.1f}"})  # fmt: skip
     if not rows:
         return None
     table = Table("bits", "Bits left", (
@@ -301,7 +301,7 @@ def channels(seen: View) -> Chart | None:
                          "value": _channel("values", a["value_within"]), "time": _channel("days", a["time_within"]),
                          **_flat(case.hit),
                          "text": percent(case.hit["rate"]), "tip": f"{case.words}: {percent(case.hit['rate'])} "
-                         "({between(case.hit)})"})  # fmt: skip
+                         f"({between(case.hit)})"})  # fmt: skip
     kinds = {(r["value"], r["time"]) for r in rows}
     if len(kinds) < 2:
         return None
@@ -321,7 +321,7 @@ def channels(seen: View) -> Chart | None:
                       "y": {"field": "value", "type": "nominal", "sort": values, "title": None}}  # fmt: skip
         fill: Spec = {"field": "rate", "type": "quantitative", "legend": None,
                       "scale": {"domain": [0, 1], "range": ["#e9f1f7", "#0072b2"]}}  # fmt: skip
-        ink: Spec = {"condition": {"test": "datum.rate > 0.55", "value": "#fffffe"}, "value": "#1b1f25"}
+        ink: Spec = {"condition": {"test": "datum.rate > 0.85", "value": "#fffffe"}, "value": "#1b1f25"}
         return {
             "data": {"values": rows},
             "facet": {"field": "amount", "type": "nominal", "title": None, "sort": amounts}, "columns": panels, "spacing": 20,

@@ -180,6 +180,7 @@ def _described(content: Mapping[str, Any]) -> Section:
     """What `describe` measured: the drawn parts as charts, the rest as tables."""
     drawn = {"information": why.information(content), "sparsity": why.sparsity(content)}
     rest = {k: v for k, v in content.items() if drawn.get(k) is None}
+    rest |= rest.pop("overview", {})
     plain = generic("describe", WHY["describe"], rest)
     text = (
         "People can be found because records are sparse: each holds few of all items, most of which few others "
@@ -274,7 +275,10 @@ def _evidence(seen: View) -> Section:
     rows = []
     for r in {c["attack"]["label"]: c["attack"] for case in seen.cases for c in case.results}.values():
         rows.append(
-            {"label": r["label"], "options": ", ".join(f"{k} = {_said(v)}" for k, v in r["options"].items()) or "none"}
+            {
+                "label": r["label"],
+                "options": ", ".join(f"{k} = {_said(v)}" for k, v in r["options"].items() if v is not None) or "none",
+            }
         )
     table = Table(
         "parameters",
@@ -300,7 +304,7 @@ def _said(x: Any) -> str:
 
 
 def _title(name: str) -> str:
-    return name.replace("_", " ").replace("-", " ").capitalize()
+    return name.removeprefix("n_").replace("_", " ").replace("-", " ").capitalize()
 
 
 MOST_ROWS = 200
@@ -319,7 +323,9 @@ def generic(name: str, title: str, content: Any) -> Section:
     parts: list[Section] = []
     text: list[str] = []
     for key, x in content.items():
-        if isinstance(x, Mapping):
+        if isinstance(x, Mapping) and not any(isinstance(v, Mapping | list | tuple) for v in x.values()):
+            points.append((_title(key), _said({_title(k).lower(): v for k, v in x.items()}) or "–"))
+        elif isinstance(x, Mapping):
             parts.append(generic(f"{name}-{key}", _title(key), x))
         elif isinstance(x, list | tuple) and x and all(isinstance(r, Mapping) for r in x):
             tables.append(_table(f"{name}-{key}", _title(key), list(x)))

@@ -168,5 +168,9 @@ def _narrowing(case: Case, n_records: int) -> str:
         return limits[0].upper() + limits[1:]
     left = min(2 ** float(bits["mean"]), n_records)
     # a small group can share what is to be kept secret, even if nobody in it is told apart
-    follows = "so little can be inferred about one person" if left >= FEW else "few enough to infer what they have in common"
-    return f"What is known narrows {several(n_records, 'record')} down to about {number(round(left))}, {follows}; {limits}"
+    follows = (
+        "so little can be inferred about one person" if left >= FEW else "few enough to infer what they have in common"
+    )
+    return (
+        f"What is known narrows {several(n_records, 'record')} down to about {number(round(left))}, {follows}; {limits}"
+    )

@@ -10,8 +10,8 @@ from typing import Any
 
 from standout.report.words import between, number, percent
 
-DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""First characters that make a spreadsheet run a cell."""
+DANGEROUS = ("=", "+", "-", "@", "\t", "\n")
+"""First characters that make a spreadsheet run a cell; a carriage return is read as a line feed."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,11 @@ def inert(cell: Any) -> Any:
     >>> inert("=HYPERLINK(1)"), inert("plain"), inert(-1.5)
     ("'=HYPERLINK(1)", 'plain', -1.5)
     """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(DANGEROUS) else cell
+    if not isinstance(cell, str):
+        return cell
+    # a lone carriage return would end the row for some readers
+    text = cell.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if text.startswith(DANGEROUS) else text
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -58,9 +58,13 @@ def to_markdown(findings: Findings) -> str:
     """The three sentences and the table."""
     seen = view(findings)
     head, rows = _rows(seen)
-    lines = ["| " + " | ".join(row) + " |" for row in [head, ["---", *["---:"] * (len(head) - 1)], *rows]]
+    lines = ["| " + " | ".join(row) + " |" for row in [_one_line(head), ["---", *["---:"] * (len(head) - 1)], *rows]]
     notes = [f"Note: {w}" for w in seen.warnings]
     return "\n\n".join([*answer(seen).sentences, "\n".join(lines), _footnote(seen), *notes]) + "\n"
+
+
+def _one_line(head: list[str]) -> list[str]:
+    return [title.replace("\n", " (", 1) + ")" if "wrong" in title else title.replace("\n", " ") for title in head]
 
 
 def _risk_table(seen: View) -> Any:
@@ -69,12 +73,9 @@ def _risk_table(seen: View) -> Any:
     from rich.text import Text
 
     head, rows = _rows(seen)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for k, title in enumerate(head):
-        # long headings break where a bracket opens
-        table.add_column(
-            Text(title.replace(" (", "\n(")), justify="left" if k in (0, len(head) - 2) else "right", no_wrap=True
-        )
+        table.add_column(Text(title), justify="left" if k in (0, len(head) - 2) else "right", no_wrap=True)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
@@ -86,10 +87,7 @@ def _rows(seen: View) -> tuple[list[str], list[list[str]]]:
     curves = len(seen.amounts) > 1
     if curves:
         head.append("")
-    most = max(seen.amounts)
-    head += (
-        [f"strongest attack (of {most})", f"false match (of {most})"] if curves else ["strongest attack", "false match"]
-    )
+    head += ["strongest\nattack", "false\nmatch"]
     rows = []
     for kind in seen.kinds:
         by_amount = {c.knows: c for c in seen.of_kind(kind)}
@@ -105,7 +103,7 @@ def _rows(seen: View) -> tuple[list[str], list[list[str]]]:
 def _amount(seen: View, n: int) -> str:
     wrong = {c.adversary["wrong"] for c in seen.cases if c.knows == n}
     several = f"{n} item{'s' if n > 1 else ''}"
-    return several if len(wrong) > 1 or wrong == {0} else f"{several} ({wrong.pop()} wrong)"
+    return several if len(wrong) > 1 or wrong == {0} else f"{several}\n{wrong.pop()} wrong"
 
 
 def false_match(case: Case) -> str:
@@ -116,9 +114,9 @@ def false_match(case: Case) -> str:
 
 def _footnote(seen: View) -> str:
     case = seen.cases[0]
+    attacks = f"{len(seen.attacks)} attack{'s' if len(seen.attacks) > 1 else ''}"
+    last = f" at {max(seen.amounts)} items" if len(seen.amounts) > 1 else ""
     return (
-        f"Share of people whose record came first, by the strongest of {len(seen.attacks)} "
-        f"attack{'s' if len(seen.attacks) > 1 else ''}; "
-        f"{number(case.hit['n'])} people per cell, random guess {percent(case.random)}. "
-        "False match: somebody is named although the person is not in the data."
+        f"Share of people whose record came first, by the strongest of {attacks}; {number(case.hit['n'])} people per cell, "
+        f"random guess {percent(case.random)}. False match{last}: somebody is named although the person is not in the data."
     )

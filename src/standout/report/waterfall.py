@@ -44,10 +44,12 @@ def show_explanation(explanation: Plain, console: Console | None = None) -> None
     for sentence in sentences(explanation):
         out.print(Text(sentence), soft_wrap=not out.is_terminal)
     out.print()
-    grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    heads = ("item", "known", "held by", "adds to\nfirst", "adds to\nsecond", "lead without\nthis fact", "bits left\nup to here")
+    grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    heads = ("item", "known", "held\nby", "adds to\nfirst", "adds to\nsecond", "lead\nwithout it", "bits left\nso far")
     for k, title in enumerate(heads):
-        grid.add_column(Text(title), justify="left" if k < 2 else "right", no_wrap=k > 0, min_width=8 if k == 0 else None)
+        grid.add_column(
+            Text(title), justify="left" if k < 2 else "right", no_wrap=k > 0, min_width=8 if k == 0 else None
+        )
     for row in fact_table(explanation).rows:
         adds = [_score(row[key]) for key in ("best_adds", "second_adds")]
         lead = _score(row["eccentricity"]) + (" (another)" if row["same"] == "another" else "")
@@ -154,6 +156,12 @@ def explanation_charts(it: Plain) -> list[Chart]:
     return [c for c in made if c is not None]
 
 
+def _signed(x: float) -> str:
+    """Write a change with a true minus; none where it rounds to nothing."""
+    text = f"{x:+.1f}".replace("-", "−")
+    return "0" if text[1:] == "0.0" else text
+
+
 def waterfall(it: Plain) -> Chart | None:
     """Bits left after each fact, from the prior down."""
     if any(f["after"]["bits"] is None for f in it["facts"]):
@@ -174,7 +182,7 @@ def waterfall(it: Plain) -> Chart | None:
     )
     for k, f in enumerate(it["facts"]):
         after, label = f["after"]["bits"], f"{k + 1}. {f['item'] if f['item'] is not None else 'fact'}"
-        rows.append({"fact": label, "from": before, "to": after, "text": f"{after - before:+.1f}",
+        rows.append({"fact": label, "from": before, "to": after, "text": _signed(after - before),
                      "kind": "takes away" if after <= before else "adds",
                      "tip": f"{label}: {before:.2f} to {after:.2f} bits"})  # fmt: skip
         before = after

@@ -44,11 +44,15 @@ def sparsity(described: Plain) -> Chart | None:
         "scale": {"domain": [0, 1]},
     }
     summary = "; ".join(
-        f"{c['similarity']}: half of the records have no neighbor more similar than {c['quartiles'][1]:.2f}"
+        f"compared by {c['similarity']}, half of the records have no neighbor more similar than {c['quartiles'][1]:.2f}"
         for c in curves
     )
     return Chart(
-        "sparsity", "How many records have a near neighbor", f"{summary}.", _lines(rows, "compared", names, x, y), table
+        "sparsity",
+        "How many records have a near neighbor",
+        summary[:1].upper() + summary[1:] + ".",
+        _lines(rows, "compared", names, x, y),
+        table,
     )
 
 

@@ -178,12 +178,7 @@ def amplification(
             done += 1
             if progress:
                 progress(done, runs * shares.size)
-        per = np.array(
-            [
-                [[dss12.kept_quantile(np.minimum(k[:, b], 1.0), e3) for e3 in keeps] for b in range(asked.size)]
-                for k in ks
-            ]
-        )
+        per = np.array([_quantiles(k, keeps) for k in ks])
         f[a], spread[a] = per[:, :-1].mean(axis=0), Z_95 * per[:, :-1].std(axis=0) / np.sqrt(len(ks))
         empty[a] = np.concatenate([np.isinf(k[:, :-1]) for k in ks]).mean(axis=0)
         guarantee = float(per[:, -1, :].mean(axis=0)[0])
@@ -199,6 +194,11 @@ def amplification(
 
 
 Draws = list[tuple[Array, Knowledge]]
+
+
+def _quantiles(k: Array, keeps: Array) -> list[list[float]]:
+    """(levels, η3): f_D of one run; where nobody was similar, k = 1."""
+    return [[dss12.kept_quantile(np.minimum(column, 1.0), eta3) for eta3 in keeps] for column in k.T]
 
 
 def _points_of(x: Any, name: str) -> Array:

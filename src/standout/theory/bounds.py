@@ -17,7 +17,7 @@ from standout.theory.amplification import amplification
 from standout.theory.nearest import nearest
 from standout.theory.needed import Needed, certificate_needs, generic_needs, scoreboard_needs
 from standout.theory.rarity import fitting_t
-from standout.theory.sparsity import Curve, check_channels, fitting_records
+from standout.theory.sparsity import Curve, check_channels, check_records, fitting_records
 
 RARE_SHARE = 0.75
 ETA3 = 0.9
@@ -141,14 +141,9 @@ def bounds(
     """
     value_within = value_within if dataset.has_value else None
     time_within = time_within if dataset.has_time else None
-    check_channels(dataset, value_within, time_within)
-    if not (0 < epsilon < 1 and 0 < delta < 1 and epsilon + delta < 1):
-        raise ParameterError(f"epsilon={epsilon}, delta={delta}: both above 0, their sum below 1")
-    if k < 2:
-        raise ParameterError(f"k={k}: a lineup has at least two records")
     people = 10.0 * dataset.n_records if population is None else float(population)
-    if people < dataset.n_records:
-        raise ParameterError(f"population={people:g}: at least the {dataset.n_records} records of the release")
+    check_channels(dataset, value_within, time_within)
+    _check(dataset, epsilon, delta, k, people)
     say = progress or (lambda what, done, total: None)
     say("nearest neighbors", 0, 4)
     chosen = fitting_records(dataset, records, seed)
@@ -184,6 +179,17 @@ def bounds(
         "seed": seed,
     }
     return Bounds(parameters, tuple(rows))
+
+
+def _check(dataset: Dataset, epsilon: float, delta: float, k: int, people: float) -> None:
+    """Refuse parameters that make no sense."""
+    check_records(dataset, None)
+    if not (0 < epsilon < 1 and 0 < delta < 1 and epsilon + delta < 1):
+        raise ParameterError(f"epsilon={epsilon}, delta={delta}: both above 0, their sum below 1")
+    if k < 2:
+        raise ParameterError(f"k={k}: a lineup has at least two records")
+    if people < dataset.n_records:
+        raise ParameterError(f"population={people:g}: at least the {dataset.n_records} records of the release")
 
 
 def _long_enough(dataset: Dataset, m: float, epsilon: float) -> Assumption:

@@ -1,0 +1,88 @@
+"""The GPU engine gives the CPU engine's integers to the bit, and says clearly when there is no GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from plans import IDS, KINDS, SHAPES, assert_same_partials, case
+
+import standout as so
+from standout.errors import EngineError, ParameterError
+from standout.scoring.plan import Tie
+
+
+def gpu(**options):
+    """The engine, or a word why this test is skipped."""
+    from standout.engines.gpu import GpuEngine
+
+    try:
+        return GpuEngine(**options)
+    except EngineError as error:
+        pytest.skip(str(error))
+
+
+def compare(c, engine) -> None:
+    usual = so.MemoryEngine(threads=1)
+    mine, theirs = engine.run(c.plan, c.data, c.watch), usual.run(c.plan, c.data, c.watch)
+    assert_same_partials(mine, theirs)
+    assert engine.peek(c.plan, c.data, c.record).tolist() == usual.peek(c.plan, c.data, c.record).tolist()
+    assert np.array_equal(engine.scores(c.plan, c.data), usual.scores(c.plan, c.data))
+    beta = 1.0 / np.maximum(theirs.sigma(), 1.0)
+    np.testing.assert_allclose(
+        engine.mass(c.plan, c.data, theirs.best_score, beta), usual.mass(c.plan, c.data, theirs.best_score, beta), rtol=1e-9
+    )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("name", "options"), KINDS, ids=IDS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("block", [64, 20_480])
+def test_every_kind_of_plan_gives_the_same_integers_on_gpu_and_cpu(shape, name, options, block):
+    compare(case(shape, name, options), gpu(block_size=block, threads=64 if block == 64 else 768))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("name", "options"), KINDS, ids=IDS)
+def test_filters_bar_the_same_records_on_gpu_and_cpu(name, options):
+    compare(case("repeats", name, options, filtered=True), gpu(block_size=256, threads=96))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("tie", list(Tie))
+@pytest.mark.parametrize(("name", "options"), KINDS[:3], ids=IDS[:3])
+def test_ties_break_alike_on_gpu_and_cpu(name, options, tie):
+    compare(case("presence", name, options, tie=tie), gpu(block_size=128, threads=64))
+
+
+@pytest.mark.gpu
+def test_verdicts_of_a_whole_attack_are_the_same_on_gpu_and_cpu():
+    c = case("missing", "likelihood", {})
+    who = so.Adversary(knows=4, wrong=1, value_within=1, time_within=14)
+    aux = who.sample(c.data, who.eligible(c.data)[:90], seed=2)
+    attack = so.attack("scoreboard-rh")
+    mine = attack.run(c.data, aux, gpu(batch_queries=32), watch=who.eligible(c.data)[:90])
+    usual = attack.run(c.data, aux, watch=who.eligible(c.data)[:90])
+    for field in ("best", "runner_up", "score", "second", "rank", "matched"):
+        np.testing.assert_array_equal(getattr(mine, field), getattr(usual, field))
+    np.testing.assert_allclose(mine.bits, usual.bits, rtol=1e-9, atol=1e-9)
+
+
+def test_without_a_gpu_one_clear_sentence_says_what_to_do():
+    try:
+        so.attack("scoreboard-rh")
+        from standout.engines.engine import engine
+
+        engine("gpu")
+    except EngineError as error:
+        assert "engine='memory'" in str(error)
+        assert "\n" not in str(error)
+    else:
+        pytest.skip("there is a GPU here")
+
+
+@pytest.mark.parametrize("options", [{"block_size": 30}, {"threads": 100}, {"threads": 2048}, {"batch_queries": 0}])
+def test_options_that_make_no_sense_are_refused_before_a_gpu_is_asked_for(options):
+    from standout.engines.gpu import GpuEngine
+
+    with pytest.raises(ParameterError):
+        GpuEngine(**options)

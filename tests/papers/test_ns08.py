@@ -1,0 +1,79 @@
+"""Narayanan and Shmatikov: what the text says about its figures holds on a small twin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from standout.attacks.attack import attack
+from standout.papers.ns08_cases import dated
+from standout.papers.recipe import Setting, recipes
+from standout.papers.trial import BEST, STANDS_OUT, silence, trial
+
+
+@pytest.mark.parametrize("figure", ["fig04", "fig08", "fig09", "fig10", "fig12"])
+def test_no_claim_of_the_text_is_contradicted(figure: str, setting: Setting):
+    recipe = recipes("ns08", figure)[0]
+    recipe.run(setting)
+    claims = recipe.claims(setting)
+    assert claims
+    assert [c for c in claims if c.n < 60] == []
+    assert [c.text for c in claims if c.word == "contradicted"] == []
+    assert any(c.word == "holds" for c in claims), "a small twin shows at least one of them clearly"
+
+
+def test_a_threshold_never_finds_more(setting: Setting):
+    for _, who in dated():
+        found = trial(setting, who)
+        assert (found.hit(STANDS_OUT) <= found.hit(BEST)).all()
+
+
+def test_removing_a_target_silences_the_attack(setting: Setting):
+    who = {c["known"] + c["days"]: w for c, w in dated()}["6 of 8±3 days"]
+    found = trial(setting, who)
+    target, silent = silence(setting, who)
+    assert np.array_equal(target, found.target)
+    assert (found.right & found.matched).mean() > 0.9
+    assert silent.mean() > 0.5
+    # never does an answer appear because the target went away
+    assert (~silent & ~found.matched).sum() <= 2
+    aux = who.sample(setting.dataset, target, setting.seed)
+    assert (attack("scoreboard-rh").run(setting.dataset, aux, exclude=target).best != target).all()
+
+
+def test_bits_left_fall_with_more_items_and_stay_below_the_prior(setting: Setting):
+    rows = {(r["known"], r["days"]): r for r in recipes("ns08", "fig06")[0].run(setting) if r["group"] == "all targets"}
+    for days in ("±3 days", "±14 days"):
+        two, eight = rows["2 of 2", days], rows["6 of 8", days]
+        assert eight["bits"] < two["bits"] < two["prior"]
+        assert two["prior"] == np.log2(setting.dataset.n_records)
+
+
+def test_targets_that_the_guess_misses_have_more_bits_left(setting: Setting):
+    rows = recipes("ns08", "fig11")[0].run(setting)
+    both = {r["group"]: r["bits"] for r in rows if (r["known"], r["items"]) == ("2 of 2", "outside the top 100")}
+    assert both["targets that the best guess misses"] > both["all targets"]
+
+
+def test_the_curve_of_nearest_neighbors_falls_and_sharper_agreement_lies_lower(setting: Setting):
+    curves: dict[str, list[float]] = {}
+    for row in recipes("ns08", "fig01")[0].run(setting):
+        curves.setdefault(row["similarity"], []).append(row["delta"])
+    assert len(curves) == 3
+    items, values, days = (np.array(c) for c in curves.values())
+    assert (np.diff(items) <= 0).all()
+    assert (values <= items).all() and (days <= values).all()
+
+
+def test_lengths_count_every_record_once(setting: Setting):
+    rows = recipes("ns08", "fig03")[0].run(setting)
+    assert sum(r["records"] for r in rows) == (setting.dataset.lengths <= 1000).sum()
+    assert recipes("ns08", "fig02")[0].run(setting) == rows[:100]
+
+
+def test_rare_items_and_known_channels_give_more_away(setting: Setting):
+    rows = recipes("ns08", "fig07")[0].run(setting)
+    bits = {(r["known"], r["rank"]): r["bits"] for r in rows}
+    assert bits["the item alone", 1] < bits["with its value ±1", 1] < bits["with its day ±14", 1]
+    alone = [r["bits"] for r in rows if r["known"] == "the item alone"]
+    assert (np.diff(alone) >= -1e-9).all()

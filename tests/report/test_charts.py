@@ -1,0 +1,88 @@
+"""Charts hold the numbers of the findings and can be taken out in every format."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+from made_findings import adversary, findings, result, sweep
+
+from standout.errors import ParameterError
+from standout.report.charts import charts
+from standout.report.drawing import NARROW, WIDE, for_page
+from standout.report.page import export
+
+FOUND = sweep({2: 0.2, 4: 0.6, 8: 1.0})
+
+
+@pytest.mark.parametrize("name", ["risk", "attacks", "absent", "bits", "lengths", "channels"])
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_every_chart_is_drawn_within_its_width(name, width):
+    svg = charts(FOUND)[name].svg(width)
+    drawn = float(svg.split('width="')[1].split('"')[0])
+    # labels and titles stand outside of the plot
+    assert 0.75 * width < drawn < width + 70
+    assert svg.count("<path") > 3 and "NaN" not in svg
+
+
+def test_the_table_behind_the_risk_chart_holds_the_findings():
+    rows = charts(FOUND)["risk"].table.plain()
+    assert [(r["knows"], r["rate"]) for r in rows if r["kind"] == "values ±1, days ±14"] == [
+        (2, 0.2),
+        (4, 0.6),
+        (8, 1.0),
+    ]
+    assert [(r["knows"], r["rate"]) for r in rows if r["kind"] == "values ±1"] == [(2, 0.1), (4, 0.3), (8, 0.5)]
+    assert all(r["low"] <= r["rate"] <= r["high"] and r["n"] == 500 for r in rows)
+
+
+def test_the_attack_chart_shows_all_attacks_and_marks_the_strongest():
+    rows = charts(FOUND)["attacks"].table.plain()
+    assert len(rows) == 12
+    assert {r["attack"] for r in rows if r["wins"]} == {"scoreboard-rh"}
+
+
+def test_the_curve_of_names_runs_from_strict_to_loose():
+    rows = [r for r in charts(FOUND)["absent"].table.plain() if r["knows"] == 8 and r["kind"] == "values ±1, days ±14"]
+    assert [r["false"] for r in rows] == sorted(r["false"] for r in rows)
+
+
+def test_kinds_that_differ_only_in_errors_are_told_apart():
+    found = findings(
+        result(adversary(4), 20, 50, right=9, false=1), result(adversary(4, wrong=1), 10, 50, right=5, false=1)
+    )
+    kinds = [r["kind"] for r in charts(found)["risk"].table.plain()]
+    assert kinds == ["values ±1, days ±14, none wrong", "values ±1, days ±14, 1 wrong value"]
+
+
+def test_a_screen_reader_meets_one_picture_and_a_mouse_its_numbers():
+    chart = charts(FOUND)["risk"]
+    text = for_page(chart.svg(), chart.summary)
+    assert text.count("role=") == 1 and text.count("aria-label=") == 1
+    assert text.count("<title>") == 6 and "20% (16% to 24%)</title>" in text
+
+
+def test_charts_render_in_notebooks():
+    bundle = charts(FOUND)["risk"]._repr_mimebundle_()
+    assert bundle["application/vnd.vegalite.v5+json"]["$schema"].endswith("v5.json")
+    assert bundle["image/svg+xml"].startswith("<svg")
+
+
+def test_every_chart_and_table_can_be_exported(tmp_path):
+    made = charts(FOUND)
+    written = export(made.values(), tmp_path, ["csv", "parquet", "json", "svg", "png", "pdf"])
+    assert len(written) == 6 * len(made)
+    head = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
+    for path in written:
+        assert path.read_bytes().startswith(head.get(path.suffix[1:], b""))
+    assert (
+        pd.read_parquet(tmp_path / "risk.parquet")["rate"].tolist()
+        == pd.read_csv(tmp_path / "risk.csv")["rate"].tolist()
+    )
+    assert json.loads((tmp_path / "risk.json").read_text())["description"] == made["risk"].summary
+
+
+def test_an_unknown_format_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match="no export format 'gif'"):
+        export(charts(FOUND).values(), tmp_path, ["gif"])

@@ -1,0 +1,116 @@
+"""The three sentences say what the numbers say: of a terrible, a middling, a safe and an undecided audit."""
+
+from __future__ import annotations
+
+import pytest
+from made_findings import adversary, findings, result
+
+from standout.errors import InputError
+from standout.report.sentences import Level, answer
+from standout.report.view import view
+
+
+def said(found):
+    made = answer(view(found))
+    return made.level, list(made.sentences)
+
+
+def test_a_terrible_dataset_is_told_by_the_least_knowledge_that_finds_most_people():
+    found = findings(
+        result(adversary(8, wrong=2), 500, 500, right=495, false=0),
+        result(adversary(4), 490, 500, right=450, false=5),
+        result(adversary(2), 60, 500, right=30, false=50),
+    )
+    level, sentences = said(found)
+    assert level is Level.MOST
+    assert sentences == [
+        "Knowing 4 items, their values to within 1 and days to within 14, is enough to single out 98% of people "
+        "(95% interval 96.3% to 99%; 490 of 500 people tested; a random guess: 0.01%).",
+        "Used to link people with another source, the same attacker names the right record for 90% and a false one for 1% of "
+        "people who are not in the data: if one in ten of those looked up is in the data, 90.9% of the names given are right.",
+        "Who finds a record can infer the rest of it: on average 56 more items than the 4 known, each with its value and day.",
+    ]
+
+
+def test_no_false_match_seen_is_not_a_precision_of_100():
+    _, sentences = said(findings(result(adversary(8), 500, 500, right=500, false=0)))
+    assert "at least 94.8% of the names given are right" in sentences[1]
+
+
+def test_a_middling_dataset_is_told_by_its_highest_rate():
+    found = findings(
+        result(adversary(2), 10, 500, right=5, false=25),
+        result(adversary(8), 100, 500, right=60, false=25),
+    )
+    level, sentences = said(found)
+    assert level is Level.SOME
+    assert sentences[0] == (
+        "Knowing 8 items, their values to within 1 and days to within 14, singles out 20% of people "
+        "(95% interval 16% to 24%; 100 of 500 people tested; a random guess: 0.01%), the most of all knowledge tried."
+    )
+    assert "22% of the names given are right" not in sentences[1]
+    assert "21% of the names given are right" in sentences[1]
+
+
+def test_a_safe_dataset_is_told_by_a_one_sided_bound_and_its_limits():
+    found = findings(
+        result(adversary(2), 0, 500, right=0, false=5, bits=9.0),
+        result(adversary(8), 0, 500, right=0, false=5, bits=9.0),
+    )
+    level, sentences = said(found)
+    assert level is Level.NONE
+    assert sentences == [
+        "No attack singled people out more often than a guess would: at most 0.6% of people are found (95% confidence; 0 of 500 "
+        "people tested) by the strongest of 1 attack, knowing 2 items, their values to within 1 and days to within 14; "
+        "a random guess: 0.01%.",
+        "Used to link people with another source, scoreboard-rh named the right record for none of 500 (at most 0.6%, "
+        "95% confidence), and somebody else's for 1% of people who are not in the data.",
+        "What is known narrows 10,000 records down to about 512, so little can be inferred about one person; "
+        "this holds for the attacks and the knowledge that were tried, and is no proof against others.",
+    ]
+
+
+def test_a_small_group_is_not_called_harmless():
+    _, sentences = said(findings(result(adversary(2), 0, 500, right=0, false=5, bits=2.0)))
+    assert "down to about 4, few enough to infer what they have in common" in sentences[2]
+
+
+def test_an_inconclusive_audit_says_that_it_cannot_tell_and_what_would():
+    level, sentences = said(findings(result(adversary(2), 0, 6, right=0, false=0)))
+    assert level is Level.OPEN
+    assert sentences == [
+        "This audit cannot tell: knowing 2 items, their values to within 1 and days to within 14, singled out 0 "
+        "of 6 people tested, "
+        "which fits any rate up to 40% (95% confidence; a random guess: 0.01%).",
+        "Used to link people with another source, scoreboard-rh named the right record for none of 6 (at most "
+        "40%, 95% confidence), "
+        "and somebody else's for 0% of people who are not in the data.",
+        "Nothing follows for inference either way: run the audit again on at least 118 targets (half of them set the threshold) "
+        "before deciding.",
+    ]
+
+
+def test_a_missing_measurement_is_said_and_never_a_zero():
+    _, sentences = said(findings(result(adversary(2), 0, 1, right=0, false=0)))
+    assert sentences[1].startswith("Linkability was not measured")
+
+
+def test_a_few_lucky_hits_among_many_kinds_of_knowledge_are_no_finding():
+    kinds = [
+        result(adversary(2, time_within=t), 4 if t == 3 else 0, 100, right=0, false=0, n_records=100)
+        for t in range(1, 19)
+    ]
+    level, _ = said(findings(*kinds, n_records=100))
+    assert level is Level.NONE
+
+
+def test_the_strongest_attack_speaks_not_the_first():
+    weak = result(adversary(2), 0, 500, right=0, false=0, attack="scoreboard")
+    strong = result(adversary(2), 400, 500, right=400, false=0, attack="likelihood")
+    assert said(findings(strong, weak))[0] is Level.MOST
+    assert view(findings(strong, weak)).cases[0].attack == "likelihood"
+
+
+def test_findings_without_results_are_refused():
+    with pytest.raises(InputError, match="no result"):
+        view(findings())
