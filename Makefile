@@ -20,7 +20,7 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format bench attack-table chromium clean
+.PHONY: help demo test test-all lint format figures bench screenshots attack-table chromium clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,8 +44,16 @@ format: $(READY)  ## let ruff put the code in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+figures: $(READY)  ## rebuild docs/reproduction.md and its pictures; half an hour, most of it the full-size twin
+	$(BIN)/python docs/scripts/reproduction.py figures $(if $(STANDOUT_DATA),--movielens $(STANDOUT_DATA)/ml-latest-small)
+	@mkdir -p .bench-cache
+	$(BIN)/python docs/scripts/reproduction.py full --twin .bench-cache/netflix-twin.parquet
+
 bench: $(READY)  ## time reading, indexing and scoring on this machine
 	@$(BIN)/standout bench
+
+screenshots: $(READY) chromium  ## make the pictures of the README and the docs
+	@$(BIN)/python docs/scripts/screenshots.py
 
 attack-table: $(READY)  ## docs/attack-table.md: every attack on MovieLens latest-small (STANDOUT_DATA)
 	@$(BIN)/python docs/scripts/attack_table.py "$(STANDOUT_DATA)"

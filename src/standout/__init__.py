@@ -29,6 +29,8 @@ _HOME = {
     "amplification": "standout.theory.amplification",
     "population": "standout.theory.population",
     "render": "standout.report.page",
+    "charts": "standout.report.charts",
+    "explain": "standout.audit.explain",
     "MemoryEngine": "standout.engines.memory",
     "StandoutError": "standout.errors",
 }

@@ -154,13 +154,14 @@ def test_text_where_numbers_belong(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
 @pytest.mark.parametrize("role", ["rating", "date"])
-def test_a_column_that_is_empty_in_every_row(tmp_path, kind, role):
+@pytest.mark.parametrize("null", [pa.null(), pa.float64()])
+def test_a_column_that_is_empty_in_every_row(tmp_path, kind, role, null):
     option = {"rating": "value", "date": "time"}[role]
     with pytest.raises(InputError) as caught:
         if kind == "csv":
             Dataset.read(made(tmp_path, "n.csv", f"user,item,{role}\n1,2,\n3,4,\n"))
         else:
-            table = pa.table({"user": [1, 3], "item": [2, 4], role: pa.nulls(2, pa.float64())})
+            table = pa.table({"user": [1, 3], "item": [2, 4], role: pa.nulls(2, null)})
             if kind == "frame":
                 Dataset.from_frame(table)
             pq.write_table(table, tmp_path / "n.parquet")

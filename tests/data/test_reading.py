@@ -158,12 +158,37 @@ def test_float_ids_with_gaps_are_integers():
     assert ds.record_labels.dtype == np.int64
 
 
+@pytest.mark.parametrize(
+    ("kind", "labels", "expected"),
+    [
+        (pa.decimal128(38, 0), [10**25 + 1, 10**25, 5], [str(10**25), str(10**25 + 1), "5"]),
+        (pa.decimal128(10, 0), [17850, 4, 3], [3, 4, 17850]),
+        (pa.decimal128(38, 2), [2**53 + 1, 2**53, 7], [7, 2**53, 2**53 + 1]),
+        (pa.uint64(), [2**64 - 1, 2**64 - 2, 0], [0, 2**64 - 2, 2**64 - 1]),
+        (pa.int8(), [9, -3], [-3, 9]),
+        (pa.bool_(), [True, False], [0, 1]),
+        (pa.large_string(), ["ß", "a"], ["a", "ß"]),
+        (pa.binary(), ["ß".encode(), b"\xff"], ["\\xFF", "ß"]),
+        (pa.date32(), [1, 0], ["1970-01-01", "1970-01-02"]),
+    ],
+)
+def test_typed_ids_stay_apart_whatever_their_type(kind, labels, expected):
+    ds = Dataset.from_frame(pa.table({"user": pa.array(labels, kind), "item": [1] * len(labels)}))
+    assert ds.record_labels.tolist() == expected
+
+
+def test_columns_of_pandas_need_not_be_called_by_text():
+    frame = pd.DataFrame({0: [5, 6], 1: [1, 1]})
+    assert Dataset.from_frame(frame, record="0", item="1").record_labels.tolist() == [5, 6]
+
+
 def test_a_folder_and_a_glob_of_parquet_files_are_one_dataset(tmp_path):
     folder = tmp_path / "parts"
     (folder / "deep").mkdir(parents=True)
     pq.write_table(table().slice(0, 2), folder / "part-0.parquet")
     pq.write_table(table().slice(2, 4), folder / "part-1.parquet")
     (folder / "_SUCCESS").touch()
+    (folder / "meta.json").write_text('{"made": "by somebody else"}')
     (folder / "_metadata.parquet").write_bytes(b"PAR1 but not data")
     assert entries(Dataset.read(folder)) == EXPECTED
     assert entries(Dataset.read(str(folder / "part-*.parquet"))) == EXPECTED
@@ -202,6 +227,12 @@ def test_latin_1_is_read_and_that_is_said(tmp_path):
     ds = Dataset.read(path)
     assert ds.item_labels.tolist() == ["café", "tea"]
     assert "text: not UTF-8, read as Latin-1" in ds.cleaning.notes
+
+
+def test_names_of_columns_may_be_latin_1_too(tmp_path):
+    path = tmp_path / "old.csv"
+    path.write_bytes("prénom,objet\nA,1\nB,2\n".encode("latin-1"))
+    assert Dataset.read(path, record="prénom", item="objet").n_records == 2
 
 
 def test_lines_that_end_in_different_ways_are_read(tmp_path):

@@ -122,7 +122,7 @@ def test_a_unit_that_gives_absurd_spans_is_questioned(tmp_path):
 
 
 def test_a_list_is_no_time():
-    with pytest.raises(InputError, match="which is no time"):
+    with pytest.raises(InputError, match="which holds no dates"):
         days(pa.table({"user": [1], "item": [1], "time": [[1, 2]]}))
 
 

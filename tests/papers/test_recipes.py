@@ -61,6 +61,9 @@ def test_data_without_days_and_values_still_gives_every_figure():
         rows = recipe.run(bare)
         assert rows
         assert picture(specification(bare, recipe, rows), "svg")
+    table = recipes("ns08", "table")[0]
+    page = Summary.of(bare, [(table, table.run(bare))]).markdown()
+    assert "no values: where a figure speaks of them" in page and "no days: where a figure speaks of them" in page
 
 
 def test_what_cannot_be_measured_has_a_reason_and_no_number():
@@ -75,6 +78,11 @@ def test_what_cannot_be_measured_has_a_reason_and_no_number():
     assert {x.measured for x in summary.lines} == {"not measured"}
     assert "Not measured: no record holds enough items" in summary.markdown()
     assert {c[-1] for c in summary.claims} == {"not measurable here"}
+
+
+def test_no_targets_are_refused(small_twin: Dataset):
+    with pytest.raises(ParameterError, match="at least one record"):
+        Setting(small_twin, 0)
 
 
 def test_an_unknown_paper_or_figure_is_refused():

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from made_findings import adversary, findings, result, sweep
 
 from standout.errors import ParameterError
+from standout.report import page
 from standout.report.charts import charts
-from standout.report.drawing import NARROW, WIDE, for_page
+from standout.report.drawing import GRID, INK, NARROW, SERIES, SOFT, WIDE, for_page
 from standout.report.page import export
 
 FOUND = sweep({2: 0.2, 4: 0.6, 8: 1.0})
@@ -61,6 +63,13 @@ def test_a_screen_reader_meets_one_picture_and_a_mouse_its_numbers():
     text = for_page(chart.svg(), chart.summary)
     assert text.count("role=") == 1 and text.count("aria-label=") == 1
     assert text.count("<title>") == 6 and "20% (16% to 24%)</title>" in text
+
+
+def test_a_dark_page_knows_every_color_of_the_charts():
+    style = Path(page.__file__).with_name("assets").joinpath("report.css").read_text()
+    dark = style[style.index("prefers-color-scheme: dark") :]
+    for color in (*SERIES, INK, SOFT, GRID):
+        assert f'[fill="{color}"]' in dark and f'[stroke="{color}"]' in dark
 
 
 def test_charts_render_in_notebooks():

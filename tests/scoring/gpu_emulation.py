@@ -155,7 +155,11 @@ def run(plan: Plan, data: Dataset, shard: Shard, watch, threads: int, shared: in
             if not here or not (nobody or high > second or (int(plan.tie) != 0 and high == second)):
                 continue
             goal = following if nobody else max(following, second)
-            entrants = [(int(scores[k]), int(tie_key(start + k, q, plan.tables, how)), start + k) for k in here if scores[k] >= goal]
+            entrants = [
+                (int(scores[k]), int(tie_key(start + k, q, plan.tables, how)), start + k)
+                for k in here
+                if scores[k] >= goal
+            ]
             entrants.sort(key=lambda e: (-e[0], e[1], e[2]))
             for e in entrants[:2]:
                 insert(e, q, out)

@@ -17,7 +17,7 @@ from standout.scoring.gpu_layout import Layout, pack, shape_of, unpack
 from standout.scoring.plan import Tie
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
-from plans import IDS, KINDS, SHAPES, assert_same_partials, case  # noqa: E402
+from plans import IDS, KINDS, SHAPES, assert_same_partials, case
 
 
 def emulate(c, block: int, threads: int = 64, shared: int = 200_000):

@@ -104,7 +104,8 @@ def test_certificates_fall_with_noise_and_grow_with_knowledge():
 def test_without_noise_every_unique_best_is_certified():
     table = random_table(80, 12, 6, seed=9, days=False)
     found = so.certificates(dataset(table), 4, 0.0, None, 0.5, None)
-    assert 0 < found.rate.count < found.rate.n
+    assert 0 < found.rate.count < found.rate.n < 80
+    assert found.of_all == pytest.approx(found.rate.count / 80)
     assert (found.isolated == (found.largest_gamma > 1e-8)).all()
 
 

@@ -87,22 +87,19 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = "sco
     watched = best if target is None else target
     seen = how.run(dataset, asked, engine, watch=np.full(len(sets), watched))
     scores = how.scores(dataset, asked, engine)
-    n = order.size
-    rows = []
-    for place, f in enumerate(order.tolist()):
-        without = 1 + place
-        rows.append({
+    shown = {"best": best, "runner_up": second, "target": None if target in (best, second) else target}
+    rows = [
+        {
             **_fact(dataset, knowledge, f, int(facts.item[f]), int(support[f]), labels),
-            "best": _share(dataset, best, facts, f, scores, without),
-            "runner_up": _share(dataset, second, facts, f, scores, without),
-            "target": _share(dataset, target if target not in (None, best, second) else -1, facts, f, scores, without),
-            "without": _verdict(seen, without) | {"same_best": int(seen.best[without]) == best} if n > 1 else None,
-            "after": {"rank": int(seen.rank[1 + n + place]), "bits": _bits(seen, 1 + n + place)},
-        })  # fmt: skip
+            **{name: _share(dataset, record, facts, f, scores, 1 + place) for name, record in shown.items()},
+            **_turns(seen, place, order.size, best),
+        }
+        for place, f in enumerate(order.tolist())
+    ]
     return {
         "attack": {"name": how.name, "options": how.options()},
         "n_records": dataset.n_records,
-        "known": knowledge.adversary.describe() if knowledge.adversary else f"{n} facts from outside",
+        "known": knowledge.adversary.describe() if knowledge.adversary else f"{order.size} facts from outside",
         "verdict": _verdict(seen, 0),
         "best": _who(dataset, best, labels) | {"score": _number(scores[0, best])},
         "runner_up": _who(dataset, second, labels) | {"score": _number(scores[0, second])} if second >= 0 else None,
@@ -111,6 +108,13 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = "sco
         "bits": {"prior": float(np.log2(dataset.n_records)), "left": _bits(seen, 0)},
         "facts": rows,
     }  # fmt: skip
+
+
+def _turns(seen: Verdicts, place: int, n: int, best: int) -> dict[str, Any]:
+    """The verdict without the fact at this place, and what is left of the record after the facts up to it."""
+    without, after = 1 + place, 1 + n + place
+    rest = _verdict(seen, without) | {"same_best": int(seen.best[without]) == best}
+    return {"without": rest if n > 1 else None, "after": {"rank": int(seen.rank[after]), "bits": _bits(seen, after)}}
 
 
 def _fact_sets(order: Array) -> list[Array]:

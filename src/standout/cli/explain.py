@@ -29,9 +29,7 @@ def explain(
     seed: options.Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Page to write as well.")] = None,
     hide_labels: Annotated[bool, typer.Option("--hide-labels", help="Name neither records nor items.")] = False,
-    record_column: Annotated[
-        str | None, typer.Option(help="Column that names the person. Guessed when left out.")
-    ] = None,
+    record_column: options.Record = None,
     item: options.Item = None,
     value: options.Value = None,
     time: options.Time = None,

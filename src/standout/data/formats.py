@@ -9,6 +9,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from standout.data.store import is_saved
 from standout.errors import InputError
 
 Kind = Literal["saved", "parquet", "arrow", "arrow-stream", "netflix", "text"]
@@ -32,8 +33,6 @@ class Found:
     """One file, or the files of a folder in order; for a saved dataset its folder."""
     name: str
     """What messages call it."""
-    pattern: str | None = None
-    """Folder below which Parquet partitions may be named key=value."""
 
 
 def find_source(path: str | Path) -> Found:
@@ -110,11 +109,11 @@ def _file_kind(path: Path) -> Kind:
 
 def _in_folder(folder: Path, name: str) -> Found:
     """The dataset in a folder: saved by us, Parquet, Netflix Prize or MovieLens."""
-    if (folder / "meta.json").is_file():
+    if is_saved(folder):
         return Found("saved", (folder,), name)
     parquet = sorted(p for ending in _PARQUET_NAMES for p in folder.rglob(ending) if _is_data(p, folder))
     if parquet:
-        return Found("parquet", tuple(parquet), name, str(folder))
+        return Found("parquet", tuple(parquet), name)
     netflix = sorted(p for p in folder.iterdir() if _NETFLIX_NAME.fullmatch(p.name))
     if netflix:
         return Found("netflix", tuple(netflix), name)

@@ -117,7 +117,7 @@ def _prepared_text(con: duckdb.DuckDBPyConnection, folder: Path, found: Found, s
 def _parquet_relation(con: duckdb.DuckDBPyConnection, found: Found) -> str:
     """SQL that reads the Parquet files; refuses what is damaged."""
     files = ", ".join(literal_path(path) for path in found.paths)
-    hive = ", hive_partitioning = true" if found.pattern and any("=" in p.parent.name for p in found.paths) else ""
+    hive = ", hive_partitioning = true" if all("=" in p.parent.name for p in found.paths) else ""
     relation = f"read_parquet([{files}]{hive})"
     try:
         n_rows = one_row(con, f"SELECT count(*) FROM {relation}")[0]
@@ -162,7 +162,8 @@ def _frame_table(frame: Any, roles: Roles) -> pa.Table:
 
 
 def _arrow_column(frame: Any, name: str, role: str) -> Any:
-    column = frame[name]
+    # by position, because the names of pandas need not be text
+    column = frame.iloc[:, _frame_columns(frame).index(name)] if hasattr(frame, "iloc") else frame[name]
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         return column
     if hasattr(column, "to_arrow"):

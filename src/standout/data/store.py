@@ -76,29 +76,28 @@ def open_folder(folder: str | Path) -> Dataset:
     return ds
 
 
-def _read_meta(source: Path) -> dict[str, Any]:
+def is_saved(folder: Path) -> bool:
+    """Whether `save_folder` wrote this folder, in whatever version."""
     try:
-        meta = json.loads((source / "meta.json").read_text(encoding="utf-8"))
-        if meta["format"] != FORMAT:
-            raise KeyError
+        return bool(json.loads((folder / "meta.json").read_text(encoding="utf-8"))["format"] == FORMAT)
     except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{source.name} is not a folder that Dataset.save wrote") from None
-    if meta["schema"] != SCHEMA:
+        return False
+
+
+def _read_meta(source: Path) -> dict[str, Any]:
+    if not is_saved(source):
+        raise InputError(f"{source.name} is not a folder that Dataset.save wrote")
+    meta = json.loads((source / "meta.json").read_text(encoding="utf-8"))
+    if meta.get("schema") != SCHEMA:
         raise InputError(
-            f"{source.name} was saved with schema {meta['schema']}, and this version reads schema {SCHEMA}: "
+            f"{source.name} was saved with schema {meta.get('schema')}, and this version reads schema {SCHEMA}: "
             "save it again from the original data"
         )
     return dict(meta)
 
 
 def _is_replaceable(target: Path) -> bool:
-    if not target.is_dir():
-        return False
-    try:
-        _read_meta(target)
-    except InputError:
-        return not any(target.iterdir())
-    return True
+    return target.is_dir() and (is_saved(target) or not any(target.iterdir()))
 
 
 def _write(ds: Dataset, folder: Path) -> None:

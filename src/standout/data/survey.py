@@ -171,7 +171,10 @@ def _label_sql(kind: str, role: str, text: bool) -> str:
     base = kind.split("(")[0]
     if base in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN"):
         return f"{role}::BIGINT"
-    if base in ("FLOAT", "DOUBLE", "DECIMAL"):
+    if base == "DECIMAL":  # up to 38 digits, of which a float keeps 15
+        whole = f"CASE WHEN {role} = floor({role}) THEN {role}::HUGEINT::VARCHAR ELSE {role}::VARCHAR END"
+        return f"{role}::BIGINT" if kind.endswith(",0)") and int(kind[8:-3]) <= 18 else whole
+    if base in ("FLOAT", "DOUBLE"):
         return f"CASE WHEN NOT isnan({role}::DOUBLE) THEN {role}::DOUBLE END"
     if base == "BLOB":
         return f"nullif(coalesce(TRY(decode({role})), {role}::VARCHAR), '')"

@@ -113,8 +113,8 @@ def _grouped(con: duckdb.DuckDBPyConnection, source: Source, role: str) -> Label
     cells: Any
     if str(raw.type) in ("string", "large_string"):
         cells = raw.to_pylist()
-        # integers of more than 64 bits come as text, too
-        may_be_numbers = source.text or _kind(con, "source", role).endswith("INT")
+        # numbers of more than 64 bits (HUGEINT, DECIMAL(38,0)) come as text, too
+        may_be_numbers = source.text or _kind(con, "source", role).endswith(("INT", ")"))
         numbers = integers_of(cells) if may_be_numbers else None
         cells = cells if numbers is None else numbers
     else:

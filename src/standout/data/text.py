@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from bisect import bisect_right
+from codecs import getincrementaldecoder
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,8 +58,7 @@ def look(path: Path) -> Layout:
     """Find the layout of a text file: delimiter, names, encoding."""
     head = head_of(path)
     encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-    # the head may end inside a character; a wrong one only matters where rows are read
-    text = head.decode("utf-16" if encoding == "utf-16" else "utf-8-sig", errors="replace")
+    text = _decoded(head, encoding)
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise InputError(f"{path.name} is empty")
@@ -103,6 +103,14 @@ def stage(con: duckdb.DuckDBPyConnection, folder: Path, path: Path, layout: Layo
     if rows + len(bad) == 0:
         raise InputError(f"{path.name} holds a header and no rows")
     return Staged(rows, bad, layout.header, notes)
+
+
+def _decoded(head: bytes, encoding: str) -> str:
+    """Text of the head, which may end inside a character."""
+    try:
+        return getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)().decode(head)
+    except UnicodeDecodeError:
+        return head.decode("latin-1")
 
 
 def _delimiter(line: str) -> str:

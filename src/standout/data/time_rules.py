@@ -65,6 +65,8 @@ def time_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str 
         moment = f"CASE WHEN isfinite({stamp}) THEN {stamp} END"
         note = "dates" if kind == "DATE" else "date-times"
         return _calendar_rule(moment, "false", f"time: {note} of column {column!r}")
+    if kind == '"NULL"':
+        return _calendar_rule("NULL::TIMESTAMP", "false", "")  # that it is empty is for the survey to say
     if kind == "VARCHAR":
         return _text_rule(con, column, unit)
     if kind.split("(")[0] in ("FLOAT", "DOUBLE", "DECIMAL"):
@@ -73,7 +75,9 @@ def time_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str 
         return _number_rule(
             con, column, unit, "time::DOUBLE" if "HUGE" in kind or kind == "UBIGINT" else "time::BIGINT"
         )
-    raise InputError(f"column {column!r} is of type {kind.lower()}, which is no time: name another, or none (time='')")
+    raise InputError(
+        f"column {column!r} is of type {kind.lower()}, which holds no dates: name another, or none (time='')"
+    )
 
 
 def _calendar_rule(stamp: str, bad: str, note: str) -> TimeRule:

@@ -30,6 +30,11 @@ def _even(n: int, rng: np.random.Generator, step: float) -> Array:
     return out
 
 
+def settled(x: Array) -> Array:
+    """Round to single precision: last bits of matrix products vary by machine and must not change a draw."""
+    return x.astype(np.float32).astype(np.float64)
+
+
 def target_support(real: dict[str, Any], n_items: int) -> Array:
     """Share of all entries by popularity rank, from the real supports by rank and quantile."""
     n = max(int(k) for k in real["support_by_rank"])
@@ -87,7 +92,7 @@ def popularity(real: dict[str, Any], support: Array, lengths: Array, edges: Arra
     typical = typical / typical.mean(axis=(1, 2), keepdims=True)
     log_x, tau = np.log(wanted), np.ones(len(CLASSES))
     log_lambda = np.repeat(np.log(ell / (count * wanted).sum())[:, None], len(liking), axis=1)
-    for _ in range(120):
+    for _ in range(60):
         y = np.exp(log_lambda[:, None, :] + (tau[cls][:, None] * log_x)[:, :, None])[:, :, :, None] * typical
         none = np.exp(-y)
         held = 1.0 - none.mean(axis=3)
@@ -104,10 +109,9 @@ def popularity(real: dict[str, Any], support: Array, lengths: Array, edges: Arra
     by_item = np.interp(np.log(np.arange(1, n_items + 1)), np.log((edge[1:] + edge[:-1] + 1) / 2), log_x)
     expected = _expected_support(np.exp(log_lambda), np.exp(tau[cls][:, None] * by_item), of_records, liking)
     # single items: rare ones hang on one or two groups, which the stretch they stand in does not show
-    by_item += np.log(support / expected)
-    weight = np.exp(tau[:, None] * (by_item - by_item.mean()))
-    out: Array = weight / weight.sum(axis=1, keepdims=True)
-    return out
+    by_item = settled(by_item + np.log(support / expected))
+    weight = np.exp(settled(tau)[:, None] * (by_item - by_item.mean()))
+    return settled(weight / weight.sum(axis=1, keepdims=True))
 
 
 def _expected_support(rate: Array, weight: Array, of_records: Array, liking: Array) -> Array:
@@ -167,7 +171,7 @@ def item_entry_days(real: dict[str, Any], n_items: int, month: Array, months: li
     for day_bin in np.random.default_rng(0).choice(n_bins, (DAYS_PER_SAMPLE, N_SAMPLES), p=flow / flow.sum()):
         moments += row[day_bin][:, None] * kernel[day_bin][:, enter] / flow[day_bin][:, None]
     moments *= per_item[enter] / DAYS_PER_SAMPLE
-    return entry_day, per_item[enter], profile, moments
+    return entry_day, settled(per_item)[enter], profile, moments
 
 
 N_SAMPLES = 96
@@ -222,7 +226,7 @@ def item_values(real: dict[str, Any], share: Array, rng: np.random.Generator) ->
         middle = (edge[1:] + edge[:-1]) / 2
         spread = _phi(grid[:, None] - middle) @ (weight / weight.sum())
         cuts = np.interp(below, spread, grid)
-    return quality, cuts
+    return settled(quality), settled(cuts)
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
@@ -275,7 +279,7 @@ def group_affinity(share: Array, n_groups: int, spread: float, slope: float, rng
     group -= group.mean(axis=0)
     # unit covariance, so that seeds differ in who likes what and not in how much
     group = np.linalg.qr(group)[0] * np.sqrt(n_groups)
-    return balance(np.exp(group @ item), share)
+    return settled(balance(np.exp(group @ item), share))
 
 
 TASTE_DIMENSIONS = 3
@@ -296,7 +300,8 @@ def alias_tables(weight: Array, affinity: Array, availability: Array) -> tuple[A
     shape = (weight.shape[0], affinity.shape[0], weight.shape[1])
     table, accept, alias = np.empty(shape, np.float32), np.empty(shape, np.float32), np.empty(shape, np.int32)
     for c in range(shape[0]):
-        table[c] = affinity * (weight[c] * availability / (weight[c] @ availability))
+        drawn = weight[c] * availability
+        table[c] = affinity * (drawn / drawn.sum())
         for g in range(shape[1]):
             _alias(table[c, g].astype(np.float64), accept[c, g], alias[c, g])
     return table, table.sum(axis=2, dtype=np.float64), accept, alias

@@ -25,6 +25,7 @@ from standout.data.twin_items import (
     item_values,
     popularity,
     sample_tastes,
+    settled,
     target_support,
 )
 from standout.data.twin_kernels import Z_MAX, Catalog, People, draw_people
@@ -149,7 +150,7 @@ def _match_calendar(people: People, real: dict[str, Any]) -> People:
         got = fixed + (moving / where.sum(axis=1)) @ where
         activity *= np.clip(target * length.sum() / np.maximum(got, 1e-9), 0.5, 2.0)
         activity = np.clip(activity / np.average(activity, weights=target), 1e-3, 1e3)
-    return people._replace(calendar=np.concatenate([[0.0], np.cumsum(activity[month])]))
+    return people._replace(calendar=np.concatenate([[0.0], np.cumsum(settled(activity)[month])]))
 
 
 @lru_cache(maxsize=4)

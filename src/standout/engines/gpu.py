@@ -14,12 +14,12 @@ from standout.data.index import build_shard
 from standout.errors import EngineError, ParameterError
 from standout.scoring.gpu import Device, DeviceIndex
 from standout.scoring.partials import Partials
-from standout.scoring.plan import Plan
+from standout.scoring.plan import Combine, Plan
 
 Array = npt.NDArray[Any]
 
-BLOCK, THREADS, PER_SM = 20_480, 768, 2
-"""Records per block, threads per thread block, thread blocks per multiprocessor: best on an H200 (docs/speed.md)."""
+THREADS, PER_SM = 1024, 1
+"""Threads per thread block, thread blocks per multiprocessor: best on an H200 (docs/speed.md)."""
 
 _INDEXES: WeakKeyDictionary[Dataset, dict[int, DeviceIndex]] = WeakKeyDictionary()
 
@@ -30,7 +30,7 @@ class GpuEngine:
     Parameters
     ----------
     block_size
-        Records whose scores lie in shared memory at once.
+        Records whose scores lie in shared memory at once; as many as fit beside the tables when left out.
     threads, per_sm
         Shape of the launch.
     batch_queries
@@ -42,9 +42,9 @@ class GpuEngine:
     """Bytes that the tables of one batch of queries may take if no two facts share a row."""
 
     def __init__(
-        self, block_size: int = BLOCK, threads: int = THREADS, per_sm: int = PER_SM, batch_queries: int = 32_768
+        self, block_size: int | None = None, threads: int = THREADS, per_sm: int = PER_SM, batch_queries: int = 32_768
     ) -> None:
-        if block_size < 4 or block_size % 4:
+        if block_size is not None and (block_size < 4 or block_size % 4):
             raise ParameterError(
                 f"block_size={block_size}: the kernel reads four scores at a time; use a multiple of 4"
             )
@@ -52,8 +52,9 @@ class GpuEngine:
             raise ParameterError(f"threads={threads}: use a multiple of 32, at most 1024")
         if batch_queries < 1:
             raise ParameterError(f"batch_queries={batch_queries}: a batch holds at least one query")
-        self.block_size, self.batch_queries = block_size, batch_queries
+        self.batch_queries = batch_queries
         self._device = Device(threads, per_sm)
+        self.block_size = block_size or self._device.largest_block
 
     @property
     def kernel_seconds(self) -> float:
@@ -68,30 +69,34 @@ class GpuEngine:
     def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None) -> Partials:
         """Best, second and sums per query."""
         marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch
-        return self._device.run(plan, self.index(dataset), marks)
+        return self._device.run(plan, self.index(dataset, plan), marks)
 
     def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
         """Σ exp(beta · (score - top)) over all candidates."""
-        return self._device.mass(plan, self.index(dataset), top, beta)
+        return self._device.mass(plan, self.index(dataset, plan), top, beta)
 
     def peek(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
         """Integer score of one record per query."""
-        return self._device.peek(plan, self.index(dataset), record)
+        return self._device.peek(plan, self.index(dataset, plan), record)
 
     def scores(self, plan: Plan, dataset: Dataset) -> Array:
         """All integer scores."""
-        return self._device.scores(plan, self.index(dataset), dataset.n_records)
+        return self._device.scores(plan, self.index(dataset, plan), dataset.n_records)
 
-    def index(self, dataset: Dataset) -> DeviceIndex:
+    def index(self, dataset: Dataset, plan: Plan | None = None) -> DeviceIndex:
         """Index of the dataset on the device, made on first use and kept as long as the dataset."""
+        size = self.block_size
+        if plan is not None and plan.combine == Combine.MIN:
+            # beside each score lies a count of the facts met
+            size = max(size // 8 * 4, 4)
         kept = _INDEXES.setdefault(dataset, {})
-        if self.block_size not in kept:
+        if size not in kept:
             shard = build_shard(dataset.record_ptr, dataset.record_item, dataset.record_code, dataset.record_day, dataset.n_items,
-                                0, dataset.n_records, self.block_size, dataset.has_repeats, os.cpu_count() or 1)  # fmt: skip
+                                0, dataset.n_records, size, dataset.has_repeats, os.cpu_count() or 1)  # fmt: skip
             try:
-                kept[self.block_size] = DeviceIndex(shard, dataset)
+                kept[size] = DeviceIndex(shard, dataset)
             except self._device.cp.cuda.memory.OutOfMemoryError as error:
                 raise EngineError(
                     f"the index does not fit on {self.device_name} ({error}); use engine='memory'"
                 ) from None
-        return kept[self.block_size]
+        return kept[size]

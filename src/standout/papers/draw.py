@@ -34,7 +34,7 @@ CONFIG: dict[str, Any] = {
              "gridColor": GRID, "domainColor": SOFT, "tickColor": SOFT, "titlePadding": 8, "labelLimit": 260},
     "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": "bold", "titleFontSize": 12, "labelPadding": 6},
     "legend": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
-               "orient": "top", "labelLimit": 320, "symbolSize": 80, "offset": 8, "symbolOpacity": 1},
+               "orient": "top", "labelLimit": 320, "titleLimit": 480, "symbolSize": 80, "offset": 8, "symbolOpacity": 1},
     "title": {"anchor": "start", "fontSize": 15, "color": INK, "subtitleFontSize": 11.5, "subtitleColor": SOFT, "offset": 14,
               "subtitlePadding": 5},
 }  # fmt: skip
@@ -49,7 +49,7 @@ def _in_order(rows: Rows, column: str) -> list[Any]:
 def _axis(title: str, percent: bool) -> Any:
     import altair as alt
 
-    return alt.Axis(title=title, format="%" if percent else "~g", tickCount=6)
+    return alt.Axis(title=title, format="%" if percent else ",~f", tickCount=6)
 
 
 def _color(rows: Rows, series: str, title: str | None) -> Any:
@@ -139,14 +139,12 @@ def lines(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | 
     if ordinal:
         across: Any = alt.X(f"{x}:O", sort=_in_order(rows, x), title=x_title, axis=alt.Axis(labelAngle=0))
     else:
-        kind = {"type": "log"} if log_x else {}
-        form = "%" if x_percent else "~s"
-        across = alt.X(
-            f"{x}:Q",
-            title=x_title,
-            scale=alt.Scale(zero=False, nice=False, **kind),
-            axis=alt.Axis(format=form, tickCount=8),
-        )
+        form = "%" if x_percent else ",~f"
+        scales: Row = {"zero": False, "nice": False}
+        ticks: Row = {"tickCount": 8}
+        if log_x:
+            scales, ticks = {"type": "log", "nice": False}, {"values": [1, 10, 100, 1_000, 10_000, 100_000]}
+        across = alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(**scales), axis=alt.Axis(format=form, **ticks))
     base = alt.Chart().encode(x=across)
     height = alt.Y(f"{y}:Q", axis=_axis(y_title, percent), scale=scale)
     names = _in_order(rows, series)
@@ -185,7 +183,7 @@ def counts(rows: Rows, *, x: str, x_title: str, y: str, y_title: str, mark_at: f
         line={"color": COLORS[0], "strokeWidth": 1}, color=COLORS[0], opacity=0.35, interpolate="step-after"
     )
     chart = base.encode(
-        x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(nice=False), axis=alt.Axis(format="~g", tickCount=10)),
+        x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(nice=False), axis=alt.Axis(format=",~f", tickCount=10)),
         y=alt.Y(f"{y}:Q", axis=_axis(y_title, False)),
     )
     layers = [chart]

@@ -210,7 +210,7 @@ add(
             x="m",
             x_title="items known, m",
             series="t",
-            series_title="rare when 1/log2 of the support is at least t =",
+            series_title="items are rare from t =",
             y_title="records filtered out",
             facet="rare",
             top=1.0,

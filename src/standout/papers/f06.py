@@ -371,6 +371,7 @@ add(
             series="strategy",
             series_title="items added: held by",
             y_title="mentioners 1-identified",
+            band=False,
         ),
         _claims_9,
     )

@@ -45,6 +45,10 @@ class Setting:
     """Where the data is from, in words; goes under every figure."""
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        if self.targets is not None and self.targets < 1:
+            raise ParameterError(f"targets={self.targets}: attack at least one record per point, or None for all")
+
     def once(self, key: Any, work: Callable[[], Any]) -> Any:
         """Result of `work`, done once per key."""
         if key not in self.kept:

@@ -148,7 +148,8 @@ def _reason(setting: Setting, p: Published) -> str:
 HEADER = ("figure", "what", "published", "certainty", "measured", "95 % interval", "n", "difference", "in a word")
 
 
-def _cells(x: Line) -> tuple[str, ...]:
+def cells(x: Line) -> tuple[str, ...]:
+    """A comparison as a row of the first table."""
     return x.label, x.what, x.published, x.source, x.measured, x.interval, x.n, x.difference, x.word
 
 
@@ -186,6 +187,9 @@ class Summary:
             f"The paper had {published()[1][paper]['data']}: {published()[1][paper]['n_records']:,} records.",
             f"{many[0].upper()}{many[1:]}, seed {setting.seed}. Intervals are 95 %: Wilson for shares, normal for means.",
         ]
+        for name, there in (("values", ds.has_value), ("days", ds.has_time)):
+            if not there:
+                about.append(f"The data has no {name}: where a figure speaks of them, they are unknown here.")
         if setting.mentions is not None:
             about.append(f"Mentions: {setting.mentions.note}.")
         lines = [line(setting, recipe, p, rows) for recipe, rows in figures for p in of_figure(recipe)]
@@ -202,13 +206,13 @@ class Summary:
             "## Published and measured",
             "",
         ]
-        parts += _markdown_table(HEADER, [_cells(x) for x in self.lines])
+        parts += markdown_table(HEADER, [cells(x) for x in self.lines])
         if self.claims:
             parts += [
                 "",
                 "## Claims of the text, compared on the same targets",
                 "",
-                *_markdown_table(CLAIM_HEADER, self.claims),
+                *markdown_table(CLAIM_HEADER, self.claims),
             ]
         parts += ["", "## Figures", ""]
         for recipe, rows in self.figures:
@@ -226,7 +230,7 @@ class Summary:
     def html(self) -> str:
         """As one page; pictures are linked beside it."""
         body = [f"<h1>{escape(PAPERS[self.paper])}, reproduced</h1>", *(f"<p>{escape(x)}</p>" for x in self.about)]
-        body += ["<h2>Published and measured</h2>", _html_table(HEADER, [_cells(x) for x in self.lines])]
+        body += ["<h2>Published and measured</h2>", _html_table(HEADER, [cells(x) for x in self.lines])]
         if self.claims:
             body += [
                 "<h2>Claims of the text, compared on the same targets</h2>",
@@ -240,7 +244,8 @@ class Summary:
         return _PAGE.format(title=escape(PAPERS[self.paper]), body="\n".join(body))
 
 
-def _markdown_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+def markdown_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """Lines of a Markdown table."""
     lines = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
     safe = [[x.replace("|", r"\|") for x in row] for row in rows]
     return lines + [f"| {' | '.join(row)} |" for row in safe]

@@ -216,9 +216,9 @@ def bits(seen: View) -> Chart | None:
         return None
     table = Table("bits", "Bits left", (
         Column("kind", "known of the person", "text", "kind of knowledge"), Column("knows", "items known", "count"),
-        Column("attack", "attack", "text", "attack"), Column("prior", "before", "number"),
-        Column("mean", "left, mean", "number", "bits left"),
-        *(Column(f"p{p}", f"{p}% of people at most", "number") for p in (5, 25, 50, 75, 95)),
+        Column("attack", "attack", "text", "attack"), Column("prior", "before", "bits"),
+        Column("mean", "left, mean", "bits", "bits left"),
+        *(Column(f"p{p}", f"{p}% of people at most", "bits") for p in (5, 25, 50, 75, 95)),
     ), tuple(rows))  # fmt: skip
     prior = rows[0]["prior"]
 

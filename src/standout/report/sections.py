@@ -87,7 +87,7 @@ def _attackers(seen: View, about: Case) -> Section:
         Column("rate", "hit rate", "share", "hit rate"), Column("", "95% interval", "interval", "interval"),
         Column("vs_difference", "lead", "points"), Column("vs_low", "lead, low", "points"),
         Column("vs_high", "lead, high", "points"),
-        Column("vs_p_value", "p", "number", "McNemar test"),
+        Column("vs_p_value", "p", "p", "McNemar test"),
     ), tuple(rows))  # fmt: skip
     shown = (charts.attackers(seen, about),) if len(seen.attacks) > 1 else ()
     return Section("attackers", "The strongest attacker", tuple(text), shown, (table,))
@@ -208,13 +208,12 @@ def _others(seen: View) -> list[Section]:
 
 
 def _limits(seen: View) -> Section:
-    exactness = "self-sampled" if all(c.adversary.get("words") for c in seen.cases) else "given"
     points = [
         ("Attacks that ran",
          f"{', '.join(seen.attacks)}. A low rate says that these attacks failed, not that none could succeed."),
         ("Where the knowledge comes from",
-         f"It is {exactness}: drawn from the released records themselves, then blurred. Real outside sources "
-         f"disagree with the data in "
+         "It is self-sampled: drawn from the released records themselves, then blurred. Real outside sources "
+         "disagree with the data in "
          "ways that no blur imitates, so rates like these overstate what linking a real second source achieves "
          "(Wang and others, NDSS 2018)."),
         ("Which items are known", f"Chosen as stated: {', '.join(sorted({str(c.adversary['choose']) for c in seen.cases}))}. "

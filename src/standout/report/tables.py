@@ -21,7 +21,7 @@ class Column:
     key: str
     title: str
     form: str = "text"
-    """text, share, points (percentage points), interval (a rate's low and high), count or number."""
+    """text, share, points (percentage points), interval (a rate's low and high), bits, p, count or number."""
     term: str = ""
 
     @property
@@ -37,6 +37,10 @@ class Column:
         x = row.get(self.key)
         if x is None:
             return "–"
+        if self.form == "bits":
+            return f"{x:.2f}"
+        if self.form == "p":
+            return "<0.0001" if x < 1e-4 else f"{x:.2g}"
         if self.form == "points":
             return f"{100 * x:+.1f}" if x else "0"
         return percent(x) if self.form == "share" else number(x)

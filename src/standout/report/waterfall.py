@@ -146,7 +146,7 @@ def fact_table(it: Plain) -> Table:
         Column("best_holds", "first record holds"), Column("best_adds", "adds to it", "number"),
         Column("second_holds", "second holds"), Column("second_adds", "adds to it", "number"), *asked,
         Column("eccentricity", "lead without this fact", "number", "eccentricity"), Column("same", "first without it"),
-        Column("bits", "bits left up to here", "number", "bits left"), Column("rank", "records that fit as well", "count"),
+        Column("bits", "bits left up to here", "bits", "bits left"), Column("rank", "records that fit as well", "count"),
     ), tuple(rows))  # fmt: skip
 
 
@@ -162,40 +162,36 @@ def _signed(x: float) -> str:
     return "0" if text[1:] == "0.0" else text
 
 
+def _steps(it: Plain) -> list[dict[str, Any]]:
+    """Bars of the waterfall: the prior, one per fact, what is left."""
+    before = it["bits"]["prior"]
+    rows = [_level("before", before)]
+    for k, f in enumerate(it["facts"]):
+        after, label = f["after"]["bits"], f"{k + 1}. {f['item'] if f['item'] is not None else 'fact'}"
+        kind = "takes away" if after <= before else "adds"
+        rows.append({"fact": label, "from": before, "to": after, "text": _signed(after - before), "kind": kind,
+                     "tip": f"{label}: {before:.2f} to {after:.2f} bits"})  # fmt: skip
+        before = after
+    return [*rows, _level("left", before)]
+
+
+def _level(fact: str, bits: float) -> dict[str, Any]:
+    return {
+        "fact": fact,
+        "from": 0.0,
+        "to": bits,
+        "text": f"{bits:.1f}",
+        "kind": "level",
+        "tip": f"{bits:.2f} bits {fact}",
+    }
+
+
 def waterfall(it: Plain) -> Chart | None:
     """Bits left after each fact, from the prior down."""
     if any(f["after"]["bits"] is None for f in it["facts"]):
         return None
-    prior = it["bits"]["prior"]
-    rows, before = (
-        [
-            {
-                "fact": "before",
-                "from": 0.0,
-                "to": prior,
-                "text": f"{prior:.1f}",
-                "kind": "level",
-                "tip": f"{prior:.1f} bits before anything is known",
-            }
-        ],
-        prior,
-    )
-    for k, f in enumerate(it["facts"]):
-        after, label = f["after"]["bits"], f"{k + 1}. {f['item'] if f['item'] is not None else 'fact'}"
-        rows.append({"fact": label, "from": before, "to": after, "text": _signed(after - before),
-                     "kind": "takes away" if after <= before else "adds",
-                     "tip": f"{label}: {before:.2f} to {after:.2f} bits"})  # fmt: skip
-        before = after
-    rows.append(
-        {
-            "fact": "left",
-            "from": 0.0,
-            "to": before,
-            "text": f"{before:.1f}",
-            "kind": "level",
-            "tip": f"{before:.2f} bits left",
-        }
-    )
+    rows = _steps(it)
+    prior, before = rows[0]["to"], rows[-1]["to"]
     order = [r["fact"] for r in rows]
 
     def build(width: int) -> Spec:
@@ -222,7 +218,7 @@ def waterfall(it: Plain) -> Chart | None:
     table = Table(
         "waterfall",
         "Bits left, fact by fact",
-        (Column("fact", "fact"), Column("from", "before", "number"), Column("to", "after", "number")),
+        (Column("fact", "fact"), Column("from", "before", "bits"), Column("to", "after", "bits")),
         tuple(rows[1:-1]),
     )
     return Chart(

@@ -7,7 +7,7 @@ up the runs of its known items (`fill`), then looks the block over once. Nothing
 from __future__ import annotations
 
 from math import factorial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,29 +35,56 @@ FARTHEST = -60.0
 jit_wide = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "nsz"})
 
 
+class Bar(NamedTuple):
+    """Scalars that say who is no candidate of one query; taken out of the plan once per block, not once per record."""
+
+    exclude: int
+    low: int
+    high: int
+    filtered: bool
+
+
+@jit  # type: ignore[untyped-decorator]
+def _bar(q: int, plan: Tables, how: Manner) -> Bar:
+    """The bar of query `q`."""
+    return Bar(plan.exclude[q], plan.low[q], plan.high[q], how.filtered)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _passes(record: int, bar: Bar, factor: Array, lengths: Array) -> bool:
+    """Whether the record is a candidate: the test that loops over records use."""
+    if record == bar.exclude:
+        return False
+    if not bar.filtered:
+        return True
+    if factor.size > 0 and factor[np.uint64(record)] < 0.0:
+        return False
+    return bool(bar.low <= lengths[np.uint64(record)] <= bar.high)
+
+
 @jit  # type: ignore[untyped-decorator]
 def allowed(record: int, q: int, plan: Tables, how: Manner) -> bool:
     """Whether the record is a candidate of the query at all."""
-    if record == plan.exclude[q]:
-        return False
-    if not how.filtered:
-        return True
-    if plan.factor.size > 0 and plan.factor[record] < 0.0:
-        return False
-    return bool(plan.low[q] <= plan.lengths[record] <= plan.high[q])
+    return _passes(record, _bar(q, plan, how), plan.factor, plan.lengths)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _key(record: int, tie: int, salt: int, lengths: Array) -> int:
+    """Tie key of the record, smaller first: as loops over records ask for it."""
+    if tie == _SHORT:
+        return np.uint64(lengths[np.uint64(record)])
+    if tie == _HASH:
+        x = np.uint64(record) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))
+    return np.uint64(0)
 
 
 @jit  # type: ignore[untyped-decorator]
 def tie_key(record: int, q: int, plan: Tables, how: Manner) -> int:
     """Tie key of the record, smaller first."""
-    if how.tie == _SHORT:
-        return np.uint64(plan.lengths[record])
-    if how.tie == _HASH:
-        x = np.uint64(record) * np.uint64(0x9E3779B97F4A7C15) + plan.salt[q]
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return x ^ (x >> np.uint64(31))
-    return np.uint64(0)
+    return _key(record, how.tie, plan.salt[q], plan.lengths)
 
 
 @jit_wide  # type: ignore[untyped-decorator]
@@ -87,13 +114,13 @@ def _look_over(acc: Array, lo: int, hi: int, watch: int, cut: int) -> tuple[int,
 
 
 @jit  # type: ignore[untyped-decorator]
-def _look_at_each(acc: Array, start: int, q: int, watch: int, cut: int, plan: Tables,
-                  how: Manner) -> tuple[int, int, float, int, int, int]:  # fmt: skip
+def _look_at_each(acc: Array, start: int, watch: int, cut: int, bar: Bar, factor: Array,
+                  lengths: Array) -> tuple[int, int, float, int, int, int]:  # fmt: skip
     """As `_look_over`, for queries that bar some records."""
     top, total, squares = np.int64(LOWEST), np.int64(0), 0.0
     n, n_watch, n_cut = np.int64(0), np.int64(0), np.int64(0)
     for k in range(acc.size):
-        if allowed(start + k, q, plan, how):
+        if _passes(start + k, bar, factor, lengths):
             s = np.int64(acc[k])
             top = max(top, s)
             total += s
@@ -114,24 +141,28 @@ def _highest(acc: Array, lo: int, hi: int) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def promote(acc: Array, start: int, q: int, plan: Tables, how: Manner, out: Partials) -> None:
+def promote(acc: Array, start: int, q: int, bar: Bar, tie: int, salt: int, factor: Array, lengths: Array,
+            out: Partials) -> None:  # fmt: skip
     """Find the records of the block that beat the query's present best or second."""
-    at_least = out.second_score[q]
+    least, least_key, nobody = out.second_score[q], out.second_key[q], out.second[q] == NOBODY
     for lo in range(0, acc.size, STRETCH):
         hi = min(lo + STRETCH, acc.size)
-        if _highest(acc, lo, hi) < at_least:
+        if _highest(acc, lo, hi) < least:
             continue
         for k in range(lo, hi):
             s = np.int64(acc[k])
-            if s >= at_least and allowed(start + k, q, plan, how):
-                insert(s, start + k, q, plan, how, out)
-                at_least = out.second_score[q]
+            if s < least:
+                continue
+            key = _key(start + k, tie, salt, lengths)
+            # records come in rising order: at the same score and key the second stays
+            if (nobody or s > least or key < least_key) and _passes(start + k, bar, factor, lengths):
+                _insert(s, key, start + k, q, out)
+                least, least_key, nobody = out.second_score[q], out.second_key[q], out.second[q] == NOBODY
 
 
 @jit  # type: ignore[untyped-decorator]
-def insert(s: int, r: int, q: int, plan: Tables, how: Manner, out: Partials) -> None:
+def _insert(s: int, key: int, r: int, q: int, out: Partials) -> None:
     """Put a record of score `s` among the query's best two, if it belongs there."""
-    key = tie_key(r, q, plan, how)
     if _before(s, key, r, out.best_score[q], out.best_key[q], out.best[q]):
         out.second_score[q], out.second_key[q], out.second[q] = out.best_score[q], out.best_key[q], out.best[q]
         out.best_score[q], out.best_key[q], out.best[q] = s, key, r
@@ -157,7 +188,9 @@ def _look(acc: Array, start: int, q: int, watch: int, plan: Tables, how: Manner,
     size, cut = acc.size, plan.cut[q]
     hole = plan.exclude[q] - start
     if how.filtered:
-        top, total, squares, n_watch, n_cut, n = _look_at_each(acc, start, q, watch, cut, plan, how)
+        top, total, squares, n_watch, n_cut, n = _look_at_each(
+            acc, start, watch, cut, _bar(q, plan, how), plan.factor, plan.lengths
+        )
     elif 0 <= hole < size:
         top, total, squares, n_watch, n_cut = _look_over(acc, 0, hole, watch, cut)
         top2, total2, squares2, n_watch2, n_cut2 = _look_over(acc, hole + 1, size, watch, cut)
@@ -174,7 +207,7 @@ def _look(acc: Array, start: int, q: int, watch: int, plan: Tables, how: Manner,
     if n > 0 and (
         top > out.second_score[q] or out.second[q] == NOBODY or (top == out.second_score[q] and how.tie != 0)
     ):
-        promote(acc, start, q, plan, how, out)
+        promote(acc, start, q, _bar(q, plan, how), how.tie, plan.salt[q], plan.factor, plan.lengths, out)
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -219,11 +252,11 @@ def _mass_over(acc: Array, top: int, beta: float) -> float:
 
 
 @jit  # type: ignore[untyped-decorator]
-def _mass_of_each(acc: Array, start: int, q: int, top: int, beta: float, plan: Tables, how: Manner) -> float:
+def _mass_of_each(acc: Array, start: int, top: int, beta: float, bar: Bar, factor: Array, lengths: Array) -> float:
     """As `_mass_over`, for queries that bar some records."""
     mass, high = 0.0, np.float64(top)
     for k in range(acc.size):
-        if allowed(start + k, q, plan, how):
+        if _passes(start + k, bar, factor, lengths):
             mass += exponential(beta * (np.float64(acc[k]) - high))
     return mass
 
@@ -242,7 +275,8 @@ def mass_blocks(
         for q in range(plan.query_ptr.size - 1):
             fill(acc, room, b, q, post, plan, how)
             if how.filtered or 0 <= plan.exclude[q] - start < acc.size:
-                out[q] += _mass_of_each(acc, start, q, top[q], beta[q], plan, how)
+                bar = _bar(q, plan, how)
+                out[q] += _mass_of_each(acc, start, top[q], beta[q], bar, plan.factor, plan.lengths)
             else:
                 out[q] += _mass_over(acc, top[q], beta[q])
 
@@ -272,6 +306,7 @@ def dump(post: Postings, plan: Tables, how: Manner, out: Array) -> None:
         for q in range(plan.query_ptr.size - 1):
             acc = out[q, start : start + size]
             fill(acc, room, b, q, post, plan, how)
+            bar = _bar(q, plan, how)
             for k in range(size):
-                if not allowed(start + k, q, plan, how):
+                if not _passes(start + k, bar, plan.factor, plan.lengths):
                     acc[k] = LOWEST

@@ -123,6 +123,11 @@ class Device:
         self.threads, self.per_sm = threads, per_sm
         self.kernel_seconds = 0.0
 
+    @property
+    def largest_block(self) -> int:
+        """Records whose scores fit into shared memory, with 28 KiB left for tables."""
+        return max((self.shared_per_sm // self.per_sm - 28 * 1024) // 4 // 4096 * 4096, 4096)
+
     def prepare(self, plan: Plan, index: DeviceIndex) -> DevicePlan:
         """Tables up, kernels compiled."""
         shape = shape_of(plan, index.layout.block_size, self.threads, self.per_sm, self.shared_per_sm)

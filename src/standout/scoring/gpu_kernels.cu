@@ -18,7 +18,9 @@ typedef int T;
 #endif
 
 #define WARPS (THREADS / 32)
+#ifndef DEPTH
 #define DEPTH 4
+#endif
 #define STRETCH (32 * DEPTH)
 #define MOST_FACTS 32
 #define LOWEST (-2147483647 - 1)
@@ -117,7 +119,7 @@ __device__ __forceinline__ T entry(WORD w, const T *value, const T *time, int kn
 __device__ __forceinline__ T pair(int p, int n, WORD w, const WORD *run, const T *value, const T *time, int known, int last) {
     T x = entry(w, value, time, known, last);
 #if COMBINE != 2
-    if (x <= HALF_VETO) x = 2 * HALF_VETO;
+    if (REPEATS && x <= HALF_VETO) x = 2 * HALF_VETO;
 #endif
 #if REPEATS
     const int local = local_of(w);
@@ -145,6 +147,20 @@ __device__ __forceinline__ T pair(int p, int n, WORD w, const WORD *run, const T
 __device__ __forceinline__ int log_odds(T odds, i64 record, i64 f, int shift, const Plan *plan, const i64 *table) {
     const double x = plan->factor[record] * ((double)odds + plan->floor[f]);
     return (int)((fixed_log(1.0 + x, table) + ((1LL << shift) >> 1)) >> shift);
+}
+
+// What posting p of a run adds to its record's sum: nothing where it is not the first of its pair, or vetoed.
+__device__ __forceinline__ int addend(int p, int n, WORD w, const WORD *run, const T *value, const T *time, int known, int last,
+                                      i64 start, i64 f, int shift, const Plan *plan, const i64 *log_table) {
+#if REPEATS
+    if (p >= n || (p > 0 && local_of(run[p - 1]) == local_of(w))) return 0;
+#endif
+    const T x = pair(p, n, w, run, value, time, known, last);
+#if COMBINE == 2
+    return log_odds(x, start + local_of(w), f, shift, plan, log_table);
+#else
+    return x > HALF_VETO ? x : 0;
+#endif
 }
 
 // Facts f0 ... f0 + n - 1 of query q: where their runs lie in block b, and their tables.
@@ -194,21 +210,14 @@ __device__ void add_facts(const Index *ix, const Plan *plan, const Shared &s, i6
             WORD w[DEPTH];
 #pragma unroll
             for (int j = 0; j < DEPTH; j++) w[j] = p0 + 32 * j < length ? __ldg(run + p0 + 32 * j) : 0;
+            // no jumps between the table look-ups, so that those of all DEPTH postings are on their way at once
+            int x[DEPTH];
 #pragma unroll
-            for (int j = 0; j < DEPTH; j++) {
-                const int p = p0 + 32 * j;
-                if (p >= length) break;
-                const int local = local_of(w[j]);
-#if REPEATS
-                if (p > 0 && local_of(run[p - 1]) == local) continue;
-#endif
-                const T x = pair(p, length, w[j], run, value, time, known, last);
-#if COMBINE == 2
-                atomicAdd(&s.acc[local], log_odds(x, start + local, f0 + k, shift, plan, s.log_table));
-#else
-                if (x > HALF_VETO) atomicAdd(&s.acc[local], x);
-#endif
-            }
+            for (int j = 0; j < DEPTH; j++)
+                x[j] = addend(p0 + 32 * j, length, w[j], run, value, time, known, last, start, f0 + k, shift, plan, s.log_table);
+#pragma unroll
+            for (int j = 0; j < DEPTH; j++)
+                if (p0 + 32 * j < length && x[j] != 0) atomicAdd(&s.acc[local_of(w[j])], x[j]);
         }
         mine -= stretches;
     }

@@ -1,0 +1,82 @@
+"""What is measured: a release of Netflix Prize size (or a share of it), made once and cached, and a batch of queries."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.adversary import Adversary
+from standout.adversary.knowledge import Facts
+from standout.attacks.attack import attack
+from standout.attacks.tables import Known
+from standout.data.dataset import Dataset
+from standout.data.synthetic import write_twin
+from standout.data.twin_model import N_RECORDS
+from standout.scoring.plan import Combine, Plan
+
+Array = npt.NDArray[Any]
+
+SEED = 7
+
+
+def cache_folder() -> Path:
+    """Where synthetic data are kept: $XDG_CACHE_HOME/standout, else ~/.cache/standout."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(base) if base else Path.home() / ".cache") / "standout"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def twin_file(size: float) -> Path:
+    """Parquet file with that share of the Netflix Prize's records, made on first use."""
+    n = max(round(N_RECORDS * size), 100)
+    path = cache_folder() / f"twin-{n}.parquet"
+    if not path.exists():
+        write_twin(path, n_records=n, threads=os.cpu_count() or 1)
+    return path
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A release, knowledge of some of its records, and plans."""
+
+    path: Path
+    data: Dataset
+    targets: Array
+    facts: Facts
+    threads: int
+
+    @classmethod
+    def make(cls, size: float, n_targets: int, knows: int = 8, threads: int | None = None) -> Case:
+        """Read the twin of that size and draw queries."""
+        path = twin_file(size)
+        data = Dataset.read(path)
+        return cls.of(path, data, n_targets, knows, threads)
+
+    @classmethod
+    def of(cls, path: Path, data: Dataset, n_targets: int, knows: int = 8, threads: int | None = None) -> Case:
+        """Draw queries against a release that is read already."""
+        who = Adversary(knows=knows, wrong=min(2, knows // 4), value_within=1, time_within=14)
+        eligible = who.eligible(data)
+        targets = np.sort(np.random.default_rng(SEED).choice(eligible, min(n_targets, eligible.size), replace=False))
+        return cls(path, data, targets, who.sample(data, targets, seed=SEED).bind(data), threads or os.cpu_count() or 1)
+
+    def plan(self, name: str, n: int | None = None) -> Plan:
+        """Plan of the first `n` queries by that attack; "presence" counts items in common."""
+        facts = self.facts if n is None else self.facts.part(0, min(n, self.facts.n_queries))
+        nobody = np.full(facts.n_queries, -1, np.int64)
+        if name == "presence":
+            known = Known.of(self.data, facts, nobody)
+            return known.plan(Combine.SUM, np.ones((known.item.size, 1)), np.zeros((known.item.size, 1)))
+        one = attack(name)
+        one.prepare(self.data, facts)
+        return one.compile(self.data, facts, nobody)
+
+    def postings(self, plan: Plan) -> int:
+        """Entries that the plan's queries touch."""
+        return int(self.data.supports[plan.tables.item].sum())

@@ -1,0 +1,75 @@
+"""The scalar C loop of benchmarks/reference, compiled on the spot and run on the same shard and plan."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.bench.case import cache_folder
+from standout.data.index import Shard
+from standout.errors import EngineError
+from standout.scoring.partials import LOWEST, Partials
+from standout.scoring.plan import Plan
+
+Array = npt.NDArray[Any]
+
+SOURCE = Path(__file__).parents[3] / "benchmarks" / "reference" / "scalar.c"
+FLAGS = ("-O3", "-march=native", "-funroll-loops", "-ffast-math", "-shared", "-fPIC")
+
+_NUMBERS = ("n_records", "block_size", "n_items", "n_queries", "n_values", "n_times", "no_day")
+_ARRAYS = ("ptr", "local", "code", "day", "query_ptr", "item", "known_day", "time_row", "value", "time")
+
+
+class _Task(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_int64) for n in _NUMBERS] + [(n, ctypes.c_void_p) for n in _ARRAYS]  # noqa: RUF012
+
+
+class _Answer(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_void_p) for n in ("best_score", "best", "second_score", "second", "total", "squares")]  # noqa: RUF012
+
+
+def build() -> Any:
+    """Compile the loop, or say why not."""
+    gcc = shutil.which("gcc")
+    if gcc is None or not SOURCE.exists():
+        raise EngineError("no gcc here, or no benchmarks/reference/scalar.c beside the package: the C loop is left out")
+    digest = hashlib.sha256(SOURCE.read_bytes() + " ".join(FLAGS).encode()).hexdigest()[:16]
+    library = cache_folder() / f"scalar-{digest}.so"
+    if not library.exists():
+        subprocess.run([gcc, *FLAGS, str(SOURCE), "-o", str(library)], check=True)
+    lib = ctypes.CDLL(str(library))
+    lib.run_blocks.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    return lib
+
+
+def run(lib: Any, plan: Plan, shard: Shard, threads: int) -> Partials:
+    """Best, second, sum and sum of squares per query, by the C loop, blocks dealt to threads as the engine deals them."""
+    t = plan.tables
+    arrays = [shard.ptr, shard.local, shard.code, shard.day, t.query_ptr, t.item, t.known_day, t.time_row, t.value, t.time]
+    numbers = [
+        shard.n_records, shard.block_size, shard.ptr.shape[1] - 1, plan.n_queries, t.value.shape[1], t.time.shape[1], plan.no_day,
+    ]  # fmt: skip
+    task = _Task(*numbers, *(a.ctypes.data for a in arrays))
+
+    def work(first: int, stop: int) -> Partials:
+        out = Partials.empty(plan.n_queries)
+        out.best_score[:], out.second_score[:] = LOWEST, LOWEST
+        fields = (out.best_score, out.best, out.second_score, out.second, out.total, out.squares)
+        answer, acc = _Answer(*(a.ctypes.data for a in fields)), np.zeros(shard.block_size, np.int32)
+        lib.run_blocks(first, stop, ctypes.byref(task), ctypes.byref(answer), acc.ctypes.data)
+        out.best_key[:], out.second_key[:] = 0, 0
+        return out
+
+    edges = np.linspace(0, shard.n_blocks, min(4 * threads, shard.n_blocks) + 1).astype(int).tolist()
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(work, edges[:-1], edges[1:]))
+    return reduce(Partials.merge, parts, Partials.empty(plan.n_queries))
