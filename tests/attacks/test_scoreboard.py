@@ -61,11 +61,11 @@ def check_order(verdicts: so.Verdicts, scores: np.ndarray, length: np.ndarray | 
 
 
 def check_watched(verdicts: so.Verdicts, exact: np.ndarray, scores: np.ndarray, watch: np.ndarray) -> None:
-    """rank is the count in the fixed-point scores, and in the oracle's where nothing is within a rounding of it."""
+    """rank is the count in the fixed-point scores, and the oracle's but for what is within a rounding of the watched."""
     assert verdicts.rank.tolist() == oracle.rank(scores, watch).tolist()
     mine = exact[np.arange(watch.size), watch][:, None]
-    clear = ~((np.abs(exact - mine) < CLOSE) & (exact != mine)).any(axis=1)
-    assert verdicts.rank[clear].tolist() == oracle.rank(exact, watch)[clear].tolist()
+    assert ((exact > mine + CLOSE).sum(axis=1) < verdicts.rank).all()
+    assert (verdicts.rank <= (exact > mine - CLOSE).sum(axis=1)).all()
 
 
 def same_scores(got: np.ndarray, exact: np.ndarray) -> None:
@@ -181,7 +181,9 @@ def test_excluding_a_record_gives_the_verdicts_of_a_release_built_without_it(nam
     w = data.draw(st.integers(0, len(rest.records) - 1))
     old = attack.run(dataset(table), knowledge(kept), exclude=[g] * len(kept), watch=[w + (w >= g)] * len(kept))
     new = attack.run(dataset(rest), knowledge(kept), watch=[w] * len(kept))
-    near_tie = (np.nan_to_num(new.score - new.second) < CLOSE) & (np.nan_to_num(new.score - new.second) > 0)
+    # 2/ln 4 and 1/ln 2 are one number, but may differ in the last bit once they are rounded
+    margins = np.nan_to_num([old.score - old.second, new.score - new.second])
+    near_tie = ((margins > 0) & (margins < CLOSE)).any(axis=0)
     moved = np.where(old.best > g, old.best - 1, old.best)
     assert moved[~near_tie].tolist() == new.best[~near_tie].tolist()
     np.testing.assert_allclose(old.score, new.score, atol=CLOSE)

@@ -172,3 +172,10 @@ def test_a_lost_verdict_is_an_error_not_a_zero(dataset):
     verdicts = so.attack("scoreboard").run(dataset, who.sample(dataset, targets))
     with pytest.raises(ParameterError, match="differ in length"):
         judge(Trial(so.attack("scoreboard"), verdicts, verdicts), Truth(targets[:9], np.zeros(9, bool)), dataset)
+
+
+def test_hits_are_grouped_by_the_rarest_known_item(findings, dataset):
+    rows = findings.results[0]["by_rarity"]
+    assert sum(r["n"] for r in rows) == 100
+    assert all(r["rarest_from"] <= r["rarest_to"] <= dataset.supports.max() for r in rows)
+    assert [r["rarest_from"] for r in rows] == sorted(r["rarest_from"] for r in rows)

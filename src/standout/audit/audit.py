@@ -107,6 +107,8 @@ class Audit:
                 )
             truth = self._truth(targets)
             knowledge = who.sample(self.dataset, targets, self.seed)
+            facts = knowledge.bind(self.dataset)
+            rarest = np.minimum.reduceat(self.dataset.supports[facts.item], facts.query_ptr[:-1])
             trials = {}
             for label, one in zip(self._labels(), self.attacks, strict=True):
                 step = tick(f"{label}: {who.describe()}")
@@ -117,7 +119,7 @@ class Audit:
                     "adversary": {**who.to_dict(), "words": who.describe()},
                     "attack": {"label": label, "name": one.name, "options": one.options()},
                     "n_targets": int(targets.size), "n_eligible": int(eligible.size),
-                    **judge(trial, truth, self.dataset),
+                    **judge(trial, truth, self.dataset, rarest),
                 })  # fmt: skip
             best = strongest(trials, truth)
             if best is not None:

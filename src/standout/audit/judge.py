@@ -18,7 +18,7 @@ from standout.formulas.rates import Rate
 Array = npt.NDArray[Any]
 
 KS = (1, 5, 10, 100)
-LENGTH_GROUPS = 4
+GROUPS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +43,16 @@ class Trial:
         return np.asarray(self.present.best == truth.target)
 
 
-def judge(trial: Trial, truth: Truth, dataset: Dataset) -> dict[str, Any]:
-    """All numbers of one trial, as plain data. No label, no index of a record."""
+def judge(trial: Trial, truth: Truth, dataset: Dataset, rarest: Array | None = None) -> dict[str, Any]:
+    """All numbers of one trial, as plain data. No label, no index of a record.
+
+    Parameters
+    ----------
+    trial, truth, dataset
+        Answers, answer key, release.
+    rarest
+        Per query: how many records hold the rarest of the known items, to group by.
+    """
     present, absent = trial.present, trial.absent
     if present.best.size != truth.target.size or absent.best.size != truth.target.size:
         raise ParameterError("verdicts and truth differ in length: every query needs exactly one answer")
@@ -58,7 +66,8 @@ def judge(trial: Trial, truth: Truth, dataset: Dataset) -> dict[str, Any]:
         "bits": _bits(present.bits, dataset.n_records),
         "baselines": _baselines(truth, dataset),
         "calibrated": _calibrated(trial, truth, right),
-        "by_length": _by_length(right, dataset.lengths[truth.target]),
+        "by_length": _by_group(right, dataset.lengths[truth.target], "shortest", "longest"),
+        "by_rarity": [] if rarest is None else _by_group(right, rarest, "rarest_from", "rarest_to"),
     }
     if trial.attack.lineup:
         result["lineup"] = calibrate.reliability(present.share, right)
@@ -99,16 +108,15 @@ def _calibrated(trial: Trial, truth: Truth, right: Array) -> dict[str, Any] | No
     }
 
 
-def _by_length(right: Array, lengths: Array) -> list[dict[str, Any]]:
-    """Hit rate by record length, in groups of about equal size."""
-    edges = np.unique(np.quantile(lengths, np.linspace(0, 1, LENGTH_GROUPS + 1)).astype(np.int64))
+def _by_group(right: Array, size: Array, low: str, high: str) -> list[dict[str, Any]]:
+    """Hit rate by a size of the query, in groups of about equal number; `low` and `high` name the bounds."""
+    edges = np.unique(np.quantile(size, np.linspace(0, 1, GROUPS + 1)).astype(np.int64))
     if edges.size == 1:
         edges = np.append(edges, edges[0])
     rows = []
     for k in range(edges.size - 1):
-        last = k == edges.size - 2
-        high = int(edges[k + 1]) if last else int(edges[k + 1]) - 1
-        inside = (lengths >= edges[k]) & (lengths <= high)
+        last = int(edges[k + 1]) if k == edges.size - 2 else int(edges[k + 1]) - 1
+        inside = (size >= edges[k]) & (size <= last)
         if inside.any():
-            rows.append({"shortest": int(edges[k]), "longest": high, **Rate.of(right[inside])._asdict()})
+            rows.append({low: int(edges[k]), high: last, **Rate.of(right[inside])._asdict()})
     return rows

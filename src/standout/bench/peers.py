@@ -53,7 +53,12 @@ def scipy_product(case: Case, matrix: Any, n: int) -> tuple[float, Array]:
     q = queries(case, n)
     t = time.perf_counter()
     out = q @ matrix
-    best = np.array([_first_best(out.indices[lo:hi], out.data[lo:hi]) for lo, hi in zip(out.indptr[:-1], out.indptr[1:], strict=True)])
+    best = np.array(
+        [
+            _first_best(out.indices[lo:hi], out.data[lo:hi])
+            for lo, hi in zip(out.indptr[:-1], out.indptr[1:], strict=True)
+        ]
+    )
     return (time.perf_counter() - t) / n, best
 
 

@@ -30,11 +30,11 @@ _ARRAYS = ("ptr", "local", "code", "day", "query_ptr", "item", "known_day", "tim
 
 
 class _Task(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_int64) for n in _NUMBERS] + [(n, ctypes.c_void_p) for n in _ARRAYS]  # noqa: RUF012
+    _fields_ = [(n, ctypes.c_int64) for n in _NUMBERS] + [(n, ctypes.c_void_p) for n in _ARRAYS]
 
 
 class _Answer(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_void_p) for n in ("best_score", "best", "second_score", "second", "total", "squares")]  # noqa: RUF012
+    _fields_ = [(n, ctypes.c_void_p) for n in ("best_score", "best", "second_score", "second", "total", "squares")]
 
 
 def build() -> Any:
@@ -54,7 +54,18 @@ def build() -> Any:
 def run(lib: Any, plan: Plan, shard: Shard, threads: int) -> Partials:
     """Best, second, sum and sum of squares per query, by the C loop, blocks dealt to threads as the engine deals them."""
     t = plan.tables
-    arrays = [shard.ptr, shard.local, shard.code, shard.day, t.query_ptr, t.item, t.known_day, t.time_row, t.value, t.time]
+    arrays = [
+        shard.ptr,
+        shard.local,
+        shard.code,
+        shard.day,
+        t.query_ptr,
+        t.item,
+        t.known_day,
+        t.time_row,
+        t.value,
+        t.time,
+    ]
     numbers = [
         shard.n_records, shard.block_size, shard.ptr.shape[1] - 1, plan.n_queries, t.value.shape[1], t.time.shape[1], plan.no_day,
     ]  # fmt: skip

@@ -118,10 +118,14 @@ def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, ki
     value, value_bad = ("NULL::DOUBLE", "false")
     if roles.value is not None:
         value, value_bad = _value_sql(kinds["value"], roles.value)
-    record, item = (_label_sql(kinds[role], role, source.text) for role in ("record", "item"))
+    if source.text:
+        record, item = _text_label_sql(con)
+    else:
+        record, item = (_label_sql(kinds[role], role) for role in ("record", "item"))
+    # text is parsed once, into a table; what has types already is looked at where it is
     con.execute(
         f"""
-        CREATE VIEW typed AS SELECT {record} AS record, {item} AS item, {value} AS value, {value_bad} AS value_bad,
+        CREATE {"TABLE" if source.text else "VIEW"} typed AS SELECT {record} AS record, {item} AS item, {value} AS value, {value_bad} AS value_bad,
             {rule.day if rule else "NULL::BIGINT"} AS day, {rule.moment if rule else "NULL::DOUBLE"} AS moment,
             {rule.bad if rule else "false"} AS time_bad
         FROM source
@@ -166,7 +170,17 @@ def _value_sql(kind: str, column: str) -> tuple[str, str]:
     raise InputError(f"column {column!r} holds {kind.lower()} where numbers belong: name another, or none (value='')")
 
 
-def _label_sql(kind: str, role: str, text: bool) -> str:
+def _text_label_sql(con: duckdb.DuckDBPyConnection) -> tuple[str, str]:
+    """SQL for the labels of a text file: BIGINT where all of them are written plainly, else VARCHAR."""
+    words = ", ".join(quoted(w) for w in _NO_LABEL)
+    cells = [f"CASE WHEN {role} NOT IN ({words}) THEN {role} END" for role in ("record", "item")]
+    odd = [f"count(*) FILTER ({cell} IS DISTINCT FROM TRY_CAST({cell} AS BIGINT)::VARCHAR)" for cell in cells]
+    counts = one_row(con, f"SELECT {', '.join(odd)} FROM source")
+    record, item = (f"TRY_CAST({cell} AS BIGINT)" if n == 0 else cell for cell, n in zip(cells, counts, strict=True))
+    return record, item
+
+
+def _label_sql(kind: str, role: str) -> str:
     """SQL for a label: BIGINT, DOUBLE or VARCHAR, NULL where there is none."""
     base = kind.split("(")[0]
     if base in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN"):
@@ -178,9 +192,6 @@ def _label_sql(kind: str, role: str, text: bool) -> str:
         return f"CASE WHEN NOT isnan({role}::DOUBLE) THEN {role}::DOUBLE END"
     if base == "BLOB":
         return f"nullif(coalesce(TRY(decode({role})), {role}::VARCHAR), '')"
-    if text:
-        words = ", ".join(quoted(w) for w in _NO_LABEL)
-        return f"CASE WHEN {role} NOT IN ({words}) THEN {role} END"
     return f"nullif({role}::VARCHAR, '')"
 
 

@@ -35,6 +35,7 @@ def workspace(name: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
         )
         try:
             con.execute("SET TimeZone = 'UTC'")
+            con.execute("PRAGMA disable_checkpoint_on_shutdown")  # nobody will open this database again
             yield con, folder
         except duckdb.OutOfMemoryException:
             raise InputError(f"{name}: not enough memory or temporary disk space to read it") from None

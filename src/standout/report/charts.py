@@ -19,7 +19,8 @@ def charts(findings: Findings) -> dict[str, Chart]:
     """All charts that the findings allow, by name."""
     seen = view(findings)
     about = answer(seen).case
-    made = [risk(seen), attackers(seen, about), absent(seen, about), bits(seen), lengths(seen, about), channels(seen)]
+    made = [risk(seen), attackers(seen, about), absent(seen, about), bits(seen), lengths(seen, about), channels(seen),
+            rarity(seen, about)]  # fmt: skip
     return {c.name: c for c in made if c is not None}
 
 
@@ -253,20 +254,35 @@ def bits(seen: View) -> Chart | None:
 
 def lengths(seen: View, about: Case) -> Chart | None:
     """Hit rate by record length."""
+    heads = ("lengths", "Hit rate by record length", "items in the record", "record length")
+    title = f"People found, by number of items in their record, knowing {about.kind}"
+    return _grouped(seen, about, ("by_length", "shortest", "longest"), heads, title, "records of {} items")
+
+
+def rarity(seen: View, about: Case) -> Chart | None:
+    """Hit rate by how many records hold the rarest known item."""
+    heads = ("rarity", "Hit rate by rarity of the known items", "records that hold the rarest known item", "support")
+    title = f"People found, by how many others hold the rarest item known of them, knowing {about.kind}"
+    return _grouped(seen, about, ("by_rarity", "rarest_from", "rarest_to"), heads, title, "rarest item held by {}")
+
+
+def _grouped(seen: View, about: Case, keys: tuple[str, str, str], heads: tuple[str, str, str, str], title: str,
+             words: str) -> Chart | None:  # fmt: skip
+    """Hit rate by a size of the query: `keys` name its rows and bounds, `heads` the table, its title, column and term."""
     rows = []
     for case in seen.cases:
-        for r in case.result["by_length"]:
-            low, high = r["shortest"], r["longest"]
+        for r in case.result.get(keys[0], ()):
+            low, high = r[keys[1]], r[keys[2]]
             group = number(low) if low == high else f"{low:,} to {high:,}"
             rows.append({"kind": case.kind, "knows": case.knows, "series": f"{case.knows} items", "from": low,
                          "group": group, **_flat(r),
-                         "tip": f"{case.words}, records of {group} items: {percent(r['rate'])} ({between(r)})"})  # fmt: skip
+                         "tip": f"{case.words}, {words.format(group)}: {percent(r['rate'])} ({between(r)})"})  # fmt: skip
     shown = [r for r in rows if r["kind"] == about.kind]
     if not shown:
         return None
-    table = Table("lengths", "Hit rate by record length", (
+    table = Table(heads[0], heads[1], (
         Column("kind", "known of the person", "text", "kind of knowledge"), Column("knows", "items known", "count"),
-        Column("group", "items in the record", "text", "record length"), *_rate_columns("hit rate", "hit rate"),
+        Column("group", heads[2], "text", heads[3]), *_rate_columns("hit rate", "hit rate"),
     ), tuple(rows))  # fmt: skip
     amounts = sorted({r["knows"] for r in shown})
 
@@ -286,9 +302,8 @@ def lengths(seen: View, about: Case) -> Chart | None:
             ]},
         }  # fmt: skip
 
-    said = ", ".join(f"records of {r['group']} items {percent(r['rate'])}" for r in shown if r["knows"] == about.knows)
-    return Chart("lengths", f"People found, by number of items in their record, knowing {about.kind}",
-                 f"Knowing {about.words}: {said}.", build, table)  # fmt: skip
+    said = ", ".join(f"{words.format(r['group'])} {percent(r['rate'])}" for r in shown if r["knows"] == about.knows)
+    return Chart(heads[0], title, f"Knowing {about.words}: {said}.", build, table)
 
 
 def channels(seen: View) -> Chart | None:

@@ -50,7 +50,7 @@ def sections(findings: Findings) -> list[Section]:
         _absent(seen, about),
         _bits(seen),
         _who(seen, about),
-        _channels(seen),
+        _carries(seen, about),
         _why(seen),
         *_others(seen),
         _limits(seen),
@@ -155,15 +155,21 @@ def _who(seen: View, about: Case) -> Section | None:
     return Section("who", "Who is at risk", (text,), (chart,) if chart else (), (table,))
 
 
-def _channels(seen: View) -> Section | None:
-    chart = charts.channels(seen)
-    if chart is None:
-        return None
-    text = (
-        "The same targets, the same items, with values and days known exactly, roughly or not at all: the difference between two "
-        "cells is what that channel gives away, and what coarsening or dropping it would take back."
-    )
-    return Section("channels", "What carries the risk", (text,), (chart,))
+def _carries(seen: View, about: Case) -> Section | None:
+    texts, drawn = [], []
+    if by_channel := charts.channels(seen):
+        drawn.append(by_channel)
+        texts.append(
+            "The same targets, the same items, with values and days known exactly, roughly or not at all: the difference between "
+            "two cells is what that channel gives away, and what coarsening or dropping it would take back."
+        )
+    if by_rarity := charts.rarity(seen, about):
+        drawn.append(by_rarity)
+        texts.append(
+            "Rare items give people away. Targets are grouped by how many records hold the rarest item known of them: where the "
+            "groups differ, leaving out rare items would help; where they do not, it would not."
+        )
+    return Section("channels", "What carries the risk", tuple(texts), tuple(drawn)) if drawn else None
 
 
 def _why(seen: View) -> Section | None:

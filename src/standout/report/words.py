@@ -31,6 +31,7 @@ TERMS: dict[str, str] = {
     "equal error": "The threshold at which missed and false matches are equally frequent.",
     "McNemar test": "Whether two attacks on the same targets differ by more than chance.",
     "record length": "Number of different items in a record.",
+    "support": "Number of records that hold an item: the fewer, the more it tells.",
 }
 """One line for every term that the report uses."""
 

@@ -1,0 +1,98 @@
+"""How time grows with records, entries, known items and targets: measured, fitted, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from standout.bench.case import Case, twin_file
+from standout.bench.measure import Line, best_of
+from standout.data.dataset import Dataset
+from standout.engines.memory import MemoryEngine
+
+KNOWS = (2, 4, 8, 16, 32, 64)
+TARGETS = (10, 30, 100, 300, 1000)
+
+
+def measure(size: float, rounds: int = 3) -> Iterator[Line]:
+    """Time per run while one thing grows. Records: more of the same people. Entries: the same people, longer records."""
+    sizes = [s for s in (size / 1000, size / 316, size / 100, size / 31.6, size / 10, size / 3.16, size) if s >= 0.002]
+    largest = Dataset.read(twin_file(size))
+    for s in sizes:
+        data = largest if s == size else _first(largest, round(largest.n_records * s / size))
+        yield _point("records", data.n_records, Case.of(Path(), data, 100), rounds)
+    for share in (0.03, 0.1, 0.3, 1.0):
+        data = _thinned(largest, share)
+        yield _point("entries", data.n_entries, Case.of(Path(), data, 100), rounds)
+    for knows in KNOWS:
+        yield _point("known items", knows, Case.of(Path(), largest, 100, knows), rounds)
+    for n in TARGETS:
+        yield _point("targets", n, Case.of(Path(), largest, n), rounds)
+
+
+def _point(what: str, x: float, case: Case, rounds: int) -> Line:
+    engine, plan = MemoryEngine(case.threads), case.plan("scoreboard-rh")
+    engine.run(plan, case.data)
+    seconds = best_of(rounds, lambda: engine.run(plan, case.data))[0]
+    scanned = case.data.n_records * plan.n_queries
+    return {
+        "what": "growth",
+        "by": what,
+        "x": x,
+        "seconds": seconds,
+        "postings": case.postings(plan),
+        "records": scanned,
+    }
+
+
+def _first(data: Dataset, n: int) -> Dataset:
+    """The first `n` records."""
+    stop = int(data.record_ptr[n])
+    record = np.repeat(np.arange(n), np.diff(data.record_ptr[: n + 1]))
+    return Dataset.from_arrays(
+        record, data.record_item[:stop], data.levels[data.record_code[:stop]], data.record_day[:stop]
+    )
+
+
+def _thinned(data: Dataset, share: float) -> Dataset:
+    """Each entry kept with that chance."""
+    if share >= 1.0:
+        return data
+    kept = np.random.default_rng(1).random(data.n_entries) < share
+    record = np.repeat(np.arange(data.n_records), np.diff(data.record_ptr))[kept]
+    return Dataset.from_arrays(
+        record, data.record_item[kept], data.levels[data.record_code[kept]], data.record_day[kept]
+    )
+
+
+def exponents(lines: list[Line]) -> dict[str, float]:
+    """Slope of log time against log postings touched, for each thing that grew."""
+    out = {}
+    for by in dict.fromkeys(line["by"] for line in lines):
+        mine = [line for line in lines if line["by"] == by]
+        x, y = np.log([m["postings"] for m in mine]), np.log([m["seconds"] for m in mine])
+        out[by] = float(np.polyfit(x, y, 1)[0])
+    return out
+
+
+def chart(lines: list[Line]) -> Any:
+    """Time against what grew, both axes logarithmic, the exponent in each title."""
+    import altair as alt
+    import pandas as pd
+
+    slope = exponents(lines)
+    panels = []
+    for by, exponent in slope.items():
+        frame = pd.DataFrame([line for line in lines if line["by"] == by])
+        panels.append(
+            alt.Chart(frame, title=f"{by}: time ∝ postings^{exponent:.2f}", width=260, height=200)
+            .mark_line(point=True)
+            .encode(
+                alt.X("postings:Q", scale=alt.Scale(type="log"), title=f"postings touched (as {by} grow)"),
+                alt.Y("seconds:Q", scale=alt.Scale(type="log"), title="seconds per batch"),
+            )
+        )
+    return alt.concat(*panels, columns=2)

@@ -1,0 +1,160 @@
+"""Measures one after the other in one run, so that ratios hold on a busy machine too; each line is plain data."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from standout.bench import peers, reference
+from standout.bench.case import Case, twin_file
+from standout.engines.memory import MemoryEngine
+from standout.errors import EngineError
+from standout.scoring.partials import Partials
+from standout.scoring.plan import Plan
+
+Line = dict[str, Any]
+ROUNDS = 5
+
+
+def machine() -> Line:
+    """What the numbers were measured on."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [x.split(":", 1)[1].strip() for x in info.read_text().splitlines() if x.startswith("model name")]
+        model = names[0] if names else model
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    return {"what": "machine", "cpu": model, "cores": os.cpu_count(), "load": load, "python": platform.python_version()}
+
+
+def peak_mib() -> float:
+    """Largest resident size of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def best_of(rounds: int, *works: Callable[[], Any]) -> list[float]:
+    """Shortest time of each, all taken in turn in each round: a busy moment then hits all of them."""
+    best = [float("inf")] * len(works)
+    for _ in range(rounds):
+        for k, work in enumerate(works):
+            start = time.perf_counter()
+            work()
+            best[k] = min(best[k], time.perf_counter() - start)
+    return best
+
+
+def _line(case: Case, plan: Plan, what: str, seconds: float, **more: Any) -> Line:
+    n, postings = plan.n_queries, case.postings(plan)
+    return {
+        "what": what, "ms_per_target": 1e3 * seconds / n, "ns_per_posting_core": 1e9 * seconds * case.threads / postings,
+        "targets": n, "peak_mib": peak_mib(), **more,
+    }  # fmt: skip
+
+
+def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
+    """Our engine against the C loop, on the same plan, shard and threads; then the other kernels on as many queries."""
+    engine = MemoryEngine(case.threads)
+    rh, odds = case.plan("scoreboard-rh"), case.plan("likelihood")
+    start = time.perf_counter()
+    mine = engine.run(rh, case.data)
+    yield {"what": "first run, with compilation where nothing is cached", "seconds": time.perf_counter() - start}
+    works: list[Callable[[], Any]] = [lambda: engine.run(rh, case.data), lambda: engine.run(odds, case.data)]
+    top, beta = mine.best_score, 1.0 / np.maximum(mine.sigma(), 1.0)
+    works += [lambda: engine.mass(rh, case.data, top, beta)]
+    same: bool | None = None
+    try:
+        lib = reference.build()
+        works.append(lambda: reference.run(lib, rh, case.data.index, case.threads))
+        same = _same(mine, reference.run(lib, rh, case.data.index, case.threads))
+    except EngineError as error:
+        yield {"what": "C loop", "skipped": str(error)}
+    engine.run(odds, case.data)
+    engine.mass(rh, case.data, top, beta)
+    took = best_of(rounds, *works)
+    yield _line(case, rh, "standout: scoreboard-rh", took[0], found=float((mine.best == case.targets).mean()))
+    yield _line(case, odds, "standout: likelihood", took[1], times_rh=took[1] / took[0])
+    yield _line(case, rh, "standout: lineup of scoreboard-rh", took[2], times_rh=took[2] / took[0])
+    if same is not None:
+        yield _line(case, rh, "C loop", took[3], same=same, ours_over_theirs=took[0] / took[3])
+
+
+def _same(a: Partials, b: Partials) -> bool:
+    exact = all(
+        np.array_equal(getattr(a, f), getattr(b, f)) for f in ("best", "best_score", "second", "second_score", "total")
+    )
+    return exact and bool(np.allclose(a.squares, b.squares, rtol=1e-9))
+
+
+def others(case: Case, n: int) -> Iterator[Line]:
+    """The peers, on as many targets as their speed allows, their answers held against ours."""
+    engine = MemoryEngine(case.threads)
+    full, presence = case.plan("scoreboard-rh", n), case.plan("presence", n)
+    rh, count = engine.run(full, case.data), engine.run(presence, case.data)
+    ours, ours_presence = best_of(3, lambda: engine.run(full, case.data), lambda: engine.run(presence, case.data))
+    counts, seconds = presence.score(count.best_score), presence.score(count.second_score)
+    yield _line(case, presence, "standout: presence only", ours_presence)
+    matrix = peers.item_major(case)
+    try:
+        took, best, second = peers.topn(case, matrix, n)
+        same = bool(np.array_equal(best, counts) and np.array_equal(second, np.minimum(seconds, counts)))
+        yield _line(
+            case, presence, "sparse_dot_topn, presence only", took * n, same=same, theirs_over_ours=took * n / ours
+        )
+    except EngineError as error:
+        yield {"what": "sparse_dot_topn", "skipped": str(error)}
+    few = max(n // 4, 1)
+    took, first = peers.scipy_product(case, matrix, few)
+    line = _line(case, case.plan("presence", few), "SciPy product, presence only, 1 core", took * few,
+                 same=bool(np.array_equal(first, count.best[:few])), theirs_over_ours=took * n / ours)  # fmt: skip
+    yield {**line, "ns_per_posting_core": line["ns_per_posting_core"] / case.threads}
+    del matrix
+    took, found = peers.sql(case, few)
+    yield _line(case, case.plan("scoreboard-rh", few), "DuckDB SQL, full score", took * few,
+                same=bool(np.array_equal(found, rh.best[:few])), theirs_over_ours=took * n / ours)  # fmt: skip
+
+
+_READ = """
+import resource, sys, time
+start = time.perf_counter()
+{work}
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+_OURS = "from standout.data.dataset import Dataset\nd = Dataset.read({path!r})\nd.index"
+_THEIRS = (
+    "import duckdb\ndb = duckdb.connect(config={{'threads': {threads}}})\n"
+    "db.execute(\"CREATE TABLE e AS SELECT * FROM read_parquet('{path}') ORDER BY item\")"
+)
+
+
+def reading(size: float, threads: int) -> Iterator[Line]:
+    """Parquet to a queryable index: ours against DuckDB's sorted table, each in a process of its own."""
+    path = str(twin_file(size))
+    for what, work in (("standout: read and index", _OURS), ("DuckDB: CREATE TABLE … ORDER BY item", _THEIRS)):
+        code = _READ.format(work=work.format(path=path, threads=threads))
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        if done.returncode:
+            yield {"what": what, "skipped": done.stderr.strip().splitlines()[-1]}
+        else:
+            seconds, peak = map(float, done.stdout.split())
+            yield {"what": what, "seconds": seconds, "peak_mib": peak}
+
+
+def index_size(case: Case) -> Line:
+    """Resident size of the index, and what a batch of queries adds."""
+    plan = case.plan("scoreboard-rh")
+    batch = sum(a.nbytes for name, a in plan.tables._asdict().items() if name != "lengths")
+    return {
+        "what": "memory",
+        "index_mib": case.data.index.nbytes / 2**20,
+        "batch_mib": batch / 2**20,
+        "entries": case.data.n_entries,
+    }
