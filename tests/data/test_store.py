@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,6 +144,22 @@ def test_a_save_that_fails_leaves_nothing_and_keeps_what_was_there(tmp_path, mon
         Dataset.from_arrays([1], ["z"]).save(tmp_path / "d")
     with pytest.raises(type(error)):
         small().save(tmp_path / "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["d"]
+    assert_equal(Dataset.open(tmp_path / "d"), small())
+
+
+def test_a_rename_that_fails_brings_the_old_dataset_back(tmp_path, monkeypatch):
+    small().save(tmp_path / "d")
+    rename = Path.rename
+
+    def failing(self, target):
+        if Path(target) == tmp_path / "d" and self.name != "data":
+            raise OSError("no")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(OSError, match="no"):
+        Dataset.from_arrays([1], ["z"]).save(tmp_path / "d")
     assert [p.name for p in tmp_path.iterdir()] == ["d"]
     assert_equal(Dataset.open(tmp_path / "d"), small())
 

@@ -53,6 +53,7 @@ def number(y, m, d):
         (["31/12/2010 08:26:01", "1/2/2011 1:02:03"], [number(2010, 12, 31), number(2011, 2, 1)], "day/month/year"),
         (["31.12.2010", "1.2.2011"], [number(2010, 12, 31), number(2011, 2, 1)], "day/month/year"),
         (["01-Dec-2010", "2-Jan-2011"], [number(2010, 12, 1), number(2011, 1, 2)], "name of the month"),
+        (["01-Dec-10", "2-Jan-11"], [number(2010, 12, 1), number(2011, 1, 2)], "name of the month"),
         (["12/31/2010 8:26 PM", "1/2/2011 8:26 AM"], [number(2010, 12, 31), number(2011, 1, 2)], "month/day/year"),
     ],
 )

@@ -251,6 +251,9 @@ class Known:
             known = self.facts.length
             has = ~np.isnan(known)
             low = np.where(has, np.ceil(np.nan_to_num(known) / (1 + share) - 1e-9), 0).astype(np.int64)
+            if share > 1:
+                # a share above 1 may make even a negative length of it
+                low = np.maximum(low, np.ceil(np.nan_to_num(known) / (1 - share) - 1e-9).astype(np.int64))
             if share < 1:
                 high = np.where(has, np.floor(np.nan_to_num(known) / (1 - share) + 1e-9), 2**62).astype(np.int64)
         return low, high

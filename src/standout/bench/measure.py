@@ -123,14 +123,16 @@ def others(case: Case, n: int) -> Iterator[Line]:
 
 
 _READ = """
-import resource, sys, time
+import re, time
 start = time.perf_counter()
 {work}
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+took = time.perf_counter() - start
+# getrusage would count the parent's size, which a child takes over before it runs anything of its own
+print(took, int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read()).group(1)) / 1024)
 """
 _OURS = "from standout.data.dataset import Dataset\nd = Dataset.read({path!r})\nd.index"
 _THEIRS = (
-    "import duckdb\ndb = duckdb.connect(config={{'threads': {threads}}})\n"
+    "import duckdb\ndb = duckdb.connect(config={{'threads': {threads}}})\ndb.execute('SET enable_progress_bar = false')\n"
     "db.execute(\"CREATE TABLE e AS SELECT * FROM read_parquet('{path}') ORDER BY item\")"
 )
 
@@ -144,7 +146,7 @@ def reading(size: float, threads: int) -> Iterator[Line]:
         if done.returncode:
             yield {"what": what, "skipped": done.stderr.strip().splitlines()[-1]}
         else:
-            seconds, peak = map(float, done.stdout.split())
+            seconds, peak = map(float, done.stdout.strip().splitlines()[-1].split()[-2:])
             yield {"what": what, "seconds": seconds, "peak_mib": peak}
 
 

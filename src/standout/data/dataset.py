@@ -95,7 +95,8 @@ class Dataset:
         skip_bad
             Drop rows that do not parse instead of refusing the file.
         time_unit
-            "s", "ms", "us", "ns" or "day" for numeric times; guessed from their size when left out.
+            "s", "ms", "us", "ns" or "day" for numeric times; guessed from their size when left out. "m/d" or "d/m"
+            for dates in text that can be read both ways.
         """
         from standout.data.read import read
 

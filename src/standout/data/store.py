@@ -45,13 +45,7 @@ def save_folder(ds: Dataset, folder: str | Path) -> None:
     try:
         _write(ds, building)
         building.chmod(0o755)  # mkdtemp makes folders that only their owner may read
-        if target.exists():
-            old = Path(mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-            target.rename(old / "data")
-            building.rename(target)
-            shutil.rmtree(old)
-        else:
-            building.rename(target)
+        _put(building, target)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
@@ -98,6 +92,23 @@ def _read_meta(source: Path) -> dict[str, Any]:
 
 def _is_replaceable(target: Path) -> bool:
     return target.is_dir() and (is_saved(target) or not any(target.iterdir()))
+
+
+def _put(building: Path, target: Path) -> None:
+    """Rename what was built; what was there before goes away last, and comes back when something fails."""
+    if not target.exists():
+        building.rename(target)
+        return
+    aside = Path(mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+    try:
+        target.rename(aside / "data")
+        building.rename(target)
+    except BaseException:
+        if (aside / "data").exists() and not target.exists():
+            (aside / "data").rename(target)
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _write(ds: Dataset, folder: Path) -> None:

@@ -125,7 +125,8 @@ def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, ki
     # text is parsed once, into a table; what has types already is looked at where it is
     con.execute(
         f"""
-        CREATE {"TABLE" if source.text else "VIEW"} typed AS SELECT {record} AS record, {item} AS item, {value} AS value, {value_bad} AS value_bad,
+        CREATE {"TABLE" if source.text else "VIEW"} typed AS SELECT
+            {record} AS record, {item} AS item, {value} AS value, {value_bad} AS value_bad,
             {rule.day if rule else "NULL::BIGINT"} AS day, {rule.moment if rule else "NULL::DOUBLE"} AS moment,
             {rule.bad if rule else "false"} AS time_bad
         FROM source

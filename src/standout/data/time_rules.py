@@ -27,7 +27,7 @@ _DATES = {
     # %y comes first: %Y would read the year of 12/1/10 as 10
     "m/d": ("%m/%d/%y", "%m/%d/%Y", "%m-%d-%y", "%m-%d-%Y"),
     "d/m": ("%d/%m/%y", "%d/%m/%Y", "%d-%m-%y", "%d-%m-%Y", "%d.%m.%y", "%d.%m.%Y"),
-    "name": ("%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y"),
+    "name": ("%d %b %Y", "%d-%b-%y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y"),
 }
 _NAMED = "dates with the name of the month"
 

@@ -41,8 +41,8 @@ class MemoryEngine:
 
     def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None) -> Partials:
         """Best, second and sums per query."""
-        how = cpu.manner(plan)
         marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch.astype(np.int64)
+        how = cpu.manner(plan)
 
         def work(shard: Shard, first: int, stop: int) -> Partials:
             out = Partials.empty(plan.n_queries)

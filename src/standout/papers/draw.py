@@ -64,7 +64,8 @@ def _legend(names: list[Any]) -> Any:
     """One row where the names are short."""
     import altair as alt
 
-    return alt.Legend(columns=len(names) if sum(len(str(x)) + 4 for x in names) <= 64 else 3)
+    lengths = [len(str(x)) + 4 for x in names]
+    return alt.Legend(columns=len(names) if sum(lengths) <= 64 else 2 if max(lengths) > 30 else 3)
 
 
 def _plain(rows: Rows) -> Any:
@@ -101,7 +102,7 @@ def bars(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | N
         words = alt.Chart(one).mark_text(align="left", dx=4, dy=-6, color=SOFT, fontSize=11.5, text=rule["text"]).encode(
             x=alt.value(0), y=alt.YDatum(rule["y"]))  # fmt: skip
         layers += [level, words]
-    width = max(140, 26 * len(xs) * len(names) + 30 * len(xs))
+    width = max(140 if facet else 300, 26 * len(xs) * len(names) + 30 * len(xs))
     chart = alt.layer(*layers).properties(width=width, height=HEIGHT)
     if facet is None:
         return chart.properties(data=_plain(there))

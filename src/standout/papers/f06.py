@@ -320,6 +320,7 @@ add(
             y_title="mentioners 1-identified",
             top=1.0,
             ordinal=True,
+            band=False,
         ),
     )
 )

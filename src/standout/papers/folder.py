@@ -108,8 +108,8 @@ def specification(setting: Setting, recipe: Recipe, rows: Rows) -> dict[str, Any
     chart = recipe.draw(shown) if there else draw.empty("Not measurable on this data; the CSV says why.")
     ns = [r["n"] for r in rows if r.get("n")]
     size = "" if not ns else f", n = {max(ns):,}" if min(ns) == max(ns) else f", n = {min(ns):,} – {max(ns):,}"
-    drawn = "'field': 'published'" in str(chart.to_dict())
-    marks = "; diamonds: published" if drawn and any(r.get("published") is not None for r in shown) else ""
+    plain = str(chart.to_dict())
+    marks = "; diamonds: published" if "'field': 'published'" in plain and "'published': " in plain else ""
     subtitle = [
         f"{recipe.label} of {SHORT[recipe.paper]}: {recipe.parameters}",
         f"measured on {setting.source}{size}{marks}",

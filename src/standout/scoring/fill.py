@@ -150,45 +150,51 @@ def _add_both_plain(acc: Array, lo: int, hi: int, local: Array, code: Array, day
 
 
 @jit  # type: ignore[untyped-decorator]
-def _contribution(f: int, p: int, post: Postings, plan: Tables, how: Manner) -> int:
+def _add_presence(acc: Array, lo: int, hi: int, local: Array, value: Array, f: int) -> None:
+    x = value[f, np.uint64(0)]
+    if x > _HALF_VETO:
+        for p in range(lo, hi):
+            acc[np.uint64(local[p])] += x
+
+
+@jit  # type: ignore[untyped-decorator]
+def _contribution(p: int, code: Array, day: Array, value: Array, f: int, time: Array, row: int, known: int,
+                  no_day: int, use_value: bool, use_time: bool) -> int:  # fmt: skip
     """Integer contribution of posting `p` to fact `f`, `VETO` when it does not count."""
-    x = np.int64(0)
-    if how.use_value:
-        x += plan.value[f, np.uint64(post.code[p])]
-    else:
-        x += plan.value[f, np.uint64(0)]
-    if how.use_time:
-        last = plan.time.shape[1] - 2
-        x += plan.time[np.uint64(plan.time_row[f]), gap_column(post.day[p], plan.known_day[f], last, post.no_day)]
+    x = np.int64(value[f, np.uint64(code[p]) if use_value else np.uint64(0)])
+    if use_time:
+        x += time[row, gap_column(day[p], known, time.shape[1] - 2, no_day)]
     return x if x > _HALF_VETO else np.int64(VETO)
 
 
 @jit  # type: ignore[untyped-decorator]
-def _add_runs(acc: Array, f: int, lo: int, hi: int, post: Postings, plan: Tables, how: Manner) -> None:
+def _add_runs(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Array, value: Array, f: int, time: Array,
+              row: int, known: int, no_day: int, use_value: bool, use_time: bool) -> None:  # fmt: skip
     """Add the best event of each record: a run of equal records is one (record, item) pair."""
     p = lo
     while p < hi:
-        record = post.local[p]
+        record = np.uint64(local[p])
         best = np.int64(VETO)
-        while p < hi and post.local[p] == record:
-            best = max(best, _contribution(f, p, post, plan, how))
+        while p < hi and np.uint64(local[p]) == record:
+            x = _contribution(p, code, day, value, f, time, row, known, no_day, use_value, use_time)
+            best = max(best, x)
             p += np.uint64(1)
         if best > _HALF_VETO:
-            acc[np.uint64(record)] += best
+            acc[record] += best
 
 
 @jit  # type: ignore[untyped-decorator]
-def _least_runs(
-    acc: Array, held: Array, turn: int, f: int, lo: int, hi: int, post: Postings, plan: Tables, how: Manner
-) -> None:
+def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Array, code: Array, day: Array,
+                value: Array, f: int, time: Array, row: int, known: int, no_day: int, use_value: bool,
+                use_time: bool) -> None:  # fmt: skip
     """Lower each record that held every fact so far to its best event for this one."""
     p = lo
     while p < hi:
-        record = np.uint64(post.local[p])
+        record = np.uint64(local[p])
         best = np.int64(0)
-        while p < hi and post.local[p] == record:
-            x = _contribution(f, p, post, plan, how)
-            best = max(best, x if x > _HALF_VETO else np.int64(0))
+        while p < hi and np.uint64(local[p]) == record:
+            x = _contribution(p, code, day, value, f, time, row, known, no_day, use_value, use_time)
+            best = max(best, x)
             p += np.uint64(1)
         if held[record] == turn:
             held[record] = turn + 1
@@ -272,9 +278,13 @@ def add_fact(
         else:
             _add_odds(acc, room, f, lo, hi, start, plan.shift[q], post, plan, how)
     elif how.combine == _MIN:
-        _least_runs(acc, room.held, turn, f, lo, hi, post, plan, how)
-    elif post.repeats or not (how.use_value or how.use_time):
-        _add_runs(acc, f, lo, hi, post, plan, how)
+        _least_runs(acc, room.held, turn, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known,
+                    post.no_day, how.use_value, how.use_time)  # fmt: skip
+    elif post.repeats:
+        _add_runs(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known, post.no_day,
+                  how.use_value, how.use_time)  # fmt: skip
+    elif not (how.use_value or how.use_time):
+        _add_presence(acc, lo, hi, post.local, plan.value, f)
     elif not how.use_time:
         _add_value(acc, lo, hi, post.local, post.code, plan.value, f)
     elif not how.use_value:

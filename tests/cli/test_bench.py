@@ -1,0 +1,65 @@
+"""`standout bench` at a size that takes a moment: the peers agree, and every measurement is a JSON line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from standout.bench import growth, measure, reference
+from standout.bench.case import Case
+from standout.engines.memory import MemoryEngine
+from standout.errors import ParameterError
+
+SIZE = 0.002
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory) -> Case:
+    patch = pytest.MonkeyPatch()
+    patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    yield Case.make(SIZE, 30)
+    patch.undo()
+
+
+def test_the_c_loop_gives_the_engines_partials(case):
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc here")
+    plan = case.plan("scoreboard-rh")
+    theirs = reference.run(reference.build(), plan, case.data.index, 2)
+    assert measure._same(MemoryEngine(2).run(plan, case.data), theirs)
+
+
+def test_every_peer_finds_the_record_that_we_find(case):
+    pytest.importorskip("sparse_dot_topn")
+    lines = [line for line in measure.others(case, 12) if "same" in line]
+    assert [line["what"].split()[0] for line in lines] == ["sparse_dot_topn,", "SciPy", "DuckDB"]
+    assert all(line["same"] for line in lines)
+
+
+def test_the_exponent_of_a_power_law_is_its_power():
+    lines = [{"by": "records", "postings": x, "seconds": 3e-9 * x**0.97} for x in (1e3, 1e4, 1e5)]
+    assert growth.exponents(lines)["records"] == pytest.approx(0.97)
+
+
+def test_bench_writes_one_json_line_per_measurement(case, tmp_path, monkeypatch, capsys):
+    from standout.cli.bench import bench
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(case.path.parents[1]))
+    bench(size=SIZE, targets=20, out=tmp_path / "b.jsonl", peers=False, reading=False, growth=None)
+    lines = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
+    assert {"machine", "memory", "standout: scoreboard-rh", "standout: likelihood"} <= {line["what"] for line in lines}
+    ours = next(line for line in lines if line["what"] == "standout: scoreboard-rh")
+    assert ours["ms_per_target"] > 0
+    assert np.isfinite(ours["ns_per_posting_core"])
+    assert "scoreboard" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [{"size": 0.0}, {"size": 2.0}, {"targets": 0}])
+def test_bench_refuses_sizes_that_make_no_sense(options):
+    from standout.cli.bench import bench
+
+    with pytest.raises(ParameterError):
+        bench(**{"size": SIZE, "targets": 20, "out": None, "peers": False, "reading": False, "growth": None, **options})
