@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MOST_TO_DESCRIBE = 20_000_000
+"""Entries up to which an audit also says why the data is as it is; `standout describe` does it at any size."""
+
 
 class Session:
     """One run: a console on stderr, and an output folder that appears when everything is done."""
@@ -87,6 +90,11 @@ class Session:
                 bar.update(task, description=what, completed=done, total=total)
 
             findings = job.run(progress)
+        if dataset.n_entries <= MOST_TO_DESCRIBE:
+            from standout.theory.describe import describe
+
+            shape = self.busy("describing the data", lambda: describe(dataset, seed=seed).to_dict())
+            findings = findings.with_section("describe", shape)
         findings = findings.with_provenance(command=["standout", *_public(sys.argv[1:])])
         self.write(findings)
         return findings

@@ -65,7 +65,7 @@ def look(path: Path) -> Layout:
     delimiter = _delimiter(lines[0])
     fields = _split(lines[0], delimiter)
     if any(_NUMBER.fullmatch(f) for f in fields):
-        return _known_layout(path, lines[: 20 if len(lines) > 20 else None], delimiter, encoding)
+        return _known_layout(path, lines[:20], delimiter, encoding)
     quote = '"'
     if delimiter in ("\t", "::") and not any(f[:1] == f[-1:] == '"' for line in lines for f in line.split(delimiter)):
         quote = ""  # tab-separated text often has quotation marks that belong to the cell

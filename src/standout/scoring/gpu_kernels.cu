@@ -22,6 +22,16 @@ typedef int T;
 #define DEPTH 4
 #endif
 #define STRETCH (32 * DEPTH)
+
+// One fact after another: no two threads then add to the same record, and plain additions do.
+#ifndef ONE_BY_ONE
+#define ONE_BY_ONE 0
+#endif
+#if ONE_BY_ONE
+#define ADD(sum, x) ((sum) += (x))
+#else
+#define ADD(sum, x) atomicAdd(&(sum), x)
+#endif
 #define MOST_FACTS 32
 #define LOWEST (-2147483647 - 1)
 #define HALF_VETO (-(1 << 28))
@@ -198,10 +208,10 @@ __device__ void stage(const Index *ix, const Plan *plan, const Shared &s, i64 b,
 #endif
 
 // Add the staged facts. Warps take stretches of the runs in turn.
-__device__ void add_facts(const Index *ix, const Plan *plan, const Shared &s, i64 start, int f0, int n, int shift) {
+__device__ void add_facts(const Index *ix, const Plan *plan, const Shared &s, i64 start, int f0, int from, int to, int shift) {
     const int lane = threadIdx.x & 31, values = (int)plan->n_values, times = (int)plan->n_times, last = times - 2;
     int mine = threadIdx.x >> 5;
-    for (int k = 0; k < n; k++) {
+    for (int k = from; k < to; k++) {
         const WORD *run = ix->words + s_lo[k];
         const int length = (int)(s_hi[k] - s_lo[k]), stretches = (length + STRETCH - 1) / STRETCH, known = s_known[k];
         const T *value = VALUE_ROW(k), *time = TIME_ROW(k);
@@ -217,7 +227,7 @@ __device__ void add_facts(const Index *ix, const Plan *plan, const Shared &s, i6
                 x[j] = addend(p0 + 32 * j, length, w[j], run, value, time, known, last, start, f0 + k, shift, plan, s.log_table);
 #pragma unroll
             for (int j = 0; j < DEPTH; j++)
-                if (p0 + 32 * j < length && x[j] != 0) atomicAdd(&s.acc[local_of(w[j])], x[j]);
+                if (p0 + 32 * j < length && x[j] != 0) ADD(s.acc[local_of(w[j])], x[j]);
         }
         mine -= stretches;
     }
@@ -261,8 +271,16 @@ __device__ void fill(const Index *ix, const Plan *plan, const Shared &s, i64 b, 
             __syncthreads();
         }
 #else
-        add_facts(ix, plan, s, ix->first_record + b * BLOCK, f0, n, COMBINE == 2 ? plan->shift[q] : 0);
+        const int shift = COMBINE == 2 ? plan->shift[q] : 0;
+#if ONE_BY_ONE
+        for (int k = 0; k < n; k++) {
+            add_facts(ix, plan, s, ix->first_record + b * BLOCK, f0, k, k + 1, shift);
+            __syncthreads();
+        }
+#else
+        add_facts(ix, plan, s, ix->first_record + b * BLOCK, f0, 0, n, shift);
         __syncthreads();
+#endif
 #endif
     }
 }
