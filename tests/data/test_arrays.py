@@ -94,12 +94,17 @@ def test_zero_and_minus_zero_are_one_level_in_any_order():
 
 @given(rows.filter(usable), st.sampled_from(["last", "first", "max", "sum", "count"]))
 def test_merged_repeats_are_those_of_a_dictionary(table, how):
-    ds = Dataset.from_arrays(*columns(table), repeats=how)
     groups = defaultdict(list)
     for r, i, v, t in table:
         if i:
             groups[r, i].append((v, t))
-    assert entries(ds) == Counter((r, i, *merged(events, how)) for (r, i), events in groups.items())
+    expected = Counter((r, i, *merged(events, how)) for (r, i), events in groups.items())
+    if all(v is None for _, _, v, _ in expected) or all(t is None for *_, t in expected):
+        with pytest.raises(InputError, match=f"repeats='{how}' keeps no row that has a"):
+            Dataset.from_arrays(*columns(table), repeats=how)
+        return
+    ds = Dataset.from_arrays(*columns(table), repeats=how)
+    assert entries(ds) == expected
     assert not ds.has_repeats
     assert ds.cleaning.repeats == how
     assert ds.cleaning.repeated_pairs == sum(map(len, groups.values())) - len(groups)
@@ -131,6 +136,15 @@ def test_equal_times_go_by_row(how, value, time):
         records, values = [*records, 2], [*values, 9.0]
     ds = Dataset.from_arrays(records, ["x"] * len(records), values, time, repeats=how)
     assert ds.levels[ds.record_code[0]] == value
+
+
+@pytest.mark.parametrize(
+    ("how", "value", "time", "emptied"),
+    [("last", [5.0, np.nan], [1, 2], "value"), ("first", [5.0, 4.0], [np.nan, 2], "time")],
+)
+def test_a_channel_that_merging_empties_is_refused(how, value, time, emptied):
+    with pytest.raises(InputError, match=f"repeats='{how}' keeps no row that has a {emptied}: choose another way"):
+        Dataset.from_arrays([1, 1], ["x", "x"], value, time, repeats=how)
 
 
 def test_counting_repeats_needs_no_values():

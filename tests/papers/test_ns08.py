@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from standout.attacks.attack import attack
-from standout.papers.ns08_cases import dated
+from standout.papers.ns08_cases import by_error, by_length, by_popularity, dated, undated
 from standout.papers.recipe import Setting, recipes
 from standout.papers.trial import BEST, STANDS_OUT, silence, trial
 
@@ -20,6 +20,23 @@ def test_no_claim_of_the_text_is_contradicted(figure: str, setting: Setting):
     assert [c for c in claims if c.n < 30] == []
     assert [c.text for c in claims if c.word == "contradicted"] == []
     assert any(c.word == "holds" for c in claims), "a small twin shows at least one of them clearly"
+
+
+def test_every_bar_is_named_for_what_its_adversary_knows():
+    for columns, who in [*dated(), *undated(), *by_popularity(), *by_error(), *by_length()]:
+        assert columns["known"] == f"{who.knows - who.wrong} of {who.knows}"
+        if "days" in columns:
+            assert columns["days"] == f"±{who.time_within} days" and who.value_within == 0
+        if "items" in columns:
+            assert columns["items"].split()[-1] == who.choose.replace("uniform", "items").split(":")[-1]
+        if "wrong" in columns:
+            assert columns["wrong"].startswith(f"wrong {who.wrong_kind}")
+        if "length" in columns:
+            assert ("±50 %" in columns["length"]) == (who.length_within == 0.5)
+    assert {who.time_within for _, who in undated()} == {None}
+    assert {(who.value_within, who.time_within) for _, who in [*by_popularity(), *by_error(), *by_length()]} == {
+        (1, 14)
+    }
 
 
 def test_a_threshold_never_finds_more(setting: Setting):

@@ -96,10 +96,14 @@ def _norms(first: int, stop: int, record_ptr: Array, record_item: Array, weight:
 def record_norms(dataset: Dataset, weight: Array) -> Array:
     """‖w_u‖ of every record, given the weight of every item."""
     out = np.empty(dataset.n_records)
-    threads = os.cpu_count() or 1
-    edges = np.searchsorted(dataset.record_ptr, np.linspace(0, dataset.n_entries, threads + 1)[1:-1])
-    cuts = [0, *np.minimum(edges, dataset.n_records).tolist(), dataset.n_records]
     ptr, item = dataset.record_ptr, dataset.record_item
+    # a thread costs more than it saves on a few entries
+    threads = min(os.cpu_count() or 1, 1 + dataset.n_entries // 500_000)
+    if threads == 1:
+        _norms(0, dataset.n_records, ptr, item, weight, out)
+        return out
+    edges = np.searchsorted(ptr, np.linspace(0, dataset.n_entries, threads + 1)[1:-1])
+    cuts = [0, *np.minimum(edges, dataset.n_records).tolist(), dataset.n_records]
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda span: _norms(span[0], span[1], ptr, item, weight, out), pairwise(cuts)))
     return out

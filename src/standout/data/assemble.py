@@ -26,6 +26,8 @@ def assemble(rows: Rows, record_labels: Array, item_labels: Array, cleaning: Cle
     n_before = rows.record.size
     if cleaning.repeats != "keep":
         rows = merge_repeats(rows, cleaning.repeats, record_labels.size, item_labels.size)
+        _check_left(rows.value, "value", cleaning.repeats)
+        _check_left(rows.day, "time", cleaning.repeats)
     codes, levels, cleaning = _coded(rows.value, cleaning)
     days, first_day, span, cleaning = _counted(rows.day, cleaning)
     builder = EntryBuilder(
@@ -80,6 +82,14 @@ def check_span(first_day: float, last_day: float) -> None:
 def cores() -> int:
     """Number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check_left(numbers: Array | None, channel: str, repeats: str) -> None:
+    """Refuse a channel that merging has emptied: the kept rows may be the ones without a value or a time."""
+    if numbers is not None and bool(np.isnan(numbers).all()):
+        raise InputError(
+            f"repeats={repeats!r} keeps no row that has a {channel}: choose another way, or leave {channel} out"
+        )
 
 
 def _coded(value: Array | None, cleaning: Cleaning) -> tuple[Array | None, Array, Cleaning]:

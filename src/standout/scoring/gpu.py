@@ -55,10 +55,13 @@ class DeviceIndex:
         n = shard.local.size
         kind = np.uint32 if self.layout.word == "u32" else np.uint64
         self.words = cp.empty(n, kind)
+        self.missing_days = False
         # in stretches, so that the unpacked columns never lie on the device whole
         for lo in range(0, n, 1 << 25):
             part = slice(lo, min(n, lo + (1 << 25)))
             local, code, day = (cp.asarray(a[part]) if a.size else None for a in (shard.local, shard.code, shard.day))
+            if day is not None:
+                self.missing_days |= bool((day == dataset.no_day).any())
             self.words[part] = pack(self.layout, local, code, day, dataset.no_day, xp=cp)
         self.ptr = cp.asarray(shard.ptr)
         self.lengths = cp.asarray(dataset.lengths.astype(np.int64))
@@ -100,7 +103,7 @@ class DevicePlan:
         self.struct = _struct(self.arrays, [plan.n_queries, n_values, n_times, shape.facts_at_once])
         self.shape = shape
         self.n_queries = plan.n_queries
-        self._module = _module(macros(plan, index.layout, shape, index.shard))
+        self._module = _module(macros(plan, index.layout, shape, index.shard, index.missing_days))
 
     def launch(self, name: str, n_sm: int, *args: Any) -> None:
         """Run a kernel over all queries."""

@@ -5,7 +5,8 @@
 // Combine.ODDS are then the same float64 numbers too.
 //
 // Macros: COMBINE (0 sum, 1 min, 2 odds), TIE (0 index, 1 short, 2 hash), USE_VALUE, USE_TIME, REPEATS, FILTERED, FACTOR,
-// WORD, PTR, LOCAL_BITS, CODE_BITS, DAY_BITS, BLOCK, THREADS, PER_SM, TABLES_SHARED.
+// WORD, PTR, LOCAL_BITS, CODE_BITS, DAY_BITS, BLOCK, THREADS, PER_SM, TABLES_SHARED,
+// MISSING_DAYS (some entry has no day), VETOES (some table holds a veto).
 
 typedef long long i64;
 typedef unsigned int u32;
@@ -22,16 +23,6 @@ typedef int T;
 #define DEPTH 4
 #endif
 #define STRETCH (32 * DEPTH)
-
-// One fact after another: no two threads then add to the same record, and plain additions do.
-#ifndef ONE_BY_ONE
-#define ONE_BY_ONE 0
-#endif
-#if ONE_BY_ONE
-#define ADD(sum, x) ((sum) += (x))
-#else
-#define ADD(sum, x) atomicAdd(&(sum), x)
-#endif
 #define MOST_FACTS 32
 #define LOWEST (-2147483647 - 1)
 #define HALF_VETO (-(1 << 28))
@@ -101,7 +92,7 @@ __device__ __forceinline__ int code_of(WORD w) {
 __device__ __forceinline__ int column_of(WORD w, int known, int last) {
     const int day = (int)((w >> (LOCAL_BITS + CODE_BITS)) & (((WORD)1 << DAY_BITS) - 1));
     const int gap = min(abs(day - known), last);
-    return day == MISSING ? last + 1 : gap;
+    return MISSING_DAYS && day == MISSING ? last + 1 : gap;
 }
 
 // Natural logarithm of x >= 1 in 2^-24 units; the same integers as scoring.fill.fixed_log.
@@ -169,7 +160,7 @@ __device__ __forceinline__ int addend(int p, int n, WORD w, const WORD *run, con
 #if COMBINE == 2
     return log_odds(x, start + local_of(w), f, shift, plan, log_table);
 #else
-    return x > HALF_VETO ? x : 0;
+    return !VETOES || x > HALF_VETO ? x : 0;
 #endif
 }
 
@@ -208,10 +199,10 @@ __device__ void stage(const Index *ix, const Plan *plan, const Shared &s, i64 b,
 #endif
 
 // Add the staged facts. Warps take stretches of the runs in turn.
-__device__ void add_facts(const Index *ix, const Plan *plan, const Shared &s, i64 start, int f0, int from, int to, int shift) {
+__device__ void add_facts(const Index *ix, const Plan *plan, const Shared &s, i64 start, int f0, int n, int shift) {
     const int lane = threadIdx.x & 31, values = (int)plan->n_values, times = (int)plan->n_times, last = times - 2;
     int mine = threadIdx.x >> 5;
-    for (int k = from; k < to; k++) {
+    for (int k = 0; k < n; k++) {
         const WORD *run = ix->words + s_lo[k];
         const int length = (int)(s_hi[k] - s_lo[k]), stretches = (length + STRETCH - 1) / STRETCH, known = s_known[k];
         const T *value = VALUE_ROW(k), *time = TIME_ROW(k);
@@ -227,7 +218,7 @@ __device__ void add_facts(const Index *ix, const Plan *plan, const Shared &s, i6
                 x[j] = addend(p0 + 32 * j, length, w[j], run, value, time, known, last, start, f0 + k, shift, plan, s.log_table);
 #pragma unroll
             for (int j = 0; j < DEPTH; j++)
-                if (p0 + 32 * j < length && x[j] != 0) ADD(s.acc[local_of(w[j])], x[j]);
+                if (p0 + 32 * j < length) atomicAdd(&s.acc[local_of(w[j])], x[j]);
         }
         mine -= stretches;
     }
@@ -271,36 +262,48 @@ __device__ void fill(const Index *ix, const Plan *plan, const Shared &s, i64 b, 
             __syncthreads();
         }
 #else
-        const int shift = COMBINE == 2 ? plan->shift[q] : 0;
-#if ONE_BY_ONE
-        for (int k = 0; k < n; k++) {
-            add_facts(ix, plan, s, ix->first_record + b * BLOCK, f0, k, k + 1, shift);
-            __syncthreads();
-        }
-#else
-        add_facts(ix, plan, s, ix->first_record + b * BLOCK, f0, 0, n, shift);
+        add_facts(ix, plan, s, ix->first_record + b * BLOCK, f0, n, COMBINE == 2 ? plan->shift[q] : 0);
         __syncthreads();
-#endif
 #endif
     }
 }
 
-// Score of record k of the block, from its sum: all facts held, the record's factor, the cap.
-__device__ __forceinline__ int finish(int sum, int k, i64 start, i64 q, i64 cap, const Plan *plan, const Shared &s) {
-#if COMBINE == 1
-    if (s.held[k] < plan->n_known[q]) sum = 0;
-#endif
-#if FACTOR && COMBINE == 0
-    if (sum != 0) sum = (int)__double2ll_rn((double)sum * fabs(plan->factor[start + k]));
-#endif
-    return sum > cap ? (int)cap : sum;
+__device__ __forceinline__ int clamp_score(i64 x) { return (int)min(max(x, (i64)LOWEST), (i64)2147483647); }
+
+// What the look over a block needs to know of its query, in 32 bits: 64 cost twice the instructions.
+struct Bar {
+    i64 start, q;
+    int size, hole, cap;
+};
+
+__device__ __forceinline__ Bar bar_of(const Index *ix, const Plan *plan, i64 b, i64 q) {
+    Bar bar;
+    bar.start = ix->first_record + b * BLOCK;
+    bar.q = q;
+    bar.size = (int)min((i64)BLOCK, ix->n_records - b * BLOCK);
+    const i64 hole = plan->exclude[q] - bar.start;
+    bar.hole = hole >= 0 && hole < bar.size ? (int)hole : -1;
+    bar.cap = clamp_score(plan->cap[q]);
+    return bar;
 }
 
-__device__ __forceinline__ bool allowed(i64 record, i64 q, i64 exclude, const Plan *plan) {
-    if (record == exclude) return false;
+// Score of record k of the block, from its sum: all facts held, the record's factor, the cap.
+__device__ __forceinline__ int finish(int sum, int k, const Bar &bar, const Plan *plan, const Shared &s) {
+#if COMBINE == 1
+    if (s.held[k] < plan->n_known[bar.q]) sum = 0;
+#endif
+#if FACTOR && COMBINE == 0
+    if (sum != 0) sum = (int)__double2ll_rn((double)sum * fabs(plan->factor[bar.start + k]));
+#endif
+    return min(sum, bar.cap);
+}
+
+__device__ __forceinline__ bool allowed(int k, const Bar &bar, const Plan *plan) {
+    if (k == bar.hole) return false;
 #if FILTERED
+    const i64 record = bar.start + k;
     if ((FACTOR || COMBINE == 2) && plan->factor[record] < 0.0) return false;
-    return plan->low[q] <= plan->lengths[record] && plan->lengths[record] <= plan->high[q];
+    return plan->low[bar.q] <= plan->lengths[record] && plan->lengths[record] <= plan->high[bar.q];
 #else
     return true;
 #endif
@@ -376,25 +379,30 @@ __device__ void insert(const Entrant &e, i64 q, const Out *out) {
 }
 
 // The block's first two records with at least the score `goal` join the query's best two.
-__device__ void promote(const Plan *plan, const Shared &s, i64 start, int size, i64 q, i64 cap, int goal, const Out *out) {
-    const i64 exclude = plan->exclude[q];
+__device__ void promote(const Plan *plan, const Shared &s, const Bar &bar, int goal, const Out *out) {
     Entrant one = {LOWEST, 0, -1}, two = {LOWEST, 0, -1};
-    for (int k = threadIdx.x; k < size; k += THREADS) {
-        const int x = finish(s.acc[k], k, start, q, cap, plan, s);
-        if (x < goal || !allowed(start + k, q, exclude, plan)) continue;
-        const Entrant e = {x, tie_key(start + k, q, plan), start + k};
-        if (before(e, one)) {
-            two = one;
-            one = e;
-        } else if (before(e, two)) {
-            two = e;
+    const int4 *acc4 = (const int4 *)s.acc;
+    for (int k4 = threadIdx.x; k4 < (bar.size + 3) / 4; k4 += THREADS) {
+        const int4 v = acc4[k4];
+        const int four[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            const int k = 4 * k4 + j, x = finish(four[j], k, bar, plan, s);
+            if (x < goal || k >= bar.size || !allowed(k, bar, plan)) continue;
+            const Entrant e = {x, tie_key(bar.start + k, bar.q, plan), bar.start + k};
+            if (before(e, one)) {
+                two = one;
+                one = e;
+            } else if (before(e, two)) {
+                two = e;
+            }
         }
     }
     const Entrant a = first_of_block(one);
     const Entrant b = first_of_block(one.record == a.record ? two : one);
     if (threadIdx.x == 0) {
-        insert(a, q, out);
-        insert(b, q, out);
+        insert(a, bar.q, out);
+        insert(b, bar.q, out);
     }
 }
 
@@ -423,32 +431,44 @@ __device__ __forceinline__ Sums sums_of_warp(Sums a) {
     return a;
 }
 
-__device__ __forceinline__ int clamp_score(i64 x) { return (int)min(max(x, (i64)LOWEST), (i64)2147483647); }
-
-__device__ Sums look_over(const Plan *plan, const Shared &s, i64 start, int size, i64 q, i64 cap, i64 watch) {
-    const int at_watch = clamp_score(watch), at_cut = clamp_score(plan->cut[q]);
-    const i64 exclude = plan->exclude[q];
+// Maximum, sum, sum of squares, number of candidates (where a filter makes it worth counting), numbers at least watch and cut.
+template <bool COUNTS, bool WHOLE>
+__device__ __forceinline__ Sums look_over(const Plan *plan, const Shared &s, const Bar &bar, int at_watch, int at_cut) {
     const int4 *acc4 = (const int4 *)s.acc;
+    const int fours = WHOLE ? BLOCK / 4 : (bar.size + 3) / 4;
     Sums a = {LOWEST, 0, 0.0, 0, 0, 0};
-    for (int k4 = threadIdx.x; k4 < (size + 3) / 4; k4 += THREADS) {
+    for (int k4 = threadIdx.x; k4 < fours; k4 += THREADS) {
         const int4 v = acc4[k4];
         const int four[4] = {v.x, v.y, v.z, v.w};
         u64 squares = 0;
 #pragma unroll
         for (int j = 0; j < 4; j++) {
             const int k = 4 * k4 + j;
-            if (k >= size || !allowed(start + k, q, exclude, plan)) continue;
-            const int x = finish(four[j], k, start, q, cap, plan, s);
+            if ((!WHOLE && k >= bar.size) || !allowed(k, bar, plan)) continue;
+            const int x = finish(four[j], k, bar, plan, s);
             a.top = max(a.top, x);
             a.total += x;
             squares += (u64)((i64)x * x);
-            a.n += 1;
-            a.n_watch += x >= at_watch;
-            a.n_cut += x >= at_cut;
+            if (FILTERED) a.n += 1;
+            if (COUNTS) {
+                a.n_watch += x >= at_watch;
+                a.n_cut += x >= at_cut;
+            }
         }
         a.squares += (double)squares;
     }
+    // without a filter all but the hole are candidates; one thread says so for all
+    if (!FILTERED && threadIdx.x == 0) a.n = bar.size - (bar.hole >= 0);
     return a;
+}
+
+__device__ Sums look(const Plan *plan, const Shared &s, const Bar &bar, i64 watch) {
+    const i64 cut = plan->cut[bar.q];
+    const int at_watch = clamp_score(watch), at_cut = clamp_score(cut);
+    const bool counts = watch <= 2147483647LL || cut <= 2147483647LL;
+    if (bar.size == BLOCK)
+        return counts ? look_over<true, true>(plan, s, bar, at_watch, at_cut) : look_over<false, true>(plan, s, bar, at_watch, at_cut);
+    return counts ? look_over<true, false>(plan, s, bar, at_watch, at_cut) : look_over<false, false>(plan, s, bar, at_watch, at_cut);
 }
 
 // Warp 0 adds the warps' sums to the query's, and says whether some record may belong to its best two, of which the
@@ -482,29 +502,23 @@ __device__ __forceinline__ void load_log(const Plan *plan, const Shared &s) {
 #endif
 }
 
-__device__ __forceinline__ int size_of(const Index *ix, i64 b) {
-    return (int)min((i64)BLOCK, ix->n_records - b * BLOCK);
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, PER_SM)
 run_block(const Index *ix, const Plan *plan, const i64 *watch, const Out *out, i64 b) {
     const Shared s = carve(plan);
-    const i64 start = ix->first_record + b * BLOCK;
-    const int size = size_of(ix, b);
     load_log(plan, s);
     for (i64 q = blockIdx.x; q < plan->n_queries; q += gridDim.x) {
-        const i64 cap = plan->cap[q];
+        const Bar bar = bar_of(ix, plan, b, q);
         // asked for early: the answer is on its way while the block is scored
         const bool nobody = out->second[q] < 0;
         const int second = (int)out->second_score[q];
         fill(ix, plan, s, b, q);
-        const Sums a = sums_of_warp(look_over(plan, s, start, size, q, cap, watch[q]));
+        const Sums a = sums_of_warp(look(plan, s, bar, watch[q]));
         if ((threadIdx.x & 31) == 0) s_sums[threadIdx.x >> 5] = a;
         __syncthreads();
         if (threadIdx.x < 32) settle(q, nobody, second, out);
         __syncthreads();
         // ends with all threads in step, so that the next query may clear the block
-        if (s_promote) promote(plan, s, start, size, q, cap, s_goal, out);
+        if (s_promote) promote(plan, s, bar, s_goal, out);
     }
 }
 
@@ -516,17 +530,14 @@ __device__ __forceinline__ double exponential(double x) {
 extern "C" __global__ void __launch_bounds__(THREADS, PER_SM)
 mass_block(const Index *ix, const Plan *plan, const i64 *top, const double *beta, double *out, i64 b) {
     const Shared s = carve(plan);
-    const i64 start = ix->first_record + b * BLOCK;
-    const int size = size_of(ix, b);
     load_log(plan, s);
     for (i64 q = blockIdx.x; q < plan->n_queries; q += gridDim.x) {
-        const i64 cap = plan->cap[q], exclude = plan->exclude[q];
+        const Bar bar = bar_of(ix, plan, b, q);
         const double high = (double)top[q], sharp = beta[q];
         fill(ix, plan, s, b, q);
         double mass = 0.0;
-        for (int k = threadIdx.x; k < size; k += THREADS)
-            if (allowed(start + k, q, exclude, plan))
-                mass += exponential(sharp * ((double)finish(s.acc[k], k, start, q, cap, plan, s) - high));
+        for (int k = threadIdx.x; k < bar.size; k += THREADS)
+            if (allowed(k, bar, plan)) mass += exponential(sharp * ((double)finish(s.acc[k], k, bar, plan, s) - high));
         for (int d = 16; d > 0; d >>= 1) mass += __shfl_down_sync(ALL, mass, d);
         if ((threadIdx.x & 31) == 0) s_sums[threadIdx.x >> 5].squares = mass;
         __syncthreads();
@@ -541,14 +552,12 @@ mass_block(const Index *ix, const Plan *plan, const i64 *top, const double *beta
 extern "C" __global__ void __launch_bounds__(THREADS, PER_SM)
 dump_block(const Index *ix, const Plan *plan, int *out, i64 width, i64 b) {
     const Shared s = carve(plan);
-    const i64 start = ix->first_record + b * BLOCK;
-    const int size = size_of(ix, b);
     load_log(plan, s);
     for (i64 q = blockIdx.x; q < plan->n_queries; q += gridDim.x) {
+        const Bar bar = bar_of(ix, plan, b, q);
         fill(ix, plan, s, b, q);
-        for (int k = threadIdx.x; k < size; k += THREADS)
-            out[q * width + start + k] = allowed(start + k, q, plan->exclude[q], plan)
-                                             ? finish(s.acc[k], k, start, q, plan->cap[q], plan, s) : LOWEST;
+        for (int k = threadIdx.x; k < bar.size; k += THREADS)
+            out[q * width + bar.start + k] = allowed(k, bar, plan) ? finish(s.acc[k], k, bar, plan, s) : LOWEST;
         __syncthreads();
     }
 }
@@ -560,13 +569,13 @@ peek_record(const Index *ix, const Plan *plan, const i64 *record, i64 *out) {
     load_log(plan, s);
     for (i64 q = blockIdx.x; q < plan->n_queries; q += gridDim.x) {
         const i64 local = record[q] - ix->first_record;
-        if (local < 0 || local >= ix->n_records || !allowed(record[q], q, plan->exclude[q], plan)) continue;
+        if (local < 0 || local >= ix->n_records) continue;
         const i64 b = local / BLOCK;
+        const int k = (int)(local - b * BLOCK);
+        const Bar bar = bar_of(ix, plan, b, q);
+        if (!allowed(k, bar, plan)) continue;
         fill(ix, plan, s, b, q);
-        if (threadIdx.x == 0) {
-            const int k = (int)(local - b * BLOCK);
-            out[q] = finish(s.acc[k], k, ix->first_record + b * BLOCK, q, plan->cap[q], plan, s);
-        }
+        if (threadIdx.x == 0) out[q] = finish(s.acc[k], k, bar, plan, s);
         __syncthreads();
     }
 }

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.index import Shard
-from standout.scoring.fill import LN2
+from standout.scoring.fill import LN2, manner
 from standout.scoring.plan import Combine, Plan
 
 Array = npt.NDArray[Any]
@@ -99,7 +99,7 @@ def widths(plan: Plan) -> tuple[int, int]:
     return int(value.shape[1]), int(time.shape[1])
 
 
-def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard) -> tuple[str, ...]:
+def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_days: bool) -> tuple[str, ...]:
     """Compiler options that make the kernel of this plan."""
     values: dict[str, Any] = {
         "COMBINE": int(plan.combine), "TIE": int(plan.tie), "USE_VALUE": int(plan.use_value),
@@ -107,6 +107,7 @@ def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard) -> tuple[str,
         "FACTOR": int(plan.tables.factor.size > 0), "WORD": layout.word,
         "PTR": "u32" if shard.ptr.dtype == np.uint32 else "i64", "LOCAL_BITS": layout.local_bits,
         "CODE_BITS": layout.code_bits, "DAY_BITS": layout.day_bits, "BLOCK": layout.block_size,
-        "THREADS": shape.threads, "PER_SM": shape.per_sm, "TABLES_SHARED": int(shape.tables_shared), "LN2": f"{LN2}LL",
+        "THREADS": shape.threads, "PER_SM": shape.per_sm, "TABLES_SHARED": int(shape.tables_shared),
+        "MISSING_DAYS": int(missing_days), "VETOES": int(not manner(plan).plain), "LN2": f"{LN2}LL",
     }  # fmt: skip
     return ("-std=c++17", "--fmad=false", *(f"-D{name}={value}" for name, value in values.items()))
