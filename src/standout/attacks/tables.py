@@ -215,9 +215,13 @@ class Known:
         from standout.scoring.plan import LOG_BITS, ROOM
 
         n = self.facts.n_queries
-        largest = np.log1p((value.max(axis=1, initial=0.0) * time.max(axis=1, initial=0.0) + floor) * factor.max(initial=0.0))
+        largest = np.log1p(
+            (value.max(axis=1, initial=0.0) * time.max(axis=1, initial=0.0) + floor) * factor.max(initial=0.0)
+        )
         shift = np.maximum(np.ceil(np.log2(np.maximum(self.sum_over_facts(largest), 1e-9) * 2.0**LOG_BITS / ROOM)), 0.0)
-        tables = self.tables(odds_value=value, odds_time=time, odds_floor=floor, factor=factor, shift=shift.astype(np.int64))
+        tables = self.tables(
+            odds_value=value, odds_time=time, odds_floor=floor, factor=factor, shift=shift.astype(np.int64)
+        )
         return self._wrap(Combine.ODDS, tables, 2.0 ** (LOG_BITS - shift), np.broadcast_to(base, n), Tie.INDEX)
 
     def tables(self, **given: Array) -> Tables:
@@ -259,7 +263,9 @@ class Known:
         return low, high
 
     def _wrap(self, combine: Combine, tables: Tables, scale: Array, base: Array, tie: Tie) -> Plan:
-        filtered = self.facts.length_within is not None or bool((tables.factor < 0).any() or (tables.high < 2**62).any())
+        filtered = self.facts.length_within is not None or bool(
+            (tables.factor < 0).any() or (tables.high < 2**62).any()
+        )
         return Plan(
             combine=combine, tie=tie,
             use_value=self.dataset.has_value and max(tables.value.shape[1], tables.odds_value.shape[1]) > 1,

@@ -100,8 +100,8 @@ def popularity(real: dict[str, Any], support: Array, lengths: Array, edges: Arra
         slope = np.einsum("lkt,k->lt", (y * none).mean(axis=3), count)
         log_lambda += np.clip((ell[:, None] - total) / np.maximum(slope, 1e-9), -0.5, 0.5)
         mean_held = held.mean(axis=2)
-        got = np.bincount(cls, of_records * (mean_held @ (count * log_rank)), len(CLASSES))
-        got /= np.maximum(np.bincount(cls, of_records * (mean_held @ count), len(CLASSES)), 1e-300)
+        weighted: Array = np.bincount(cls, of_records * (mean_held @ (count * log_rank)), len(CLASSES))
+        got = weighted / np.maximum(np.bincount(cls, of_records * (mean_held @ count), len(CLASSES)), 1e-300)
         tau = np.clip(tau + tail_steps * np.where(of_class > 0, got - target, 0.0), 0.05, 3.0)
         tau /= np.average(tau, weights=of_class)
         log_x = np.clip(log_x + 0.7 * np.log(wanted / (of_records @ mean_held)), -30.0, 10.0)
@@ -292,7 +292,7 @@ def sample_tastes(n: int, n_groups: int, spread: float) -> Array:
         favorite, turn = int(z[k].argmax()), k % n_groups
         z[k, [favorite, turn]] = z[k, [turn, favorite]]
     taste: Array = np.exp(spread * z)
-    return taste / taste.sum(axis=1, keepdims=True)
+    return np.asarray(taste / taste.sum(axis=1, keepdims=True))
 
 
 def alias_tables(weight: Array, affinity: Array, availability: Array) -> tuple[Array, Array, Array, Array]:

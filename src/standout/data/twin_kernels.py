@@ -110,7 +110,7 @@ def _look_up(table: Array, z: float) -> float:
     """Linear interpolation in a table over normal scores."""
     x = (min(max(z, -Z_MAX), Z_MAX) + Z_MAX) / (2.0 * Z_MAX) * (table.size - 1)
     k = min(int(x), table.size - 2)
-    return table[k] + (x - k) * (table[k + 1] - table[k])
+    return table[k] + (x - k) * (table[k + 1] - table[k])  # type: ignore[no-any-return]
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

@@ -201,7 +201,7 @@ def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Arr
             acc[record] = best if turn == 0 else min(np.int64(acc[record]), best)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit_inline  # type: ignore[untyped-decorator]
 def _odds(f: int, p: int, post: Postings, plan: Tables, how: Manner) -> float:
     """Odds of one event."""
     k = plan.odds_value[f, np.uint64(post.code[p])] if how.use_value else plan.odds_value[f, np.uint64(0)]
@@ -211,7 +211,7 @@ def _odds(f: int, p: int, post: Postings, plan: Tables, how: Manner) -> float:
     return k
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit_inline  # type: ignore[untyped-decorator]
 def _add_odds_runs(
     acc: Array, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables, how: Manner
 ) -> None:
@@ -231,7 +231,7 @@ def _add_odds_runs(
         acc[record] += (fixed_log(1.0 + x) + half) >> shift
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit_inline  # type: ignore[untyped-decorator]
 def _strip_odds(f: int, lo: int, n: int, start: int, post: Postings, plan: Tables, how: Manner, odds: Array) -> None:
     """One plus the odds of `n` postings, each of another record."""
     floor = plan.odds_floor[f]
@@ -248,7 +248,7 @@ def _strip_odds(f: int, lo: int, n: int, start: int, post: Postings, plan: Table
             odds[k] = 1.0 + plan.factor[start + np.uint64(post.local[p])] * (_odds(f, p, post, plan, how) + floor)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit_inline  # type: ignore[untyped-decorator]
 def _add_odds(acc: Array, room: Room, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables,
               how: Manner) -> None:  # fmt: skip
     """As `_add_odds_runs` where no pair stands twice: odds, logarithms and sums strip by strip."""
