@@ -165,6 +165,14 @@ def sigma(scores: np.ndarray) -> np.ndarray:
     return np.array([row[np.isfinite(row)].std() if np.isfinite(row).any() else 0.0 for row in scores])
 
 
+def sigma_slack(row: np.ndarray) -> float:
+    """How far σ may be off: 1e-9 of it, and what √(Σs²/n - (Σs/n)²) loses in doubles when the scores are nearly equal."""
+    here = row[np.isfinite(row)]
+    sd, mean_square = float(here.std()), float((here * here).mean())
+    lost = 3e-8 * math.sqrt(mean_square)
+    return 1e-9 * sd + (min(lost, 1e-15 * mean_square / sd) if sd > 0 else lost)
+
+
 def second(scores: np.ndarray) -> np.ndarray:
     """Second order statistic: a tie at the top gives the top itself."""
     rows = [np.sort(row[np.isfinite(row)]) for row in scores]

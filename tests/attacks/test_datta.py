@@ -278,11 +278,18 @@ def test_a_null_is_0_an_unknown_value_is_1_and_days_change_nothing():
     np.testing.assert_allclose(generic.scores(data, one_query(Fact(1, NAN, 99.0))), [[1, 1, 1, 0]], atol=CLOSE)
 
 
-def test_a_match_on_the_edge_of_gamma_counts():
-    # T = 0.9 and 1 - γ = 0.9 are not the same binary number, nor the same fixed-point one
-    entries = [Entry(0, 1, 0.0), Entry(1, 1, 10.0), Entry(2, 1, 3.0), Entry(3, 1, 5.0), Entry(4, 1, 5.1)]
+@pytest.mark.parametrize("gap", [1, 2, 3, 4])
+def test_a_match_on_the_edge_of_gamma_counts(gap):
+    # 1 - 2/10 is no binary number: rounded to fixed point it lies below itself
+    entries = [
+        Entry(0, 1, 0.0),
+        Entry(1, 1, 10.0),
+        Entry(2, 1, 5.0 - gap),
+        Entry(3, 1, 5.0 + gap),
+        Entry(4, 1, 5.1 + gap),
+    ]
     data = dataset(Table(tuple(entries), days=False))
-    v = so.attack("generic", gamma=0.1).run(data, one_query(Fact(1, 4.0)))
+    v = so.attack("generic", gamma=gap / 10).run(data, one_query(Fact(1, 5.0)))
     assert v.n_matching[0] == 2
 
 

@@ -101,6 +101,14 @@ def test_the_tolerance_is_the_option_else_the_adversarys_else_none_at_all():
         assert so.attack("unicity").run(data, aux).n_matching[0] == (days <= 6).sum()
 
 
+def test_the_tolerance_of_a_gamma_is_its_share_of_the_scale():
+    data = dataset(random_table(120, 10, 4, seed=8))
+    who = so.Adversary(knows=3, gamma=0.2)
+    targets = who.eligible(data)
+    v = so.attack("unicity").run(data, who.sample(data, targets, seed=1), watch=targets)
+    assert (v.rank == v.n_matching).all(), "some target fails its own facts"
+
+
 def test_both_channels_must_agree_in_one_event():
     table = Table((Entry(0, 1, 5.0, 100.0), Entry(0, 1, 1.0, 10.0), Entry(1, 1, 5.0, 10.0), Entry(2, 2, 3.0, 50.0)))
     v = so.attack("unicity").run(dataset(table), knowledge([[Fact(1, 5.0, 10.0)], [Fact(1, 5.0)], [Fact(1)]]))

@@ -40,7 +40,7 @@ def test_every_peer_finds_the_record_that_we_find(case):
 
 
 def test_the_exponent_of_a_power_law_is_its_power():
-    lines = [{"by": "records", "postings": x, "seconds": 3e-9 * x**0.97} for x in (1e3, 1e4, 1e5)]
+    lines = [{"by": "records", "x": x, "seconds": 3e-9 * x**0.97} for x in (1e3, 1e4, 1e5)]
     assert growth.exponents(lines)["records"] == pytest.approx(0.97)
 
 

@@ -86,10 +86,9 @@ class Generic(Attack):
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Similarity tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
-        # what lies on the edge is in, whatever the last binary digit says
+        # rounded as the table is: what lies on the edge is in, whatever the last binary digit says
         cut = np.rint((1.0 - perturbation(known, self.gamma)) * ROOM) / ROOM
-        t, edge = similarity_table(known), cut[known.query][:, None]
-        t = np.where(np.abs(t - edge) < 1e-8, edge, t)
+        t = similarity_table(known)
         time = np.zeros((t.shape[0], 1))
         return known.plan(Combine.MIN, t, time, tie=Tie.HASH, cut=cut, cap=cut, salt=salts(facts))
 

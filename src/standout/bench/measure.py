@@ -16,6 +16,7 @@ import numpy as np
 
 from standout.bench import peers, reference
 from standout.bench.case import Case, twin_file
+from standout.bench.clock import Took, best_of
 from standout.engines.memory import MemoryEngine
 from standout.errors import EngineError
 from standout.scoring.partials import Partials
@@ -41,21 +42,10 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def best_of(rounds: int, *works: Callable[[], Any]) -> list[float]:
-    """Shortest time of each, all taken in turn in each round: a busy moment then hits all of them."""
-    best = [float("inf")] * len(works)
-    for _ in range(rounds):
-        for k, work in enumerate(works):
-            start = time.perf_counter()
-            work()
-            best[k] = min(best[k], time.perf_counter() - start)
-    return best
-
-
-def _line(case: Case, plan: Plan, what: str, seconds: float, **more: Any) -> Line:
+def _line(case: Case, plan: Plan, what: str, took: Took, **more: Any) -> Line:
     n, postings = plan.n_queries, case.postings(plan)
     return {
-        "what": what, "ms_per_target": 1e3 * seconds / n, "ns_per_posting_core": 1e9 * seconds * case.threads / postings,
+        "what": what, "ms_per_target": 1e3 * took.wall / n, "ns_per_posting_core": 1e9 * took.core / postings,
         "targets": n, "peak_mib": peak_mib(), **more,
     }  # fmt: skip
 
@@ -81,10 +71,10 @@ def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
     engine.mass(rh, case.data, top, beta)
     took = best_of(rounds, *works)
     yield _line(case, rh, "standout: scoreboard-rh", took[0], found=float((mine.best == case.targets).mean()))
-    yield _line(case, odds, "standout: likelihood", took[1], times_rh=took[1] / took[0])
-    yield _line(case, rh, "standout: lineup of scoreboard-rh", took[2], times_rh=took[2] / took[0])
+    yield _line(case, odds, "standout: likelihood", took[1], times_rh=took[1].core / took[0].core)
+    yield _line(case, rh, "standout: lineup of scoreboard-rh", took[2], times_rh=took[2].core / took[0].core)
     if same is not None:
-        yield _line(case, rh, "C loop", took[3], same=same, ours_over_theirs=took[0] / took[3])
+        yield _line(case, rh, "C loop", took[3], same=same, ours_over_theirs=took[0].core / took[3].core)
 
 
 def _same(a: Partials, b: Partials) -> bool:
@@ -107,19 +97,19 @@ def others(case: Case, n: int) -> Iterator[Line]:
         took, best, second = peers.topn(case, matrix, n)
         same = bool(np.array_equal(best, counts) and np.array_equal(second, np.minimum(seconds, counts)))
         yield _line(
-            case, presence, "sparse_dot_topn, presence only", took * n, same=same, theirs_over_ours=took * n / ours
+            case, presence, "sparse_dot_topn, presence only", took, same=same, theirs_over_ours=took.core / ours.core
         )
     except EngineError as error:
         yield {"what": "sparse_dot_topn", "skipped": str(error)}
     few = max(n // 4, 1)
     took, first = peers.scipy_product(case, matrix, few)
-    line = _line(case, case.plan("presence", few), "SciPy product, presence only, 1 core", took * few,
-                 same=bool(np.array_equal(first, count.best[:few])), theirs_over_ours=took * n / ours)  # fmt: skip
-    yield {**line, "ns_per_posting_core": line["ns_per_posting_core"] / case.threads}
+    ours_each = ours.core / n
+    yield _line(case, case.plan("presence", few), "SciPy product, presence only, 1 core", took,
+                same=bool(np.array_equal(first, count.best[:few])), theirs_over_ours=took.core / few / ours_each)  # fmt: skip
     del matrix
     took, found = peers.sql(case, few)
-    yield _line(case, case.plan("scoreboard-rh", few), "DuckDB SQL, full score", took * few,
-                same=bool(np.array_equal(found, rh.best[:few])), theirs_over_ours=took * n / ours)  # fmt: skip
+    yield _line(case, case.plan("scoreboard-rh", few), "DuckDB SQL, full score", took,
+                same=bool(np.array_equal(found, rh.best[:few])), theirs_over_ours=took.core / few / ours_each)  # fmt: skip
 
 
 _READ = """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from standout.bench.case import Case
+from standout.bench.clock import Took, timed
 from standout.errors import EngineError
 
 Array = npt.NDArray[Any]
@@ -33,33 +33,29 @@ def queries(case: Case, n: int) -> Any:
     return csr_matrix((np.ones(item.size, np.float32), (query, item)), shape=(n, case.data.n_items))
 
 
-def topn(case: Case, matrix: Any, n: int) -> tuple[float, Array, Array]:
-    """sparse_dot_topn: seconds per target, best and second count."""
+def topn(case: Case, matrix: Any, n: int) -> tuple[Took, Array, Array]:
+    """sparse_dot_topn: time, best and second count."""
     try:
         from sparse_dot_topn import sp_matmul_topn
     except ImportError:
         raise EngineError("sparse_dot_topn is not installed (pip install 'standout[bench]'): it is left out") from None
     q = queries(case, n)
-    t = time.perf_counter()
-    out = sp_matmul_topn(q, matrix, top_n=2, sort=True, n_threads=case.threads)
-    took = time.perf_counter() - t
+    took, out = timed(lambda: sp_matmul_topn(q, matrix, top_n=2, sort=True, n_threads=case.threads))
     best = np.array([out.data[lo:hi].max(initial=0) for lo, hi in zip(out.indptr[:-1], out.indptr[1:], strict=True)])
     second = np.array([out.data[lo:hi].min(initial=99) for lo, hi in zip(out.indptr[:-1], out.indptr[1:], strict=True)])
-    return took / n, best, second
+    return took, best, second
 
 
-def scipy_product(case: Case, matrix: Any, n: int) -> tuple[float, Array]:
-    """SciPy's sparse product, one core: seconds per target, best record (the lower index of equals)."""
+def scipy_product(case: Case, matrix: Any, n: int) -> tuple[Took, Array]:
+    """SciPy's sparse product, one core: time, best record (the lower index of equals)."""
     q = queries(case, n)
-    t = time.perf_counter()
-    out = q @ matrix
-    best = np.array(
-        [
-            _first_best(out.indices[lo:hi], out.data[lo:hi])
-            for lo, hi in zip(out.indptr[:-1], out.indptr[1:], strict=True)
-        ]
-    )
-    return (time.perf_counter() - t) / n, best
+
+    def work() -> Array:
+        out = q @ matrix
+        rows = zip(out.indptr[:-1], out.indptr[1:], strict=True)
+        return np.array([_first_best(out.indices[lo:hi], out.data[lo:hi]) for lo, hi in rows])
+
+    return timed(work)
 
 
 def _first_best(record: Array, score: Array) -> int:
@@ -75,8 +71,8 @@ FROM scores GROUP BY query ORDER BY query
 """
 
 
-def sql(case: Case, n: int) -> tuple[float, Array]:
-    """DuckDB: seconds per target of the Scoreboard-RH score by join and group by, and the best records."""
+def sql(case: Case, n: int) -> tuple[Took, Array]:
+    """DuckDB: time of the Scoreboard-RH score by join and group by, and the best records."""
     import duckdb
     import pyarrow as pa
 
@@ -93,8 +89,6 @@ def sql(case: Case, n: int) -> tuple[float, Array]:
     frame = pa.table({"query": facts.query, "item": labels, "value": facts.value, "day": facts.day,
                       "w": ns08.wt(case.data.supports[facts.item])})  # fmt: skip
     db.register("facts", frame)
-    t = time.perf_counter()
-    rows = db.execute(SQL).fetchnumpy()
-    took = time.perf_counter() - t
+    took, rows = timed(lambda: db.execute(SQL).fetchnumpy())
     db.close()
-    return took / n, np.searchsorted(case.data.record_labels, rows["best"])
+    return took, np.searchsorted(case.data.record_labels, rows["best"])

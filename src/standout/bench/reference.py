@@ -23,7 +23,10 @@ from standout.scoring.plan import Plan
 Array = npt.NDArray[Any]
 
 SOURCE = Path(__file__).parents[3] / "benchmarks" / "reference" / "scalar.c"
-FLAGS = ("-O3", "-march=native", "-funroll-loops", "-ffast-math", "-shared", "-fPIC")
+FLAGS = ("-O3", "-march=native", "-funroll-loops", "-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math",
+         "-shared", "-fPIC")  # fmt: skip
+"""Sums may be reordered, as in our kernel. Not -ffast-math: a library linked with it makes the whole process flush
+subnormal numbers to zero."""
 
 _NUMBERS = ("n_records", "block_size", "n_items", "n_queries", "n_values", "n_times", "no_day")
 _ARRAYS = ("ptr", "local", "code", "day", "query_ptr", "item", "known_day", "time_row", "value", "time")

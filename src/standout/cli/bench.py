@@ -71,7 +71,9 @@ def _show(lines: list[dict[str, Any]]) -> None:
 
     first = lines[0]
     title = f"{first['cpu']}, {first['cores']} cores (load {first['load']:.1f} at the start); size {first['size']:g}"
-    table = Table("", "ms per target", "ns per posting and core", "ratio", "same answers", "peak MiB", title=title)
+    table = Table(
+        "", "ms per target", "core ns per posting", "ratio of core time", "same answers", "peak MiB", title=title
+    )
     for line in lines[1:]:
         if line["what"] == "growth":
             continue

@@ -9,7 +9,7 @@ import pytest
 import standout as so
 from standout.attacks import attack as registry
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture

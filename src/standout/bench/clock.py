@@ -1,0 +1,39 @@
+"""Two clocks: the wall's, and the time that this process had on cores, which other programs do not inflate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Took(NamedTuple):
+    """Seconds."""
+
+    wall: float
+    core: float
+    """Summed over threads. Ratios are taken of this one."""
+
+
+def timed(work: Callable[[], T]) -> tuple[Took, T]:
+    """How long the work took, and what it gave."""
+    wall, core = time.perf_counter(), time.process_time()
+    out = work()
+    return Took(time.perf_counter() - wall, time.process_time() - core), out
+
+
+def best_of(rounds: int, *works: Callable[[], object], seconds: float = 2.0) -> list[Took]:
+    """Shortest times of each, all taken in turn in each round: a busy moment then hits all of them.
+
+    Short works get more rounds, until `seconds` have passed.
+    """
+    best = [Took(float("inf"), float("inf"))] * len(works)
+    began, done = time.perf_counter(), 0
+    while done < rounds or (time.perf_counter() - began < seconds and done < 20 * rounds):
+        done += 1
+        for k, work in enumerate(works):
+            took, _ = timed(work)
+            best[k] = Took(min(best[k].wall, took.wall), min(best[k].core, took.core))
+    return best
