@@ -46,7 +46,7 @@ records hold few entries the second part dominates, and time grows more slowly t
 
 ## GPU
 
-One NVIDIA H200, 16 cores beside it. Every record with at least 8 items of the same twin is attacked; best, second and σ are exact.
+One NVIDIA H200, 16 cores beside it. Each record with at least 8 items of the same twin is attacked; best, second and σ are exact.
 
 $census
 
