@@ -28,12 +28,12 @@ Made by `python docs/scripts/speed.py` from measurements; the commands stand in 
 $cpu, $cores cores, Python $python. Other programs ran meanwhile (load $load at the start), so wall times are too long, and
 **ratios are of core time**: CPU seconds of the process, summed over threads, best of several rounds taken in turn. The data are
 our own synthetic twin of the Netflix Prize data ($entries entries); 8 known items, 2 of them wrong, values ±1, days ±14. The C
-loop (`benchmarks/reference/scalar.c`) is compiled with `gcc -O3 -march=native -funroll-loops -ffast-math`.
+loop (`benchmarks/reference/scalar.c`) is compiled with `gcc -O3 -march=native -funroll-loops`, free to reorder sums.
 
 $scoring
 
-The index takes $index MiB; a batch of 300 queries adds $batch MiB of tables. Compiling the kernel at first use took 7 to 25 s on
-this machine, the longer the busier it was; it is cached beside the package, and later starts load it in well under a second.
+The index takes $index MiB; a batch of 300 queries adds $batch MiB of tables. The kernel is compiled at
+first use and cached beside the package; later starts load it from there.
 
 $reading
 
