@@ -166,6 +166,13 @@ def test_the_strongest_attacker_is_named_and_compared_in_pairs(findings):
     assert row["hit"]["n"] == 50 and row["versus"]["attack"] == "scoreboard-rh"
 
 
+def test_all_runs_every_attack_and_the_variant_that_divides_by_length(dataset):
+    found = so.Audit(dataset, [so.Adversary(knows=3, value_within=1)], "all", targets=20).run()
+    labels = [r["attack"]["label"] for r in found.results]
+    assert labels == [*so.attack_names(), "scoreboard-rh length=sqrt"]
+    assert found.strongest[0]["n_attacks"] == len(labels)
+
+
 def test_a_lost_verdict_is_an_error_not_a_zero(dataset):
     who = so.Adversary(knows=3)
     targets = who.eligible(dataset)[:10]

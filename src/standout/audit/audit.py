@@ -25,6 +25,9 @@ from standout.errors import EligibilityError, InputError, ParameterError
 
 Progress = Callable[[str, int, int], None]
 
+VARIANTS = (("scoreboard-rh", {"length": "sqrt"}),)
+"""Options that make a different attacker: `all` runs them beside the defaults."""
+
 
 class Audit:
     """How many of a release's records would be found, by whom, knowing how much.
@@ -56,7 +59,7 @@ class Audit:
         self.adversaries = list(adversaries) if adversaries is not None else default_sweep(dataset)
         names: Sequence[str | Attack] = attacks if not isinstance(attacks, str) else [attacks]
         if list(names) == ["all"]:
-            names = attack_names()
+            names = [*attack_names(), *(attack(name, **options) for name, options in VARIANTS)]
         self.attacks = [a if isinstance(a, Attack) else attack(a) for a in names]
         if not self.adversaries or not self.attacks:
             raise ParameterError("an audit needs at least one adversary and one attack")
