@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -24,8 +23,6 @@ app = typer.Typer(
 )
 
 for _verb in VERBS:
-    if find_spec(f"standout.cli.{_verb}") is None:
-        continue
     app.command(_verb)(getattr(import_module(f"standout.cli.{_verb}"), _verb))
 
 
