@@ -25,7 +25,7 @@ Made by `python docs/scripts/speed.py` from measurements; the commands stand in 
 
 ## CPU
 
-$cpu, $cores cores, Python $python. Other programs ran meanwhile (load $load at the start), so wall times are too long, and
+$cpu, $cores cores, Python $python. The load was $load at the start; wall times suffer from other programs, so
 **ratios are of core time**: CPU seconds of the process, summed over threads, best of several rounds taken in turn. The data are
 our own synthetic twin of the Netflix Prize data ($entries entries); 8 known items, 2 of them wrong, values ±1, days ±14. The C
 loop (`benchmarks/reference/scalar.c`) is compiled with `gcc -O3 -march=native -funroll-loops`, free to reorder sums.

@@ -392,9 +392,21 @@ def test_options_are_plain_data_and_rebuild_the_attack(name, data, aux, targets)
     assert name in repr(attack)
 
 
-def test_an_attack_registered_by_a_user_can_be_asked_for_by_name():
-    from standout.attacks import scoreboard
+def test_an_attack_registered_by_a_user_is_found_by_name_and_listed_after_the_built_in_ones(data, aux, monkeypatch):
+    from standout.attacks.scoreboard import ScoreboardRH
 
+    monkeypatch.setattr(attack_module, "_REGISTRY", dict(attack_module._REGISTRY))
+
+    @so.register("items-only")
+    class ItemsOnly(ScoreboardRH):
+        """Scoreboard-RH under another name."""
+
+    assert so.attack_names() == [*NAMES, "items-only"]
+    mine = so.attack("items-only", phi=0.5)
+    assert mine.name == "items-only"
+    np.testing.assert_array_equal(mine.scores(data, aux), so.attack("scoreboard-rh").scores(data, aux))
+
+
+def test_no_attack_is_listed_twice():
     assert {"scoreboard", "scoreboard-rh"} <= set(NAMES)
-    assert isinstance(so.attack("scoreboard-rh"), scoreboard.ScoreboardRH)
     assert len(set(NAMES)) == len(NAMES)

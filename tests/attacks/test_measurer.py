@@ -140,6 +140,17 @@ def test_a_filter_that_bars_the_watched_record_never_reports_it_as_found():
         assert v.bits.tolist() == [1]
 
 
+def test_a_record_that_is_watched_and_excluded_comes_after_everybody():
+    table = random_table(50, 9, 4, seed=4)
+    data = dataset(table)
+    aux = knowledge([[Fact(table.items[0])]])
+    for name in ["scoreboard", "scoreboard-rh"]:
+        v = so.attack(name).run(data, aux, watch=[7], exclude=[7])
+        assert v.n_candidates.tolist() == [49]
+        assert v.rank.tolist() == [50]
+        assert v.bits[0] == pytest.approx(np.log2(49))
+
+
 def test_a_run_without_a_lineup_decides_alike_and_leaves_shares_and_bits_unknown():
     table = random_table(50, 9, 4, seed=4)
     data = dataset(table)
