@@ -156,14 +156,16 @@ def _em(dataset: Dataset, known: Known, candidate: Array, noise: Noise, rounds: 
     n_candidates = candidate.shape[1]
     fact = _fact_of_cell(known, n_candidates)
     row = np.repeat(np.arange(known.facts.n_queries * n_candidates), np.repeat(np.diff(known.query_ptr), n_candidates))
+    held = np.bincount(seen.cell, minlength=fact.size) > 0
     q = item_share(known)
+    # the background of days is counted from the release; that of values is seen through the kernel
+    time_back = time_odds(known, noise)[1]
     before = np.inf
     for _ in range(rounds):
-        value_back, time_back = value_odds(known, noise)[1], time_odds(known, noise)[1]
+        value_back = value_odds(known, noise)[1]
         g = value_back * time_back
         rate = pick_rates(dataset, known.facts, noise)[candidate].reshape(-1)[row]
         chance = _chances(dataset, noise, seen, value_back[fact[seen.cell]], time_back[fact[seen.cell]])
-        held = np.bincount(seen.cell, minlength=fact.size) > 0
         right_events = (1 - noise.e) * (1 - noise.h) * rate[seen.cell] * seen.share * chance
         right = np.bincount(seen.cell, weights=right_events, minlength=fact.size)
         wrong_value = np.where(held, (1 - noise.e) * noise.h * rate * wrong_chance(known, noise, g)[fact], 0.0)

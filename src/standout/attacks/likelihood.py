@@ -218,9 +218,12 @@ def _histograms(known: Known, facts: Array, channel: str) -> tuple[Array, Array,
         own = np.zeros((facts.size, all_items.size))
     everyone = np.broadcast_to(all_items + 1.0, own.shape).copy()
     which = 0 if channel == "value" else 1
-    for k in np.flatnonzero(known.exclude[known.query[facts]] >= 0):
-        gone = int(known.exclude[known.query[facts[k]]])
+    excluded = known.exclude[known.query[facts]]
+    # facts of one query leave out the same record: its entries are counted once
+    whole = {gone: entries_of(known.dataset, gone, -1)[which] for gone in np.unique(excluded[excluded >= 0]).tolist()}
+    for k in np.flatnonzero(excluded >= 0):
+        gone = int(excluded[k])
         if by_item.shape[0] > 1:
             own[k] -= entries_of(known.dataset, gone, int(known.item[facts[k]]))[which]
-        everyone[k] -= entries_of(known.dataset, gone, -1)[which]
+        everyone[k] -= whole[gone]
     return own, own.sum(axis=1), everyone / everyone.sum(axis=1, keepdims=True)
