@@ -8,18 +8,19 @@ offset in the block, in 16 bits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from standout.data.build import missing_day
+
 Array = npt.NDArray[Any]
 
 DEFAULT_BLOCK = 16_384
 LARGEST_BLOCK = 65_536
-SMALLEST_BLOCK = 256
-FEWEST_BLOCKS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,11 @@ class Shard:
     def n_blocks(self) -> int:
         """Number of blocks."""
         return int(self.ptr.shape[0])
+
+    @cached_property
+    def all_dated(self) -> bool:
+        """Whether every entry has a day."""
+        return bool(self.day.size == 0 or self.day.max() < missing_day(self.day.dtype))
 
     @property
     def nbytes(self) -> int:
@@ -100,13 +106,8 @@ def build_shard(record_ptr: Array, record_item: Array, record_code: Array, recor
 
 
 def fitting_block(n_records: int, n_items: int, n_entries: int) -> int:
-    """Block size that stays in cache.
-
-    Smaller where few records must feed several cores; larger where the table of starts would outgrow the entries.
-    """
+    """Block size that stays in cache; larger where the table of starts would outgrow the entries."""
     size = DEFAULT_BLOCK
-    while size > SMALLEST_BLOCK and n_records / size < FEWEST_BLOCKS:
-        size //= 2
     while size < LARGEST_BLOCK and (n_records / size) * n_items * 4 > 2 * n_entries:
         size *= 2
     return size

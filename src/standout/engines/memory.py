@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from itertools import pairwise
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +21,8 @@ from standout.scoring.plan import Plan
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")
+Task = tuple[Shard, int, int, tuple[int, int]]
+"""Blocks of a shard for some queries: the first of each, and the one after the last."""
 
 
 class MemoryEngine:
@@ -44,25 +47,27 @@ class MemoryEngine:
         marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch.astype(np.int64)
         how = cpu.manner(plan)
 
-        def work(shard: Shard, first: int, stop: int) -> Partials:
+        def work(tasks: Iterator[Task]) -> Partials:
             out = Partials.empty(plan.n_queries)
-            cpu.run_blocks(first, stop, cpu.postings(shard, plan.no_day), plan.tables, how, marks, out)
+            for shard, first, stop, queries in tasks:
+                cpu.run_blocks(first, stop, queries, cpu.postings(shard, plan.no_day), plan.tables, how, marks, out)
             return out
 
-        return reduce(Partials.merge, self._map(work, dataset), Partials.empty(plan.n_queries))
+        return reduce(Partials.merge, self._share(work, plan, dataset), Partials.empty(plan.n_queries))
 
     def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
         """Σ exp(beta · (score - top)) over all candidates."""
-        how = cpu.manner(plan)
+        how, high = cpu.manner(plan), top.astype(np.int64)
 
-        def work(shard: Shard, first: int, stop: int) -> Array:
+        def work(tasks: Iterator[Task]) -> Array:
             out = np.zeros(plan.n_queries)
-            cpu.mass_blocks(
-                first, stop, cpu.postings(shard, plan.no_day), plan.tables, how, top.astype(np.int64), beta, out
-            )
+            for shard, first, stop, queries in tasks:
+                cpu.mass_blocks(
+                    first, stop, queries, cpu.postings(shard, plan.no_day), plan.tables, how, high, beta, out
+                )
             return out
 
-        return np.asarray(sum(self._map(work, dataset)))
+        return np.asarray(sum(self._share(work, plan, dataset)))
 
     def peek(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
         """Integer score of one record per query."""
@@ -81,13 +86,32 @@ class MemoryEngine:
     def _all(self, dataset: Dataset) -> Sequence[Shard]:
         return self._shards if self._shards is not None else [dataset.index]
 
-    def _map(self, work: Callable[[Shard, int, int], T], dataset: Dataset) -> list[T]:
-        """Run `work` over runs of blocks, a few runs per thread so that none idles."""
-        tasks = []
-        for shard in self._all(dataset):
-            edges = np.linspace(0, shard.n_blocks, min(4 * self.threads, shard.n_blocks) + 1).astype(int).tolist()
-            tasks += [(shard, lo, hi) for lo, hi in pairwise(edges)]
+    def _share(self, work: Callable[[Iterator[Task]], T], plan: Plan, dataset: Dataset) -> list[T]:
+        """What each thread made of the tasks it took: a few per thread, so that none idles."""
+        most = 1 if self.threads == 1 else 4 * self.threads
+        # in rising order, to each thread too: kernels keep whom they have where a later record scores the same
+        shards = sorted(self._all(dataset), key=lambda shard: shard.first_record)
+        runs = [(shard, lo, hi) for shard in shards for lo, hi in _pieces(shard.n_blocks, most)]
+        # few blocks cannot feed all threads: then several threads go over the same blocks, each for its own queries
+        queries = _pieces(plan.n_queries, -(-most // max(len(runs), 1)))
+        tasks = [(*run, some) for run in runs for some in queries]
         if self.threads == 1 or len(tasks) == 1:
-            return [work(*task) for task in tasks]
+            return [work(iter(tasks))]
+        waiting, lock = iter(tasks), Lock()
+
+        def taken() -> Iterator[Task]:
+            while True:
+                with lock:
+                    task = next(waiting, None)
+                if task is None:
+                    return
+                yield task
+
         with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(lambda task: work(*task), tasks))
+            return list(pool.map(lambda _: work(taken()), range(self.threads)))
+
+
+def _pieces(n: int, most: int) -> list[tuple[int, int]]:
+    """Cut 0 … n-1 into at most that many pieces of about the same size."""
+    edges = np.linspace(0, n, max(min(most, n), 1) + 1).astype(int).tolist()
+    return list(pairwise(edges))

@@ -42,6 +42,7 @@ class Postings(NamedTuple):
     day: Array
     repeats: bool
     no_day: int
+    all_dated: bool
 
 
 class Manner(NamedTuple):
@@ -71,7 +72,7 @@ def postings(shard: Shard, no_day: int) -> Postings:
     """Arrays of `shard` for the kernel."""
     return Postings(
         shard.first_record, shard.n_records, shard.block_size, shard.ptr, shard.local, shard.code, shard.day,
-        shard.has_repeats, no_day,
+        shard.has_repeats, no_day, shard.all_dated,
     )  # fmt: skip
 
 
@@ -86,8 +87,10 @@ def _is_plain(plan: Plan) -> bool:
 
 
 jit = njit(nogil=True, cache=True, error_model="numpy")
+jit_bare = njit(nogil=True, cache=True, error_model="numpy", _nrt=False)
+"""For loops over queries: counts no references to arrays, which threads would fight over, and so can make none."""
 jit_inline = njit(nogil=True, error_model="numpy", inline="always")
-"""For functions that take whole plans: a call would count references to each of its arrays."""
+"""For functions that take whole plans: a call would copy each of its arrays' shapes and strides."""
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -143,10 +146,12 @@ def _add_both(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Arra
 
 @jit  # type: ignore[untyped-decorator]
 def _add_both_plain(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Array, value: Array, f: int, time: Array,
-                    row: int, known: int, no_day: int) -> None:  # fmt: skip
-    last = time.shape[1] - 2
+                    row: int, known: int) -> None:  # fmt: skip
+    """As `_add_both`, where no table holds a veto and every entry has a day."""
+    last, at = np.int32(time.shape[1] - 2), np.int32(known)
     for p in range(lo, hi):
-        acc[np.uint64(local[p])] += value[f, np.uint64(code[p])] + time[row, gap_column(day[p], known, last, no_day)]
+        gap = np.uint64(np.uint32(min(abs(np.int32(day[p]) - at), last)))
+        acc[np.uint64(local[p])] += value[f, np.uint64(code[p])] + time[row, gap]
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -289,10 +294,28 @@ def add_fact(
         _add_value(acc, lo, hi, post.local, post.code, plan.value, f)
     elif not how.use_value:
         _add_time(acc, lo, hi, post.local, post.day, plan.time, row, known, post.no_day)
-    elif how.plain:
-        _add_both_plain(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known, post.no_day)
+    elif how.plain and post.all_dated:
+        _add_both_plain(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known)
     else:
         _add_both(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known, post.no_day)
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def n_postings(b: int, q: int, post: Postings, plan: Tables) -> int:
+    """Postings of query `q` in block `b`."""
+    n = np.int64(0)
+    for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
+        i = plan.item[f]
+        n += np.int64(post.ptr[b, i + 1]) - np.int64(post.ptr[b, i])
+    return n
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def add_facts(acc: Array, room: Room, b: int, q: int, post: Postings, plan: Tables, how: Manner) -> None:
+    """Add all runs of query `q` in block `b` to `acc`, which holds zeros."""
+    first = plan.query_ptr[q]
+    for f in range(first, plan.query_ptr[q + 1]):
+        add_fact(acc, room, f - first, b, q, f, post, plan, how)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -300,14 +323,12 @@ def fill(acc: Array, room: Room, b: int, q: int, post: Postings, plan: Tables, h
     """Leave in `acc` the scores of block `b` for query `q`, whatever it held before."""
     acc[:] = 0
     room.held[:] = 0
-    first = plan.query_ptr[q]
-    for f in range(first, plan.query_ptr[q + 1]):
-        add_fact(acc, room, f - first, b, q, f, post, plan, how)
-    _finish(acc, room.held, post.first_record + b * post.block_size, q, plan, how)
+    add_facts(acc, room, b, q, post, plan, how)
+    finish(acc, room.held, post.first_record + b * post.block_size, q, plan, how)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def _finish(acc: Array, held: Array, start: int, q: int, plan: Tables, how: Manner) -> None:
+def finish(acc: Array, held: Array, start: int, q: int, plan: Tables, how: Manner) -> None:
     """Apply what concerns the whole sum: all facts held, the record's factor, the cap."""
     if how.combine == _MIN:
         for r in range(acc.size):

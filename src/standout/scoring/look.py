@@ -1,0 +1,245 @@
+"""From the scores of one block of records to what the query's partials need: the best two, and sums."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from standout.scoring.fill import Manner, Postings, jit, jit_inline
+from standout.scoring.partials import LOWEST, NOBODY, Partials
+from standout.scoring.plan import Tables, Tie
+
+Array = npt.NDArray[Any]
+
+_INDEX, _SHORT, _HASH = int(Tie.INDEX), int(Tie.SHORT), int(Tie.HASH)
+_HIGHEST = 2**31 - 1
+STRETCH = 256
+"""Records looked over together in search of one that beats the present second."""
+
+# free to reorder sums and to fuse a product into one: the rounding of squares is free within 1e-9
+jit_wide = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
+
+
+class Bar(NamedTuple):
+    """Scalars that say who is no candidate of one query; taken out of the plan once per block, not once per record."""
+
+    exclude: int
+    low: int
+    high: int
+    filtered: bool
+
+
+@jit  # type: ignore[untyped-decorator]
+def bar_of(q: int, plan: Tables, how: Manner) -> Bar:
+    """The bar of query `q`."""
+    return Bar(plan.exclude[q], plan.low[q], plan.high[q], how.filtered)
+
+
+@jit  # type: ignore[untyped-decorator]
+def passes(record: int, bar: Bar, factor: Array, lengths: Array) -> bool:
+    """Whether the record is a candidate: the test that loops over records use."""
+    if record == bar.exclude:
+        return False
+    if not bar.filtered:
+        return True
+    if factor.size > 0 and factor[np.uint64(record)] < 0.0:
+        return False
+    return bool(bar.low <= lengths[np.uint64(record)] <= bar.high)
+
+
+@jit  # type: ignore[untyped-decorator]
+def allowed(record: int, q: int, plan: Tables, how: Manner) -> bool:
+    """Whether the record is a candidate of the query at all."""
+    return passes(record, bar_of(q, plan, how), plan.factor, plan.lengths)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _key(record: int, tie: int, salt: int, lengths: Array) -> int:
+    """Tie key of the record, smaller first: as loops over records ask for it."""
+    if tie == _SHORT:
+        return np.uint64(lengths[np.uint64(record)])
+    if tie == _HASH:
+        x = np.uint64(record) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))
+    return np.uint64(0)
+
+
+@jit  # type: ignore[untyped-decorator]
+def tie_key(record: int, q: int, plan: Tables, how: Manner) -> int:
+    """Tie key of the record, smaller first."""
+    return _key(record, how.tie, plan.salt[q], plan.lengths)
+
+
+@jit_wide  # type: ignore[untyped-decorator]
+def _look_over(acc: Array, lo: int, hi: int) -> tuple[int, int, float]:
+    """Maximum, sum and sum of squares of a stretch of the block."""
+    top = np.int32(LOWEST)
+    # 65,536 scores below 2^31 add up to less than 2^53: the sum is exact as a float too, and shares its conversion
+    total, squares = 0.0, 0.0
+    for k in range(np.uint64(lo), np.uint64(hi)):
+        top = max(top, acc[k])
+        s = np.float64(acc[k])
+        total += s
+        squares += s * s
+    return np.int64(top), np.int64(total), squares
+
+
+@jit_wide  # type: ignore[untyped-decorator]
+def _count(acc: Array, mark: int) -> int:
+    """Records of the block that score at least `mark`."""
+    if mark > _HIGHEST:
+        return np.int64(0)
+    # a 32-bit counter stays in step with 32-bit scores in wide registers
+    n, at = np.int32(0), np.int32(max(mark, LOWEST))
+    for k in range(np.uint64(acc.size)):
+        n += np.int32(acc[k] >= at)
+    return np.int64(n)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _look_at_each(acc: Array, start: int, watch: int, cut: int, bar: Bar, factor: Array,
+                  lengths: Array) -> tuple[int, int, float, int, int, int]:  # fmt: skip
+    """As `_look_over`, for queries that bar some records."""
+    top, total, squares = np.int64(LOWEST), np.int64(0), 0.0
+    n, n_watch, n_cut = np.int64(0), np.int64(0), np.int64(0)
+    for k in range(acc.size):
+        if passes(start + k, bar, factor, lengths):
+            s = np.int64(acc[k])
+            top = max(top, s)
+            total += s
+            squares += np.float64(s) * np.float64(s)
+            n_watch += s >= watch
+            n_cut += s >= cut
+            n += 1
+    return top, total, squares, n_watch, n_cut, n
+
+
+@jit_wide  # type: ignore[untyped-decorator]
+def _highest(acc: Array, lo: int, hi: int) -> int:
+    """Maximum of a stretch of the block."""
+    top = np.int32(LOWEST)
+    for k in range(np.uint64(lo), np.uint64(hi)):
+        top = max(top, acc[k])
+    return np.int64(top)
+
+
+@jit  # type: ignore[untyped-decorator]
+def promote(acc: Array, start: int, q: int, bar: Bar, tie: int, salt: int, factor: Array, lengths: Array,
+            out: Partials) -> None:  # fmt: skip
+    """Find the records of the block that beat the query's present best or second."""
+    least, least_key, nobody = out.second_score[q], out.second_key[q], out.second[q] == NOBODY
+    for lo in range(0, acc.size, STRETCH):
+        hi = min(lo + STRETCH, acc.size)
+        # records come in rising order: without a key, who equals the second stays behind it
+        high = _highest(acc, lo, hi)
+        if high < least or (high == least and tie == _INDEX and not nobody):
+            continue
+        for k in range(lo, hi):
+            s = np.int64(acc[k])
+            if s < least:
+                continue
+            key = _key(start + k, tie, salt, lengths)
+            if (nobody or s > least or key < least_key) and passes(start + k, bar, factor, lengths):
+                _insert(s, key, start + k, q, out)
+                least, least_key, nobody = out.second_score[q], out.second_key[q], out.second[q] == NOBODY
+
+
+@jit  # type: ignore[untyped-decorator]
+def _insert(s: int, key: int, r: int, q: int, out: Partials) -> None:
+    """Put a record of score `s` among the query's best two, if it belongs there."""
+    if _before(s, key, r, out.best_score[q], out.best_key[q], out.best[q]):
+        out.second_score[q], out.second_key[q], out.second[q] = out.best_score[q], out.best_key[q], out.best[q]
+        out.best_score[q], out.best_key[q], out.best[q] = s, key, r
+    elif _before(s, key, r, out.second_score[q], out.second_key[q], out.second[q]):
+        out.second_score[q], out.second_key[q], out.second[q] = s, key, r
+
+
+@jit  # type: ignore[untyped-decorator]
+def _before(score: int, key: int, record: int, other_score: int, other_key: int, other: int) -> bool:
+    """The total order: score falling, tie key rising, record rising; nobody comes last."""
+    if other == NOBODY:
+        return True
+    if score != other_score:
+        return bool(score > other_score)
+    if key != other_key:
+        return bool(key < other_key)
+    return bool(record < other)
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def look(acc: Array, start: int, q: int, watch: int, plan: Tables, how: Manner, out: Partials) -> None:
+    """Add a block's scores to the partials of query `q`."""
+    size, cut = acc.size, plan.cut[q]
+    hole = plan.exclude[q] - start
+    if how.filtered:
+        top, total, squares, n_watch, n_cut, n = _look_at_each(
+            acc, start, watch, cut, bar_of(q, plan, how), plan.factor, plan.lengths
+        )
+    elif 0 <= hole < size:
+        top, total, squares = _look_over(acc, 0, hole)
+        top2, total2, squares2 = _look_over(acc, hole + 1, size)
+        top, total, squares, n = max(top, top2), total + total2, squares + squares2, size - 1
+        n_watch = _count(acc, watch) - (1 if acc[hole] >= watch else 0)
+        n_cut = _count(acc, cut) - (1 if acc[hole] >= cut else 0)
+    else:
+        top, total, squares = _look_over(acc, 0, size)
+        n_watch, n_cut, n = _count(acc, watch), _count(acc, cut), size
+    out.n[q] += n
+    out.total[q] += total
+    out.squares[q] += squares
+    out.n_watch[q] += n_watch
+    out.n_cut[q] += n_cut
+    if n > 0 and (
+        top > out.second_score[q] or out.second[q] == NOBODY or (top == out.second_score[q] and how.tie != 0)
+    ):
+        promote(acc, start, q, bar_of(q, plan, how), how.tie, plan.salt[q], plan.factor, plan.lengths, out)
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def zeros_cannot_win(q: int, tie: int, out: Partials) -> bool:
+    """Whether no record of a later block belongs to the best two of query `q` with a score of 0."""
+    least = out.second_score[q]
+    return out.second[q] != NOBODY and (least > 0 or (least == 0 and tie == _INDEX))
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def look_at_met(acc: Array, start: int, b: int, q: int, watch: int, post: Postings, plan: Tables, how: Manner,
+                out: Partials) -> None:  # fmt: skip
+    """As `look`, where few records score other than 0: walk the runs again, and leave `acc` cleared.
+
+    Only where nobody is filtered out, sums are final, and `zeros_cannot_win`.
+    """
+    cut, hole = plan.cut[q], plan.exclude[q] - start
+    n = acc.size
+    if 0 <= hole < acc.size:
+        acc[hole] = 0
+        n -= 1
+    least = max(out.second_score[q], 1)
+    total, squares = np.int64(0), 0.0
+    met, n_watch, n_cut = np.int64(0), np.int64(0), np.int64(0)
+    for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
+        i = plan.item[f]
+        for p in range(np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])):
+            k = np.uint64(post.local[p])
+            # a record that was met before holds 0 by now and adds nothing
+            s = np.int64(acc[k])
+            acc[k] = 0
+            total += s
+            squares += np.float64(s) * np.float64(s)
+            met += s != 0
+            n_watch += (s != 0) & (s >= watch)
+            n_cut += (s != 0) & (s >= cut)
+            if s >= least:
+                record = start + np.int64(k)
+                _insert(s, _key(record, how.tie, plan.salt[q], plan.lengths), record, q, out)
+                least = max(out.second_score[q], 1)
+    out.n[q] += n
+    out.total[q] += total
+    out.squares[q] += squares
+    out.n_watch[q] += n_watch + (n - met if watch <= 0 else 0)
+    out.n_cut[q] += n_cut + (n - met if cut <= 0 else 0)

@@ -1,0 +1,82 @@
+"""Where few records are met, the kernel looks at those alone; the partials are the same as from all scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from strategies import dataset, random_table
+
+import standout as so
+from standout.scoring import cpu
+from standout.scoring.partials import NOBODY
+from standout.scoring.plan import Plan, Tie
+
+N_RECORDS, BLOCK = 900, 128
+
+
+@pytest.fixture(scope="module")
+def release() -> so.Dataset:
+    """Many items and short records: most blocks hold a handful of a query's postings, some none."""
+    return dataset(random_table(N_RECORDS, 400, 3, seed=5, missing=0.1))
+
+
+def plan_of(data: so.Dataset, name: str, tie: Tie) -> Plan:
+    who = so.Adversary(knows=2, value_within=1, time_within=14)
+    targets = who.eligible(data)[::7]
+    facts = who.sample(data, targets, seed=3).bind(data)
+    rng = np.random.default_rng(8)
+    gone = np.where(rng.random(targets.size) < 0.5, targets, rng.integers(-1, N_RECORDS, targets.size))
+    attack = so.attack(name)
+    attack.prepare(data, facts)
+    plan = attack.compile(data, facts, gone)
+    cut = rng.choice([-5, 0, 1, 2**20, 2**29, 2**31], targets.size)
+    salt = rng.integers(0, 2**63, targets.size).astype(np.uint64)
+    return replace(plan, tie=tie).replace_tables(cut=cut, salt=salt)
+
+
+def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray) -> dict[str, list]:
+    """The partials, written to be obviously right."""
+    scores, t = so.MemoryEngine(threads=1).scores(plan, data).astype(np.int64), plan.tables
+    fields = ("best", "second", "best_score", "second_score", "n", "total", "squares", "n_watch", "n_cut")
+    out: dict[str, list] = {f: [] for f in fields}
+    how = cpu.manner(plan)
+    for q, row in enumerate(scores):
+        here = [r for r in range(row.size) if r != t.exclude[q]]
+        ranked = sorted(here, key=lambda r: (-row[r], int(cpu.tie_key(r, q, t, how)), r))[:2]
+        s = row[here]
+        for name, value in zip(
+            out,
+            (ranked[0], ranked[1], row[ranked[0]], row[ranked[1]], len(here), s.sum(), sum(int(x) ** 2 for x in s),
+             (s >= watch[q]).sum(), (s >= t.cut[q]).sum()),
+            strict=True,
+        ):  # fmt: skip
+            out[name].append(value)
+    return out
+
+
+@pytest.mark.parametrize("tie", list(Tie))
+@pytest.mark.parametrize("name", ["scoreboard-rh", "likelihood", "weighted"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_partials_from_the_records_met_are_those_from_all_scores(release, name, tie, threads):
+    plan = plan_of(release, name, tie)
+    watch = np.random.default_rng(1).choice([-(2**31), -1, 0, 1, 2**28, 2**31], plan.n_queries)
+    shards = release.shards_at([0, 300, N_RECORDS], BLOCK)
+    got = so.MemoryEngine(threads=threads, shards=shards[::-1]).run(plan, release, watch)
+    for field, want in from_all_scores(plan, release, watch).items():
+        if field == "squares":
+            np.testing.assert_allclose(got.squares, np.array(want, float), rtol=1e-12)
+        else:
+            assert getattr(got, field).tolist() == [int(x) for x in want], field
+
+
+def test_the_short_look_is_what_ran(release):
+    """Otherwise the test above would test nothing: many blocks must be sparse."""
+    plan = plan_of(release, "scoreboard-rh", Tie.INDEX)
+    shard = release.shards_at([0, N_RECORDS], BLOCK)[0]
+    t = plan.tables
+    met = shard.ptr[:, t.item + 1].astype(int) - shard.ptr[:, t.item]
+    per_query = np.add.reduceat(met, t.query_ptr[:-1], axis=1)
+    assert (cpu.FEW * per_query < BLOCK).mean() > 0.4
+    assert (so.MemoryEngine(shards=[shard]).run(plan, release).second != NOBODY).all()
