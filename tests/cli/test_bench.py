@@ -48,7 +48,7 @@ def test_bench_writes_one_json_line_per_measurement(case, tmp_path, monkeypatch,
     from standout.cli.bench import bench
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(case.path.parents[1]))
-    bench(size=SIZE, targets=20, out=tmp_path / "b.jsonl", peers=False, reading=False, growth=None)
+    bench(size=SIZE, targets=20, out=tmp_path / "b.jsonl", peers=False, reading=False, starting=False, growth=None)
     lines = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
     assert {"machine", "memory", "standout: scoreboard-rh", "standout: likelihood"} <= {line["what"] for line in lines}
     ours = next(line for line in lines if line["what"] == "standout: scoreboard-rh")

@@ -16,6 +16,7 @@ def bench(
     out: Annotated[Path | None, typer.Option(help="File for one JSON line per measurement.")] = None,
     peers: Annotated[bool, typer.Option(help="Also time sparse_dot_topn, SciPy and DuckDB SQL.")] = True,
     reading: Annotated[bool, typer.Option(help="Also time reading and indexing against DuckDB.")] = True,
+    starting: Annotated[bool, typer.Option(help="Also time the first use, with compilation, and later starts.")] = True,
     growth: Annotated[
         Path | None, typer.Option(help="Measure growth, and draw it into this .png or .svg file.")
     ] = None,
@@ -47,6 +48,9 @@ def bench(
     with busy("reading …"):
         case = Case.make(size, targets)
         lines.append(measure.index_size(case))
+    if starting:
+        with busy("starting …"):
+            lines += measure.starting()
     with busy("scoring …"):
         lines += measure.kernels(case)
     if peers:
