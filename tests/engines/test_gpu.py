@@ -40,7 +40,7 @@ def compare(c, engine) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("block", [64, None])
 def test_every_kind_of_plan_gives_the_same_integers_on_gpu_and_cpu(shape, name, options, block):
-    compare(case(shape, name, options), gpu(block_size=block, threads=64 if block else 1024))
+    compare(case(shape, name, options), gpu(block_size=block, threads=64) if block else gpu())
 
 
 @pytest.mark.gpu
@@ -54,6 +54,15 @@ def test_filters_bar_the_same_records_on_gpu_and_cpu(name, options):
 @pytest.mark.parametrize(("name", "options"), KINDS[:3], ids=IDS[:3])
 def test_ties_break_alike_on_gpu_and_cpu(name, options, tie):
     compare(case("presence", name, options, tie=tie), gpu(block_size=128, threads=64))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shared", [8_000, 11_000, 20_000])
+@pytest.mark.parametrize("name", ["scoreboard", "scoreboard-rh", "likelihood"])
+def test_tables_that_do_not_fit_at_once_give_the_same_integers_on_gpu_and_cpu(name, shared):
+    engine = gpu(block_size=64, threads=64, per_sm=1)
+    engine._device.shared_per_sm = shared
+    compare(case("missing", name, {}), engine)
 
 
 @pytest.mark.gpu

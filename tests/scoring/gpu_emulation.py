@@ -9,7 +9,8 @@ import numpy as np
 
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
-from standout.scoring.cpu import allowed, fixed_log, manner, tie_key
+from standout.scoring.cpu import allowed, manner, tie_key
+from standout.scoring.fill import LN2, LOG_TABLE
 from standout.scoring.gpu_layout import Layout, pack, shape_of, unpack
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import VETO, Combine, Plan
@@ -45,6 +46,28 @@ def pair(plan: Plan, f: int, p: int, run, missing: int):
             total += x
         return total / len(events) if len(events) > 1 else total
     return max(x if x > HALF_VETO else 2 * HALF_VETO for x in events)
+
+
+def short_log(x: float, shift: int) -> int:
+    """log_odds() where LONG_LOG is 0: everything in 32 bits."""
+    bits = int(np.float64(x).view(np.int64))
+    high, low = bits >> 32, bits & 0xFFFFFFFF
+    piece = int(LOG_TABLE[(high >> 10) & 1023])
+    e, rest, rise, first = (high >> 20) - 1023, ((high << 6) | (low >> 26)) & 0xFFFF, piece & 0xFFFFFFFF, piece >> 32
+    inner = rise * rest + ((e * (LN2 & 0xFFFFF) + (1 << 19)) % 2**32 >> 4)
+    whole = e * (LN2 >> 20) + first + (inner % 2**32 >> 16) + (1 << shift >> 1)
+    return whole % 2**32 >> shift
+
+
+def first_two(entrants: list) -> tuple:
+    """The first of a list of entrants and the next, nobody where there is none."""
+    best = second = NOBODY
+    for e in entrants:
+        if before(e, best):
+            best, second = e, best
+        elif before(e, second):
+            second = e
+    return best, second
 
 
 def stretches_of_warps(lengths: list[int], warps: int):
@@ -83,9 +106,7 @@ def fill(plan: Plan, shard: Shard, layout: Layout, words, b: int, q: int, warps:
                     continue
                 x, r = pair(plan, f, p, run, layout.missing_day), run[0][p]
                 if plan.combine == Combine.ODDS:
-                    shift = int(t.shift[q])
-                    x = t.factor[start + r] * (x + t.odds_floor[f])
-                    acc[r] += (fixed_log(1.0 + x) + (1 << shift >> 1)) >> shift
+                    acc[r] += short_log(1.0 + t.factor[start + r] * (x + t.odds_floor[f]), int(t.shift[q]))
                 elif x > HALF_VETO:
                     acc[r] += x
     return acc, held
@@ -155,12 +176,14 @@ def run(plan: Plan, data: Dataset, shard: Shard, watch, threads: int, shared: in
             if not here or not (nobody or high > second or (int(plan.tie) != 0 and high == second)):
                 continue
             goal = following if nobody else max(following, second)
-            entrants = [
-                (int(scores[k]), int(tie_key(start + k, q, plan.tables, how)), start + k)
-                for k in here
-                if scores[k] >= goal
-            ]
-            entrants.sort(key=lambda e: (-e[0], e[1], e[2]))
-            for e in entrants[:2]:
-                insert(e, q, out)
+            # promote(): each warp finds its first two; enlist(): one warp finds the first two of those
+            entrants: list[list] = [[] for _ in range(warps)]
+            for k, w in zip(here, warp_of, strict=True):
+                if scores[k] >= goal:
+                    entrants[w].append((int(scores[k]), int(tie_key(start + k, q, plan.tables, how)), start + k))
+            pairs = [first_two(mine) for mine in entrants]
+            first = first_two([one for one, _ in pairs])[0]
+            following_one = first_two([two if one[2] == first[2] else one for one, two in pairs])[0]
+            insert(first, q, out)
+            insert(following_one, q, out)
     return out

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import standout as so
+from standout.scoring.cpu import fixed_log
 from standout.scoring.gpu_layout import Layout, pack, shape_of, unpack
 from standout.scoring.plan import Tie
 
@@ -49,13 +50,19 @@ def test_the_emulated_kernel_breaks_ties_and_filters_alike(tie, filtered):
     assert_same_partials(emulate(c, 100, threads=96), so.MemoryEngine(threads=1).run(c.plan, c.data, c.watch))
 
 
-@pytest.mark.parametrize("shared", [5_000, 7_000])
+@pytest.mark.parametrize("shared", [8_000, 11_000])
 def test_tables_that_do_not_fit_at_once_come_in_turns(shared):
     c = few(case("missing", "scoreboard-rh", {}))
     n_facts = int(np.diff(c.plan.tables.query_ptr).max())
     shape = shape_of(c.plan, 64, 64, 2, shared)
     assert not shape.tables_shared or shape.facts_at_once < n_facts
     assert_same_partials(emulate(c, 64, shared=shared), so.MemoryEngine(threads=1).run(c.plan, c.data, c.watch))
+
+
+@given(st.floats(1.0, 2.0**184, allow_nan=False), st.integers(0, 8))
+def test_the_short_logarithm_is_the_cpu_kernels(x, shift):
+    usual = (int(fixed_log(x)) + (1 << shift >> 1)) >> shift
+    assert gpu_emulation.short_log(x, shift) == usual
 
 
 @given(lengths=st.lists(st.integers(0, 1500), max_size=9), warps=st.integers(1, 32))

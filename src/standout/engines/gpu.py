@@ -18,8 +18,8 @@ from standout.scoring.plan import Combine, Plan
 
 Array = npt.NDArray[Any]
 
-THREADS, PER_SM = 1024, 1
-"""Threads per thread block, thread blocks per multiprocessor: best on an H200 (docs/speed.md)."""
+THREADS, PER_SM = 512, 2
+"""Threads per thread block, thread blocks per multiprocessor: best on an H200 over two attacks (docs/speed.md)."""
 
 _INDEXES: WeakKeyDictionary[Dataset, dict[int, DeviceIndex]] = WeakKeyDictionary()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +14,14 @@ from standout.data.dataset import Dataset
 from standout.data.index import Shard
 from standout.errors import EngineError
 from standout.scoring.fill import LOG_TABLE
-from standout.scoring.gpu_layout import Layout, Shape, macros, pack, shape_of, widths
+from standout.scoring.gpu_layout import Layout, Shape, macros, pack, shape_of, spaced, widths
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Combine, Plan
 
 Array = npt.NDArray[Any]
+
+HEAD_BYTES = 32
+"""Size of a Head in gpu_kernels.cu."""
 
 
 def cupy() -> Any:
@@ -74,11 +78,10 @@ class DeviceIndex:
         return int(self.words.nbytes + self.ptr.nbytes + self.lengths.nbytes)
 
 
-def _struct(arrays: list[Any], numbers: list[int]) -> Any:
-    """Put a C struct of pointers, then 64-bit integers, on the device."""
-    cp = cupy()
-    fields = [int(a.data.ptr) for a in arrays] + [int(x) for x in numbers]
-    return cp.asarray(np.array(fields, dtype=np.int64))
+def _struct(arrays: list[Any], numbers: list[int]) -> Array:
+    """A C struct of pointers, then 64-bit integers, to be passed to a kernel by value: it then reads them at no cost."""
+    fields = np.array([int(a.data.ptr) for a in arrays] + [int(x) for x in numbers], dtype=np.int64)
+    return fields.view(np.dtype([(f"f{k}", np.int64) for k in range(fields.size)]))
 
 
 class DevicePlan:
@@ -89,18 +92,21 @@ class DevicePlan:
         t = plan.tables
         odds = plan.combine == Combine.ODDS
         value, time = (t.odds_value, t.odds_time) if odds else (t.value, t.time)
-        kind = np.float64 if odds else np.int32
+        kind = np.dtype(np.float64 if odds else np.int32)
         small = [
             np.clip(a, -(2**30), 2**31 - 1).astype(np.int32) for a in (t.query_ptr, t.item, t.known_day, t.time_row)
         ]
-        host: list[Array] = [
-            *small, value.astype(kind, copy=False), time.astype(kind, copy=False), t.odds_floor,
-            t.shift.astype(np.int32), np.clip(t.n_known, 0, 2**31 - 1).astype(np.int32), t.exclude, t.low, t.high, t.cut, t.cap,
-            t.salt.astype(np.uint64), t.factor.astype(np.float64),
-        ]  # fmt: skip
-        self.arrays = [cp.asarray(np.ascontiguousarray(a)) for a in host] + [index.lengths, index.log_table]
         n_values, n_times = widths(plan)
-        self.struct = _struct(self.arrays, [plan.n_queries, n_values, n_times, shape.facts_at_once])
+        rows = cp.zeros((time.shape[0], spaced(n_times, kind.itemsize)), kind)
+        rows[:, :n_times] = cp.asarray(time.astype(kind, copy=False))
+        host: list[Array] = [
+            t.odds_floor, np.clip(t.n_known, 0, 2**31 - 1).astype(np.int32), t.exclude, t.low, t.high, t.cut, t.cap,
+            t.shift, t.salt.astype(np.uint64), t.factor.astype(np.float64),
+        ]  # fmt: skip
+        self.arrays = [cp.asarray(np.ascontiguousarray(a)) for a in (*small, value.astype(kind, copy=False))]
+        self.arrays += [rows, *(cp.asarray(np.ascontiguousarray(a)) for a in host), index.lengths, index.log_table]
+        self.arrays.append(cp.empty(HEAD_BYTES * max(t.item.size, 1), np.uint8))
+        self.struct = _struct(self.arrays, [plan.n_queries, n_values, n_times, rows.shape[1], shape.facts_at_once])
         self.shape = shape
         self.n_queries = plan.n_queries
         self._module = _module(macros(plan, index.layout, shape, index.shard, index.missing_days))
@@ -111,6 +117,10 @@ class DevicePlan:
         kernel.max_dynamic_shared_size_bytes = self.shape.shared_bytes
         grid = min(self.n_queries, n_sm * self.shape.per_sm)
         kernel((grid,), (self.shape.threads,), args, shared_mem=self.shape.shared_bytes)
+
+    def find_heads(self, n_sm: int, index: DeviceIndex, block: int) -> None:
+        """Note where the runs of all facts lie in a block."""
+        self._module.get_function("find_heads")((8 * n_sm,), (256,), (index.struct, self.struct, np.int64(block)))
 
 
 class Device:
@@ -125,6 +135,7 @@ class Device:
         self.shared_per_sm = min(int(facts["sharedMemPerMultiprocessor"]), int(facts["sharedMemPerBlockOptin"]) + 1024)
         self.threads, self.per_sm = threads, per_sm
         self.kernel_seconds = 0.0
+        self._kept: tuple[ref[Plan], ref[DeviceIndex], DevicePlan] | None = None
 
     @property
     def largest_block(self) -> int:
@@ -132,9 +143,14 @@ class Device:
         return max((self.shared_per_sm // self.per_sm - 28 * 1024) // 4 // 4096 * 4096, 4096)
 
     def prepare(self, plan: Plan, index: DeviceIndex) -> DevicePlan:
-        """Tables up, kernels compiled."""
+        """Tables up, kernels compiled; kept until another plan comes: an attack runs the same one several times."""
+        if self._kept is not None and self._kept[0]() is plan and self._kept[1]() is index:
+            return self._kept[2]
+        self._kept = None
         shape = shape_of(plan, index.layout.block_size, self.threads, self.per_sm, self.shared_per_sm)
-        return DevicePlan(plan, index, shape)
+        up = DevicePlan(plan, index, shape)
+        self._kept = (ref(plan), ref(index), up)
+        return up
 
     def run(self, plan: Plan, index: DeviceIndex, watch: Array) -> Partials:
         """Best, second and sums per query."""
@@ -172,6 +188,7 @@ class Device:
     def _each_block(self, up: DevicePlan, index: DeviceIndex, kernel: str, *args: Any) -> None:
         def launches() -> None:
             for b in range(index.shard.n_blocks):
+                up.find_heads(self.n_sm, index, b)
                 up.launch(kernel, self.n_sm, *args, np.int64(b))
 
         if up.n_queries:

@@ -8,17 +8,20 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.index import Shard
-from standout.scoring.fill import LN2, manner
-from standout.scoring.plan import Combine, Plan
+from standout.scoring.fill import LN2
+from standout.scoring.plan import LOG_BITS, VETO, Combine, Plan
 
 Array = npt.NDArray[Any]
+
+STATIC = 7 * 1024
+"""Bytes of shared memory that the system (1 KiB) and the kernel's fixed variables take."""
 
 MOST_FACTS = 32
 """Facts that the kernel stages at once (MOST_FACTS in gpu_kernels.cu)."""
 
 
 class Layout(NamedTuple):
-    """One posting = one word: the record's offset in the block, then the value code, then the day."""
+    """One posting = one word: the record's offset in the block lowest, then the value code; the day highest."""
 
     block_size: int
     local_bits: int
@@ -37,6 +40,11 @@ class Layout(NamedTuple):
         return "u32" if self.local_bits + self.code_bits + self.day_bits <= 32 else "u64"
 
     @property
+    def day_shift(self) -> int:
+        """Bits below the day: at the top of the word it needs no mask."""
+        return (32 if self.word == "u32" else 64) - self.day_bits
+
+    @property
     def missing_day(self) -> int:
         """What stands for "no day"."""
         return (1 << self.day_bits) - 1
@@ -50,7 +58,7 @@ def pack(layout: Layout, local: Any, code: Any, day: Any, no_day: int, xp: Any =
         words |= code.astype(kind) << kind.type(layout.local_bits)
     if layout.day_bits:
         known = xp.where(day == no_day, kind.type(layout.missing_day), day.astype(kind))
-        words |= known.astype(kind) << kind.type(layout.local_bits + layout.code_bits)
+        words |= known.astype(kind) << kind.type(layout.day_shift)
     return words
 
 
@@ -59,7 +67,7 @@ def unpack(layout: Layout, words: Array) -> tuple[Array, Array, Array]:
     w = words.astype(np.uint64)
     local = w & np.uint64((1 << layout.local_bits) - 1)
     code = (w >> np.uint64(layout.local_bits)) & np.uint64((1 << layout.code_bits) - 1)
-    day = (w >> np.uint64(layout.local_bits + layout.code_bits)) & np.uint64((1 << layout.day_bits) - 1)
+    day = w >> np.uint64(layout.day_shift) if layout.day_bits else np.zeros_like(w)
     return local.astype(np.int64), code.astype(np.int64), day.astype(np.int64)
 
 
@@ -78,18 +86,23 @@ def shape_of(plan: Plan, block_size: int, threads: int, per_sm: int, shared_per_
     size = 8 if plan.combine == Combine.ODDS else 4
     base = 4 * block_size
     base += 8 * 1024 if plan.combine == Combine.ODDS else 0
-    base += 2 * block_size if plan.combine == Combine.MIN else 0
-    # a kilobyte is the system's, and a few are static
-    while per_sm > 1 and shared_per_sm // per_sm - 4096 < base + 16 * 1024:
+    base += -(-2 * block_size // 16) * 16 if plan.combine == Combine.MIN else 0
+    while per_sm > 1 and shared_per_sm // per_sm - STATIC < base + 16 * 1024:
         per_sm -= 1
-    room = shared_per_sm // per_sm - 4096 - base
+    room = shared_per_sm // per_sm - STATIC - base
     n_values, n_times = widths(plan)
-    row = size * (n_values + n_times)
+    row = size * (n_values + spaced(n_times, size))
     most = int(np.diff(plan.tables.query_ptr).max(initial=1))
     at_once = min(most, MOST_FACTS, room // row)
     if at_once < 1:
         return Shape(threads, per_sm, min(most, MOST_FACTS), False, base)
     return Shape(threads, per_sm, max(at_once, 1), True, base + at_once * row)
+
+
+def spaced(n: int, itemsize: int) -> int:
+    """Numbers from one row of `n` numbers to the next where rows start at multiples of 16 bytes."""
+    per = 16 // itemsize
+    return -(-n // per) * per
 
 
 def widths(plan: Plan) -> tuple[int, int]:
@@ -99,8 +112,18 @@ def widths(plan: Plan) -> tuple[int, int]:
     return int(value.shape[1]), int(time.shape[1])
 
 
+def _longest_log(plan: Plan) -> float:
+    """No logarithm of odds in the plan is larger than this, in 2^-24 units."""
+    t = plan.tables
+    if plan.combine != Combine.ODDS:
+        return 0.0
+    most = t.odds_value.max(initial=0.0) * t.odds_time.max(initial=0.0) + t.odds_floor.max(initial=0.0)
+    return float(np.log1p(most * np.abs(t.factor).max(initial=0.0)) * 2**LOG_BITS)
+
+
 def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_days: bool) -> tuple[str, ...]:
     """Compiler options that make the kernel of this plan."""
+    lowest = int(plan.tables.value.min(initial=0)) + int(plan.tables.time.min(initial=0))
     values: dict[str, Any] = {
         "COMBINE": int(plan.combine), "TIE": int(plan.tie), "USE_VALUE": int(plan.use_value),
         "USE_TIME": int(plan.use_time), "REPEATS": int(shard.has_repeats), "FILTERED": int(plan.filtered),
@@ -108,6 +131,7 @@ def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_days:
         "PTR": "u32" if shard.ptr.dtype == np.uint32 else "i64", "LOCAL_BITS": layout.local_bits,
         "CODE_BITS": layout.code_bits, "DAY_BITS": layout.day_bits, "BLOCK": layout.block_size,
         "THREADS": shape.threads, "PER_SM": shape.per_sm, "TABLES_SHARED": int(shape.tables_shared),
-        "MISSING_DAYS": int(missing_days), "VETOES": int(not manner(plan).plain), "LN2": f"{LN2}LL",
+        "MISSING_DAYS": int(missing_days), "VETOES": int(lowest <= VETO // 2), "NONNEGATIVE": int(lowest >= 0),
+        "LONG_LOG": int(_longest_log(plan) >= 2**31), "LN2": f"{LN2}LL",
     }  # fmt: skip
     return ("-std=c++17", "--fmad=false", *(f"-D{name}={value}" for name, value in values.items()))
