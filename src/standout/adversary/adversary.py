@@ -136,6 +136,14 @@ class Adversary:
             return np.asarray(dataset.popularity_rank >= self.choice.top)
         return np.ones(dataset.n_items, np.bool_)
 
+    def _held(self, dataset: Dataset) -> Array:
+        """Items of each record that she may come to know."""
+        from standout.adversary.sampling import count_marked
+
+        if self.choice.kind != "outside-top":
+            return dataset.lengths
+        return np.asarray(count_marked(dataset.record_ptr, dataset.record_item, self.pickable(dataset)))
+
     def eligible(self, dataset: Dataset) -> Array:
         """Records that hold enough items for her knowledge, as indices."""
         from standout.adversary.sampling import count_marked
@@ -151,10 +159,9 @@ class Adversary:
             # the hair is for shares that binary fractions miss
             fits = (n_rare > delta + 1e-9) & (dataset.lengths - n_rare >= self.knows - delta - 1e-9)
         else:
-            fits = count_marked(dataset.record_ptr, dataset.record_item, self.pickable(dataset)) >= need
+            fits = self._held(dataset) >= need
         if self.wrong_kind == "item" and self.wrong:
-            held = count_marked(dataset.record_ptr, dataset.record_item, self.pickable(dataset))
-            fits &= self.pickable(dataset).sum() - held >= self.wrong
+            fits &= self.pickable(dataset).sum() - self._held(dataset) >= self.wrong
         return np.flatnonzero(fits)
 
     def sample(self, dataset: Dataset, targets: Any = None, seed: int = 0) -> Knowledge:
@@ -179,7 +186,9 @@ class Adversary:
             )
         if chosen.min() < 0 or chosen.max() >= dataset.n_records:
             raise ParameterError(f"targets are record indices from 0 to {dataset.n_records - 1}")
-        unfit = int((~np.isin(chosen, eligible)).sum())
+        fit = np.zeros(dataset.n_records, np.bool_)
+        fit[eligible] = True
+        unfit = int((~fit[chosen]).sum())
         if unfit:
             raise EligibilityError(
                 f"{unfit} of {chosen.size} targets do not hold enough items for an adversary who knows {self.describe()}; "

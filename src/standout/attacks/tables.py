@@ -11,7 +11,7 @@ from numba import njit
 
 from standout.adversary.knowledge import Facts
 from standout.data.dataset import Dataset
-from standout.scoring.plan import Combine, Plan, Tables, Tie, fixed_point
+from standout.scoring.plan import LOG_BITS, ROOM, VETO, Combine, Plan, Tables, Tie, fixed_point
 
 Array = npt.NDArray[Any]
 
@@ -74,6 +74,38 @@ def ends_without(record_ptr: Array, record_code: Array, n_levels: int, record: A
             if c == n_levels - 1:
                 out[q, 1] = high
     return out
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def row_bounds(x: Array) -> Array:
+    """Largest absolute finite number of each row, 0 where there is none."""
+    out = np.zeros(x.shape[0])
+    for r in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            if np.isfinite(x[r, k]):
+                out[r] = max(out[r], abs(x[r, k]))
+    return out
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def to_integers(x: Array, row: Array, scale: Array) -> Array:
+    """Rows of `x`, each with its scale, rounded to fixed point; -inf becomes a veto."""
+    out = np.empty((row.size, x.shape[1]), np.int32)
+    for r in range(row.size):
+        for k in range(x.shape[1]):
+            y = x[row[r], k]
+            if np.isfinite(y):
+                out[r, k] = np.int32(np.rint(y * scale[r]))
+            else:
+                out[r, k] = VETO if y < 0.0 else 0
+    return out
+
+
+def numbered(x: Array, n: int) -> tuple[Array, Array]:
+    """Sorted distinct numbers of 0 … n-1 and the place of each element among them: `np.unique` without sorting."""
+    there = np.zeros(n, np.bool_)
+    there[x] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[x]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +185,12 @@ class Known:
         """Sum of a number per fact, by query."""
         return np.bincount(self.query, weights=x, minlength=self.facts.n_queries)
 
+    def largest_fact(self, x: Array) -> Array:
+        """Largest of a number per fact, by query; at least 0."""
+        out = np.zeros(self.facts.n_queries)
+        np.maximum.at(out, self.query, x)
+        return out
+
     def plan(self, combine: Combine, value: Array, time: Array, **more: Any) -> Plan:
         """Round contributions to fixed point and pack them.
 
@@ -171,20 +209,18 @@ class Known:
         if combine == Combine.SUM and (value.shape[1] == 1 or time.shape[1] == 1):
             value, time = self._merge_lone_channel(value, time[time_row])
             time_row = np.arange(self.item.size)
-        finite_value, finite_time = np.where(np.isfinite(value), value, 0.0), np.where(np.isfinite(time), time, 0.0)
-        bound = np.abs(finite_value).max(axis=1, initial=0.0) + np.abs(finite_time).max(axis=1, initial=0.0)[time_row]
+        value, time = np.ascontiguousarray(value, np.float64), np.ascontiguousarray(time, np.float64)
+        bound = row_bounds(value) + row_bounds(time)[time_row]
         n = self.facts.n_queries
-        largest = np.zeros(n)
-        np.maximum.at(largest, self.query, bound)
         # a minimum is no larger than its largest part: it may use all the bits
-        scale = fixed_point(largest if combine == Combine.MIN else self.sum_over_facts(bound))
-        row = scale[self.query][:, None]
+        scale = fixed_point(self.largest_fact(bound) if combine == Combine.MIN else self.sum_over_facts(bound))
         # facts that share a row share it still where their queries round alike
         rounding, power = np.unique(scale, return_inverse=True)
-        rows, time_row = np.unique(time_row * rounding.size + power[self.query], return_inverse=True)
+        rows, time_row = numbered(time_row * rounding.size + power[self.query], time.shape[0] * rounding.size)
         tables = self.tables(
-            value=_to_integers(value, row), time_row=time_row, factor=more.get("factor", np.empty(0)),
-            time=_to_integers(time[rows // rounding.size], rounding[rows % rounding.size][:, None]),
+            value=to_integers(value, np.arange(value.shape[0]), scale[self.query]), time_row=time_row,
+            time=to_integers(time, rows // rounding.size, rounding[rows % rounding.size]),
+            factor=more.get("factor", np.empty(0)),
         )  # fmt: skip
         longest = more.get("longest")
         if longest is not None and (longest < self.dataset.lengths.max(initial=0)).any():
@@ -212,8 +248,6 @@ class Known:
 
     def odds_plan(self, value: Array, time: Array, floor: Array, factor: Array, base: Array) -> Plan:
         """Pack odds: score = base + Σ log(1 + factor[r] · (value · time + floor))."""
-        from standout.scoring.plan import LOG_BITS, ROOM
-
         n = self.facts.n_queries
         largest = np.log1p(
             (value.max(axis=1, initial=0.0) * time.max(axis=1, initial=0.0) + floor) * factor.max(initial=0.0)
@@ -273,10 +307,3 @@ class Known:
             filtered=filtered, tables=tables, scale=np.asarray(scale, np.float64), base=np.asarray(base, np.float64),
             no_day=self.dataset.no_day,
         )  # fmt: skip
-
-
-def _to_integers(x: Array, scale: Array) -> Array:
-    """Round to fixed point; -inf becomes a veto."""
-    from standout.scoring.plan import VETO
-
-    return np.where(np.isneginf(x), VETO, np.rint(np.where(np.isfinite(x), x, 0.0) * scale)).astype(np.int32)

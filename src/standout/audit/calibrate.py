@@ -15,8 +15,11 @@ PRIORS = (0.5, 0.1, 0.01)
 FALSE_RATES = (0.01, 0.001)
 DET_POINTS = 40
 
+Swept = tuple[Array, Array, Array]
+"""What `sweep` gives; whoever has it already may pass it on."""
 
-def sweep(right: Array, present: Array, absent: Array) -> tuple[Array, Array, Array]:
+
+def sweep(right: Array, present: Array, absent: Array) -> Swept:
     """For each threshold that matters: share named rightly when present, share named when absent.
 
     Parameters
@@ -51,16 +54,18 @@ def equal_error(right: Array, present: Array, absent: Array) -> float:
     return float(thresholds[np.flatnonzero(gap <= gap.min() + 1e-12)[-1]])
 
 
-def at_false_rate(right: Array, present: Array, absent: Array, false_rate: float) -> dict[str, float]:
+def at_false_rate(
+    right: Array, present: Array, absent: Array, false_rate: float, swept: Swept | None = None
+) -> dict[str, float]:
     """Best share named rightly among thresholds whose false-match rate is at most `false_rate`."""
-    thresholds, true_rate, found = sweep(right, present, absent)
+    thresholds, true_rate, found = swept or sweep(right, present, absent)
     k = int(np.flatnonzero(found <= false_rate)[0])
     return {"false_rate": false_rate, "true_rate": float(true_rate[k]), "threshold": _finite(thresholds[k])}
 
 
-def det_curve(right: Array, present: Array, absent: Array) -> list[dict[str, float]]:
+def det_curve(right: Array, present: Array, absent: Array, swept: Swept | None = None) -> list[dict[str, float]]:
     """Points of the curve (threshold, true rate, false rate), at most `DET_POINTS` of them."""
-    thresholds, true_rate, false_rate = sweep(right, present, absent)
+    thresholds, true_rate, false_rate = swept or sweep(right, present, absent)
     keep = np.unique(np.linspace(0, thresholds.size - 1, min(DET_POINTS, thresholds.size)).astype(int))
     return [
         {"threshold": _finite(thresholds[k]), "true_rate": float(true_rate[k]), "false_rate": float(false_rate[k])}

@@ -100,11 +100,12 @@ def _calibrated(trial: Trial, truth: Truth, right: Array) -> dict[str, Any] | No
     present, absent = trial.present.statistic, trial.absent.statistic
     threshold = calibrate.equal_error(right[chosen], present[chosen], absent[chosen])
     rest = right[reported], present[reported], absent[reported]
+    swept = calibrate.sweep(*rest)
     return {
         **calibrate.at_threshold(threshold, *rest),
         "n_calibration": int(chosen.sum()),
-        "det": calibrate.det_curve(*rest),
-        "true_rate_at": [calibrate.at_false_rate(*rest, f) for f in calibrate.FALSE_RATES],
+        "det": calibrate.det_curve(*rest, swept),
+        "true_rate_at": [calibrate.at_false_rate(*rest, f, swept) for f in calibrate.FALSE_RATES],
     }
 
 
