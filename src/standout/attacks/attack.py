@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -25,6 +25,9 @@ TABLE_BUDGET = 48 * 2**20
 """Bytes that the tables of one batch of queries may take."""
 
 MOST_QUERIES = 4096
+
+SURE = 4.0
+"""Standard errors of σ that a decision must stand, for σ to stay an estimate."""
 
 
 class Attack(ABC):
@@ -81,7 +84,8 @@ class Attack(ABC):
         return np.concatenate(rows)
 
     def run(self, dataset: Dataset, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
-            watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None) -> Verdicts:  # fmt: skip
+            watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None,
+            exact_sigma: bool = True) -> Verdicts:  # fmt: skip
         """Attack every query.
 
         Parameters
@@ -99,17 +103,27 @@ class Attack(ABC):
             Whether to work out the distribution over the records (`share`, `bits`) where the decision does not need it.
         progress
             Called with the number of queries done after each batch.
+        exact_sigma
+            False: where it saves time, find the best two by upper bounds and estimate σ from a sample of the records. A query
+            whose decision that could change, by `SURE` standard errors, is run in full: decisions are the same.
+            `sigma_error` says which. Ranks and the lineup need all scores and are left out.
         """
         facts = knowledge.bind(dataset)
         gone = _one_per_query(exclude, facts, "exclude", dataset)
         seen = _one_per_query(watch, facts, "watch", dataset)
+        if not exact_sigma and watch is not None:
+            raise ParameterError("watch needs the scores of all records: leave it out, or leave out exact_sigma=False")
         self.prepare(dataset, facts)
         parts = []
         done = 0
         machine = _engine(engine)
         for part, absent in _batches(dataset, facts, gone, self.alone, machine):
             marks = seen[done : done + part.n_queries]
-            parts.append(self._run_batch(dataset, part, absent, marks, machine, lineup))
+            parts.append(
+                self._run_batch(dataset, part, absent, marks, machine, lineup)
+                if exact_sigma
+                else self._run_pruned(dataset, part, absent, machine)
+            )
             done += part.n_queries
             if progress:
                 progress(part.n_queries)
@@ -132,6 +146,32 @@ class Attack(ABC):
             seen = Outcome(plan, partials, n_records, beta, mass)
         statistic, matched = self.decide(seen)
         return Verdicts.of(seen, statistic, matched, watched, watch, wanted, self.absent(seen))
+
+    def _run_pruned(self, dataset: Dataset, facts: Facts, exclude: Array, machine: Engine) -> Verdicts:
+        plan = self.compile(dataset, facts, exclude)
+        unwatched = np.full(plan.n_queries, -1)
+        run_pruned = getattr(machine, "run_pruned", None)
+        pruned = None if run_pruned is None or self.needs_lineup else run_pruned(plan, dataset)
+        if pruned is None:
+            return self._run_batch(dataset, facts, exclude, unwatched, machine, lineup=False)
+        partials, error, unseen = pruned
+        n_records = dataset.n_records - (exclude >= 0)
+        off = SURE * error + unseen
+        unknown = off >= 1
+        off = np.where(unknown, 0.0, off)
+        low, high = (
+            self.decide(Outcome(plan, partials.with_sigma(partials.sigma() * share), n_records))
+            for share in (1 - off, 1 + off)
+        )
+        again = np.flatnonzero(unknown | (low[1] != high[1]))
+        if again.size:
+            partials = partials.put(again, machine.run(plan.take(again), dataset))
+            error[again] = 0.0
+        seen = Outcome(plan, partials, n_records)
+        statistic, matched = self.decide(seen)
+        nobody = np.full(plan.n_queries, LOWEST, np.int64)
+        verdicts = Verdicts.of(seen, statistic, matched, nobody, unwatched, False, self.absent(seen))
+        return replace(verdicts, sigma_error=error * verdicts.sigma)
 
     def __repr__(self) -> str:
         options = ", ".join(f"{k}={v!r}" for k, v in self.options().items())

@@ -75,6 +75,8 @@ class Verdicts:
     """Bits left for the watched record, NaN = not watched or no lineup."""
     absent: Array
     """P(target not in the release), NaN for attacks that do not say."""
+    sigma_error: Array
+    """Standard error of σ where it was estimated from a sample (`exact_sigma=False`), 0 where it is exact."""
 
     @property
     def answer(self) -> Array:
@@ -105,6 +107,7 @@ class Verdicts:
             best=p.best, score=seen.score, second=seen.second, runner_up=p.second, sigma=seen.sigma,
             eccentricity=seen.eccentricity, statistic=statistic, matched=matched & (p.n > 0), n_candidates=p.n,
             n_matching=p.n_cut, share=share, rank=np.where(is_watched, rank, 0), bits=bits, absent=absent,
+            sigma_error=np.zeros(n),
         )  # fmt: skip
 
     @classmethod

@@ -15,14 +15,19 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
-from standout.scoring import cpu
+from standout.engines.sample import sample_of, spread
+from standout.errors import ParameterError
+from standout.scoring import cpu, pruned
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan
 
 Array = npt.NDArray[Any]
+R = TypeVar("R")
 T = TypeVar("T")
-Task = tuple[Shard, int, int, tuple[int, int]]
-"""Blocks of a shard for some queries: the first of each, and the one after the last."""
+Run = tuple[Shard, int, int]
+"""Blocks of a shard: the first, and the one after the last."""
+Tasks = Iterator[tuple[R, tuple[int, int]]]
+"""Runs of blocks, each for some of the queries: the first, and the one after the last."""
 
 
 class MemoryEngine:
@@ -34,11 +39,16 @@ class MemoryEngine:
         Number of threads; all cores when left out.
     shards
         Posting lists to run over, in place of the dataset's own index; together they must hold every record once.
+    n_sample
+        Records from which a pruned run estimates σ.
     """
 
     name = "memory"
 
-    def __init__(self, threads: int | None = None, shards: Sequence[Shard] | None = None) -> None:
+    def __init__(self, threads: int | None = None, shards: Sequence[Shard] | None = None, n_sample: int = 8192) -> None:
+        if n_sample < 2:
+            raise ParameterError(f"n_sample={n_sample}: σ needs two records at least")
+        self.n_sample = n_sample
         self.threads = threads or os.cpu_count() or 1
         self._shards = shards
 
@@ -47,27 +57,52 @@ class MemoryEngine:
         marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch.astype(np.int64)
         how = cpu.manner(plan)
 
-        def work(tasks: Iterator[Task]) -> Partials:
+        def work(tasks: Tasks[Run]) -> Partials:
             out = Partials.empty(plan.n_queries)
-            for shard, first, stop, queries in tasks:
+            for (shard, first, stop), queries in tasks:
                 cpu.run_blocks(first, stop, queries, cpu.postings(shard, plan.no_day), plan.tables, how, marks, out)
             return out
 
-        return reduce(Partials.merge, self._share(work, plan, dataset), Partials.empty(plan.n_queries))
+        return reduce(Partials.merge, self._share(work, self._runs(dataset), plan.n_queries))
+
+    def run_pruned(self, plan: Plan, dataset: Dataset) -> tuple[Partials, Array, Array] | None:
+        """As `run` with σ estimated from a sample; then, as shares of σ, its standard error and what it may lack besides.
+
+        The error is infinite where the best two were not found either. None where bounds say nothing of this plan, or
+        where so small a release is not worth a sample.
+        """
+        if not pruned.prunable(plan) or dataset.has_repeats or dataset.n_records < 4 * self.n_sample:
+            return None
+        seen = spread(plan, sample_of(dataset, self.n_sample))
+        index, goal = dataset.ranked, np.maximum(seen.second, 1)
+        bound = pruned.bounds(plan, dataset.supports, index.n_codes)
+        lists, records, how = pruned.lists(index), pruned.records(dataset), pruned.manner(plan)
+
+        def work(tasks: Tasks[tuple[int, int]]) -> Partials:
+            out = Partials.empty(plan.n_queries)
+            for (first, stop), queries in tasks:
+                pruned.run_blocks(first, stop, queries, lists, records, plan.tables, bound, how, goal, out)
+            return out
+
+        found = reduce(Partials.merge, self._share(work, _pieces(index.n_blocks, self._most), plan.n_queries))
+        n = dataset.n_records - (plan.tables.exclude >= 0)
+        squares = (seen.sigma**2 + seen.mean**2) * n
+        found = found._replace(n=n, total=np.rint(seen.mean * n).astype(np.int64), squares=squares)
+        return found, np.where(found.second_score >= np.maximum(seen.second, 1), seen.error, np.inf), seen.unseen
 
     def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
         """Σ exp(beta · (score - top)) over all candidates."""
         how, high = cpu.manner(plan), top.astype(np.int64)
 
-        def work(tasks: Iterator[Task]) -> Array:
+        def work(tasks: Tasks[Run]) -> Array:
             out = np.zeros(plan.n_queries)
-            for shard, first, stop, queries in tasks:
+            for (shard, first, stop), queries in tasks:
                 cpu.mass_blocks(
                     first, stop, queries, cpu.postings(shard, plan.no_day), plan.tables, how, high, beta, out
                 )
             return out
 
-        return np.asarray(sum(self._share(work, plan, dataset)))
+        return np.asarray(sum(self._share(work, self._runs(dataset), plan.n_queries)))
 
     def peek(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
         """Integer score of one record per query."""
@@ -86,20 +121,26 @@ class MemoryEngine:
     def _all(self, dataset: Dataset) -> Sequence[Shard]:
         return self._shards if self._shards is not None else [dataset.index]
 
-    def _share(self, work: Callable[[Iterator[Task]], T], plan: Plan, dataset: Dataset) -> list[T]:
-        """What each thread made of the tasks it took: a few per thread, so that none idles."""
-        most = 1 if self.threads == 1 else 4 * self.threads
+    @property
+    def _most(self) -> int:
+        """Runs of blocks: a few per thread, so that none idles."""
+        return 1 if self.threads == 1 else 4 * self.threads
+
+    def _runs(self, dataset: Dataset) -> list[Run]:
         # in rising order, to each thread too: kernels keep whom they have where a later record scores the same
         shards = sorted(self._all(dataset), key=lambda shard: shard.first_record)
-        runs = [(shard, lo, hi) for shard in shards for lo, hi in _pieces(shard.n_blocks, most)]
+        return [(shard, lo, hi) for shard in shards for lo, hi in _pieces(shard.n_blocks, self._most)]
+
+    def _share(self, work: Callable[[Tasks[R]], T], runs: Sequence[R], n_queries: int) -> list[T]:
+        """What each thread made of the runs of blocks that it took."""
         # few blocks cannot feed all threads: then several threads go over the same blocks, each for its own queries
-        queries = _pieces(plan.n_queries, -(-most // max(len(runs), 1)))
-        tasks = [(*run, some) for run in runs for some in queries]
+        queries = _pieces(n_queries, -(-self._most // max(len(runs), 1)))
+        tasks = [(run, some) for run in runs for some in queries]
         if self.threads == 1 or len(tasks) == 1:
             return [work(iter(tasks))]
         waiting, lock = iter(tasks), Lock()
 
-        def taken() -> Iterator[Task]:
+        def taken() -> Tasks[R]:
             while True:
                 with lock:
                     task = next(waiting, None)

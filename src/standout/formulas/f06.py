@@ -48,7 +48,8 @@ def ss(support: Any, n_records: Any) -> Array:
     >>> ss([20, 500, 1000, 10000], 10_000).tolist()
     [0.9981, 0.9501, 0.9001, 0.0001]
     """
-    n = np.asarray(n_records, dtype=np.float64)
+    # a release may hold nobody but the record that is left out
+    n = np.maximum(np.asarray(n_records, dtype=np.float64), 1.0)
     return np.asarray((n - (np.asarray(support, dtype=np.float64) - 1.0)) / n)
 
 

@@ -57,7 +57,7 @@ def allowed(record: int, q: int, plan: Tables, how: Manner) -> bool:
 
 
 @jit  # type: ignore[untyped-decorator]
-def _key(record: int, tie: int, salt: int, lengths: Array) -> int:
+def key_of(record: int, tie: int, salt: int, lengths: Array) -> int:
     """Tie key of the record, smaller first: as loops over records ask for it."""
     if tie == _SHORT:
         return np.uint64(lengths[np.uint64(record)])
@@ -72,7 +72,7 @@ def _key(record: int, tie: int, salt: int, lengths: Array) -> int:
 @jit  # type: ignore[untyped-decorator]
 def tie_key(record: int, q: int, plan: Tables, how: Manner) -> int:
     """Tie key of the record, smaller first."""
-    return _key(record, how.tie, plan.salt[q], plan.lengths)
+    return key_of(record, how.tie, plan.salt[q], plan.lengths)
 
 
 @jit_wide  # type: ignore[untyped-decorator]
@@ -143,14 +143,14 @@ def promote(acc: Array, start: int, q: int, bar: Bar, tie: int, salt: int, facto
             s = np.int64(acc[k])
             if s < least:
                 continue
-            key = _key(start + k, tie, salt, lengths)
+            key = key_of(start + k, tie, salt, lengths)
             if (nobody or s > least or key < least_key) and passes(start + k, bar, factor, lengths):
-                _insert(s, key, start + k, q, out)
+                insert(s, key, start + k, q, out)
                 least, least_key, nobody = out.second_score[q], out.second_key[q], out.second[q] == NOBODY
 
 
 @jit  # type: ignore[untyped-decorator]
-def _insert(s: int, key: int, r: int, q: int, out: Partials) -> None:
+def insert(s: int, key: int, r: int, q: int, out: Partials) -> None:
     """Put a record of score `s` among the query's best two, if it belongs there."""
     if _before(s, key, r, out.best_score[q], out.best_key[q], out.best[q]):
         out.second_score[q], out.second_key[q], out.second[q] = out.best_score[q], out.best_key[q], out.best[q]
@@ -236,7 +236,7 @@ def look_at_met(acc: Array, start: int, b: int, q: int, watch: int, post: Postin
             n_cut += (s != 0) & (s >= cut)
             if s >= least:
                 record = start + np.int64(k)
-                _insert(s, _key(record, how.tie, plan.salt[q], plan.lengths), record, q, out)
+                insert(s, key_of(record, how.tie, plan.salt[q], plan.lengths), record, q, out)
                 least = max(out.second_score[q], 1)
     out.n[q] += n
     out.total[q] += total

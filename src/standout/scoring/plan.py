@@ -90,6 +90,10 @@ class Tables(NamedTuple):
     """int64 (records): distinct items, for filters and `Tie.SHORT`."""
 
 
+_PER_FACT = ("item", "known_day", "time_row", "value", "odds_value", "odds_floor")
+_PER_QUERY = ("shift", "n_known", "exclude", "low", "high", "cut", "cap", "salt")
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Tables of a batch of queries and how to read the integers they give.
@@ -123,6 +127,19 @@ class Plan:
         """Smallest integers whose score is at least `score`, one per query."""
         # the nudge keeps a threshold that equals a score on the side of the score
         return np.ceil((score - self.base) * self.scale - 1e-6).astype(np.int64)
+
+    def take(self, queries: Array) -> Plan:
+        """Plan of some of the queries."""
+        t = self.tables
+        n_facts = np.diff(t.query_ptr)[queries]
+        ptr = np.concatenate([[0], np.cumsum(n_facts)]).astype(np.int64)
+        fact = np.repeat(t.query_ptr[queries] - ptr[:-1], n_facts) + np.arange(ptr[-1])
+        per_fact = {f: getattr(t, f)[fact] for f in _PER_FACT if getattr(t, f).shape[0] == t.item.size}
+        per_query = {f: getattr(t, f)[queries] for f in _PER_QUERY}
+        return replace(
+            self, tables=t._replace(query_ptr=ptr, **per_fact, **per_query), scale=self.scale[queries], base=self.base[queries],
+            threshold=None if self.threshold is None else self.threshold[queries],
+        )  # fmt: skip
 
     def replace_tables(self, **changes: Array) -> Plan:
         """Plan with some tables replaced."""
