@@ -44,6 +44,19 @@ def test_the_exponent_of_a_power_law_is_its_power():
     assert growth.exponents(lines)["records"] == pytest.approx(0.97)
 
 
+def test_a_sum_of_parts_is_told_apart():
+    rng = np.random.default_rng(0)
+    lines = [dict(zip(growth.PARTS, x.tolist(), strict=True)) for x in rng.uniform(1e3, 1e6, (12, 3))]
+    for line in lines:
+        line["seconds"] = 1e-9 * (1.2 * line["postings"] + 0.15 * line["records"])
+    fit = growth.linear(lines)
+    assert (fit["ns_per_posting"], fit["ns_per_record"]) == pytest.approx((1.2, 0.15))
+    assert fit["ns_per_run"] == pytest.approx(0, abs=1e-9)
+    assert fit["largest_miss"] == pytest.approx(0, abs=1e-9)
+    lines[3]["seconds"] *= 1.5
+    assert growth.linear(lines)["largest_miss"] > 0.2
+
+
 def test_bench_writes_one_json_line_per_measurement(case, tmp_path, monkeypatch, capsys):
     from standout.cli.bench import bench
 

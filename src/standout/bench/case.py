@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.knowledge import Facts
+from standout.adversary.knowledge import Facts, Knowledge
 from standout.attacks.attack import attack
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
@@ -48,6 +48,7 @@ class Case:
     path: Path
     data: Dataset
     targets: Array
+    known: Knowledge
     facts: Facts
     threads: int
 
@@ -59,12 +60,16 @@ class Case:
         return cls.of(path, data, n_targets, knows, threads)
 
     @classmethod
-    def of(cls, path: Path, data: Dataset, n_targets: int, knows: int = 8, threads: int | None = None) -> Case:
-        """Draw queries against a release that is read already."""
+    def of(
+        cls, path: Path, data: Dataset, n_targets: int, knows: int = 8, threads: int | None = None, again: bool = False
+    ) -> Case:
+        """Draw queries against a release that is read already; `again`: targets may come more than once."""
         who = Adversary(knows=knows, wrong=min(2, knows // 4), value_within=1, time_within=14)
         eligible = who.eligible(data)
-        targets = np.sort(np.random.default_rng(SEED).choice(eligible, min(n_targets, eligible.size), replace=False))
-        return cls(path, data, targets, who.sample(data, targets, seed=SEED).bind(data), threads or os.cpu_count() or 1)
+        n = n_targets if again else min(n_targets, eligible.size)
+        targets = np.sort(np.random.default_rng(SEED).choice(eligible, n, replace=again))
+        known = who.sample(data, targets, seed=SEED)
+        return cls(path, data, targets, known, known.bind(data), threads or os.cpu_count() or 1)
 
     def plan(self, name: str, n: int | None = None) -> Plan:
         """Plan of the first `n` queries by that attack; "presence" counts items in common."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,11 @@ ENOUGH = 20_000_000
 
 def measure(size: float, rounds: int = 3) -> Iterator[Line]:
     """Time per run while one thing grows. Records: more of the same people. Entries: the same people, longer records."""
-    sizes = [s for s in (size / 1000, size / 316, size / 100, size / 31.6, size / 10, size / 3.16, size) if s >= 0.002]
+    sizes = [s for s in (size / 1000, size / 316, size / 100, size / 31.6, size / 10, size / 3.16, size) if s >= 0.001]
     largest = Dataset.read(twin_file(size))
     for s in sizes:
         data = largest if s == size else _first(largest, round(largest.n_records * s / size))
-        yield _point("records", data.n_records, Case.of(Path(), data, _targets(data)), rounds)
+        yield _point("records", data.n_records, Case.of(Path(), data, _targets(data), again=True), rounds)
     for share in (0.03, 0.1, 0.3, 1.0):
         data = _thinned(largest, share)
         yield _point("entries", data.n_entries, Case.of(Path(), data, _targets(data)), rounds)
@@ -38,7 +39,7 @@ def measure(size: float, rounds: int = 3) -> Iterator[Line]:
 
 def _targets(data: Dataset) -> int:
     """Targets that touch enough postings together."""
-    return int(np.clip(ENOUGH / (0.1 * max(data.n_records, 1)), 50, 2000))
+    return int(np.clip(ENOUGH / (0.1 * max(data.n_records, 1)), 50, 10_000))
 
 
 def _point(what: str, x: float, case: Case, rounds: int) -> Line:
@@ -47,7 +48,11 @@ def _point(what: str, x: float, case: Case, rounds: int) -> Line:
     seconds = best_of(rounds, lambda: engine.run(plan, case.data))[0].core
     # time of one target, unless targets are what grows
     each = 1.0 if what == "targets" else 1.0 / plan.n_queries
-    return {"what": "growth", "by": what, "x": x, "seconds": seconds * each, "postings": case.postings(plan) * each}
+    runs = plan.tables.item.size * case.data.index.n_blocks
+    return {
+        "what": "growth", "by": what, "x": x, "seconds": seconds * each, "postings": case.postings(plan) * each,
+        "records": case.data.n_records * plan.n_queries * each, "runs": runs * each,
+    }  # fmt: skip
 
 
 def _first(data: Dataset, n: int) -> Dataset:
@@ -78,6 +83,27 @@ def exponents(lines: list[Line]) -> dict[str, float]:
         x, y = np.log([m["x"] for m in mine]), np.log([m["seconds"] for m in mine])
         out[by] = float(np.polyfit(x, y, 1)[0])
     return out
+
+
+PARTS = ("postings", "records", "runs")
+"""What time is made of: entries walked, records looked at, and starts of an item's run in a block."""
+
+
+def linear(lines: list[Line]) -> dict[str, float]:
+    """Nanoseconds per posting, record and run that fit all points best, none below 0, and the largest relative miss."""
+    rows = np.array([[line[part] / line["seconds"] for part in PARTS] for line in lines]) * 1e-9
+    best: tuple[float, Any] = (np.inf, np.zeros(len(PARTS)))
+    for n in range(1, len(PARTS) + 1):
+        for some in combinations(range(len(PARTS)), n):
+            each = np.zeros(len(PARTS))
+            each[list(some)] = np.linalg.lstsq(rows[:, some], np.ones(len(rows)), rcond=None)[0]
+            miss = float(((rows @ each - 1) ** 2).sum())
+            if (each >= 0).all() and miss < best[0]:
+                best = miss, each
+    return {
+        **dict(zip((f"ns_per_{part[:-1]}" for part in PARTS), best[1].tolist(), strict=True)),
+        "largest_miss": float(np.abs(rows @ best[1] - 1).max()),
+    }
 
 
 def chart(lines: list[Line]) -> Any:

@@ -31,7 +31,7 @@ def bench(
 
     from standout.bench import measure
     from standout.bench.case import Case, twin_file
-    from standout.bench.growth import chart, exponents
+    from standout.bench.growth import chart, exponents, linear
     from standout.bench.growth import measure as measure_growth
     from standout.errors import ParameterError
 
@@ -53,6 +53,7 @@ def bench(
             lines += measure.starting()
     with busy("scoring …"):
         lines += measure.kernels(case)
+        lines += measure.pruning(case)
     if peers:
         with busy("the others …"):
             lines += measure.others(case, min(40, targets))
@@ -62,7 +63,7 @@ def bench(
     if growth is not None:
         with busy("growth …"):
             points = list(measure_growth(size))
-        lines += [*points, {"what": "exponents", **exponents(points)}]
+        lines += [*points, {"what": "exponents", **exponents(points)}, {"what": "linear model", **linear(points)}]
         chart(points).save(str(growth), scale_factor=2)
     _show(lines)
     if out is not None:
@@ -93,7 +94,12 @@ def _show(lines: list[dict[str, Any]]) -> None:
     Console().print(table)
 
 
-_RATIOS = {"ours_over_theirs": "× C", "theirs_over_ours": "× ours", "times_rh": "× scoreboard-rh"}
+_RATIOS = {
+    "ours_over_theirs": "× C",
+    "theirs_over_ours": "× ours",
+    "times_rh": "× scoreboard-rh",
+    "full_over_this": "× faster than full",
+}
 _COLUMNS = {"what", "ms_per_target", "ns_per_posting_core", "peak_mib", *_RATIOS}
 
 

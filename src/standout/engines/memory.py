@@ -29,6 +29,9 @@ Run = tuple[Shard, int, int]
 Tasks = Iterator[tuple[R, tuple[int, int]]]
 """Runs of blocks, each for some of the queries: the first, and the one after the last."""
 
+WORTH = 16
+"""Records per record of the sample from which on a pruned run is worth it."""
+
 
 class MemoryEngine:
     """Runs plans on the cores of this machine.
@@ -71,7 +74,7 @@ class MemoryEngine:
         The error is infinite where the best two were not found either. None where bounds say nothing of this plan, or
         where so small a release is not worth a sample.
         """
-        if not pruned.prunable(plan) or dataset.has_repeats or dataset.n_records < 4 * self.n_sample:
+        if not pruned.prunable(plan) or dataset.has_repeats or dataset.n_records < WORTH * self.n_sample:
             return None
         seen = spread(plan, sample_of(dataset, self.n_sample))
         index, goal = dataset.ranked, np.maximum(seen.second, 1)

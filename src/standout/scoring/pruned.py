@@ -94,11 +94,16 @@ def records(data: Dataset) -> Records:
 
 
 def prunable(plan: Plan) -> bool:
-    """Whether bounds of single facts bound the score: plain sums over all records, and nothing counted."""
+    """Whether bounds of single facts bound the score, and are faster than scores.
+
+    Scores are plain sums over all records, nothing is counted, and a fact says more than that an item is held: counting
+    held items is as fast as bounding them.
+    """
     t = plan.tables
     free = t.factor.size == 0 and not plan.filtered
     uncounted = bool((t.cap >= 2**31 - 1).all() and (t.cut >= 2**31 - 1).all())
-    return plan.combine == Combine.SUM and free and uncounted
+    says_more = plan.use_value or plan.use_time
+    return plan.combine == Combine.SUM and free and uncounted and says_more
 
 
 def units(score: Array) -> Array:
