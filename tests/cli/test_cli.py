@@ -152,6 +152,15 @@ def test_a_report_that_cannot_be_drawn_leaves_nothing(ratings, tmp_path, monkeyp
     assert code == 130 and sorted(p.name for p in tmp_path.iterdir()) == before
 
 
+def test_doctor_shows_what_to_type_with_its_brackets(monkeypatch, capsys):
+    from standout.cli import doctor
+
+    monkeypatch.setattr(doctor, "examine", lambda: {"cupy": "not installed: pip install 'standout[gpu]'"})
+    code, shown, _ = run(monkeypatch, capsys, "doctor")
+    assert code == 0
+    assert "standout[gpu]" in shown
+
+
 def test_doctor_says_which_engines_work(monkeypatch, capsys):
     code, shown, _ = run(monkeypatch, capsys, "doctor", "--json")
     assert code == 0 and json.loads(shown)["engine memory"] == "works"

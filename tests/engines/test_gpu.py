@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from plans import IDS, KINDS, SHAPES, assert_same_partials, case
@@ -78,17 +80,34 @@ def test_verdicts_of_a_whole_attack_are_the_same_on_gpu_and_cpu():
     np.testing.assert_allclose(mine.bits, usual.bits, rtol=1e-9, atol=1e-9)
 
 
-def test_without_a_gpu_one_clear_sentence_says_what_to_do():
-    try:
-        so.attack("scoreboard-rh")
-        from standout.engines.engine import engine
+@pytest.fixture
+def no_gpu(monkeypatch) -> None:
+    """A machine without CuPy."""
+    monkeypatch.setitem(sys.modules, "cupy", None)
 
-        engine("gpu")
-    except EngineError as error:
-        assert "engine='memory'" in str(error)
-        assert "\n" not in str(error)
-    else:
-        pytest.skip("there is a GPU here")
+
+def test_without_a_gpu_the_cpu_runs_instead_and_one_clear_sentence_says_so(no_gpu):
+    c = case("missing", "scoreboard-rh", {})
+    who = so.Adversary(knows=4, value_within=1, time_within=14)
+    targets = who.eligible(c.data)[:9]
+    aux, attack = who.sample(c.data, targets, seed=2), so.attack("scoreboard-rh")
+    with pytest.warns(UserWarning, match="engine 'memory' runs instead, with the same answers") as said:
+        verdicts = attack.run(c.data, aux, engine="gpu")
+    assert len(said) == 1
+    assert "pip install 'standout[gpu]'" in str(said[0].message)
+    assert "\n" not in str(said[0].message)
+    assert np.array_equal(verdicts.score, attack.run(c.data, aux).score)
+    with pytest.warns(UserWarning, match="runs instead") as said:
+        findings = so.Audit(c.data, [who], ["scoreboard-rh"], targets=9, engine="gpu").run()
+    assert len(said) == 1
+    assert findings.provenance["engine"] == "memory"
+
+
+def test_an_engine_that_is_asked_for_itself_is_an_error_where_it_cannot_run(no_gpu):
+    from standout.engines.gpu import GpuEngine
+
+    with pytest.raises(EngineError, match="needs CuPy"):
+        GpuEngine()
 
 
 @pytest.mark.parametrize("options", [{"block_size": 30}, {"threads": 100}, {"threads": 2048}, {"batch_queries": 0}])

@@ -21,6 +21,7 @@ from standout.audit.strongest import strongest
 from standout.audit.sweep import default_sweep
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
+from standout.engines.engine import engine as engine_of
 from standout.errors import EligibilityError, InputError, ParameterError
 
 Progress = Callable[[str, int, int], None]
@@ -69,7 +70,7 @@ class Audit:
             targets = None
         if targets is not None and targets < 1:
             raise ParameterError(f"targets={targets}: use a whole number ≥ 1 or 'all'")
-        self.targets, self.seed, self.engine = targets, int(seed), engine
+        self.targets, self.seed, self.engine = targets, int(seed), engine_of(engine)
 
     def run(self, progress: Progress | None = None) -> Findings:
         """Run everything; `progress` is called with (what, queries done, queries in all)."""
@@ -162,7 +163,7 @@ class Audit:
             "data_sha256": self.dataset.fingerprint,
             "seed": self.seed,
             "targets": self.targets if self.targets is not None else "all",
-            "engine": self.engine if isinstance(self.engine, str) else self.engine.name,
+            "engine": self.engine.name,
             "n_attacks": len(self.attacks),
             "n_adversaries": len(self.adversaries),
             "wall_seconds": round(seconds, 3),

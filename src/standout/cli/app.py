@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from typing import Annotated
 
@@ -43,8 +44,14 @@ def _root(
     """Nothing to do before a verb."""
 
 
+def _note(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"standout: {message}", file=sys.stderr)
+
+
 def main() -> None:
     """Run the command line; what a user can mend ends with one line and exit code 2."""
+    # a warning is for the user: without the place in the code that Python adds
+    warnings.showwarning = _note
     try:
         app()
     except StandoutError as error:

@@ -24,7 +24,8 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = F
     table = Table("part", "state", box=None, pad_edge=False)
     for part, state in report.items():
         table.add_row(part, state)
-    Console(highlight=False).print(table)
+    # not markup: brackets are part of what to type
+    Console(highlight=False, markup=False).print(table)
 
 
 def examine() -> dict[str, str]:
@@ -55,17 +56,18 @@ def examine() -> dict[str, str]:
 
 
 def _try_engine(name: str) -> str:
-    """Attack three records with the engine and see whether it finds the right one."""
+    """Attack three records with the engine, and no other, and see whether it finds the right one."""
     from standout.adversary.knowledge import Knowledge
     from standout.attacks.attack import attack
     from standout.data.dataset import Dataset
+    from standout.engines.gpu import GpuEngine
+    from standout.engines.memory import MemoryEngine
     from standout.errors import StandoutError
 
     dataset = Dataset.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 2, 3], value=[1, 2, 3, 4, 5, 1])
     try:
-        verdicts = attack("scoreboard-rh").run(
-            dataset, Knowledge.from_arrays([0, 0], [1, 2], value=[3, 4]), engine=name
-        )
+        engine = GpuEngine() if name == "gpu" else MemoryEngine()
+        verdicts = attack("scoreboard-rh").run(dataset, Knowledge.from_arrays([0, 0], [1, 2], value=[3, 4]), engine)
     except StandoutError as error:
         return f"no: {error}"
     return "works" if verdicts.best[0] == 1 else "BROKEN: found the wrong record"

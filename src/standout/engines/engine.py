@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Protocol
 
 import numpy.typing as npt
 
 from standout.data.dataset import Dataset
-from standout.errors import ParameterError
+from standout.errors import EngineError, ParameterError
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Plan
 
@@ -37,15 +38,19 @@ class Engine(Protocol):
 
 
 def engine(which: str | Engine) -> Engine:
-    """Give the engine of that name, or the engine itself."""
+    """Give the engine of that name, or the engine itself. Where there is no GPU, "memory" stands in, with a warning."""
+    from standout.engines.memory import MemoryEngine
+
     if not isinstance(which, str):
         return which
     if which == "memory":
-        from standout.engines.memory import MemoryEngine
-
         return MemoryEngine()
     if which == "gpu":
         from standout.engines.gpu import GpuEngine
 
-        return GpuEngine()
+        try:
+            return GpuEngine()
+        except EngineError as error:
+            warnings.warn(f"{error}: engine 'memory' runs instead, with the same answers", stacklevel=2)
+            return MemoryEngine()
     raise ParameterError(f"no engine {which!r}. Engines: memory, gpu")

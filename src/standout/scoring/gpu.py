@@ -31,13 +31,11 @@ def cupy() -> Any:
 
         n = int(cp.cuda.runtime.getDeviceCount())
     except ImportError:
-        raise EngineError(
-            "engine 'gpu' needs CuPy, which is not installed: pip install 'standout[gpu]', or use engine='memory'"
-        ) from None
+        raise EngineError("engine 'gpu' needs CuPy, which is not installed (pip install 'standout[gpu]')") from None
     except Exception as error:
-        raise EngineError(f"engine 'gpu' finds no CUDA device ({error}); use engine='memory'") from None
+        raise EngineError(f"engine 'gpu' finds no CUDA device ({error})") from None
     if n == 0:
-        raise EngineError("engine 'gpu' finds no CUDA device; use engine='memory'")
+        raise EngineError("engine 'gpu' finds no CUDA device")
     return cp
 
 
