@@ -12,6 +12,7 @@ from strategies import dataset, random_table, tables
 
 import standout as so
 from standout.errors import ParameterError
+from standout.theory.nearest import _with_blocks_for, nearest
 from standout.theory.pairs import pair_similarity
 from standout.theory.sparsity import Curve, curves, delta_at, fitting_records
 
@@ -40,10 +41,21 @@ def test_the_similarity_of_a_pair_is_that_of_the_definition_and_symmetric(table,
     assert both.tolist() == [expected, expected]
 
 
+def test_a_small_release_is_cut_finer_so_that_all_threads_have_work():
+    ds = dataset(random_table(3000, 60, 4, seed=3))
+    assert ds.index.n_blocks == 1
+    one, three = (nearest(ds, np.arange(50), 1, 30, threads=t) for t in (1, 3))
+    for mine, theirs in zip(one, three, strict=True):
+        assert np.array_equal(mine, theirs)
+    assert _with_blocks_for(1, ds) is ds.index
+    assert _with_blocks_for(3, ds).n_blocks >= 3
+
+
 @pytest.mark.parametrize("repeats", [False, True])
 @pytest.mark.parametrize(("value_within", "time_within"), [(None, None), (1, None), (None, 30), (1, 100)])
 def test_several_blocks_give_what_one_dense_matrix_gives(repeats, value_within, time_within):
     ds = dataset(random_table(700, 60, 8, seed=3, missing=0.05, repeats=repeats))
+    ds.__dict__["index"] = ds.shards(1, block_size=100)[0]
     assert ds.index.n_blocks > 1
     n = ds.n_records
     first, second = (x.ravel() for x in np.mgrid[:n, :n])

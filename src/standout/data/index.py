@@ -19,11 +19,11 @@ from standout.data.build import missing_day
 
 Array = npt.NDArray[Any]
 
-DEFAULT_BLOCK = 16_384
+DEFAULT_BLOCK = 32_768
 LARGEST_BLOCK = 65_536
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shard:
     """Posting lists of the consecutive records `first_record … first_record + n_records - 1`."""
 
@@ -41,6 +41,9 @@ class Shard:
     def n_blocks(self) -> int:
         """Number of blocks."""
         return int(self.ptr.shape[0])
+
+    def __repr__(self) -> str:
+        return f"<Shard of {self.n_records:,} records in {self.n_blocks:,} blocks>"
 
     @cached_property
     def all_dated(self) -> bool:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.data.dataset import Dataset
+from standout.data.index import Shard
 from standout.formulas.ns08 import within
 from standout.scoring.cpu import Postings, postings
 
@@ -220,6 +221,13 @@ def nearest_block(
         )
 
 
+def _with_blocks_for(threads: int, dataset: Dataset) -> Shard:
+    """The dataset's index, cut finer where its blocks are too few for the threads."""
+    if dataset.index.n_blocks >= threads:
+        return dataset.index
+    return dataset.shards(1, block_size=max(dataset.n_records // (4 * threads), 256))[0]
+
+
 def nearest(
     dataset: Dataset,
     records: Array,
@@ -231,10 +239,11 @@ def nearest(
 ) -> Nearest:
     """Compare each of `records` with every other record, exactly."""
     how = Agreement.of(dataset, value_within, time_within)
-    shard = dataset.index
+    n_threads = threads or os.cpu_count() or 1
+    shard = _with_blocks_for(n_threads, dataset)
     post = postings(shard, dataset.no_day)
     parts = []
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(n_threads) as pool:
         for first in range(0, records.size, BATCH):
             some = records[first : first + BATCH].astype(np.int64)
             narrow = int(dataset.lengths[some].max()) <= NARROW
