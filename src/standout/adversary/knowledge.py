@@ -17,7 +17,7 @@ from standout.errors import InputError, ParameterError
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Facts:
     """Knowledge in the indices of one dataset. An item that the release does not hold has index -1."""
 

@@ -108,7 +108,7 @@ def numbered(x: Array, n: int) -> tuple[Array, Array]:
     return np.flatnonzero(there), (np.cumsum(there) - 1)[x]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Known:
     """The facts about items that the release holds, with what every attack asks of them."""
 

@@ -15,7 +15,7 @@ from standout.scoring.plan import Plan
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Outcome:
     """Partials of the whole release, and the plan that reads them."""
 

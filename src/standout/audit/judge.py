@@ -21,7 +21,7 @@ KS = (1, 5, 10, 100)
 GROUPS = 4
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Truth:
     """The answer key: the record behind each query, kept apart from what the adversary sees."""
 
@@ -30,7 +30,7 @@ class Truth:
     """Queries on which thresholds and winners are chosen; they are reported on the others."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trial:
     """One attack on one adversary's knowledge: answers with the targets present, and with each removed."""
 

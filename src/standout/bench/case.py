@@ -41,7 +41,7 @@ def twin_file(size: float) -> Path:
     return path
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Case:
     """A release, knowledge of some of its records, and plans."""
 

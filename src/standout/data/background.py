@@ -19,7 +19,7 @@ CELLS = 40_000_000
 BIN_DAYS = 30
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Background:
     """Histograms per item. Entries without a value or a day are not counted in them."""
 

@@ -27,7 +27,7 @@ _MEMBER = re.compile(r"(.*/)?(mv_\d+|combined_data_\d+)\.txt")
 _INNER = re.compile(r"(.*/)?training_set\.tar(\.gz)?")
 
 
-@dataclass
+@dataclass(repr=False)
 class Parsed:
     """Entries of all files read so far."""
 

@@ -19,7 +19,7 @@ from standout.data.index import LARGEST_BLOCK
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ranked:
     """Posting lists of all records, sorted for bounds."""
 
@@ -31,6 +31,9 @@ class Ranked:
     """(blocks, items · codes + 1): where each run of one item and code starts in `local` and `day`."""
     local: Array
     day: Array
+
+    def __repr__(self) -> str:
+        return f"<Ranked index of {self.n_records:,} records in {self.n_blocks:,} blocks>"
 
     @property
     def n_blocks(self) -> int:

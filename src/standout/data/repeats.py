@@ -18,7 +18,7 @@ _LAST, _FIRST, _MAX, _SUM, _COUNT = range(5)
 _HOW = {"last": _LAST, "first": _FIRST, "max": _MAX, "sum": _SUM, "count": _COUNT}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rows:
     """Rows with a record and an item, in the order of the source."""
 

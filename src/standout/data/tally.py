@@ -27,7 +27,7 @@ _BINS = 200_000
 _WIDEST_LOOKUP = 1 << 25
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Labels:
     """Labels of one role, sorted, and how a cell leads to its index."""
 

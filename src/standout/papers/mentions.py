@@ -27,7 +27,7 @@ SHARE_RATED = 0.82
 PURPOSE_MENTIONS = 61
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mentions:
     """Who mentions what. One element per (mentioner, item); a mentioner mentions an item once."""
 

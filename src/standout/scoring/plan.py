@@ -94,7 +94,7 @@ _PER_FACT = ("item", "known_day", "time_row", "value", "odds_value", "odds_floor
 _PER_QUERY = ("shift", "n_known", "exclude", "low", "high", "cut", "cap", "salt")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """Tables of a batch of queries and how to read the integers they give.
 
@@ -113,6 +113,9 @@ class Plan:
     no_day: int
     threshold: Array | None = None
     """float64 (queries): what the attack's criterion compares its statistic with, where queries differ in it."""
+
+    def __repr__(self) -> str:
+        return f"<Plan of {self.n_queries:,} queries, {self.combine.name}>"
 
     @property
     def n_queries(self) -> int:

@@ -98,7 +98,7 @@ def delta_at(similarity: Array, epsilon: float) -> Rate:
     return Rate.of(similarity > epsilon + 1e-12)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Curve:
     """The (ε,δ) curve of one tolerance."""
 
