@@ -91,9 +91,9 @@ def _show(lines: list[dict[str, Any]]) -> None:
             line["what"], _number(line, "ms_per_target"), _number(line, "ns_per_posting_core"), ratio or rest, same,
             _number(line, "peak_mib", 0),
         )  # fmt: skip
-    out = Console(highlight=False, markup=False)
     # a file or a pipe has no width of its own: lines stay whole there
-    out.print(table, width=None if out.is_terminal else 150)
+    wide = None if Console().is_terminal else 150
+    Console(highlight=False, markup=False, width=wide).print(table)
 
 
 _RATIOS = {
