@@ -41,7 +41,7 @@ Array = npt.NDArray[Any]
 
 _SUM, _MIN = int(Combine.SUM), int(Combine.MIN)
 _UNCAPPED = 2**31 - 1
-FEW = 16
+FEW = 12
 """Where a block holds this many times more records than a query has postings in it, only the records met are looked at."""
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10

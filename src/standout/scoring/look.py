@@ -207,6 +207,37 @@ def zeros_cannot_win(q: int, tie: int, out: Partials) -> bool:
     return out.second[q] != NOBODY and (least > 0 or (least == 0 and tie == _INDEX))
 
 
+@jit  # type: ignore[untyped-decorator]
+def _sum_met(acc: Array, lo: int, hi: int, local: Array, least: int, counts: bool, watch: int, cut: int) -> tuple[
+    int, int, int, int, int, int, int
+]:  # fmt: skip
+    """Sum up and clear the records of a run, as far as the first that scores at least `least`.
+
+    Gives the place of that one, or `hi`; the sum; the squares' low and high halves, as integers, because additions of
+    floats wait for each other; and, if asked for, how many records score other than 0, at least `watch`, at least `cut`.
+    """
+    total, low, high = np.int64(0), np.int64(0), np.int64(0)
+    met, n_watch, n_cut = np.int64(0), np.int64(0), np.int64(0)
+    p = lo
+    while p < hi:
+        k = np.uint64(local[p])
+        # a record that was met before holds 0 by now and adds nothing
+        s = np.int64(acc[k])
+        if s >= least:
+            break
+        acc[k] = 0
+        total += s
+        square = s * s
+        low += square & 0xFFFFFFFF
+        high += square >> 32
+        if counts:
+            met += s != 0
+            n_watch += (s != 0) & (s >= watch)
+            n_cut += (s != 0) & (s >= cut)
+        p += np.uint64(1)
+    return p, total, low, high, met, n_watch, n_cut
+
+
 @jit_inline  # type: ignore[untyped-decorator]
 def look_at_met(acc: Array, start: int, b: int, q: int, watch: int, post: Postings, plan: Tables, how: Manner,
                 out: Partials) -> None:  # fmt: skip
@@ -215,31 +246,32 @@ def look_at_met(acc: Array, start: int, b: int, q: int, watch: int, post: Postin
     Only where nobody is filtered out, sums are final, and `zeros_cannot_win`.
     """
     cut, hole = plan.cut[q], plan.exclude[q] - start
+    counts = watch <= _HIGHEST or cut <= _HIGHEST
     n = acc.size
     if 0 <= hole < acc.size:
         acc[hole] = 0
         n -= 1
-    least = max(out.second_score[q], 1)
-    total, squares = np.int64(0), 0.0
+    low, high = np.int64(0), np.int64(0)
     met, n_watch, n_cut = np.int64(0), np.int64(0), np.int64(0)
     for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
         i = plan.item[f]
-        for p in range(np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])):
-            k = np.uint64(post.local[p])
-            # a record that was met before holds 0 by now and adds nothing
-            s = np.int64(acc[k])
-            acc[k] = 0
-            total += s
-            squares += np.float64(s) * np.float64(s)
-            met += s != 0
-            n_watch += (s != 0) & (s >= watch)
-            n_cut += (s != 0) & (s >= cut)
-            if s >= least:
-                record = start + np.int64(k)
+        p, stop = np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])
+        while p < stop:
+            least = max(out.second_score[q], 1)
+            p, more, lower, higher, m, w, c = _sum_met(acc, p, stop, post.local, least, counts, watch, cut)
+            out.total[q] += more
+            low, high, met, n_watch, n_cut = low + lower, high + higher, met + m, n_watch + w, n_cut + c
+            if p < stop:
+                record, s = start + np.int64(post.local[p]), np.int64(acc[np.uint64(post.local[p])])
                 insert(s, key_of(record, how.tie, plan.salt[q], plan.lengths), record, q, out)
-                least = max(out.second_score[q], 1)
+                # it is still to be summed up, whatever its score
+                rest = _sum_met(acc, p, p + np.uint64(1), post.local, _HIGHEST + 1, counts, watch, cut)
+                p += np.uint64(1)
+                out.total[q] += rest[1]
+                low, high = low + rest[2], high + rest[3]
+                met, n_watch, n_cut = met + rest[4], n_watch + rest[5], n_cut + rest[6]
     out.n[q] += n
-    out.total[q] += total
-    out.squares[q] += squares
-    out.n_watch[q] += n_watch + (n - met if watch <= 0 else 0)
-    out.n_cut[q] += n_cut + (n - met if cut <= 0 else 0)
+    out.squares[q] += np.float64(high) * 4294967296.0 + np.float64(low)
+    if counts:
+        out.n_watch[q] += n_watch + (n - met if watch <= 0 else 0)
+        out.n_cut[q] += n_cut + (n - met if cut <= 0 else 0)
