@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from standout.scoring.fill import Manner, Postings, jit, jit_inline
+from standout.scoring.fill import Manner, Postings, jit, jit_bare, jit_inline
 from standout.scoring.partials import LOWEST, NOBODY, Partials
 from standout.scoring.plan import Tables, Tie
 
@@ -238,12 +238,13 @@ def _sum_met(acc: Array, lo: int, hi: int, local: Array, least: int, counts: boo
     return p, total, low, high, met, n_watch, n_cut
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_bare  # type: ignore[untyped-decorator]
 def look_at_met(acc: Array, start: int, b: int, q: int, watch: int, post: Postings, plan: Tables, how: Manner,
                 out: Partials) -> None:  # fmt: skip
     """As `look`, where few records score other than 0: walk the runs again, and leave `acc` cleared.
 
-    Only where nobody is filtered out, sums are final, and `zeros_cannot_win`.
+    Only where nobody is filtered out, sums are final, and `zeros_cannot_win`. Not inlined: the compiler made worse code
+    of the loops that add up.
     """
     cut, hole = plan.cut[q], plan.exclude[q] - start
     counts = watch <= _HIGHEST or cut <= _HIGHEST
