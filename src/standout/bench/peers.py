@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.bench.case import Case
-from standout.bench.clock import Took, timed
+from standout.bench.clock import Took, shortest
 from standout.errors import EngineError
 
 Array = npt.NDArray[Any]
@@ -40,7 +40,7 @@ def topn(case: Case, matrix: Any, n: int) -> tuple[Took, Array, Array]:
     except ImportError:
         raise EngineError("sparse_dot_topn is not installed (pip install 'standout[bench]'): it is left out") from None
     q = queries(case, n)
-    took, out = timed(lambda: sp_matmul_topn(q, matrix, top_n=2, sort=True, n_threads=case.threads))
+    took, out = shortest(lambda: sp_matmul_topn(q, matrix, top_n=2, sort=True, n_threads=case.threads))
     best = np.array([out.data[lo:hi].max(initial=0) for lo, hi in zip(out.indptr[:-1], out.indptr[1:], strict=True)])
     second = np.array([out.data[lo:hi].min(initial=99) for lo, hi in zip(out.indptr[:-1], out.indptr[1:], strict=True)])
     return took, best, second
@@ -55,7 +55,7 @@ def scipy_product(case: Case, matrix: Any, n: int) -> tuple[Took, Array]:
         rows = zip(out.indptr[:-1], out.indptr[1:], strict=True)
         return np.array([_first_best(out.indices[lo:hi], out.data[lo:hi]) for lo, hi in rows])
 
-    return timed(work)
+    return shortest(work)
 
 
 def _first_best(record: Array, score: Array) -> int:
@@ -89,6 +89,6 @@ def sql(case: Case, n: int) -> tuple[Took, Array]:
     frame = pa.table({"query": facts.query, "item": labels, "value": facts.value, "day": facts.day,
                       "w": ns08.wt(case.data.supports[facts.item])})  # fmt: skip
     db.register("facts", frame)
-    took, rows = timed(lambda: db.execute(SQL).fetchnumpy())
+    took, rows = shortest(lambda: db.execute(SQL).fetchnumpy())
     db.close()
     return took, np.searchsorted(case.data.record_labels, rows["best"])
