@@ -123,8 +123,8 @@ def test_bounds_leave_something_out(release, aux):
     seen = spread(plan, sample_of(release, 50))
     room = (1 - pruned.SLACK) * (np.maximum(seen.second, 1) >> pruned.UNIT_BITS)
     most_held = bound.by_support[plan.tables.query_ptr[:-1]]
-    assert (bound.whole[most_held] <= room).mean() > 0.5
-    assert (bound.whole >= 0).all()
+    assert (bound.assumed[most_held] <= room).mean() > 0.5
+    assert (bound.assumed >= 0).all()
 
 
 def test_bounds_are_above_what_they_bound(release, aux):
@@ -188,6 +188,13 @@ def test_what_bounds_cannot_do_runs_in_full(release, aux):
         so.attack("scoreboard-rh").run(release, aux, watch=np.zeros(aux.n_queries, int), exact_sigma=False)
     with pytest.raises(ParameterError, match="n_sample=1"):
         so.MemoryEngine(n_sample=1)
+
+
+def test_a_query_of_too_many_facts_is_not_pruned(release, aux, monkeypatch):
+    plan = plan_of(release, "scoreboard-rh", {}, aux, np.full(aux.n_queries, -1))
+    assert pruned.prunable(plan)
+    monkeypatch.setattr(pruned, "MOST_FACTS", 5)
+    assert not pruned.prunable(plan)
 
 
 def test_a_small_release_runs_in_full(release, aux):

@@ -22,13 +22,17 @@ from standout.scoring.plan import VETO, Combine, Plan, Tables
 Array = npt.NDArray[Any]
 
 UNIT_BITS = 15
-"""Bounds are kept in units of 2^15: sums of scores stay below 2^30 (`ROOM`), so bounds fit into 16 bits."""
+"""Bounds are kept in units of 2^15: a score is at most 2^30 (`ROOM`), so sums of bounds fit into 16 bits."""
 FAR = 0.02
 """A day is far where its contribution is at most this share of the best one's."""
 SLACK = 0.6
 """Share of the second best's score that walked entries must bring: less leaves out more items and checks more records."""
 STRETCH = 512
+"""Records looked over together in search of one whose bound is high enough."""
 STEPS = 4
+"""Levels of the bound, highest first, by which records are checked."""
+MOST_FACTS = 2**14
+"""Facts of a query whose bounds, each rounded up, cannot overflow 16 bits together."""
 _HALF_VETO = VETO // 2
 
 
@@ -36,15 +40,15 @@ class Bounds(NamedTuple):
     """Upper bounds of contributions in units, rounded up."""
 
     value: Array
-    """uint16 (facts, codes): by value code, with the day at its best where `time` has no say."""
+    """uint16 (facts, codes): by value code."""
     time: Array
     """uint16 (rows, gaps + 1): by day gap, never rising with it; the last column, "no day", counts as far."""
     reach: Array
     """int64 (rows): the first far gap."""
     far: Array
     """uint16 (rows): bound of all far days, and of no day."""
-    whole: Array
-    """int64 (facts): bound of the fact's contribution to a record whose day is far; what leaving it out must assume."""
+    assumed: Array
+    """int64 (facts): bound of what the fact adds where the day is far; assumed of every record if it is left out."""
     by_support: Array
     """int64 (facts): facts of each query, most held item first."""
 
@@ -103,7 +107,8 @@ def prunable(plan: Plan) -> bool:
     free = t.factor.size == 0 and not plan.filtered
     uncounted = bool((t.cap >= 2**31 - 1).all() and (t.cut >= 2**31 - 1).all())
     says_more = plan.use_value or plan.use_time
-    return plan.combine == Combine.SUM and free and uncounted and says_more
+    few = bool(np.diff(t.query_ptr).max(initial=0) < MOST_FACTS)
+    return plan.combine == Combine.SUM and free and uncounted and says_more and few
 
 
 def units(score: Array) -> Array:
@@ -205,7 +210,7 @@ def _add_fact(acc: Array, b: int, f: int, leave: int, some: Lists, plan: Tables,
 @jit_inline  # type: ignore[untyped-decorator]
 def _left(f: int, besides: int, room: int, bound: Bounds) -> int:
     """What is left out of a fact: the bound of its far days while there is room, else nothing."""
-    return bound.whole[f] if besides + bound.whole[f] <= room else np.int64(0)
+    return bound.assumed[f] if besides + bound.assumed[f] <= room else np.int64(0)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
