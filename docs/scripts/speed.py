@@ -1,8 +1,7 @@
 """Write docs/speed.md from what `standout bench` and benchmarks/gpu_census.py measured.
 
-standout bench --size 1 --targets 300 --out benchmarks/results/bench.jsonl --growth docs/images/growth.png
-python benchmarks/gpu_census.py --work /tmp/census --out benchmarks/results/gpu_census_h200.jsonl --tune
-python docs/scripts/speed.py
+make bench     # standout bench at Netflix Prize size, then this script
+python benchmarks/gpu_census.py --work /tmp/census --out benchmarks/results/gpu_census_h200.jsonl --tune     # on a GPU machine
 """
 
 from __future__ import annotations
