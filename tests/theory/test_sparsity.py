@@ -12,7 +12,7 @@ from strategies import dataset, random_table, tables
 
 import standout as so
 from standout.errors import ParameterError
-from standout.theory.nearest import _with_blocks_for, nearest
+from standout.theory.nearest import _shares, nearest
 from standout.theory.pairs import pair_similarity
 from standout.theory.sparsity import Curve, curves, delta_at, fitting_records
 
@@ -41,14 +41,14 @@ def test_the_similarity_of_a_pair_is_that_of_the_definition_and_symmetric(table,
     assert both.tolist() == [expected, expected]
 
 
-def test_a_small_release_is_cut_finer_so_that_all_threads_have_work():
+def test_records_are_shared_where_blocks_are_too_few_for_the_threads():
     ds = dataset(random_table(3000, 60, 4, seed=3))
     assert ds.index.n_blocks == 1
     one, three = (nearest(ds, np.arange(50), 1, 30, threads=t) for t in (1, 3))
     for mine, theirs in zip(one, three, strict=True):
         assert np.array_equal(mine, theirs)
-    assert _with_blocks_for(1, ds) is ds.index
-    assert _with_blocks_for(3, ds).n_blocks >= 3
+    assert len(_shares(np.arange(50), 1, 1)) == 1
+    assert len(_shares(np.arange(50), 1, 3)) >= 3
 
 
 @pytest.mark.parametrize("repeats", [False, True])

@@ -119,25 +119,21 @@ class Attack(ABC):
         machine = _engine(engine)
         for part, absent in _batches(dataset, facts, gone, self.alone, machine):
             marks = seen[done : done + part.n_queries]
-            parts.append(
-                self._run_batch(dataset, part, absent, marks, machine, lineup)
-                if exact_sigma
-                else self._run_pruned(dataset, part, absent, machine)
-            )
+            plan = self.compile(dataset, part, absent)
+            found = None if exact_sigma else self._run_pruned(dataset, plan, machine)
+            parts.append(found or self._run_full(dataset, plan, marks, machine, lineup and exact_sigma))
             done += part.n_queries
             if progress:
                 progress(part.n_queries)
         return Verdicts.concatenate(parts)
 
-    def _run_batch(self, dataset: Dataset, facts: Facts, exclude: Array, watch: Array, machine: Engine,
-                   lineup: bool) -> Verdicts:  # fmt: skip
-        plan = self.compile(dataset, facts, exclude)
+    def _run_full(self, dataset: Dataset, plan: Plan, watch: Array, machine: Engine, lineup: bool) -> Verdicts:
         watching = bool((watch >= 0).any())
         watched = machine.peek(plan, dataset, watch) if watching else np.full(plan.n_queries, LOWEST, np.int64)
         # a record that is not watched must not count against anything
         marks = np.where(watch >= 0, watched, 2**31)
         partials = machine.run(plan, dataset, marks)
-        n_records = dataset.n_records - (exclude >= 0)
+        n_records = dataset.n_records - (plan.tables.exclude >= 0)
         seen = Outcome(plan, partials, n_records)
         wanted = self.lineup and (lineup or self.needs_lineup)
         beta = self.beta(seen) if wanted else None
@@ -147,15 +143,14 @@ class Attack(ABC):
         statistic, matched = self.decide(seen)
         return Verdicts.of(seen, statistic, matched, watched, watch, wanted, self.absent(seen))
 
-    def _run_pruned(self, dataset: Dataset, facts: Facts, exclude: Array, machine: Engine) -> Verdicts:
-        plan = self.compile(dataset, facts, exclude)
-        unwatched = np.full(plan.n_queries, -1)
+    def _run_pruned(self, dataset: Dataset, plan: Plan, machine: Engine) -> Verdicts | None:
+        """Verdicts without all scores, None where the engine or the plan cannot do that."""
         run_pruned = getattr(machine, "run_pruned", None)
         pruned = None if run_pruned is None or self.needs_lineup else run_pruned(plan, dataset)
         if pruned is None:
-            return self._run_batch(dataset, facts, exclude, unwatched, machine, lineup=False)
+            return None
         partials, error, unseen = pruned
-        n_records = dataset.n_records - (exclude >= 0)
+        n_records = dataset.n_records - (plan.tables.exclude >= 0)
         off = SURE * error + unseen
         unknown = off >= 1
         off = np.where(unknown, 0.0, off)
@@ -169,7 +164,7 @@ class Attack(ABC):
             error[again] = 0.0
         seen = Outcome(plan, partials, n_records)
         statistic, matched = self.decide(seen)
-        nobody = np.full(plan.n_queries, LOWEST, np.int64)
+        nobody, unwatched = np.full(plan.n_queries, LOWEST, np.int64), np.full(plan.n_queries, -1)
         verdicts = Verdicts.of(seen, statistic, matched, nobody, unwatched, False, self.absent(seen))
         return replace(verdicts, sigma_error=error * verdicts.sigma)
 

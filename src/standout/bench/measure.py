@@ -20,7 +20,7 @@ from standout.attacks.verdicts import Verdicts
 from standout.bench import peers, reference
 from standout.bench.case import Case, twin_file
 from standout.bench.clock import Took, best_of
-from standout.engines.memory import WORTH, MemoryEngine
+from standout.engines.memory import MemoryEngine
 from standout.errors import EngineError
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Plan
@@ -81,7 +81,8 @@ def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
 def pruning(case: Case, rounds: int = 3) -> Iterator[Line]:
     """Best two by bounds and σ from a sample, against the full run of the same attack."""
     rh, engine = attack("scoreboard-rh"), MemoryEngine(case.threads)
-    if case.data.n_records < WORTH * engine.n_sample:
+    plan = case.plan("scoreboard-rh")
+    if not engine.prunes(plan, case.data):
         yield {"what": "standout: pruned", "skipped": f"{case.data.n_records:,} records run in full anyhow"}
         return
     start = time.perf_counter()
@@ -96,7 +97,7 @@ def pruning(case: Case, rounds: int = 3) -> Iterator[Line]:
     same = all(np.array_equal(getattr(full, f), getattr(pruned, f)) for f in fields)
     whole, part = best_of(rounds, lambda: run(True), lambda: run(False))
     yield _line(
-        case, case.plan("scoreboard-rh"), "standout: pruned (exact_sigma=False)", part, same=same,
+        case, plan, "standout: pruned (exact_sigma=False)", part, same=same,
         full_over_this=whole.core / part.core, rerun=float((pruned.sigma_error == 0).mean()),
     )  # fmt: skip
 

@@ -56,6 +56,17 @@ class Shard:
         return int(self.ptr.nbytes + self.local.nbytes + self.code.nbytes + self.day.nbytes)
 
 
+def rows_of(ptr: Array, row: Array) -> tuple[Array, Array]:
+    """Starts of the chosen rows when they follow each other, and where their entries lie now.
+
+    >>> [x.tolist() for x in rows_of(np.array([0, 2, 2, 5]), np.array([2, 0]))]
+    [[0, 3, 5], [2, 3, 4, 0, 1]]
+    """
+    size = ptr[row + 1] - ptr[row]
+    starts = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    return starts, np.repeat(ptr[row] - starts[:-1], size) + np.arange(starts[-1])
+
+
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _fill_block(first: int, stop: int, record_ptr: Array, record_item: Array, record_code: Array, record_day: Array,
                 ptr: Array, local: Array, code: Array, day: Array) -> None:  # fmt: skip

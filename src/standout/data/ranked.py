@@ -7,8 +7,7 @@ entries near a known day are then one stretch for each value, and all entries of
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,8 @@ from standout.data.index import LARGEST_BLOCK
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Ranked:
-    """Posting lists of all records, sorted for bounds."""
+class Ranked(NamedTuple):
+    """Posting lists of all records, sorted for bounds, in the shape that compiled kernels take."""
 
     n_records: int
     block_size: int

@@ -68,23 +68,27 @@ class MemoryEngine:
 
         return reduce(Partials.merge, self._share(work, self._runs(dataset), plan.n_queries))
 
+    def prunes(self, plan: Plan, dataset: Dataset) -> bool:
+        """Whether a pruned run is possible and worth it."""
+        return pruned.prunable(plan) and not dataset.has_repeats and dataset.n_records >= WORTH * self.n_sample
+
     def run_pruned(self, plan: Plan, dataset: Dataset) -> tuple[Partials, Array, Array] | None:
         """As `run` with σ estimated from a sample; then, as shares of σ, its standard error and what it may lack besides.
 
         The error is infinite where the best two were not found either. None where bounds say nothing of this plan, or
         where so small a release is not worth a sample.
         """
-        if not pruned.prunable(plan) or dataset.has_repeats or dataset.n_records < WORTH * self.n_sample:
+        if not self.prunes(plan, dataset):
             return None
         seen = spread(plan, sample_of(dataset, self.n_sample))
         index, goal = dataset.ranked, np.maximum(seen.second, 1)
         bound = pruned.bounds(plan, dataset.supports, index.n_codes)
-        lists, records, how = pruned.lists(index), pruned.records(dataset), pruned.manner(plan)
+        records, how = pruned.records(dataset), cpu.manner(plan)
 
         def work(tasks: Tasks[tuple[int, int]]) -> Partials:
             out = Partials.empty(plan.n_queries)
             for (first, stop), queries in tasks:
-                pruned.run_blocks(first, stop, queries, lists, records, plan.tables, bound, how, goal, out)
+                pruned.run_blocks(first, stop, queries, index, records, plan.tables, bound, how, goal, out)
             return out
 
         found = reduce(Partials.merge, self._share(work, _pieces(index.n_blocks, self._most), plan.n_queries))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.dataset import Dataset
-from standout.data.index import DEFAULT_BLOCK, Shard, build_shard
+from standout.data.index import DEFAULT_BLOCK, Shard, build_shard, rows_of
 from standout.scoring import cpu
 from standout.scoring.plan import Plan
 
@@ -51,9 +51,7 @@ def sample_of(data: Dataset, n: int) -> Sample:
     kept = _SAMPLES.setdefault(data, {})
     if n not in kept:
         record = np.sort(np.random.default_rng(SEED).choice(data.n_records, n, replace=False))
-        size = data.record_ptr[record + 1] - data.record_ptr[record]
-        ptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-        entry = np.repeat(data.record_ptr[record] - ptr[:-1], size) + np.arange(ptr[-1])
+        ptr, entry = rows_of(data.record_ptr, record)
         item, code, day = (a[entry] if a.size else a for a in (data.record_item, data.record_code, data.record_day))
         shard = build_shard(ptr, item, code, day, data.n_items, 0, n, DEFAULT_BLOCK, data.has_repeats)
         kept[n] = Sample(record, shard)

@@ -155,15 +155,21 @@ def _add_both_plain(acc: Array, lo: int, hi: int, local: Array, code: Array, day
 
 
 @jit  # type: ignore[untyped-decorator]
-def _add_presence(acc: Array, lo: int, hi: int, local: Array, value: Array, f: int) -> None:
-    x = value[f, np.uint64(0)]
-    if x > _HALF_VETO:
-        for p in range(lo, hi):
-            acc[np.uint64(local[p])] += x
+def add_same(acc: Array, lo: int, hi: int, local: Array, x: int) -> None:
+    """Add `x` to the records of postings `lo … hi-1`."""
+    for p in range(lo, hi):
+        acc[np.uint64(local[p])] += x
 
 
 @jit  # type: ignore[untyped-decorator]
-def _contribution(p: int, code: Array, day: Array, value: Array, f: int, time: Array, row: int, known: int,
+def _add_presence(acc: Array, lo: int, hi: int, local: Array, value: Array, f: int) -> None:
+    x = value[f, np.uint64(0)]
+    if x > _HALF_VETO:
+        add_same(acc, lo, hi, local, x)
+
+
+@jit  # type: ignore[untyped-decorator]
+def contribution(p: int, code: Array, day: Array, value: Array, f: int, time: Array, row: int, known: int,
                   no_day: int, use_value: bool, use_time: bool) -> int:  # fmt: skip
     """Integer contribution of posting `p` to fact `f`, `VETO` when it does not count."""
     x = np.int64(value[f, np.uint64(code[p]) if use_value else np.uint64(0)])
@@ -181,7 +187,7 @@ def _add_runs(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Arra
         record = np.uint64(local[p])
         best = np.int64(VETO)
         while p < hi and np.uint64(local[p]) == record:
-            x = _contribution(p, code, day, value, f, time, row, known, no_day, use_value, use_time)
+            x = contribution(p, code, day, value, f, time, row, known, no_day, use_value, use_time)
             best = max(best, x)
             p += np.uint64(1)
         if best > _HALF_VETO:
@@ -198,7 +204,7 @@ def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Arr
         record = np.uint64(local[p])
         best = np.int64(0)
         while p < hi and np.uint64(local[p]) == record:
-            x = _contribution(p, code, day, value, f, time, row, known, no_day, use_value, use_time)
+            x = contribution(p, code, day, value, f, time, row, known, no_day, use_value, use_time)
             best = max(best, x)
             p += np.uint64(1)
         if held[record] == turn:

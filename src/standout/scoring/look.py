@@ -120,9 +120,9 @@ def _look_at_each(acc: Array, start: int, watch: int, cut: int, bar: Bar, factor
 
 
 @jit_wide  # type: ignore[untyped-decorator]
-def _highest(acc: Array, lo: int, hi: int) -> int:
+def highest(acc: Array, lo: int, hi: int) -> int:
     """Maximum of a stretch of the block."""
-    top = np.int32(LOWEST)
+    top = acc[np.uint64(lo)]
     for k in range(np.uint64(lo), np.uint64(hi)):
         top = max(top, acc[k])
     return np.int64(top)
@@ -136,7 +136,7 @@ def promote(acc: Array, start: int, q: int, bar: Bar, tie: int, salt: int, facto
     for lo in range(0, acc.size, STRETCH):
         hi = min(lo + STRETCH, acc.size)
         # records come in rising order: without a key, who equals the second stays behind it
-        high = _highest(acc, lo, hi)
+        high = highest(acc, lo, hi)
         if high < least or (high == least and tie == _INDEX and not nobody):
             continue
         for k in range(lo, hi):
@@ -209,22 +209,21 @@ def zeros_cannot_win(q: int, tie: int, out: Partials) -> bool:
 
 @jit  # type: ignore[untyped-decorator]
 def _sum_met(acc: Array, lo: int, hi: int, local: Array, least: int, counts: bool, watch: int, cut: int) -> tuple[
-    int, int, int, int, int, int, int
+    int, int, int, int, int, int, int, int
 ]:  # fmt: skip
-    """Sum up and clear the records of a run, as far as the first that scores at least `least`.
+    """Sum up and clear the records of a run, up to the first that scores at least `least` (above 0).
 
-    Gives the place of that one, or `hi`; the sum; the squares' low and high halves, as integers, because additions of
-    floats wait for each other; and, if asked for, how many records score other than 0, at least `watch`, at least `cut`.
+    Gives the place after it, or `hi`; its score, or 0; the sum; the squares' low and high halves, as integers, because
+    additions of floats wait for each other; and, if asked for, how many records score other than 0, at least `watch`,
+    at least `cut`.
     """
     total, low, high = np.int64(0), np.int64(0), np.int64(0)
     met, n_watch, n_cut = np.int64(0), np.int64(0), np.int64(0)
-    p = lo
+    p, top = lo, np.int64(0)
     while p < hi:
         k = np.uint64(local[p])
         # a record that was met before holds 0 by now and adds nothing
         s = np.int64(acc[k])
-        if s >= least:
-            break
         acc[k] = 0
         total += s
         square = s * s
@@ -235,7 +234,10 @@ def _sum_met(acc: Array, lo: int, hi: int, local: Array, least: int, counts: boo
             n_watch += (s != 0) & (s >= watch)
             n_cut += (s != 0) & (s >= cut)
         p += np.uint64(1)
-    return p, total, low, high, met, n_watch, n_cut
+        if s >= least:
+            top = s
+            break
+    return p, top, total, low, high, met, n_watch, n_cut
 
 
 @jit_bare  # type: ignore[untyped-decorator]
@@ -259,18 +261,12 @@ def look_at_met(acc: Array, start: int, b: int, q: int, watch: int, post: Postin
         p, stop = np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])
         while p < stop:
             least = max(out.second_score[q], 1)
-            p, more, lower, higher, m, w, c = _sum_met(acc, p, stop, post.local, least, counts, watch, cut)
+            p, top, more, lower, higher, m, w, c = _sum_met(acc, p, stop, post.local, least, counts, watch, cut)
             out.total[q] += more
             low, high, met, n_watch, n_cut = low + lower, high + higher, met + m, n_watch + w, n_cut + c
-            if p < stop:
-                record, s = start + np.int64(post.local[p]), np.int64(acc[np.uint64(post.local[p])])
-                insert(s, key_of(record, how.tie, plan.salt[q], plan.lengths), record, q, out)
-                # it is still to be summed up, whatever its score
-                rest = _sum_met(acc, p, p + np.uint64(1), post.local, _HIGHEST + 1, counts, watch, cut)
-                p += np.uint64(1)
-                out.total[q] += rest[1]
-                low, high = low + rest[2], high + rest[3]
-                met, n_watch, n_cut = met + rest[4], n_watch + rest[5], n_cut + rest[6]
+            if top >= least:
+                record = start + np.int64(post.local[p - np.uint64(1)])
+                insert(top, key_of(record, how.tie, plan.salt[q], plan.lengths), record, q, out)
     out.n[q] += n
     out.squares[q] += np.float64(high) * 4294967296.0 + np.float64(low)
     if counts:

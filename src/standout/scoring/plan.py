@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from standout.data.index import rows_of
+
 Array = npt.NDArray[Any]
 
 ROOM = 2**30
@@ -134,9 +136,7 @@ class Plan:
     def take(self, queries: Array) -> Plan:
         """Plan of some of the queries."""
         t = self.tables
-        n_facts = np.diff(t.query_ptr)[queries]
-        ptr = np.concatenate([[0], np.cumsum(n_facts)]).astype(np.int64)
-        fact = np.repeat(t.query_ptr[queries] - ptr[:-1], n_facts) + np.arange(ptr[-1])
+        ptr, fact = rows_of(t.query_ptr, queries)
         per_fact = {f: getattr(t, f)[fact] for f in _PER_FACT if getattr(t, f).shape[0] == t.item.size}
         per_query = {f: getattr(t, f)[queries] for f in _PER_QUERY}
         return replace(

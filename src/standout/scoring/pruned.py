@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.ranked import Ranked
-from standout.scoring.fill import gap_column, jit, jit_bare, jit_inline
-from standout.scoring.look import insert, key_of
+from standout.scoring.fill import Manner, add_same, contribution, jit, jit_bare, jit_inline
+from standout.scoring.look import highest, insert, key_of
 from standout.scoring.partials import Partials
 from standout.scoring.plan import VETO, Combine, Plan, Tables
 
@@ -61,35 +61,6 @@ class Records(NamedTuple):
     code: Array
     day: Array
     no_day: int
-
-
-class Lists(NamedTuple):
-    """A `Ranked` index in the shape that compiled kernels take."""
-
-    n_records: int
-    block_size: int
-    n_codes: int
-    ptr: Array
-    local: Array
-    day: Array
-
-
-class Manner(NamedTuple):
-    """Scalars of a plan."""
-
-    tie: int
-    use_value: bool
-    use_time: bool
-
-
-def manner(plan: Plan) -> Manner:
-    """Scalars of `plan` for the kernel."""
-    return Manner(int(plan.tie), plan.use_value, plan.use_time)
-
-
-def lists(ranked: Ranked) -> Lists:
-    """Arrays of the index for the kernel."""
-    return Lists(ranked.n_records, ranked.block_size, ranked.n_codes, ranked.ptr, ranked.local, ranked.day)
 
 
 def records(data: Dataset) -> Records:
@@ -151,13 +122,6 @@ def _from_day(day: Array, lo: int, hi: int, least: int) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def _add_same(acc: Array, lo: int, hi: int, local: Array, x: int) -> None:
-    add = np.uint16(x)
-    for p in range(lo, hi):
-        acc[np.uint64(local[p])] += add
-
-
-@jit  # type: ignore[untyped-decorator]
 def _add_near(
     acc: Array, lo: int, hi: int, local: Array, day: Array, time: Array, row: int, known: int, x: int
 ) -> None:
@@ -182,7 +146,9 @@ def _within(time: Array, row: int, reach: int, more_than: int) -> int:
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def _add_fact(acc: Array, b: int, f: int, leave: int, some: Lists, plan: Tables, bound: Bounds, use_time: bool) -> None:
+def _add_fact(
+    acc: Array, b: int, f: int, leave: int, some: Ranked, plan: Tables, bound: Bounds, use_time: bool
+) -> None:
     """Add the bounds of a fact's entries in block `b`, less `leave`, where they are above it."""
     row, known = plan.time_row[f], plan.known_day[f]
     for c in range(some.n_codes):
@@ -193,7 +159,7 @@ def _add_fact(acc: Array, b: int, f: int, leave: int, some: Lists, plan: Tables,
             continue
         if not use_time:
             if base > 0:
-                _add_same(acc, lo, hi, some.local, base)
+                add_same(acc, lo, hi, some.local, np.uint16(base))
             continue
         far = base + np.int64(bound.far[row])
         reach = bound.reach[row] if far > 0 else _within(bound.time, row, bound.reach[row], -base)
@@ -203,8 +169,8 @@ def _add_fact(acc: Array, b: int, f: int, leave: int, some: Lists, plan: Tables,
         stop = _from_day(some.day, first, hi, known + reach)
         _add_near(acc, first, stop, some.local, some.day, bound.time, np.uint64(row), known, base)
         if far > 0:
-            _add_same(acc, lo, first, some.local, far)
-            _add_same(acc, stop, hi, some.local, far)
+            add_same(acc, lo, first, some.local, np.uint16(far))
+            add_same(acc, stop, hi, some.local, np.uint16(far))
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -214,7 +180,9 @@ def _left(f: int, besides: int, room: int, bound: Bounds) -> int:
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def _add_bounds(acc: Array, b: int, q: int, room: int, some: Lists, plan: Tables, bound: Bounds, use_time: bool) -> int:
+def _add_bounds(
+    acc: Array, b: int, q: int, room: int, some: Ranked, plan: Tables, bound: Bounds, use_time: bool
+) -> int:
     """Fill `acc` with bounds for query `q`; return what every record may have besides, at most `room`."""
     besides = np.int64(0)
     for k in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
@@ -256,21 +224,11 @@ def _exact(q: int, record: int, highest: int, room: int, enough: int, all_: Reco
             if highest < enough:
                 return np.int64(-1)
             continue
-        x = np.int64(plan.value[f, all_.code[p] if how.use_value else 0])
-        if how.use_time:
-            column = gap_column(all_.day[p], plan.known_day[f], plan.time.shape[1] - 2, all_.no_day)
-            x += plan.time[plan.time_row[f], column]
+        x = contribution(p, all_.code, all_.day, plan.value, f, plan.time, plan.time_row[f], plan.known_day[f], all_.no_day,
+                         how.use_value, how.use_time)  # fmt: skip
         if x > _HALF_VETO:
             s += x
     return s
-
-
-@jit  # type: ignore[untyped-decorator]
-def _highest(acc: Array, lo: int, hi: int) -> int:
-    top = np.uint16(0)
-    for k in range(np.uint64(lo), np.uint64(hi)):
-        top = max(top, acc[k])
-    return np.int64(top)
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -279,7 +237,7 @@ def _gather(acc: Array, need: int, who: Array) -> tuple[int, int]:
     n, high = np.int64(0), np.int64(0)
     for lo in range(0, acc.size, STRETCH):
         hi = min(lo + STRETCH, acc.size)
-        top = _highest(acc, lo, hi)
+        top = np.int64(highest(acc, lo, hi))
         if top < need:
             continue
         high = max(high, top)
@@ -291,7 +249,7 @@ def _gather(acc: Array, need: int, who: Array) -> tuple[int, int]:
 
 
 @jit  # type: ignore[untyped-decorator]
-def run_blocks(first: int, stop: int, queries: tuple[int, int], some: Lists, all_: Records, plan: Tables, bound: Bounds,
+def run_blocks(first: int, stop: int, queries: tuple[int, int], some: Ranked, all_: Records, plan: Tables, bound: Bounds,
                how: Manner, goal: Array, out: Partials) -> None:  # fmt: skip
     """Put the best two of blocks `first … stop-1` into `out`, if they score at least `goal`, which rises. No sums."""
     whole, who = np.zeros(some.block_size, np.uint16), np.zeros(some.block_size, np.uint16)
@@ -299,7 +257,7 @@ def run_blocks(first: int, stop: int, queries: tuple[int, int], some: Lists, all
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _run_blocks(whole: Array, who: Array, first: int, stop: int, queries: tuple[int, int], some: Lists, all_: Records,
+def _run_blocks(whole: Array, who: Array, first: int, stop: int, queries: tuple[int, int], some: Ranked, all_: Records,
                 plan: Tables, bound: Bounds, how: Manner, goal: Array, out: Partials) -> None:  # fmt: skip
     for b in range(first, stop):
         start = b * some.block_size

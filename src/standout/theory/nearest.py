@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.data.dataset import Dataset
-from standout.data.index import Shard
 from standout.formulas.ns08 import within
 from standout.scoring.cpu import Postings, postings
 
@@ -221,11 +221,9 @@ def nearest_block(
         )
 
 
-def _with_blocks_for(threads: int, dataset: Dataset) -> Shard:
-    """The dataset's index, cut finer where its blocks are too few for the threads."""
-    if dataset.index.n_blocks >= threads:
-        return dataset.index
-    return dataset.shards(1, block_size=max(dataset.n_records // (4 * threads), 256))[0]
+def _shares(records: Array, n_blocks: int, threads: int) -> list[Array]:
+    """The records in one piece, or in several where blocks are too few for the threads."""
+    return np.array_split(records, max(1, min(-(-threads // n_blocks), records.size)))
 
 
 def nearest(
@@ -240,7 +238,7 @@ def nearest(
     """Compare each of `records` with every other record, exactly."""
     how = Agreement.of(dataset, value_within, time_within)
     n_threads = threads or os.cpu_count() or 1
-    shard = _with_blocks_for(n_threads, dataset)
+    shard = dataset.index
     post = postings(shard, dataset.no_day)
     parts = []
     with ThreadPoolExecutor(n_threads) as pool:
@@ -249,12 +247,15 @@ def nearest(
             narrow = int(dataset.lengths[some].max()) <= NARROW
             shift, kind = (16, np.int32) if narrow else (32, np.int64)
 
-            def work(b: int, some: Array = some, shift: int = shift, kind: type = kind) -> Nearest:
-                out = Nearest.empty(some.size)
-                nearest_block(b, some, np.zeros(shard.block_size, kind), shift, cut, post, how, out)
+            def work(task: tuple[Array, int], shift: int = shift, kind: type = kind) -> Nearest:
+                mine, b = task
+                out = Nearest.empty(mine.size)
+                nearest_block(b, mine, np.zeros(shard.block_size, kind), shift, cut, post, how, out)
                 return out
 
-            parts.append(reduce(Nearest.merge, pool.map(work, range(shard.n_blocks)), Nearest.empty(some.size)))
+            shares = _shares(some, shard.n_blocks, n_threads)
+            done = pool.map(work, [(mine, b) for mine in shares for b in range(shard.n_blocks)])
+            parts += [reduce(Nearest.merge, islice(done, shard.n_blocks), Nearest.empty(mine.size)) for mine in shares]
             if progress:
                 progress(int(some.size))
     return Nearest(*(np.concatenate(x) for x in zip(*parts, strict=True))) if parts else Nearest.empty(0)

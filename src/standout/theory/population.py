@@ -15,6 +15,7 @@ from standout.attacks.attack import Attack
 from standout.attacks.attack import attack as find_attack
 from standout.data.build import smallest_unsigned
 from standout.data.dataset import Dataset
+from standout.data.index import rows_of
 from standout.errors import EligibilityError, ParameterError
 from standout.formulas import ns08
 from standout.formulas.rates import Rate, at_most, wilson
@@ -213,12 +214,10 @@ def _in_line(dataset: Dataset, first: Array, seed: int, draw: int) -> Array:
 
 def take(dataset: Dataset, records: Array) -> Dataset:
     """The release as if only these records (rising indices) were in it; items that nobody holds any more are gone."""
-    lo, n = dataset.record_ptr[records], dataset.record_ptr[records + 1] - dataset.record_ptr[records]
-    ptr = np.concatenate([[0], np.cumsum(n)]).astype(np.int64)
-    at = np.arange(ptr[-1]) + np.repeat(lo - ptr[:-1], n)
+    ptr, at = rows_of(dataset.record_ptr, records)
     item = dataset.record_item[at].astype(np.int64)
     fresh = np.concatenate([[True], item[1:] != item[:-1]]) if item.size else np.zeros(0, np.bool_)
-    fresh[ptr[:-1][n > 0]] = True
+    fresh[ptr[:-1][np.diff(ptr) > 0]] = True
     supports = np.bincount(item[fresh], minlength=dataset.n_items)
     held = supports > 0
     number = np.cumsum(held) - 1
