@@ -33,8 +33,7 @@ $cpu, $cores cores, Python $python. The load was $load at the start; wall times 
 **ratios are of core time**: CPU seconds of the process, summed over threads, best of several rounds taken in turn. The data are
 our own synthetic twin of the Netflix Prize data ($entries entries); 8 known items, 2 of them wrong, values ±1, days ±14. The C
 loop (`benchmarks/reference/scalar.c`) walks the same posting lists; it is compiled with `gcc -O3 -march=native -funroll-loops`,
-free to reorder sums. Peers that only count items in common are compared with our engine doing the same. Between runs the ratios
-move by a tenth: DuckDB's was 96 to 119 in five of them.
+free to reorder sums. Peers that only count items in common are compared with our engine doing the same.
 
 $scoring
 
