@@ -57,7 +57,9 @@ class Likelihood(Attack):
     def options(self) -> dict[str, Any]:
         """Options as plain data."""
         noise = self.noise if self.noise is None or isinstance(self.noise, str) else repr(self.noise)
-        return {"noise": noise, "prior": self.prior, "cut": self.cut, "calibrate": self.calibrate}
+        return {
+            "noise": noise, "prior": self.prior, "cut": self.cut, "calibrate": self.calibrate, **self.rule_options(),
+        }  # fmt: skip
 
     @property
     def fitted(self) -> Noise | None:

@@ -67,10 +67,10 @@ class GpuEngine:
         """What the driver calls the device."""
         return str(self._device.name)
 
-    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None) -> Partials:
-        """Best, second and sums per query."""
-        if plan.combine == Combine.EXACT:
-            return MemoryEngine().run(plan, dataset, watch)
+    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
+        """Top k (at least 2), ties and sums per query. For k above 2 this call runs on the CPU, with the same integers."""
+        if k > 2 or plan.combine == Combine.EXACT:
+            return MemoryEngine().run(plan, dataset, watch, k)
         marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch
         return self._device.run(plan, self.index(dataset, plan), marks)
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
 from standout.scoring.cpu import exponential
 from standout.scoring.fill import Manner, Postings, jit, jit_inline
-from standout.scoring.look import allowed, insert
+from standout.scoring.look import allowed, enter
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import ROOM, ExactTables, Tables
 
@@ -262,8 +262,8 @@ def run_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, 
                 out.squares[q] += np.float64(s) * np.float64(s)
                 out.n_watch[q] += s >= watch[q]
                 out.n_cut[q] += s >= plan.cut[q]
-                if s >= out.second_score[q]:
-                    insert(s, np.uint64(0), start + desk.local[c], q, out)
+                if s >= out.top_score[q, out.top.shape[1] - 1]:
+                    enter(s, np.uint64(0), start + desk.local[c], q, how.tie, out)
 
 
 @jit  # type: ignore[untyped-decorator]
