@@ -239,7 +239,10 @@ def _histograms(known: Known, facts: Array, channel: str) -> tuple[Array, Array,
     back = background(known.dataset)
     by_item = back.value if channel == "value" else back.day
     all_items = back.all_values if channel == "value" else back.all_days
-    if by_item.shape[0] > 1:
+    counted = by_item.shape[0] > 1 or channel == "value"
+    if channel == "value":
+        own = back.values_of(known.dataset, known.item[facts])
+    elif counted:
         own = by_item[known.item[facts]].astype(np.float64)
     else:
         own = np.zeros((facts.size, all_items.size))
@@ -250,7 +253,7 @@ def _histograms(known: Known, facts: Array, channel: str) -> tuple[Array, Array,
     whole = {gone: entries_of(known.dataset, gone, -1)[which] for gone in np.unique(excluded[excluded >= 0]).tolist()}
     for k in np.flatnonzero(excluded >= 0):
         gone = int(excluded[k])
-        if by_item.shape[0] > 1:
+        if counted:
             own[k] -= entries_of(known.dataset, gone, int(known.item[facts[k]]))[which]
         everyone[k] -= whole[gone]
     return own, own.sum(axis=1), everyone / everyone.sum(axis=1, keepdims=True)
