@@ -45,18 +45,21 @@ class Likelihood(Attack):
 
     needs_lineup = True
 
-    def __init__(self, *, noise: str | Noise | None = None, prior: float = 0.5, cut: float = 0.5) -> None:
+    def __init__(self, *, noise: str | Noise | None = None, prior: float = 0.5, cut: float = 0.5,
+                 calibrate: bool = True) -> None:  # fmt: skip
         if isinstance(noise, str) and noise not in ("informed", "fit"):
             raise ParameterError(f"noise={noise!r}: use 'informed', 'fit' or a Noise")
         if not (0 < prior <= 1 and 0 < cut <= 1):
             raise ParameterError(f"prior={prior} and cut={cut} lie above 0 and at most at 1")
-        self.noise, self.prior, self.cut = noise, prior, cut
+        self.noise, self.prior, self.cut, self.calibrate = noise, prior, cut, calibrate
         self._noise: Noise | None = None
 
     def options(self) -> dict[str, Any]:
         """Options as plain data."""
         noise = self.noise if self.noise is None or isinstance(self.noise, str) else repr(self.noise)
-        return {"noise": noise, "prior": self.prior, "cut": self.cut, **self.rule_options()}
+        return {
+            "noise": noise, "prior": self.prior, "cut": self.cut, "calibrate": self.calibrate, **self.rule_options(),
+        }  # fmt: skip
 
     @property
     def fitted(self) -> Noise | None:
