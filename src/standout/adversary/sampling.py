@@ -329,4 +329,5 @@ def sample(who: Adversary, dataset: Dataset, targets: Array, seed: int) -> Knowl
         seed=seed,
         _index=item,
         _labels=dataset.item_labels,
+        source=dataset,
     )
