@@ -38,6 +38,8 @@ Array = npt.NDArray[Any]
 MOST_QUERIES = 400
 MOST_CELLS = 8_000_000
 """Facts × value levels that one fit takes."""
+MOST_SCORES = 8_000_000
+"""Scores (queries × records) held at a time."""
 MOST_CANDIDATES = 448
 """Records per query that score highest."""
 N_SAMPLED = 64
@@ -158,13 +160,13 @@ def _candidates(dataset: Dataset, known: Known, noise: Noise) -> tuple[Array, Ar
     drawn = sample_targets(np.arange(dataset.n_records), N_SAMPLED if n < dataset.n_records else 0, seed=0)
     out = np.empty((known.facts.n_queries, n + drawn.size), np.int64)
     weight = np.zeros(out.shape)
-    batch = max(1, 40_000_000 // dataset.n_records)
+    batch = max(1, MOST_SCORES // dataset.n_records)
     engine = MemoryEngine()
     for first in range(0, known.facts.n_queries, batch):
         part = slice(first, min(first + batch, known.facts.n_queries))
         plan = compile_odds(dataset, known.facts.part(part.start, part.stop), known.exclude[part], noise)
         scores = engine.scores(plan, dataset)
-        best = np.argpartition(-scores.astype(np.int64), n - 1, axis=1)[:, :n]
+        best = np.argpartition(scores, dataset.n_records - n, axis=1)[:, dataset.n_records - n :]
         rows = np.arange(best.shape[0])[:, None]
         is_best = np.zeros(scores.shape, np.bool_)
         is_best[rows, best] = True
@@ -206,7 +208,8 @@ def _em(dataset: Dataset, known: Known, candidate: Array, n_like: Array, noise: 
     # the background of days is counted from the release; that of values is seen through the kernel
     time_back = time_odds(known, noise)[1]
     counted = _histograms(known, np.flatnonzero(known.has_value), "value") if noise.value else None
-    before, rate, n_right = np.inf, np.empty(0), -1
+    before, rate = np.inf, np.empty(0)
+    n_right: int | None = -1
     for _ in range(rounds):
         value_back = value_odds(known, noise, counted)[1]
         g = value_back * time_back
