@@ -59,7 +59,7 @@ class Likelihood(Attack):
     def options(self) -> dict[str, Any]:
         """Options as plain data."""
         noise = self.noise if self.noise is None or isinstance(self.noise, str) else repr(self.noise)
-        return {"noise": noise, "prior": self.prior, "cut": self.cut}
+        return {"noise": noise, "prior": self.prior, "cut": self.cut, **self.rule_options()}
 
     @property
     def fitted(self) -> Noise | None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.index import build_shard
+from standout.engines.memory import MemoryEngine
 from standout.errors import EngineError, ParameterError
 from standout.scoring.gpu import Device, DeviceIndex
 from standout.scoring.partials import Partials
@@ -66,8 +67,10 @@ class GpuEngine:
         """What the driver calls the device."""
         return str(self._device.name)
 
-    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None) -> Partials:
-        """Best, second and sums per query."""
+    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
+        """Top k (at least 2), ties and sums per query. For k above 2 this call runs on the CPU, with the same integers."""
+        if k > 2:
+            return MemoryEngine().run(plan, dataset, watch, k)
         marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch
         return self._device.run(plan, self.index(dataset, plan), marks)
 

@@ -45,13 +45,13 @@ class MemoryEngine:
         self.threads = threads or os.cpu_count() or 1
         self._shards = shards
 
-    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None) -> Partials:
-        """Best, second and sums per query."""
+    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
+        """Top k (at least 2), ties and sums per query."""
         marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch.astype(np.int64)
         how = cpu.manner(plan)
 
         def work(tasks: Tasks[Run]) -> Partials:
-            out = Partials.empty(plan.n_queries)
+            out = Partials.empty(plan.n_queries, k)
             for (shard, first, stop), queries in tasks:
                 cpu.run_blocks(first, stop, queries, cpu.postings(shard, plan.no_day), plan.tables, how, marks, out)
             return out
