@@ -18,6 +18,7 @@ from numba import njit
 
 from standout.adversary.knowledge import Facts
 from standout.adversary.sampling import sample_targets
+from standout.attacks.attack import _batches
 from standout.attacks.likelihood import (
     _histograms,
     compile_odds,
@@ -31,15 +32,12 @@ from standout.attacks.noise import DAY_EDGES, VALUE_EDGES, DayBins, Noise, Value
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.engines.memory import MemoryEngine
-from standout.scoring.partials import LOWEST
 
 Array = npt.NDArray[Any]
 
 MOST_QUERIES = 400
 MOST_CELLS = 8_000_000
 """Facts × value levels that one fit takes."""
-MOST_SCORES = 8_000_000
-"""Scores (queries × records) held at a time."""
 MOST_CANDIDATES = 448
 """Records per query that score highest."""
 N_SAMPLED = 64
@@ -156,27 +154,23 @@ def _candidates(dataset: Dataset, known: Known, noise: Noise) -> tuple[Array, Ar
     The records that score highest under the present noise stand for themselves. A random sample of the others stands for
     all others: left out, weak knowledge would always seem to agree with somebody, and e would come out too small.
     """
-    n = min(MOST_CANDIDATES, dataset.n_records)
-    drawn = sample_targets(np.arange(dataset.n_records), N_SAMPLED if n < dataset.n_records else 0, seed=0)
-    out = np.empty((known.facts.n_queries, n + drawn.size), np.int64)
-    weight = np.zeros(out.shape)
-    batch = max(1, MOST_SCORES // dataset.n_records)
-    engine = MemoryEngine()
-    for first in range(0, known.facts.n_queries, batch):
-        part = slice(first, min(first + batch, known.facts.n_queries))
-        plan = compile_odds(dataset, known.facts.part(part.start, part.stop), known.exclude[part], noise)
-        scores = engine.scores(plan, dataset)
-        best = np.argpartition(scores, dataset.n_records - n, axis=1)[:, dataset.n_records - n :]
-        rows = np.arange(best.shape[0])[:, None]
-        is_best = np.zeros(scores.shape, np.bool_)
-        is_best[rows, best] = True
-        barred = scores == LOWEST
-        others = ~(is_best | barred)
-        out[part] = np.concatenate([best, np.broadcast_to(drawn, (best.shape[0], drawn.size))], axis=1)
-        sampled = others[:, drawn]
-        each = others.sum(axis=1) / np.maximum(sampled.sum(axis=1), 1)
-        weight[part] = np.concatenate([~barred[rows, best], sampled * each[:, None]], axis=1)
-    return np.where(weight > 0, out, -1), weight
+    n_top = max(2, min(MOST_CANDIDATES, dataset.n_records))
+    drawn = sample_targets(np.arange(dataset.n_records), N_SAMPLED if n_top < dataset.n_records else 0, seed=0)
+    machine = MemoryEngine()
+    parts = []
+    for facts, exclude in _batches(dataset, known.facts, known.exclude, False, machine):
+        plan = compile_odds(dataset, facts, exclude, noise)
+        found = machine.run(plan, dataset, k=n_top)
+        low, high = plan.tables.low[:, None], plan.tables.high[:, None]
+        others = (low <= dataset.lengths[drawn]) & (dataset.lengths[drawn] <= high) & (drawn != exclude[:, None])
+        for row, top in zip(others, found.top, strict=True):
+            row &= ~np.isin(drawn, top)
+        is_top = found.top >= 0
+        each = (found.n - is_top.sum(axis=1)) / np.maximum(others.sum(axis=1), 1)
+        parts.append((np.concatenate([found.top, np.where(others, drawn, -1)], axis=1),
+                      np.concatenate([is_top, others * each[:, None]], axis=1)))  # fmt: skip
+    candidate, weight = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return candidate, weight
 
 
 def _evidence(dataset: Dataset, known: Known, candidate: Array, noise: Noise) -> Evidence:
