@@ -71,6 +71,8 @@ class Knowledge:
     _index: Array | None = None
     """Item indices in `_labels`, when known already."""
     _labels: Array | None = None
+    source: Dataset | None = None
+    """The dataset that the knowledge was drawn from, when it was sampled."""
 
     @classmethod
     def from_arrays(cls, query: Any, item: Any, value: Any = None, time: Any = None) -> Knowledge:
@@ -161,13 +163,24 @@ class Knowledge:
                     "none of the known items is in the data; are the item labels the same as in the release?"
                 )
         within = self.adversary.length_within if self.adversary else None
-        return Facts(
-            self.query_ptr, index, self.value, self.time, self.length, within, self.adversary, self.source is dataset
-        )
+        from_release = self.source is not None and _same_content(self.source, dataset)
+        return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary, from_release)
 
     def __repr__(self) -> str:
         source = "sampled" if self.adversary else "from outside"
         return f"<Knowledge {self.n_queries:,} queries, {self.n_facts:,} facts, {source}>"
+
+
+def _same_content(one: Dataset, other: Dataset) -> bool:
+    """Whether two datasets hold the same entries; content is hashed only where all sizes agree."""
+    if one is other:
+        return True
+
+    def sizes(data: Dataset) -> tuple[int, ...]:
+        return (data.n_records, data.n_items, data.n_entries, data.n_levels, data.record_code.size,
+                data.record_day.size, int(data.first_day), int(data.day_span))  # fmt: skip
+
+    return sizes(one) == sizes(other) and one.fingerprint == other.fingerprint
 
 
 def _numbered(labels: Array, name: str) -> tuple[Array, Array]:

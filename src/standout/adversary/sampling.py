@@ -174,4 +174,5 @@ def sample(who: Adversary, dataset: Dataset, targets: Array, seed: int) -> Knowl
         source=dataset,
         _index=item,
         _labels=dataset.item_labels,
+        source=dataset,
     )

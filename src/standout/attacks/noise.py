@@ -329,6 +329,10 @@ class Noise:
     even_wrong
         Share of wrong values and days that are spread evenly over the scale and the span; the rest follow the item's
         own distribution.
+    complete
+        Whether the release holds every item of the data that the knowledge is about. If so, a fact about any other item
+        is wrong and costs ln e. If not, the release withholds that item from everybody: the fact is equally likely for
+        every record and for an absent target, and changes nothing.
     """
 
     e: float
@@ -338,6 +342,7 @@ class Noise:
     n_right: int | None = None
     sure: bool = True
     even_wrong: float = 0.5
+    complete: bool = False
 
     def __post_init__(self) -> None:
         if not (0 < self.e < 1 and 0 <= self.h < 1):
@@ -355,6 +360,7 @@ class Noise:
             time=None if who.time_within is None else Window(int(who.time_within)),
             n_right=None if who.wrong_varies and who.wrong_kind == "item" else who.n_right_items or None,
             even_wrong=1.0,
+            complete=True,
         )
 
     @classmethod
