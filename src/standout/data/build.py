@@ -57,7 +57,7 @@ def _sort_records(first: int, stop: int, ptr: Array, item: Array, code: Array, d
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _count_pairs(ptr: Array, item: Array, lengths: Array, supports: Array) -> None:
+def count_pairs(ptr: Array, item: Array, lengths: Array, supports: Array) -> None:
     """Count distinct (record, item) pairs by record and by item."""
     for r in range(ptr.size - 1):
         last = -1
@@ -129,7 +129,7 @@ class EntryBuilder:
             list(pool.map(lambda s: _sort_records(s[0], s[1], self.ptr, self.item, self.code, self.day), spans))
         lengths = np.zeros(n_records, np.int64)
         supports = np.zeros(self.n_items, np.int64)
-        _count_pairs(self.ptr, self.item, lengths, supports)
+        count_pairs(self.ptr, self.item, lengths, supports)
         return lengths, supports
 
 
