@@ -152,6 +152,48 @@ class Dataset:
 
         save_folder(self, folder)
 
+    def take(self, records: Any, *, drop_empty: bool = True) -> Dataset:
+        """Dataset of some of the records.
+
+        Parameters
+        ----------
+        records
+            Indices in any order, or one bool per record. The result has them in rising order.
+        drop_empty
+            Whether items that none of these records holds leave the catalog, as if they had never been read.
+        """
+        from standout.data.derive import take
+
+        return take(self, records, drop_empty)
+
+    def select(self, items: Any, *, drop_empty: bool = True) -> Dataset:
+        """Dataset of some of the items.
+
+        Parameters
+        ----------
+        items
+            Indices in any order, or one bool per item. The result has them in rising order.
+        drop_empty
+            Whether records that hold none of these items are left out; otherwise record indices stay the same.
+        """
+        from standout.data.derive import select
+
+        return select(self, items, drop_empty)
+
+    def with_entries(self, keep: Any = None, *, value: Any = None, day: Any = None) -> Dataset:
+        """Dataset with the same records and items, and some of the entries or entries with other values and days.
+
+        Parameters
+        ----------
+        keep
+            One bool per entry; all entries when left out.
+        value, day
+            One number per kept entry, NaN = none: values on this dataset's scale, days counted from 1970-01-01.
+        """
+        from standout.data.derive import with_entries
+
+        return with_entries(self, keep, value=value, day=day)
+
     @property
     def n_records(self) -> int:
         """Number of records."""
