@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from standout.data.dataset import Dataset
-from standout.data.netflix import _day_number
+from standout.data.reading.netflix import _day_number
 from standout.errors import ColumnError, InputError, RowError
 
 NETFLIX = {1: [(1488844, 3, "2005-09-06"), (822109, 5, "2005-05-13")], 2: [(822109, 1, "1999-12-31")]}
@@ -169,7 +169,7 @@ def test_days_of_netflix_dates_agree_with_the_calendar(day):
 @settings(max_examples=20)
 @given(st.integers(1, 400), st.integers(20, 300), st.integers(0, 10**6))
 def test_pieces_of_any_size_parse_the_same(n, piece, seed):
-    from standout.data import netflix
+    from standout.data.reading import netflix
 
     rng = np.random.default_rng(seed)
     lines = []

@@ -16,8 +16,8 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from standout.data import tally
 from standout.data.dataset import Dataset
+from standout.data.reading import tally
 
 ROWS = [
     (7, "tea", 4.5, "2019-12-30"),

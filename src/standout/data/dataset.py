@@ -99,7 +99,7 @@ class Dataset:
             "s", "ms", "us", "ns" or "day" for numeric times; guessed from their size when left out. "m/d" or "d/m"
             for dates in text that can be read both ways.
         """
-        from standout.data.read import read
+        from standout.data.reading.read import read
 
         return read(
             path,
@@ -125,7 +125,7 @@ class Dataset:
     def from_frame(cls, frame: Any, *, record: str | None = None, item: str | None = None, value: str | None = None,
                    time: str | None = None, repeats: str = "keep", time_unit: str | None = None) -> Dataset:  # fmt: skip
         """Make a dataset of a pandas, polars or pyarrow frame; columns are named or guessed as in `read`."""
-        from standout.data.read import from_frame
+        from standout.data.reading.read import from_frame
 
         return from_frame(frame, record=record, item=item, value=value, time=time, repeats=repeats, time_unit=time_unit)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import duckdb
 
+from standout.data.reading.workspace import one_row, quoted
 from standout.data.times import ORDERS, PER_DAY, unit_by_size
-from standout.data.workspace import one_row, quoted
 from standout.errors import InputError, ParameterError
 
 _WORDS = {

@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from standout.data.formats import compression_of, damaged, head_of
-from standout.data.workspace import literal_path, one_row, quoted
+from standout.data.reading.formats import compression_of, damaged, head_of
+from standout.data.reading.workspace import literal_path, one_row, quoted
 from standout.errors import InputError, RowError
 
 MOVIELENS = ("userId", "movieId", "rating", "timestamp")

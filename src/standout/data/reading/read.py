@@ -8,14 +8,14 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from standout.data.columns import Roles, choose_columns
 from standout.data.dataset import Dataset
-from standout.data.formats import Found, find_source
+from standout.data.reading.columns import Roles, choose_columns
+from standout.data.reading.formats import Found, find_source
+from standout.data.reading.stream import build
+from standout.data.reading.survey import Source, survey
+from standout.data.reading.workspace import identifier, literal_path, one_row, workspace
 from standout.data.repeats import check_repeats
-from standout.data.stream import build
-from standout.data.survey import Source, survey
 from standout.data.times import check_time_unit
-from standout.data.workspace import identifier, literal_path, one_row, workspace
 from standout.errors import InputError, ParameterError
 
 
@@ -76,7 +76,7 @@ def _prepared(con: duckdb.DuckDBPyConnection, folder: Path, found: Found, said: 
     if found.kind == "text":
         return _prepared_text(con, folder, found, said)
     if found.kind == "netflix":
-        from standout.data.netflix import NAMES, parse_netflix
+        from standout.data.reading.netflix import NAMES, parse_netflix
 
         roles = choose_columns(NAMES, **said)
         parsed = parse_netflix(found.paths)
@@ -95,7 +95,7 @@ def _prepared(con: duckdb.DuckDBPyConnection, folder: Path, found: Found, said: 
 
 def _prepared_text(con: duckdb.DuckDBPyConnection, folder: Path, found: Found, said: dict[str, str | None]
                    ) -> tuple[Source, Roles]:  # fmt: skip
-    from standout.data.text import look, stage
+    from standout.data.reading.text import look, stage
 
     path = found.paths[0]
     layout = look(path)

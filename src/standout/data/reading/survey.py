@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import duckdb
 
 from standout.data.assemble import check_span
-from standout.data.columns import Roles
 from standout.data.dataset import Cleaning
-from standout.data.time_rules import NO_CELL, TimeRule, time_rule
-from standout.data.workspace import one_row, quoted
+from standout.data.reading.columns import Roles
+from standout.data.reading.time_rules import NO_CELL, TimeRule, time_rule
+from standout.data.reading.workspace import one_row, quoted
 from standout.errors import InputError, RowError
 
 _LABELLED = "record IS NOT NULL AND item IS NOT NULL"
