@@ -1,144 +1,129 @@
-"""Delimited text: its layout is found by looking, its rows are staged in DuckDB as text."""
+"""Delimited text: its rows are staged in DuckDB as text, in the order of the files."""
 
 from __future__ import annotations
 
-import csv
-import re
 from bisect import bisect_right
-from codecs import getincrementaldecoder
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from standout.data.reading.formats import compression_of, damaged, head_of
+from standout.data.reading.columns import listed
+from standout.data.reading.encodings import as_utf8, decoded, encoding_of, encoding_of_file
+from standout.data.reading.formats import HEAD, Found, compression_of, damaged
+from standout.data.reading.layout import Layout, find_layout
+from standout.data.reading.options import ReadOptions
+from standout.data.reading.profile import SAMPLE
+from standout.data.reading.source import Source
 from standout.data.reading.workspace import literal_path, one_row, quoted
 from standout.errors import InputError, RowError
 
-MOVIELENS = ("userId", "movieId", "rating", "timestamp")
-_DELIMITERS = ("\t", ",", ";", "|")
-_NUMBER = re.compile(r"\s*-?\d+(\.\d+)?\s*", re.ASCII)
 _CHUNK = 1 << 22
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How the lines of a text file split into columns."""
-
-    names: tuple[str, ...]
-    delimiter: str
-    header: bool
-    quote: str
-    encoding: str
-    notes: tuple[str, ...] = ()
-
-
 @dataclass
-class Staged:
-    """What staging found besides the rows that it put into the table `stage`."""
+class TextFile:
+    """One file, unpacked and in UTF-8, and what staging found in it."""
 
-    rows: int
-    bad_lines: list[int]
+    name: str
+    plain: Path
+    layout: Layout
+    notes: list[str]
+    fixed: bool
+    """The encoding is settled: bytes that do not fit are an error."""
+    copy: Path
+    """Where a rewritten copy may lie, without its ending."""
+    rows: int = 0
+    bad_lines: list[int] = field(default_factory=list)
     """Lines that do not split into the right number of fields, rising."""
-    header: bool
-    notes: list[str] = field(default_factory=list)
 
     def line(self, row: int) -> int:
         """Line in the file of a staged row, both counted from 1; quoted line breaks are not counted."""
-        line = row + int(self.header)
+        line = row + int(self.layout.header)
         while True:
-            moved = row + int(self.header) + bisect_right(self.bad_lines, line)
+            moved = row + int(self.layout.header) + bisect_right(self.bad_lines, line)
             if moved == line:
                 return line
             line = moved
 
 
-def look(path: Path) -> Layout:
-    """Find the layout of a text file: delimiter, names, encoding."""
-    head = head_of(path)
-    encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-    text = _decoded(head, encoding)
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise InputError(f"{path.name} is empty")
-    delimiter = _delimiter(lines[0])
-    fields = _split(lines[0], delimiter)
-    if any(_NUMBER.fullmatch(f) for f in fields):
-        return _known_layout(path, lines[:20], delimiter, encoding)
-    quote = '"'
-    if delimiter in ("\t", "::") and not any(f[:1] == f[-1:] == '"' for line in lines for f in line.split(delimiter)):
-        quote = ""  # tab-separated text often has quotation marks that belong to the cell
-    return Layout(tuple(f.strip() for f in fields), delimiter, True, quote, encoding)
+class TextTable:
+    """The table that one or several text files with the same columns make; see `Table`."""
+
+    profiled = True
+
+    def __init__(self, folder: Path, found: Found, options: ReadOptions) -> None:
+        self.name = found.name
+        self._folder = folder
+        self._files = [_opened(folder, path, k, options) for k, path in enumerate(found.paths)]
+        self.names = self._files[0].layout.names
+        self.profiled = not self._files[0].layout.notes  # a known layout
+        if any(set(file.layout.names) != set(self.names) for file in self._files):
+            raise several_tables(found.name, {file.name: file.layout.names for file in self._files})
+
+    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Make the table `sample_`; see `Table`."""
+        file = self._files[0]
+        columns = ", ".join(f"c{k}" for k in range(len(self.names)))
+        query = f"CREATE OR REPLACE TABLE sample_ AS SELECT {columns} FROM {{}} LIMIT {SAMPLE}"
+        try:
+            con.execute(query.format(_relation(file, rejects=False)))
+        except duckdb.InvalidInputException:
+            file.plain = _with_even_line_ends(file.plain, file.copy.with_suffix(".even"))
+            con.execute(query.format(_relation(file, rejects=False)))
+
+    def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
+        """Make the view `source`; see `Table`."""
+        con.execute("DROP TABLE IF EXISTS stage")
+        con.execute(f"CREATE TABLE stage ({', '.join(f'{role} VARCHAR' for role in chosen)})")
+        for file in self._files:
+            _stage(con, file, chosen)
+        self._drop_headers(con, chosen)
+        if sum(file.rows + len(file.bad_lines) for file in self._files) == 0:
+            raise InputError(f"{self.name} holds a header and no rows")
+        con.execute("CREATE VIEW source AS SELECT * FROM stage")
+        notes = dict.fromkeys(note for file in self._files for note in file.notes)
+        if len(self._files) > 1:
+            notes[f"{len(self._files):,} files with the same columns read as one table"] = None
+        bad = [file for file in self._files if file.bad_lines]
+        first = self._in_words(bad[0], bad[0].bad_lines[0]) if bad else None
+        return Source(self.name, True, tuple(notes), sum(len(f.bad_lines) for f in bad), first, self._place)
+
+    def _drop_headers(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> None:
+        """Leave out lines that repeat the header, as files have that were put together by hand."""
+        if len(chosen) < 2 or not self._files[0].layout.header:
+            return
+        again = " AND ".join(f"trim({role}) = {quoted(name)}" for role, name in chosen.items())
+        n = one_row(con, f"SELECT count(*) FROM stage WHERE {again}")[0]
+        if n:
+            con.execute(f"DELETE FROM stage WHERE {again}")
+            self._files[0].notes.append(f"text: {n:,} lines that repeat the header left out")
+
+    def _place(self, row: int) -> str:
+        """Where a staged row is: its line, and its file where there are several."""
+        ends = list(accumulate(file.rows for file in self._files))
+        k = min(bisect_right(ends, row - 1), len(ends) - 1)
+        return self._in_words(self._files[k], self._files[k].line(row - (ends[k - 1] if k else 0)))
+
+    def _in_words(self, file: TextFile, line: int) -> str:
+        return f"line {line:,}" if len(self._files) == 1 else f"{file.name}, line {line:,}"
 
 
-def stage(con: duckdb.DuckDBPyConnection, folder: Path, path: Path, layout: Layout, chosen: dict[str, str]) -> Staged:
-    """Put the chosen columns into the table `stage`, as text, in the order of the file.
-
-    Parameters
-    ----------
-    con, folder
-        The workspace.
-    path, layout
-        The file and what `look` found.
-    chosen
-        Role → column name.
-    """
-    plain = _unpacked(path, folder)
-    notes = list(layout.notes)
-    encoding = layout.encoding
-    try:
-        _load(con, plain, layout, chosen, encoding)
-    except duckdb.InvalidInputException:
-        # DuckDB gives up on files whose lines end now in one way, now in another
-        plain = _with_even_line_ends(plain, folder)
-        _load(con, plain, layout, chosen, encoding)
-    if one_row(con, "SELECT count(*) FROM reject_errors WHERE error_type = 'INVALID ENCODING'")[0]:
-        encoding = "latin-1"
-        notes.append("text: not UTF-8, read as Latin-1")
-        _load(con, plain, layout, chosen, encoding)
-    _check_quotes(con, path)
-    bad = [int(line) for (line,) in con.execute("SELECT DISTINCT line FROM reject_errors ORDER BY line").fetchall()]
-    rows = int(one_row(con, "SELECT count(*) FROM stage")[0])
-    if rows + len(bad) == 0:
-        raise InputError(f"{path.name} holds a header and no rows")
-    return Staged(rows, bad, layout.header, notes)
+def several_tables(name: str, columns: dict[str, tuple[str, ...]]) -> InputError:
+    """Error for files whose columns differ."""
+    tables = "; ".join(f"{file} ({listed(names)})" for file, names in list(columns.items())[:10])
+    more = f" and {len(columns) - 10:,} more" if len(columns) > 10 else ""
+    return InputError(f"{name} holds several tables with different columns: {tables}{more}. Name one of them")
 
 
-def _decoded(head: bytes, encoding: str) -> str:
-    """Text of the head, which may end inside a character."""
-    try:
-        return getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)().decode(head)
-    except UnicodeDecodeError:
-        return head.decode("latin-1")
-
-
-def _delimiter(line: str) -> str:
-    if "::" in line:
-        return "::"
-    outside = re.sub(r'"[^"]*"', "", line)
-    return max(_DELIMITERS, key=outside.count)
-
-
-def _split(line: str, delimiter: str) -> list[str]:
-    return line.split("::") if delimiter == "::" else next(csv.reader([line], delimiter=delimiter))
-
-
-def _known_layout(path: Path, lines: list[str], delimiter: str, encoding: str) -> Layout:
-    """Layout of a file without a header: only those whose columns are known."""
-    numbers = [[bool(_NUMBER.fullmatch(f)) for f in _split(line, delimiter)] for line in lines]
-    if delimiter in ("\t", "::") and sum(row == [True] * 4 for row in numbers) * 2 > len(numbers):
-        which = "u.data" if delimiter == "\t" else "ratings.dat"
-        return Layout(MOVIELENS, delimiter, False, "", encoding, (f"layout: MovieLens {which}",))
-    raise InputError(f"{path.name} has no header: its first line holds numbers. Put the names of the columns on top")
-
-
-def _unpacked(path: Path, folder: Path) -> Path:
+def unpacked(path: Path, folder: Path, number: int = 0) -> Path:
     """The file itself, or its unpacked copy: DuckDB would take a damaged archive for a shorter file."""
     compression = compression_of(path)
     if compression is None:
         return path
-    plain = folder / "plain.txt"
+    plain = folder / f"plain-{number}.txt"
     try:
         with pa.input_stream(str(path), compression=compression) as stream, plain.open("wb") as to:
             while chunk := stream.read(_CHUNK):
@@ -152,9 +137,58 @@ def _unpacked(path: Path, folder: Path) -> Path:
     return plain
 
 
-def _with_even_line_ends(plain: Path, folder: Path) -> Path:
+def _opened(folder: Path, path: Path, number: int, options: ReadOptions) -> TextFile:
+    """Unpack the file, find its encoding and its layout."""
+    plain = unpacked(path, folder, number)
+    with plain.open("rb") as file:
+        head = file.read(HEAD)
+    encoding = options.encoding or encoding_of(head)
+    lines = [line for line in decoded(head, encoding).splitlines() if line.strip()]
+    if not lines:
+        raise InputError(f"{path.name} is empty")
+    if len(head) == HEAD and len(lines) > 1:
+        lines.pop()  # it may be cut
+    layout = find_layout(lines, path.name, options)
+    notes = list(layout.notes)
+    copy = folder / f"utf8-{number}.txt"
+    fixed = options.encoding is not None
+    if encoding not in ("utf-8", "utf-8-sig"):
+        if not fixed and not encoding.startswith("utf"):
+            encoding = encoding_of_file(plain)
+            notes.append(_encoding_note(encoding))
+        plain, fixed = as_utf8(plain, copy, encoding, path.name), True
+    return TextFile(path.name, plain, layout, notes, fixed, copy)
+
+
+def _encoding_note(encoding: str) -> str:
+    return f"text: not UTF-8, read as {encoding}; if that is wrong, name the encoding with --encoding"
+
+
+def _stage(con: duckdb.DuckDBPyConnection, file: TextFile, chosen: dict[str, str]) -> None:
+    """Add the chosen columns of a file to the table `stage`."""
+    before = int(one_row(con, "SELECT count(*) FROM stage")[0])
+    try:
+        _load(con, file, chosen)
+    except duckdb.InvalidInputException:
+        # DuckDB gives up on files whose lines end now in one way, now in another
+        file.plain = _with_even_line_ends(file.plain, file.copy.with_suffix(".even"))
+        _load(con, file, chosen)
+    if one_row(con, "SELECT count(*) FROM reject_errors WHERE error_type = 'INVALID ENCODING'")[0]:
+        if file.fixed:
+            raise InputError(f"{file.name} is not in the encoding that was named: name the right one with --encoding")
+        encoding = encoding_of_file(file.plain)
+        file.notes.append(_encoding_note(encoding))
+        file.plain = as_utf8(file.plain, file.copy.with_suffix(".late"), encoding, file.name)
+        con.execute(f"DELETE FROM stage WHERE rowid >= {before}")
+        _load(con, file, chosen)
+    _check_quotes(con, file)
+    rejected = con.execute("SELECT DISTINCT line FROM reject_errors ORDER BY line").fetchall()
+    file.bad_lines = [int(line) for (line,) in rejected]
+    file.rows = int(one_row(con, "SELECT count(*) FROM stage")[0]) - before
+
+
+def _with_even_line_ends(plain: Path, even: Path) -> Path:
     """Copy whose lines all end in a line feed."""
-    even = folder / "even.txt"
     with plain.open("rb") as source, even.open("wb") as to:
         held = b""
         while chunk := source.read(_CHUNK):
@@ -165,25 +199,29 @@ def _with_even_line_ends(plain: Path, folder: Path) -> Path:
     return even
 
 
-def _load(con: duckdb.DuckDBPyConnection, plain: Path, layout: Layout, chosen: dict[str, str], encoding: str) -> None:
-    """Fill the table `stage`, and `reject_errors` with the lines that do not fit."""
-    for table in ("stage", "reject_errors", "reject_scans"):
-        con.execute(f"DROP TABLE IF EXISTS {table}")
+def _relation(file: TextFile, *, rejects: bool) -> str:
+    """SQL that reads the file: all columns as text, called c0, c1 and so on."""
+    layout = file.layout
     types = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(layout.names)))
-    place = {name: k for k, name in enumerate(layout.names)}
-    columns = ", ".join(f"c{place[name]} AS {role}" for role, name in chosen.items())
-    con.execute(
-        f"""
-        CREATE TABLE stage AS SELECT {columns} FROM read_csv(
-            {literal_path(plain)}, auto_detect = false, columns = {{{types}}}, header = {layout.header},
+    return f"""
+        read_csv(
+            {literal_path(file.plain)}, auto_detect = false, columns = {{{types}}}, header = {layout.header},
             delim = {quoted(layout.delimiter)}, quote = {quoted(layout.quote)}, escape = {quoted(layout.quote)},
-            encoding = {quoted(encoding)}, compression = 'none', null_padding = false,
-            ignore_errors = true, store_rejects = true, rejects_limit = 0)
+            encoding = 'utf-8', compression = 'none', null_padding = false, ignore_errors = true
+            {", store_rejects = true, rejects_limit = 0" if rejects else ""})
         """
-    )
 
 
-def _check_quotes(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+def _load(con: duckdb.DuckDBPyConnection, file: TextFile, chosen: dict[str, str]) -> None:
+    """Fill the table `stage`, and `reject_errors` with the lines that do not fit."""
+    for table in ("reject_errors", "reject_scans"):
+        con.execute(f"DROP TABLE IF EXISTS {table}")
+    place = {name: k for k, name in enumerate(file.layout.names)}
+    columns = ", ".join(f"c{place[name]} AS {role}" for role, name in chosen.items())
+    con.execute(f"INSERT INTO stage SELECT {columns} FROM {_relation(file, rejects=True)}")
+
+
+def _check_quotes(con: duckdb.DuckDBPyConnection, file: TextFile) -> None:
     """Refuse a quotation mark that swallows the lines after it: they would be lost as one bad row."""
     line = one_row(
         con,
@@ -192,6 +230,6 @@ def _check_quotes(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     )[0]
     if line is not None:
         raise RowError(
-            f"{path.name}: line {line:,} opens a quotation mark that is not closed, so that the rows after it "
+            f"{file.name}: line {line:,} opens a quotation mark that is not closed, so that the rows after it "
             "cannot be told apart. Close it or take it out"
         )
