@@ -15,16 +15,11 @@ if TYPE_CHECKING:
 ATTACKS = "scoreboard,scoreboard-rh,likelihood"
 
 
+@options.reads()
 def audit(
     path: options.DataPath,
+    reading: options.Reading,
     out: options.Out = Path("standout-out"),
-    record: options.Record = None,
-    item: options.Item = None,
-    value: options.Value = None,
-    time: options.Time = None,
-    repeats: options.Repeats = "keep",
-    skip_bad: options.SkipBad = False,
-    time_unit: options.TimeUnit = None,
     targets: options.Targets = "1000",
     seed: options.Seed = 0,
     attacks: options.Attacks = ATTACKS,
@@ -50,9 +45,8 @@ def audit(
     with Session(out, json=json) as session:
         dataset = session.busy(
             "reading",
-            lambda: Dataset.read(path, record=record, item=item, value=value, time=time, repeats=repeats,
-                                 skip_bad=skip_bad, time_unit=time_unit),
-        )  # fmt: skip
+            lambda: Dataset.read(path, **reading.keywords),
+        )
         session.say_data(dataset)
         session.audit(dataset, adversaries, attacks, targets, seed, engine)
 

@@ -274,7 +274,7 @@ def _evidence(seen: View) -> Section:
     points += [(_title(k), _said(v)) for k, v in proof.items() if k not in names and k != "versions" and v is not None]
     if proof.get("versions"):
         points.append(("Versions", ", ".join(f"{k} {v}" for k, v in proof["versions"].items())))
-    cleaning = {k: v for k, v in data.get("cleaning", {}).items() if v not in (0, 0.0, None) and v != []}
+    cleaning = {k: v for k, v in data.get("cleaning", {}).items() if v not in (0, 0.0, None, []) and k != "columns"}
     if cleaning:
         points.append(("Reading", "; ".join(f"{_title(k).lower()}: {_said(v)}" for k, v in cleaning.items())))
     rows = []
