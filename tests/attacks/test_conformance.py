@@ -68,8 +68,7 @@ def aux(data, targets) -> so.Knowledge:
 
 def plan_of(attack: so.Attack, data: so.Dataset, aux: so.Knowledge) -> Plan:
     facts = aux.bind(data)
-    attack.prepare(data, facts)
-    return attack.compile(data, facts, np.full(facts.n_queries, -1, np.int64))
+    return attack.fit(data, facts).compile(data, facts, np.full(facts.n_queries, -1, np.int64))
 
 
 def check_verdicts(attack: so.Attack, data: so.Dataset, aux: so.Knowledge, watch: np.ndarray) -> so.Verdicts:

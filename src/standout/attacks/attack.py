@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -25,9 +25,6 @@ TABLE_BUDGET = 48 * 2**20
 """Bytes that the tables of one batch of queries may take."""
 
 MOST_QUERIES = 4096
-
-SURE = 4.0
-"""Standard errors of σ that a decision must stand, for σ to stay an estimate."""
 
 
 class Attack(ABC):
@@ -57,6 +54,10 @@ class Attack(ABC):
         """Sharpness of the lineup Π(r) ∝ exp(beta · score) in integer score units; None = uniform over the matching set."""
         return None
 
+    def posterior(self, seen: Outcome) -> Array:
+        """P(the best record is the target) per query, absence allowed for; NaN for attacks without a model."""
+        return np.full(seen.plan.n_queries, np.nan)
+
     def absent(self, seen: Outcome) -> Array:
         """P(target not in the release) per query, NaN for attacks that do not say."""
         return np.full(seen.plan.n_queries, np.nan)
@@ -65,27 +66,35 @@ class Attack(ABC):
         """Options as plain data, for the record."""
         return {k: v for k, v in vars(self).items() if not k.startswith("_")}
 
-    def prepare(self, dataset: Dataset, facts: Facts) -> None:  # noqa: B027 - most attacks have nothing to prepare
-        """Look at the whole knowledge before it is cut into batches; attacks that fit parameters do it here."""
+    def fit(self, dataset: Dataset, knowledge: Knowledge | Facts, exclude: Any = None) -> Attack:
+        """Return the attack with its parameters settled on the whole knowledge; attacks without parameters return themselves.
+
+        Parameters
+        ----------
+        dataset, knowledge
+            The release, and what is known.
+        exclude
+            One record index per query, -1 = none: that query is fitted as if the record were not in the data.
+        """
+        return self
 
     def scores(
         self, dataset: Dataset, knowledge: Knowledge, engine_: str | Engine = "memory", exclude: Any = None
     ) -> Array:
         """Scores of all records for all queries, by the production kernel; for small data. Barred records are -inf."""
         facts = knowledge.bind(dataset)
-        self.prepare(dataset, facts)
         rows = []
         absent = _one_per_query(exclude, facts, "exclude", dataset)
+        fitted = self.fit(dataset, facts, absent)
         machine = engine(engine_)
         for part, gone in _batches(dataset, facts, absent, self.alone, machine):
-            plan = self.compile(dataset, part, gone)
+            plan = fitted.compile(dataset, part, gone)
             whole = machine.scores(_uncapped(plan), dataset)
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 
     def run(self, dataset: Dataset, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
-            watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None,
-            exact_sigma: bool = True) -> Verdicts:  # fmt: skip
+            watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None) -> Verdicts:  # fmt: skip
         """Attack every query.
 
         Parameters
@@ -103,31 +112,24 @@ class Attack(ABC):
             Whether to work out the distribution over the records (`share`, `bits`) where the decision does not need it.
         progress
             Called with the number of queries done after each batch.
-        exact_sigma
-            False: where it saves time, find the best two by upper bounds and estimate σ from a sample of the records. A query
-            whose decision that could change, by `SURE` standard errors, is run in full: decisions are the same.
-            `sigma_error` says which. Ranks and the lineup need all scores and are left out.
         """
         facts = knowledge.bind(dataset)
         gone = _one_per_query(exclude, facts, "exclude", dataset)
         seen = _one_per_query(watch, facts, "watch", dataset)
-        if not exact_sigma and watch is not None:
-            raise ParameterError("watch needs the scores of all records: leave it out, or leave out exact_sigma=False")
-        self.prepare(dataset, facts)
+        fitted = self.fit(dataset, facts, gone)
         parts = []
         done = 0
         machine = _engine(engine)
         for part, absent in _batches(dataset, facts, gone, self.alone, machine):
             marks = seen[done : done + part.n_queries]
-            plan = self.compile(dataset, part, absent)
-            found = None if exact_sigma else self._run_pruned(dataset, plan, machine)
-            parts.append(found or self._run_full(dataset, plan, marks, machine, lineup and exact_sigma))
+            plan = fitted.compile(dataset, part, absent)
+            parts.append(fitted._run_plan(dataset, plan, marks, machine, lineup))
             done += part.n_queries
             if progress:
                 progress(part.n_queries)
         return Verdicts.concatenate(parts)
 
-    def _run_full(self, dataset: Dataset, plan: Plan, watch: Array, machine: Engine, lineup: bool) -> Verdicts:
+    def _run_plan(self, dataset: Dataset, plan: Plan, watch: Array, machine: Engine, lineup: bool) -> Verdicts:
         watching = bool((watch >= 0).any())
         watched = machine.peek(plan, dataset, watch) if watching else np.full(plan.n_queries, LOWEST, np.int64)
         # a record that is not watched must not count against anything
@@ -141,32 +143,7 @@ class Attack(ABC):
             mass = machine.mass(plan, dataset, partials.best_score, beta)
             seen = Outcome(plan, partials, n_records, beta, mass)
         statistic, matched = self.decide(seen)
-        return Verdicts.of(seen, statistic, matched, watched, watch, wanted, self.absent(seen))
-
-    def _run_pruned(self, dataset: Dataset, plan: Plan, machine: Engine) -> Verdicts | None:
-        """Verdicts without all scores, None where the engine or the plan cannot do that."""
-        run_pruned = getattr(machine, "run_pruned", None)
-        pruned = None if run_pruned is None or self.needs_lineup else run_pruned(plan, dataset)
-        if pruned is None:
-            return None
-        partials, error, unseen = pruned
-        n_records = dataset.n_records - (plan.tables.exclude >= 0)
-        off = SURE * error + unseen
-        unknown = off >= 1
-        off = np.where(unknown, 0.0, off)
-        low, high = (
-            self.decide(Outcome(plan, partials.with_sigma(partials.sigma() * share), n_records))
-            for share in (1 - off, 1 + off)
-        )
-        again = np.flatnonzero(unknown | (low[1] != high[1]))
-        if again.size:
-            partials = partials.put(again, machine.run(plan.take(again), dataset))
-            error[again] = 0.0
-        seen = Outcome(plan, partials, n_records)
-        statistic, matched = self.decide(seen)
-        nobody, unwatched = np.full(plan.n_queries, LOWEST, np.int64), np.full(plan.n_queries, -1)
-        verdicts = Verdicts.of(seen, statistic, matched, nobody, unwatched, False, self.absent(seen))
-        return replace(verdicts, sigma_error=error * verdicts.sigma)
+        return Verdicts.of(seen, statistic, matched, watched, watch, wanted, self.posterior(seen), self.absent(seen))
 
     def __repr__(self) -> str:
         options = ", ".join(f"{k}={v!r}" for k, v in self.options().items())

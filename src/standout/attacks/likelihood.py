@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from standout.adversary.knowledge import Facts
+from standout.adversary.knowledge import Facts, Knowledge
 from standout.adversary.sampling import count_marked
 from standout.attacks.attack import Attack, register
 from standout.attacks.noise import Noise
@@ -61,12 +62,15 @@ class Likelihood(Attack):
 
     @property
     def fitted(self) -> Noise | None:
-        """The noise of the last run."""
+        """The noise that `fit` settled on; None before it."""
         return self._noise
 
-    def prepare(self, dataset: Dataset, facts: Facts) -> None:
-        """Settle the noise for all queries together."""
-        self._noise = self._settle(dataset, facts)
+    def fit(self, dataset: Dataset, knowledge: Knowledge | Facts, exclude: Any = None) -> Likelihood:
+        """Return a copy with the noise settled for all queries together."""
+        fitted = copy(self)
+        facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
+        fitted._noise = self._settle(dataset, facts)
+        return fitted
 
     def _settle(self, dataset: Dataset, facts: Facts) -> Noise:
         if isinstance(self.noise, Noise):
@@ -95,6 +99,10 @@ class Likelihood(Attack):
         """Match iff the posterior of the best record reaches the cut."""
         p, _ = self._posterior(seen)
         return p, p >= self.cut
+
+    def posterior(self, seen: Outcome) -> Array:
+        """P(best | A), absence allowed for."""
+        return self._posterior(seen)[0]
 
     def absent(self, seen: Outcome) -> Array:
         """P(absent | A)."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from standout.formulas.ns08 import bits_left, eccentricity
 from standout.scoring.partials import LOWEST, Partials
-from standout.scoring.plan import Plan
+from standout.scoring.plan import Plan, Tie
 
 Array = npt.NDArray[Any]
 
@@ -75,8 +75,14 @@ class Verdicts:
     """Bits left for the watched record, NaN = not watched or no lineup."""
     absent: Array
     """P(target not in the release), NaN for attacks that do not say."""
-    sigma_error: Array
-    """Standard error of σ where it was estimated from a sample (`exact_sigma=False`), 0 where it is exact."""
+    posterior: Array
+    """P(the best record is the target), absence allowed for; NaN for attacks without a model."""
+    n_tied: Array
+    """Candidates tied at the top, by score and by the attack's own tie rule if it has one; 0 = not counted."""
+    credit: Array
+    """Worth of the answer for the watched record: 1/`n_tied` if it is tied at the top, else 0; NaN = not watched."""
+    spacing: Array
+    """p-value of the spacing test that the target is absent; NaN where it does not apply."""
 
     @property
     def answer(self) -> Array:
@@ -85,7 +91,7 @@ class Verdicts:
 
     @classmethod
     def of(cls, seen: Outcome, statistic: Array, matched: Array, watched: Array, watch: Array, lineup: bool,
-           absent: Array) -> Verdicts:  # fmt: skip
+           posterior: Array, absent: Array) -> Verdicts:  # fmt: skip
         """Read an outcome."""
         p, n = seen.partials, seen.plan.n_queries
         is_watched = watch >= 0
@@ -103,11 +109,16 @@ class Verdicts:
             bits = np.where(is_watched, bits_left(np.where(inside, share, 0.0), seen.n_records), np.nan)
         # a filter may bar the watched record: it then comes after every candidate, however few they are
         rank = np.where(watched > LOWEST, p.n_watch, p.n + 1)
+        on_top = is_watched & (watched > LOWEST) & (watched == p.best_score)
+        if seen.plan.tie == Tie.SHORT:
+            on_top &= watch == p.best
+        n_tied = np.where(on_top, 1 if seen.plan.tie == Tie.SHORT else p.n_watch, 0)
         return cls(
             best=p.best, score=seen.score, second=seen.second, runner_up=p.second, sigma=seen.sigma,
             eccentricity=seen.eccentricity, statistic=statistic, matched=matched & (p.n > 0), n_candidates=p.n,
             n_matching=p.n_cut, share=share, rank=np.where(is_watched, rank, 0), bits=bits, absent=absent,
-            sigma_error=np.zeros(n),
+            posterior=posterior, n_tied=n_tied, spacing=np.full(n, np.nan),
+            credit=np.where(is_watched, np.where(on_top, 1.0 / np.maximum(n_tied, 1), 0.0), np.nan),
         )  # fmt: skip
 
     @classmethod

@@ -15,9 +15,7 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
-from standout.engines.sample import sample_of, spread
-from standout.errors import ParameterError
-from standout.scoring import cpu, pruned
+from standout.scoring import cpu
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan
 
@@ -29,9 +27,6 @@ Run = tuple[Shard, int, int]
 Tasks = Iterator[tuple[R, tuple[int, int]]]
 """Runs of blocks, each for some of the queries: the first, and the one after the last."""
 
-WORTH = 16
-"""Records per record of the sample from which on a pruned run is worth it."""
-
 
 class MemoryEngine:
     """Runs plans on the cores of this machine.
@@ -42,16 +37,11 @@ class MemoryEngine:
         Number of threads; all cores when left out.
     shards
         Posting lists to run over, in place of the dataset's own index; together they must hold every record once.
-    n_sample
-        Records from which a pruned run estimates σ.
     """
 
     name = "memory"
 
-    def __init__(self, threads: int | None = None, shards: Sequence[Shard] | None = None, n_sample: int = 8192) -> None:
-        if n_sample < 2:
-            raise ParameterError(f"n_sample={n_sample}: σ needs two records at least")
-        self.n_sample = n_sample
+    def __init__(self, threads: int | None = None, shards: Sequence[Shard] | None = None) -> None:
         self.threads = threads or os.cpu_count() or 1
         self._shards = shards
 
@@ -67,35 +57,6 @@ class MemoryEngine:
             return out
 
         return reduce(Partials.merge, self._share(work, self._runs(dataset), plan.n_queries))
-
-    def prunes(self, plan: Plan, dataset: Dataset) -> bool:
-        """Whether a pruned run is possible and worth it."""
-        return pruned.prunable(plan) and not dataset.has_repeats and dataset.n_records >= WORTH * self.n_sample
-
-    def run_pruned(self, plan: Plan, dataset: Dataset) -> tuple[Partials, Array, Array] | None:
-        """As `run` with σ estimated from a sample; then, as shares of σ, its standard error and what it may lack besides.
-
-        The error is infinite where the best two were not found either. None where bounds say nothing of this plan, or
-        where so small a release is not worth a sample.
-        """
-        if not self.prunes(plan, dataset):
-            return None
-        seen = spread(plan, sample_of(dataset, self.n_sample))
-        index, goal = dataset.ranked, np.maximum(seen.second, 1)
-        bound = pruned.bounds(plan, dataset.supports, index.n_codes)
-        records, how = pruned.records(dataset), cpu.manner(plan)
-
-        def work(tasks: Tasks[tuple[int, int]]) -> Partials:
-            out = Partials.empty(plan.n_queries)
-            for (first, stop), queries in tasks:
-                pruned.run_blocks(first, stop, queries, index, records, plan.tables, bound, how, goal, out)
-            return out
-
-        found = reduce(Partials.merge, self._share(work, _pieces(index.n_blocks, self._most), plan.n_queries))
-        n = dataset.n_records - (plan.tables.exclude >= 0)
-        squares = (seen.sigma**2 + seen.mean**2) * n
-        found = found._replace(n=n, total=np.rint(seen.mean * n).astype(np.int64), squares=squares)
-        return found, np.where(found.second_score >= np.maximum(seen.second, 1), seen.error, np.inf), seen.unseen
 
     def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
         """Σ exp(beta · (score - top)) over all candidates."""

@@ -69,18 +69,6 @@ class Partials(NamedTuple):
         mean = self.total / n
         return np.sqrt(np.maximum(self.squares / n - mean * mean, 0.0))
 
-    def with_sigma(self, sigma: Array) -> Partials:
-        """The same, but for a sum of squares that gives another σ."""
-        n = np.maximum(self.n, 1)
-        return self._replace(squares=(sigma**2 + (self.total / n) ** 2) * n)
-
-    def put(self, queries: Array, other: Partials) -> Partials:
-        """The same, but for some queries, of which `other` knows."""
-        arrays = [array.copy() for array in self]
-        for mine, theirs in zip(arrays, other, strict=True):
-            mine[queries] = theirs
-        return Partials(*arrays)
-
 
 def _two_first(score: Array, key: Array, record: Array) -> tuple[Array, ...]:
     """First two of four by score falling, key rising, record rising."""

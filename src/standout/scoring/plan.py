@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.index import rows_of
-
 Array = npt.NDArray[Any]
 
 ROOM = 2**30
@@ -92,10 +90,6 @@ class Tables(NamedTuple):
     """int64 (records): distinct items, for filters and `Tie.SHORT`."""
 
 
-_PER_FACT = ("item", "known_day", "time_row", "value", "odds_value", "odds_floor")
-_PER_QUERY = ("shift", "n_known", "exclude", "low", "high", "cut", "cap", "salt")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """Tables of a batch of queries and how to read the integers they give.
@@ -132,17 +126,6 @@ class Plan:
         """Smallest integers whose score is at least `score`, one per query."""
         # the nudge keeps a threshold that equals a score on the side of the score
         return np.ceil((score - self.base) * self.scale - 1e-6).astype(np.int64)
-
-    def take(self, queries: Array) -> Plan:
-        """Plan of some of the queries."""
-        t = self.tables
-        ptr, fact = rows_of(t.query_ptr, queries)
-        per_fact = {f: getattr(t, f)[fact] for f in _PER_FACT if getattr(t, f).shape[0] == t.item.size}
-        per_query = {f: getattr(t, f)[queries] for f in _PER_QUERY}
-        return replace(
-            self, tables=t._replace(query_ptr=ptr, **per_fact, **per_query), scale=self.scale[queries], base=self.base[queries],
-            threshold=None if self.threshold is None else self.threshold[queries],
-        )  # fmt: skip
 
     def replace_tables(self, **changes: Array) -> Plan:
         """Plan with some tables replaced."""
