@@ -191,8 +191,9 @@ def _rows(dataset: Dataset, axes: Axes, size: str) -> tuple[list[tuple[Within, W
     values: Sequence[Within] = axes.value_within or _exact_and_rough(
         rough_value(dataset.levels), dataset.has_value and dataset.n_levels > 1
     )
+    days = rough_days(dataset.day_span)
     times: Sequence[Within] = axes.time_within or _exact_and_rough(
-        rough_days(dataset.day_span), dataset.has_time and dataset.day_span > 0
+        days if dataset.day_span > 2 * days else None, dataset.has_time and dataset.day_span > 0
     )
     rows = [(v, t) for v in values for t in times]
     corners = {(values[0], times[0]), (values[-1], times[-1])}
