@@ -19,7 +19,9 @@ ATTACKS = ",".join(DEFAULT_ATTACKS)
 
 Out = Annotated[
     Path | None,
-    typer.Option(help="Folder for findings.json and report.html. Default: standout-out, or the next free standout-out-2, …"),
+    typer.Option(
+        help="Folder for findings.json and report.html. Default: standout-out, or the next free standout-out-2, …"
+    ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the findings that the output folder holds.")]
 Sweep = Annotated[str, typer.Option(help="Kinds of knowledge to try: default (about 30) or full.")]
@@ -50,7 +52,9 @@ def audit(
     time_within: Annotated[
         str | None, typer.Option(help="Largest error of known days, e.g. 0,14,none (none: days are not known).")
     ] = None,
-    choose: Annotated[str, typer.Option(help="Items that may be known: uniform, outside-top:K, rare:SHARE@T.")] = "uniform",
+    choose: Annotated[
+        str, typer.Option(help="Items that may be known: uniform, outside-top:K, rare:SHARE@T.")
+    ] = "uniform",
     json: options.Json = False,
 ) -> None:
     """Attack a release and report how many people are found, knowing how much.
@@ -89,7 +93,7 @@ def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, va
         wrong=None if wrong is None else tuple(_share_or_count(part, wrong) for part in wrong.split(",")),
         wrong_kind=kind,
         value_within=None if value_within is None else tuple(_tolerance(part, value_within) for part in value_within.split(",")),
-        time_within=None if time_within is None else tuple(options.numbers(time_within, "time-within")),
+        time_within=None if time_within is None else tuple(_days(part, time_within) for part in time_within.split(",")),
         choose=choose,
     )  # fmt: skip
     most = max(asked.knows or (16,))
@@ -100,8 +104,6 @@ def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, va
     for v in asked.value_within or ():
         Adversary(value_within=v)  # type: ignore[arg-type]
     for t in asked.time_within or ():
-        if t is not None and not float(t).is_integer():
-            raise ParameterError(f"--time-within {time_within!r}: use whole days separated by commas, or none")
         Adversary(time_within=t)  # type: ignore[arg-type]
     return asked
 
@@ -118,6 +120,16 @@ def _tolerance(part: str, text: str) -> Within:
             f"--value-within {text!r}: use numbers or shares like 10% separated by commas, or none"
         ) from None
     return int(number) if number is not None and number.is_integer() else number
+
+
+def _days(part: str, text: str) -> int | None:
+    """A whole number of days, or None for `none`."""
+    word = part.strip().lower()
+    if word == "none":
+        return None
+    if not word.isdecimal():
+        raise ParameterError(f"--time-within {text!r}: use whole days separated by commas, or none")
+    return int(word)
 
 
 def _share_or_count(part: str, text: str) -> float:
