@@ -54,7 +54,7 @@ class Verdicts:
     """One answer per query: the best record, how far it stands out, and whether she dares to name it."""
 
     best: Array
-    """Record index; ties go to the lower index, or as the attack says."""
+    """Record index. Where records tie (`n_tied`), the lower index, or as the attack's tie rule says."""
     score: Array
     second: Array
     runner_up: Array
@@ -78,7 +78,7 @@ class Verdicts:
     posterior: Array
     """P(the best record is the target), absence allowed for; NaN for attacks without a model."""
     n_tied: Array
-    """Candidates tied at the top, by score and by the attack's own tie rule if it has one; 0 = not counted."""
+    """Candidates tied at the top, by score and by the attack's own tie rule if it has one; 0 = no candidate."""
     credit: Array
     """Worth of the answer for the watched record: 1/`n_tied` if it is tied at the top, else 0; NaN = not watched."""
     spacing: Array
@@ -90,9 +90,21 @@ class Verdicts:
         return np.where(self.matched, self.best, -1)
 
     @classmethod
-    def of(cls, seen: Outcome, statistic: Array, matched: Array, watched: Array, watch: Array, lineup: bool,
-           posterior: Array, absent: Array) -> Verdicts:  # fmt: skip
-        """Read an outcome."""
+    def of(cls, seen: Outcome, statistic: Array, matched: Array, watch: Array, watched: Array, watched_length: Array,
+           lineup: bool, posterior: Array, absent: Array, spacing: Array) -> Verdicts:  # fmt: skip
+        """Turn an outcome into verdicts.
+
+        Parameters
+        ----------
+        seen, statistic, matched
+            What the engine saw, and what the attack's criterion says of it.
+        watch, watched, watched_length
+            One record per query (-1 = none), its integer score (`LOWEST` = no candidate) and its number of items.
+        lineup
+            Whether to work out the distribution over the records.
+        posterior, absent, spacing
+            As in the fields of those names.
+        """
         p, n = seen.partials, seen.plan.n_queries
         is_watched = watch >= 0
         share = np.full(n, np.nan)
@@ -111,14 +123,13 @@ class Verdicts:
         rank = np.where(watched > LOWEST, p.n_watch, p.n + 1)
         on_top = is_watched & (watched > LOWEST) & (watched == p.best_score)
         if seen.plan.tie == Tie.SHORT:
-            on_top &= watch == p.best
-        n_tied = np.where(on_top, 1 if seen.plan.tie == Tie.SHORT else p.n_watch, 0)
+            on_top &= watched_length == p.best_key
         return cls(
             best=p.best, score=seen.score, second=seen.second, runner_up=p.second, sigma=seen.sigma,
             eccentricity=seen.eccentricity, statistic=statistic, matched=matched & (p.n > 0), n_candidates=p.n,
             n_matching=p.n_cut, share=share, rank=np.where(is_watched, rank, 0), bits=bits, absent=absent,
-            posterior=posterior, n_tied=n_tied, spacing=np.full(n, np.nan),
-            credit=np.where(is_watched, np.where(on_top, 1.0 / np.maximum(n_tied, 1), 0.0), np.nan),
+            posterior=posterior, n_tied=p.n_top, spacing=spacing,
+            credit=np.where(is_watched, np.where(on_top, 1.0 / np.maximum(p.n_top, 1), 0.0), np.nan),
         )  # fmt: skip
 
     @classmethod
