@@ -71,8 +71,6 @@ class Knowledge:
     _index: Array | None = None
     """Item indices in `_labels`, when known already."""
     _labels: Array | None = None
-    source: Dataset | None = None
-    """The dataset that the knowledge was drawn from, when it was sampled."""
 
     @classmethod
     def from_arrays(cls, query: Any, item: Any, value: Any = None, time: Any = None) -> Knowledge:

@@ -174,5 +174,4 @@ def sample(who: Adversary, dataset: Dataset, targets: Array, seed: int) -> Knowl
         source=dataset,
         _index=item,
         _labels=dataset.item_labels,
-        source=dataset,
     )
