@@ -205,7 +205,7 @@ def waterfall(it: Plain) -> Chart | None:
         color: Spec = {"field": "kind", "type": "nominal", "legend": None,
                        "scale": {"domain": ["level", "takes away", "adds"], "range": [SOFT, SERIES[0], SERIES[1]]}}  # fmt: skip
         return {
-            "width": width - width // 4, "height": {"step": 24}, "data": {"values": rows},
+            "width": width, "height": {"step": 24}, "data": {"values": rows},
             "layer": [
                 {"mark": {"type": "bar", "height": 13},
                  "encoding": {"y": y, "x": x, "x2": {"field": "to"}, "color": color, "description": {"field": "tip"}}},
@@ -255,7 +255,7 @@ def contributions(it: Plain) -> Chart | None:
             "axis": {"labelLimit": width // 3, "grid": True},
         }
         return {
-            "width": width - width // 4, "height": {"step": 24}, "data": {"values": rows},
+            "width": width, "height": {"step": 24}, "data": {"values": rows},
             "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
             "encoding": {
                 "y": y, "x": {"field": "adds", "type": "quantitative", "title": "added to the score"},
