@@ -102,9 +102,8 @@ def fit_table(dataset):
                 who = so.Adversary(knows=knows, wrong=wrong, wrong_kind=kind, value_within=value, time_within=time)
                 targets = chosen(dataset, who, 200)
                 found = cell(dataset, who, targets, names)
-                attack = so.attack("likelihood", noise="fit")
-                attack.run(dataset, who.sample(dataset, targets, SEED), lineup=False)
-                noise = attack.fitted
+                knowledge = who.sample(dataset, targets, SEED)
+                noise = so.attack("likelihood", noise="fit").fit(dataset, knowledge).fitted
                 rates = [found[n][0].mean() for n in names]
                 worst = min(worst, rates[1] - rates[0])
                 day = f"{noise.time.width():.1f}" if noise.time else "–"

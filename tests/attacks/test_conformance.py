@@ -17,6 +17,8 @@ from strategies import STRANGER, dataset, knowledge, random_table
 
 import standout as so
 from standout.attacks import attack as attack_module
+from standout.errors import ParameterError
+from standout.formulas.spacing import K, p_value, spacing
 from standout.scoring.plan import Plan, Tie
 
 NAMES = so.attack_names()
@@ -68,8 +70,7 @@ def aux(data, targets) -> so.Knowledge:
 
 def plan_of(attack: so.Attack, data: so.Dataset, aux: so.Knowledge) -> Plan:
     facts = aux.bind(data)
-    attack.prepare(data, facts)
-    return attack.compile(data, facts, np.full(facts.n_queries, -1, np.int64))
+    return attack.fit(data, facts).compile(data, facts, np.full(facts.n_queries, -1, np.int64))
 
 
 def check_verdicts(attack: so.Attack, data: so.Dataset, aux: so.Knowledge, watch: np.ndarray) -> so.Verdicts:
@@ -376,6 +377,78 @@ def test_the_attack_finds_people_and_shuffled_truth_falls_to_chance(name, data, 
     rng = np.random.default_rng(0)
     hits = sum(int((best == rng.permutation(everyone)).sum()) for _ in range(50))
     assert binomtest(hits, 50 * everyone.size, 1 / everyone.size).pvalue > 1e-3
+
+
+# --- ties ----------------------------------------------------------------------------------------------------------
+
+
+def relabeled(table: Table, order: np.ndarray) -> Table:
+    """The same release with record r renamed to order[r]."""
+    return Table(tuple(e._replace(record=int(order[e.record])) for e in table.entries), table.values, table.days)
+
+
+@every_attack
+@pytest.mark.parametrize("channels", [True, False], ids=["all-channels", "items-only"])
+def test_no_renaming_of_records_changes_a_credit(name, table, channels):
+    table = Table(table.entries, values=channels, days=channels)
+    release = dataset(table)
+    who = so.Adversary(knows=2, value_within=1 if channels else None, time_within=30 if channels else None)
+    targets = who.eligible(release)
+    aux = who.sample(release, targets, seed=8)
+    usual = so.attack(name).run(release, aux, watch=targets)
+    assert (usual.n_tied > 1).any()
+    by_length = np.argsort(np.argsort(release.lengths, kind="stable"))
+    for order in (by_length, N - 1 - by_length, np.arange(N)[::-1]):
+        v = so.attack(name).run(dataset(relabeled(table, order)), aux, watch=order[targets])
+        np.testing.assert_allclose(v.credit, usual.credit, rtol=1e-12, err_msg="credit")
+        assert v.n_tied.tolist() == usual.n_tied.tolist()
+
+
+@every_attack
+def test_the_credits_of_all_candidates_of_a_query_add_up_to_one(name, data, aux, targets):
+    credit = sum(
+        np.nan_to_num(so.attack(name).run(data, aux, watch=np.full(targets.size, r), lineup=False).credit)
+        for r in range(N)
+    )
+    np.testing.assert_allclose(credit, 1.0)
+
+
+# --- the spacing test ----------------------------------------------------------------------------------------------
+
+
+@every_attack
+def test_the_spacing_test_is_offered_as_a_decision_rule(name, data, aux, targets):
+    usual = so.attack(name).run(data, aux, watch=targets)
+    assert np.isnan(usual.spacing).all()
+    told = so.attack(name).run(data, aux, watch=targets, spacing=True)
+    assert_same(told, usual)
+    scores = so.attack(name).scores(data, aux)
+    plan = plan_of(so.attack(name), data, aux)
+    cap = np.where(plan.tables.cap < 2**31 - 1, plan.score(plan.tables.cap), np.inf)
+    top = -np.sort(-np.minimum(scores, cap[:, None]), axis=1)[:, : K + 1]
+    np.testing.assert_allclose(told.spacing, p_value(spacing(np.where(np.isfinite(top), top, np.nan))), rtol=1e-6)
+    ruled = so.attack(name, decide="spacing", level=0.3).run(data, aux, watch=targets)
+    np.testing.assert_array_equal(ruled.spacing, told.spacing)
+    np.testing.assert_array_equal(ruled.matched, told.spacing <= 0.3)
+    np.testing.assert_array_equal(ruled.credit, usual.credit)
+    assert np.isfinite(ruled.statistic).all()
+
+
+@every_attack
+def test_the_decision_rule_is_part_of_the_options_and_of_the_name_on_screen(name):
+    options = so.attack(name, decide="spacing", level=0.01).options()
+    assert (options["decide"], options["level"]) == ("spacing", 0.01)
+    assert so.attack(name, **options).options() == options
+    assert "spacing" in repr(so.attack(name, **options))
+    assert "decide" not in so.attack(name).options()
+
+
+@pytest.mark.parametrize(
+    "options", [{"decide": "guess"}, {"decide": "spacing", "level": 0}, {"decide": "spacing", "level": 1.5}]
+)
+def test_a_decision_rule_that_does_not_exist_is_refused(options):
+    with pytest.raises(ParameterError, match=r"decide='guess'|level="):
+        so.attack("scoreboard-rh", **options)
 
 
 # --- the attack as an object ---------------------------------------------------------------------------------------

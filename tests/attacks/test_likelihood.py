@@ -221,7 +221,7 @@ def _zipf(n):
 @pytest.mark.parametrize(("value_within", "time_within"), [(1, 14), (0, 3)])
 def test_fitted_noise_is_within_a_fifth_of_the_planted_one(kind, value_within, time_within):
     ds, targets, knowledge = planted(kind, 3, value_within, time_within)
-    attack = Likelihood(noise="fit")
+    attack = Likelihood(noise="fit").fit(ds, knowledge)
     verdicts = attack.run(ds, knowledge)
     found = attack.fitted
     share = found.e if kind == "item" else found.h
@@ -243,7 +243,7 @@ def test_told_a_wrong_noise_the_informed_attacker_fails_and_the_fitted_one_does_
 def test_knowledge_from_outside_is_fitted_and_a_single_query_needs_no_fit():
     ds, targets, knowledge = planted("item", 2)
     outside = so.Knowledge.from_arrays(knowledge.query, knowledge.item, knowledge.value, knowledge.time)
-    attack = Likelihood()
+    attack = Likelihood().fit(ds, outside)
     assert (attack.run(ds, outside).best == targets).mean() > 0.9
     assert attack.fitted.e == pytest.approx(2 / 6, rel=0.2)
     single = []

@@ -54,8 +54,7 @@ def case(shape: str, name: str, options: dict[str, object], *, filtered: bool = 
     who = so.Adversary(knows=4, wrong=1, value_within=1, time_within=14, length_within=0.3 if filtered else None)
     targets = who.eligible(data)[::7][:60]
     facts = who.sample(data, targets, seed=5).bind(data)
-    attack = so.attack(name, **options)
-    attack.prepare(data, facts)
+    attack = so.attack(name, **options).fit(data, facts)
     gone = np.where(np.arange(targets.size) % 3 == 0, np.roll(targets, 1), -1)
     if attack.alone:
         gone[:] = -1

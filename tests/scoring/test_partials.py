@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standout.scoring.partials import LOWEST, NOBODY, Partials, concatenate
+from standout.scoring.partials import LOWEST, NOBODY, RANDOM_KEY, Partials, concatenate
 
 scores = st.integers(-3, 3)
-keys = st.integers(0, 2)
+keys = st.sampled_from([0, 1, 2, RANDOM_KEY, RANDOM_KEY + 1])
 
 
 @st.composite
@@ -23,18 +23,23 @@ def crowds(draw: st.DrawFn, n_queries: int = 3) -> list[tuple[int, list[int], li
     return [(r, draw(row), draw(key)) for r in records]
 
 
+K = 3
+
+
 def one(record: int, score: list[int], key: list[int]) -> Partials:
     """Partials of a single record."""
     n = len(score)
     s = np.array(score, np.int64)
-    return Partials.empty(n)._replace(
-        best_score=s, best_key=np.array(key, np.uint64), best=np.full(n, record, np.int64), n=np.ones(n, np.int64),
-        total=s, squares=(s * s).astype(float), n_watch=(s >= 0).astype(np.int64), n_cut=(s >= 2).astype(np.int64),
+    p = Partials.empty(n, K)
+    p.top_score[:, 0], p.top_key[:, 0], p.top[:, 0] = s, np.array(key, np.uint64), record
+    return p._replace(
+        n_top=np.ones(n, np.int64), n=np.ones(n, np.int64), total=s, squares=(s * s).astype(float),
+        n_watch=(s >= 0).astype(np.int64), n_cut=(s >= 2).astype(np.int64),
     )  # fmt: skip
 
 
 def merged(crowd: list[tuple[int, list[int], list[int]]]) -> Partials:
-    return reduce(Partials.merge, [one(*x) for x in crowd], Partials.empty(3))
+    return reduce(Partials.merge, [one(*x) for x in crowd], Partials.empty(3, K))
 
 
 def assert_same(a: Partials, b: Partials) -> None:
@@ -44,18 +49,23 @@ def assert_same(a: Partials, b: Partials) -> None:
 
 
 @given(crowd=crowds())
-def test_merged_records_give_the_first_two_and_the_sums_of_all(crowd):
+def test_merged_records_give_the_top_k_the_ties_and_the_sums_of_all(crowd):
     p = merged(crowd)
     for q in range(3):
         order = sorted((-s[q], k[q], r) for r, s, k in crowd)
         ranked = [(-s, k, r) for s, k, r in order]
-        mine = [(p.best_score[q], p.best_key[q], p.best[q]), (p.second_score[q], p.second_key[q], p.second[q])]
-        for place, got in enumerate(mine):
+        for place in range(K):
+            got = p.top_score[q, place], p.top_key[q, place], p.top[q, place]
             if place < len(ranked):
                 assert tuple(map(int, got)) == ranked[place]
             else:
                 assert got[0] == LOWEST
                 assert got[2] == NOBODY
+        assert (p.best[q], p.second[q]) == (p.top[q, 0], p.top[q, 1])
+        first = ranked[:1] and ranked[0]
+        assert p.n_top[q] == sum(
+            s == first[0] and (k == first[1] or min(k, first[1]) >= RANDOM_KEY) for s, k, _ in ranked
+        )
         column = np.array([s[q] for _, s, _ in crowd])
         assert p.n[q] == column.size
         assert p.total[q] == column.sum()
@@ -66,7 +76,7 @@ def test_merged_records_give_the_first_two_and_the_sums_of_all(crowd):
 
 @given(crowd=crowds())
 def test_empty_is_neutral_on_either_side(crowd):
-    p, nothing = merged(crowd), Partials.empty(3)
+    p, nothing = merged(crowd), Partials.empty(3, K)
     assert_same(p.merge(nothing), p)
     assert_same(nothing.merge(p), p)
 
@@ -92,8 +102,9 @@ def test_any_cut_merged_in_any_order_gives_the_same(crowd, data):
 
 def test_a_record_that_scores_lowest_still_comes_before_nobody():
     lowest = one(4, [LOWEST], [2**64 - 1])
-    assert lowest.merge(Partials.empty(1)).best.tolist() == [4]
-    assert Partials.empty(1).merge(lowest).best.tolist() == [4]
+    assert lowest.merge(Partials.empty(1, K)).best.tolist() == [4]
+    assert Partials.empty(1, K).merge(lowest).best.tolist() == [4]
+    assert lowest.merge(Partials.empty(1, K)).n_top.tolist() == [1]
 
 
 @given(first=crowds(), second=crowds())

@@ -5,17 +5,20 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
+from standout.attacks import criterion
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine, engine
 from standout.errors import ParameterError
+from standout.formulas.spacing import K
 from standout.scoring.partials import LOWEST
 from standout.scoring.plan import Plan
 
@@ -26,15 +29,16 @@ TABLE_BUDGET = 48 * 2**20
 
 MOST_QUERIES = 4096
 
-SURE = 4.0
-"""Standard errors of σ that a decision must stand, for σ to stay an estimate."""
+RULES = ("own", "spacing")
+"""Decision rules that every attack offers."""
 
 
 class Attack(ABC):
     """One way to rank the records of a release by what is known, and to decide whether to name one.
 
-    A subclass gives `compile` (knowledge → plan) and `decide` (what was seen → dare or not); `run` and `scores` are the
-    same for all. Options are keyword arguments of the constructor.
+    A subclass gives `compile` (knowledge → plan) and `decide` (what was seen → name the best record or not); `run` and
+    `scores` are the same for all. Options are keyword arguments of the constructor. `with_rule` replaces the attack's own
+    decision rule.
     """
 
     name: ClassVar[str] = ""
@@ -44,6 +48,10 @@ class Attack(ABC):
     """Whether the decision needs that distribution."""
     alone: ClassVar[bool] = False
     """Whether a query that excludes a record needs a plan of its own: every record's factor changes with it."""
+    rule: str = "own"
+    """How to decide: "own" (the attack's `decide`) or "spacing" (the spacing test at `level`)."""
+    level: float = 0.05
+    """For the rule "spacing": largest p-value at which the best record is named."""
 
     @abstractmethod
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
@@ -51,41 +59,77 @@ class Attack(ABC):
 
     @abstractmethod
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
-        """Give (statistic, matched) per query: how sure she is, and whether she dares to answer."""
+        """Give (statistic, matched) per query: how sure the attack is, and whether it names its best record."""
 
     def beta(self, seen: Outcome) -> Array | None:
         """Sharpness of the lineup Π(r) ∝ exp(beta · score) in integer score units; None = uniform over the matching set."""
         return None
+
+    def posterior(self, seen: Outcome) -> Array:
+        """P(the best record is the target) per query, absence allowed for; NaN for attacks without a model."""
+        return np.full(seen.plan.n_queries, np.nan)
 
     def absent(self, seen: Outcome) -> Array:
         """P(target not in the release) per query, NaN for attacks that do not say."""
         return np.full(seen.plan.n_queries, np.nan)
 
     def options(self) -> dict[str, Any]:
-        """Options as plain data, for the record."""
-        return {k: v for k, v in vars(self).items() if not k.startswith("_")}
+        """Options as plain data, to be stored beside results; `attack(name, **options)` makes the attack again."""
+        own = {k: v for k, v in vars(self).items() if not k.startswith("_") and k not in ("rule", "level")}
+        return {**own, **self.rule_options()}
 
-    def prepare(self, dataset: Dataset, facts: Facts) -> None:  # noqa: B027 - most attacks have nothing to prepare
-        """Look at the whole knowledge before it is cut into batches; attacks that fit parameters do it here."""
+    def rule_options(self) -> dict[str, Any]:
+        """Options of the decision rule, where it is not the attack's own."""
+        return {} if self.rule == "own" else {"decide": self.rule, "level": self.level}
+
+    def with_rule(self, decide: str, level: float = 0.05) -> Self:
+        """Return a copy that decides by another rule.
+
+        Parameters
+        ----------
+        decide
+            "own": as the attack does. "spacing": name the best record iff the spacing test gives p ≤ `level`.
+        level
+            Chance of naming a record although the target is absent, for "spacing".
+        """
+        if decide not in RULES:
+            raise ParameterError(f"decide={decide!r}: use {' or '.join(repr(r) for r in RULES)}")
+        if not 0 < level < 1:
+            raise ParameterError(f"level={level}: use a number between 0 and 1")
+        changed = copy(self)
+        changed.rule, changed.level = decide, level
+        return changed
+
+    def fit(self, dataset: Dataset, knowledge: Knowledge | Facts, exclude: Any = None) -> Attack:
+        """Return the attack with its parameters settled on the whole knowledge; attacks without parameters return themselves.
+
+        Parameters
+        ----------
+        dataset, knowledge
+            The release, and what is known.
+        exclude
+            One record index per query, -1 = none: that query is fitted as if the record were not in the data.
+        """
+        return self
 
     def scores(
         self, dataset: Dataset, knowledge: Knowledge, engine_: str | Engine = "memory", exclude: Any = None
     ) -> Array:
         """Scores of all records for all queries, by the production kernel; for small data. Barred records are -inf."""
         facts = knowledge.bind(dataset)
-        self.prepare(dataset, facts)
         rows = []
         absent = _one_per_query(exclude, facts, "exclude", dataset)
+        fitted = self.fit(dataset, facts, absent)
         machine = engine(engine_)
         for part, gone in _batches(dataset, facts, absent, self.alone, machine):
-            plan = self.compile(dataset, part, gone)
+            plan = fitted.compile(dataset, part, gone)
             whole = machine.scores(_uncapped(plan), dataset)
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 
     def run(self, dataset: Dataset, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
             watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None,
-            exact_sigma: bool = True) -> Verdicts:  # fmt: skip
+            spacing: bool = False) -> Verdicts:  # fmt: skip
         """Attack every query.
 
         Parameters
@@ -103,36 +147,32 @@ class Attack(ABC):
             Whether to work out the distribution over the records (`share`, `bits`) where the decision does not need it.
         progress
             Called with the number of queries done after each batch.
-        exact_sigma
-            False: where it saves time, find the best two by upper bounds and estimate σ from a sample of the records. A query
-            whose decision that could change, by `SURE` standard errors, is run in full: decisions are the same.
-            `sigma_error` says which. Ranks and the lineup need all scores and are left out.
+        spacing
+            Whether to report the p-value of the spacing test where the decision does not need it.
         """
         facts = knowledge.bind(dataset)
         gone = _one_per_query(exclude, facts, "exclude", dataset)
         seen = _one_per_query(watch, facts, "watch", dataset)
-        if not exact_sigma and watch is not None:
-            raise ParameterError("watch needs the scores of all records: leave it out, or leave out exact_sigma=False")
-        self.prepare(dataset, facts)
+        fitted = self.fit(dataset, facts, gone)
         parts = []
         done = 0
         machine = _engine(engine)
         for part, absent in _batches(dataset, facts, gone, self.alone, machine):
             marks = seen[done : done + part.n_queries]
-            plan = self.compile(dataset, part, absent)
-            found = None if exact_sigma else self._run_pruned(dataset, plan, machine)
-            parts.append(found or self._run_full(dataset, plan, marks, machine, lineup and exact_sigma))
+            plan = fitted.compile(dataset, part, absent)
+            parts.append(fitted._run_plan(dataset, plan, marks, machine, lineup, spacing))
             done += part.n_queries
             if progress:
                 progress(part.n_queries)
         return Verdicts.concatenate(parts)
 
-    def _run_full(self, dataset: Dataset, plan: Plan, watch: Array, machine: Engine, lineup: bool) -> Verdicts:
+    def _run_plan(self, dataset: Dataset, plan: Plan, watch: Array, machine: Engine, lineup: bool,
+                  spacing: bool) -> Verdicts:  # fmt: skip
         watching = bool((watch >= 0).any())
         watched = machine.peek(plan, dataset, watch) if watching else np.full(plan.n_queries, LOWEST, np.int64)
         # a record that is not watched must not count against anything
         marks = np.where(watch >= 0, watched, 2**31)
-        partials = machine.run(plan, dataset, marks)
+        partials = machine.run(plan, dataset, marks, K + 1 if spacing or self.rule == "spacing" else 2)
         n_records = dataset.n_records - (plan.tables.exclude >= 0)
         seen = Outcome(plan, partials, n_records)
         wanted = self.lineup and (lineup or self.needs_lineup)
@@ -140,33 +180,10 @@ class Attack(ABC):
         if beta is not None:
             mass = machine.mass(plan, dataset, partials.best_score, beta)
             seen = Outcome(plan, partials, n_records, beta, mass)
-        statistic, matched = self.decide(seen)
-        return Verdicts.of(seen, statistic, matched, watched, watch, wanted, self.absent(seen))
-
-    def _run_pruned(self, dataset: Dataset, plan: Plan, machine: Engine) -> Verdicts | None:
-        """Verdicts without all scores, None where the engine or the plan cannot do that."""
-        run_pruned = getattr(machine, "run_pruned", None)
-        pruned = None if run_pruned is None or self.needs_lineup else run_pruned(plan, dataset)
-        if pruned is None:
-            return None
-        partials, error, unseen = pruned
-        n_records = dataset.n_records - (plan.tables.exclude >= 0)
-        off = SURE * error + unseen
-        unknown = off >= 1
-        off = np.where(unknown, 0.0, off)
-        low, high = (
-            self.decide(Outcome(plan, partials.with_sigma(partials.sigma() * share), n_records))
-            for share in (1 - off, 1 + off)
-        )
-        again = np.flatnonzero(unknown | (low[1] != high[1]))
-        if again.size:
-            partials = partials.put(again, machine.run(plan.take(again), dataset))
-            error[again] = 0.0
-        seen = Outcome(plan, partials, n_records)
-        statistic, matched = self.decide(seen)
-        nobody, unwatched = np.full(plan.n_queries, LOWEST, np.int64), np.full(plan.n_queries, -1)
-        verdicts = Verdicts.of(seen, statistic, matched, nobody, unwatched, False, self.absent(seen))
-        return replace(verdicts, sigma_error=error * verdicts.sigma)
+        statistic, matched = self.decide(seen) if self.rule == "own" else criterion.unlikely_absent(seen, self.level)
+        # record -1 is nobody: its length, that of the last record, is not used
+        return Verdicts.of(seen, statistic, matched, watch, watched, dataset.lengths[watch], wanted, self.posterior(seen),
+                           self.absent(seen), criterion.spacing_p_values(seen))  # fmt: skip
 
     def __repr__(self) -> str:
         options = ", ".join(f"{k}={v!r}" for k, v in self.options().items())
@@ -245,8 +262,20 @@ def attack_names() -> list[str]:
     return [*_BUILT_IN, *(n for n in _REGISTRY if n not in _BUILT_IN)]
 
 
-def attack(name: str, **options: Any) -> Attack:
-    """Make the attack of that name, with its options as keywords."""
+def attack(name: str, *, decide: str = "own", level: float = 0.05, **options: Any) -> Attack:
+    """Make the attack of that name.
+
+    Parameters
+    ----------
+    name
+        One of `attack_names()`.
+    decide
+        Decision rule: "own" (as the attack does), or "spacing" (name the best record iff the spacing test gives p ≤ `level`).
+    level
+        Largest p-value of the spacing test at which the best record is named.
+    options
+        Options of the attack.
+    """
     if name not in _REGISTRY and name in _BUILT_IN:
         from importlib import import_module
 
@@ -256,6 +285,7 @@ def attack(name: str, **options: Any) -> Attack:
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise ParameterError(f"no attack {name!r}. Attacks: {', '.join(attack_names())}.{hint}")
     try:
-        return _REGISTRY[name].make(**options)
+        made = _REGISTRY[name].make(**options)
     except TypeError as error:
         raise ParameterError(f"attack {name!r}: {error}") from None
+    return made if decide == "own" else made.with_rule(decide, level)

@@ -1,4 +1,4 @@
-"""When she dares to answer: the eccentricity criterion, and the matching set."""
+"""When an attack names its best record: eccentricity, a matching set, or the spacing test."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.attacks.verdicts import Outcome
+from standout.formulas.spacing import K, p_value, spacing
+from standout.scoring.partials import NOBODY
 
 Array = npt.NDArray[Any]
 
@@ -22,6 +24,22 @@ def matching_set(seen: Outcome) -> tuple[Array, Array]:
     """Match iff the matching set is not empty; she is as sure of a member as the set is small."""
     n = seen.partials.n_cut
     return np.where(n > 0, 1.0 / np.maximum(n, 1), 0.0), n > 0
+
+
+def spacing_p_values(seen: Outcome) -> Array:
+    """p-value of the spacing test per query; NaN where it does not apply, or where too few top scores were kept."""
+    p, plan = seen.partials, seen.plan
+    if p.k <= K:
+        return np.full(plan.n_queries, np.nan)
+    here = p.top[:, : K + 1] != NOBODY
+    scores = np.where(here, plan.base[:, None] + p.top_score[:, : K + 1] / plan.scale[:, None], np.nan)
+    return p_value(spacing(scores))
+
+
+def unlikely_absent(seen: Outcome, level: float) -> tuple[Array, Array]:
+    """Match iff the spacing test gives p ≤ level; the statistic is 1 - p, 0 where the test does not apply."""
+    statistic = 1.0 - np.nan_to_num(spacing_p_values(seen), nan=1.0)
+    return statistic, statistic >= 1.0 - level
 
 
 def one_over_sigma(seen: Outcome) -> Array:

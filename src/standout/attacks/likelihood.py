@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from standout.adversary.knowledge import Facts
+from standout.adversary.knowledge import Facts, Knowledge
 from standout.adversary.sampling import count_marked
 from standout.attacks.attack import Attack, register
+from standout.attacks.bayes import SHRINK, compile_exact, is_exact
 from standout.attacks.noise import Noise
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
@@ -20,9 +22,6 @@ from standout.formulas import likelihood as formula
 from standout.scoring.plan import Plan
 
 Array = npt.NDArray[Any]
-
-SHRINK = 10.0
-"""Pseudo-entries of the common distribution that each item's own one is mixed with."""
 
 FEWEST_TO_FIT = 8
 """Queries below which noise is averaged over a grid instead of fitted."""
@@ -57,16 +56,19 @@ class Likelihood(Attack):
     def options(self) -> dict[str, Any]:
         """Options as plain data."""
         noise = self.noise if self.noise is None or isinstance(self.noise, str) else repr(self.noise)
-        return {"noise": noise, "prior": self.prior, "cut": self.cut}
+        return {"noise": noise, "prior": self.prior, "cut": self.cut, **self.rule_options()}
 
     @property
     def fitted(self) -> Noise | None:
-        """The noise of the last run."""
+        """The noise that `fit` settled on; None before it."""
         return self._noise
 
-    def prepare(self, dataset: Dataset, facts: Facts) -> None:
-        """Settle the noise for all queries together."""
-        self._noise = self._settle(dataset, facts)
+    def fit(self, dataset: Dataset, knowledge: Knowledge | Facts, exclude: Any = None) -> Likelihood:
+        """Return a copy with the noise settled for all queries together."""
+        fitted = copy(self)
+        facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
+        fitted._noise = self._settle(dataset, facts)
+        return fitted
 
     def _settle(self, dataset: Dataset, facts: Facts) -> Noise:
         if isinstance(self.noise, Noise):
@@ -75,7 +77,7 @@ class Likelihood(Attack):
             raise ParameterError(
                 "noise='informed' needs knowledge that was sampled from an Adversary; use noise='fit' for outside knowledge"
             )
-        if self.noise != "fit" and facts.adversary is not None:
+        if self._is_informed(facts) and facts.adversary is not None:
             return Noise.informed(facts.adversary, dataset)
         if facts.n_queries < FEWEST_TO_FIT:
             return Noise.broad(dataset)
@@ -84,8 +86,14 @@ class Likelihood(Attack):
         return fit_noise(dataset, facts)
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
-        """Odds tables."""
-        return compile_odds(dataset, facts, exclude, self._noise or self._settle(dataset, facts))
+        """Exact tables for a fixed number of wrong facts that the adversary's own noise explains, else odds tables."""
+        noise = self._noise or self._settle(dataset, facts)
+        if self._is_informed(facts) and is_exact(facts.adversary, facts):
+            return compile_exact(dataset, facts, exclude, noise, told_background(dataset, facts, exclude, noise))
+        return compile_odds(dataset, facts, exclude, noise)
+
+    def _is_informed(self, facts: Facts) -> bool:
+        return self.noise in (None, "informed") and facts.adversary is not None
 
     def beta(self, seen: Outcome) -> Array:
         """Lineup Π(r) ∝ e^LLR: the posterior given that the target is in the release."""
@@ -96,17 +104,32 @@ class Likelihood(Attack):
         p, _ = self._posterior(seen)
         return p, p >= self.cut
 
+    def posterior(self, seen: Outcome) -> Array:
+        """P(best | A), absence allowed for."""
+        return self._posterior(seen)[0]
+
     def absent(self, seen: Outcome) -> Array:
         """P(absent | A)."""
         return self._posterior(seen)[1]
 
     def _posterior(self, seen: Outcome) -> tuple[Array, Array]:
         assert seen.mass is not None
-        tables = seen.plan.tables
-        possible = tables.factor > 0
-        gone = tables.exclude
-        n = possible.sum() - np.where(gone >= 0, possible[gone], False)
-        return formula.posterior(seen.score, seen.mass, n, self.prior)
+        return formula.posterior(seen.score, seen.mass, n_possible(seen), self.prior)
+
+
+def n_possible(seen: Outcome) -> Array:
+    """Per query: records that may be the target."""
+    if seen.plan.exact is not None:
+        return np.asarray(seen.plan.exact.n_possible)
+    possible = seen.plan.tables.factor > 0
+    gone = seen.plan.tables.exclude
+    return np.asarray(possible.sum() - np.where(gone >= 0, possible[gone], False))
+
+
+def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Array:
+    """Smoothed chance of each told value and day among the item's own entries, the two taken as independent."""
+    known = Known.of(dataset, facts, exclude)
+    return np.asarray(value_odds(known, noise)[1] * time_odds(known, noise)[1])
 
 
 def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Plan:
@@ -117,12 +140,13 @@ def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -
     time, time_background = time_odds(known, noise)
     g = value_background * time_background
     right = (1 - noise.e) / (noise.e * q)
-    floor = right * noise.h * wrong_chance(known, noise, g) / g
+    wrong = np.broadcast_to(wrong_chance(known, noise, g), known.item.shape)
+    floor = right * noise.h * wrong / g
     value = value * (right * (1 - noise.h) / g)[:, None]
+    # an absent person's values are wrong just as often: a wrong value is no sign of presence
+    absent = known.sum_over_facts(np.log(1 - noise.h + noise.h * wrong / g))
     m = np.diff(facts.query_ptr)
-    return known.odds_plan(
-        value, time, np.broadcast_to(floor, known.item.shape), pick_rates(dataset, facts, noise), m * np.log(noise.e)
-    )
+    return known.odds_plan(value, time, floor, pick_rates(dataset, facts, noise), m * np.log(noise.e) - absent)
 
 
 def item_share(known: Known) -> Array:

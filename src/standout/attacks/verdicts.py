@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from standout.formulas.ns08 import bits_left, eccentricity
 from standout.scoring.partials import LOWEST, Partials
-from standout.scoring.plan import Plan
+from standout.scoring.plan import Plan, Tie
 
 Array = npt.NDArray[Any]
 
@@ -54,7 +54,7 @@ class Verdicts:
     """One answer per query: the best record, how far it stands out, and whether she dares to name it."""
 
     best: Array
-    """Record index; ties go to the lower index, or as the attack says."""
+    """Record index. Where records tie (`n_tied`), the lower index, or as the attack's tie rule says."""
     score: Array
     second: Array
     runner_up: Array
@@ -75,8 +75,14 @@ class Verdicts:
     """Bits left for the watched record, NaN = not watched or no lineup."""
     absent: Array
     """P(target not in the release), NaN for attacks that do not say."""
-    sigma_error: Array
-    """Standard error of σ where it was estimated from a sample (`exact_sigma=False`), 0 where it is exact."""
+    posterior: Array
+    """P(the best record is the target), absence allowed for; NaN for attacks without a model."""
+    n_tied: Array
+    """Candidates tied at the top, by score and by the attack's own tie rule if it has one; 0 = no candidate."""
+    credit: Array
+    """Worth of the answer for the watched record: 1/`n_tied` if it is tied at the top, else 0; NaN = not watched."""
+    spacing: Array
+    """p-value of the spacing test that the target is absent; NaN where it does not apply."""
 
     @property
     def answer(self) -> Array:
@@ -84,9 +90,21 @@ class Verdicts:
         return np.where(self.matched, self.best, -1)
 
     @classmethod
-    def of(cls, seen: Outcome, statistic: Array, matched: Array, watched: Array, watch: Array, lineup: bool,
-           absent: Array) -> Verdicts:  # fmt: skip
-        """Read an outcome."""
+    def of(cls, seen: Outcome, statistic: Array, matched: Array, watch: Array, watched: Array, watched_length: Array,
+           lineup: bool, posterior: Array, absent: Array, spacing: Array) -> Verdicts:  # fmt: skip
+        """Turn an outcome into verdicts.
+
+        Parameters
+        ----------
+        seen, statistic, matched
+            What the engine saw, and what the attack's criterion says of it.
+        watch, watched, watched_length
+            One record per query (-1 = none), its integer score (`LOWEST` = no candidate) and its number of items.
+        lineup
+            Whether to work out the distribution over the records.
+        posterior, absent, spacing
+            As in the fields of those names.
+        """
         p, n = seen.partials, seen.plan.n_queries
         is_watched = watch >= 0
         share = np.full(n, np.nan)
@@ -103,11 +121,15 @@ class Verdicts:
             bits = np.where(is_watched, bits_left(np.where(inside, share, 0.0), seen.n_records), np.nan)
         # a filter may bar the watched record: it then comes after every candidate, however few they are
         rank = np.where(watched > LOWEST, p.n_watch, p.n + 1)
+        on_top = is_watched & (watched > LOWEST) & (watched == p.best_score)
+        if seen.plan.tie == Tie.SHORT:
+            on_top &= watched_length == p.best_key
         return cls(
             best=p.best, score=seen.score, second=seen.second, runner_up=p.second, sigma=seen.sigma,
             eccentricity=seen.eccentricity, statistic=statistic, matched=matched & (p.n > 0), n_candidates=p.n,
             n_matching=p.n_cut, share=share, rank=np.where(is_watched, rank, 0), bits=bits, absent=absent,
-            sigma_error=np.zeros(n),
+            posterior=posterior, n_tied=p.n_top, spacing=spacing,
+            credit=np.where(is_watched, np.where(on_top, 1.0 / np.maximum(p.n_top, 1), 0.0), np.nan),
         )  # fmt: skip
 
     @classmethod

@@ -78,9 +78,7 @@ class Case:
         if name == "presence":
             known = Known.of(self.data, facts, nobody)
             return known.plan(Combine.SUM, np.ones((known.item.size, 1)), np.zeros((known.item.size, 1)))
-        one = attack(name)
-        one.prepare(self.data, facts)
-        return one.compile(self.data, facts, nobody)
+        return attack(name).fit(self.data, facts).compile(self.data, facts, nobody)
 
     def postings(self, plan: Plan) -> int:
         """Entries that the plan's queries touch."""

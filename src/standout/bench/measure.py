@@ -8,15 +8,12 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from standout.attacks.attack import attack
-from standout.attacks.verdicts import Verdicts
 from standout.bench import peers, reference
 from standout.bench.case import Case, twin_file
 from standout.bench.clock import Took, best_of
@@ -76,30 +73,6 @@ def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
     yield _line(case, rh, "standout: lineup of scoreboard-rh", took[2], times_rh=took[2].core / took[0].core)
     if same is not None:
         yield _line(case, rh, "C loop", took[3], same=same, ours_over_theirs=took[0].core / took[3].core)
-
-
-def pruning(case: Case, rounds: int = 3) -> Iterator[Line]:
-    """Best two by bounds and σ from a sample, against the full run of the same attack."""
-    rh, engine = attack("scoreboard-rh"), MemoryEngine(case.threads)
-    plan = case.plan("scoreboard-rh")
-    if not engine.prunes(plan, case.data):
-        yield {"what": "standout: pruned", "skipped": f"{case.data.n_records:,} records run in full anyhow"}
-        return
-    start = time.perf_counter()
-    mib = case.data.ranked.nbytes / 2**20
-    yield {"what": "index of pruned runs", "seconds_to_sort": time.perf_counter() - start, "index_mib": mib}
-
-    def run(exact_sigma: bool) -> Verdicts:
-        return rh.run(case.data, case.known, engine, lineup=False, exact_sigma=exact_sigma)
-
-    full, pruned = run(True), run(False)
-    fields = ("best", "score", "second", "runner_up", "matched")
-    same = all(np.array_equal(getattr(full, f), getattr(pruned, f)) for f in fields)
-    whole, part = best_of(rounds, lambda: run(True), lambda: run(False))
-    yield _line(
-        case, plan, "standout: pruned (exact_sigma=False)", part, same=same,
-        full_over_this=whole.core / part.core, rerun=float((pruned.sigma_error == 0).mean()),
-    )  # fmt: skip
 
 
 def _same(a: Partials, b: Partials) -> bool:

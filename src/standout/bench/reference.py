@@ -76,11 +76,15 @@ def run(lib: Any, plan: Plan, shard: Shard, threads: int) -> Partials:
 
     def work(first: int, stop: int) -> Partials:
         out = Partials.empty(plan.n_queries)
-        out.best_score[:], out.second_score[:] = LOWEST, LOWEST
-        fields = (out.best_score, out.best, out.second_score, out.second, out.total, out.squares)
+        best, second, best_score, second_score = (
+            np.full(plan.n_queries, x, np.int64) for x in (-1, -1, LOWEST, LOWEST)
+        )
+        fields = (best_score, best, second_score, second, out.total, out.squares)
         answer, acc = _Answer(*(a.ctypes.data for a in fields)), np.zeros(shard.block_size, np.int32)
         lib.run_blocks(first, stop, ctypes.byref(task), ctypes.byref(answer), acc.ctypes.data)
-        out.best_key[:], out.second_key[:] = 0, 0
+        out.top[:] = np.column_stack([best, second])
+        out.top_score[:] = np.column_stack([best_score, second_score])
+        out.top_key[:] = 0
         return out
 
     edges = np.linspace(0, shard.n_blocks, min(4 * threads, shard.n_blocks) + 1).astype(int).tolist()

@@ -53,7 +53,6 @@ def bench(
             lines += measure.starting()
     with busy("scoring …"):
         lines += measure.kernels(case)
-        lines += measure.pruning(case)
     if peers:
         with busy("the others …"):
             lines += measure.others(case, min(40, targets))

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from standout.data.build import missing_day
 from standout.data.index import Shard, build_shard, fitting_block
-from standout.data.ranked import Ranked, build_ranked
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
@@ -221,13 +220,6 @@ class Dataset:
     def index(self) -> Shard:
         """Posting lists of the whole dataset, made on first use."""
         return self.shards(1)[0]
-
-    @cached_property
-    def ranked(self) -> Ranked:
-        """Posting lists by item, value and day, for pruned runs; made on first use."""
-        return build_ranked(
-            self.record_ptr, self.record_item, self.record_code, self.record_day, self.n_items, self.n_levels
-        )
 
     def shards(self, n: int, block_size: int | None = None) -> list[Shard]:
         """Cut the records into `n` runs of about equal length and index each."""

@@ -20,8 +20,8 @@ class Engine(Protocol):
 
     name: str
 
-    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None) -> Partials:
-        """Best, second and sums per query; `watch` holds one integer score per query to count against."""
+    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
+        """Top k records (at least 2), ties and sums per query; `watch` holds one integer score per query to count against."""
         ...
 
     def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:

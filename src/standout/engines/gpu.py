@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.index import build_shard
+from standout.engines.memory import MemoryEngine
 from standout.errors import EngineError, ParameterError
 from standout.scoring.gpu import Device, DeviceIndex
 from standout.scoring.partials import Partials
@@ -25,7 +26,7 @@ _INDEXES: WeakKeyDictionary[Dataset, dict[int, DeviceIndex]] = WeakKeyDictionary
 
 
 class GpuEngine:
-    """Runs plans on one CUDA device, through CuPy.
+    """Runs plans on one CUDA device, through CuPy. Plans of `Combine.EXACT` run on the CPU, by the memory engine.
 
     Parameters
     ----------
@@ -66,21 +67,29 @@ class GpuEngine:
         """What the driver calls the device."""
         return str(self._device.name)
 
-    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None) -> Partials:
-        """Best, second and sums per query."""
+    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
+        """Top k (at least 2), ties and sums per query. For k above 2 and for `Combine.EXACT` this call runs on the CPU."""
+        if k > 2 or plan.combine == Combine.EXACT:
+            return MemoryEngine().run(plan, dataset, watch, k)
         marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch
         return self._device.run(plan, self.index(dataset, plan), marks)
 
     def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
         """Σ exp(beta · (score - top)) over all candidates."""
+        if plan.combine == Combine.EXACT:
+            return MemoryEngine().mass(plan, dataset, top, beta)
         return self._device.mass(plan, self.index(dataset, plan), top, beta)
 
     def peek(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
         """Integer score of one record per query."""
+        if plan.combine == Combine.EXACT:
+            return MemoryEngine().peek(plan, dataset, record)
         return self._device.peek(plan, self.index(dataset, plan), record)
 
     def scores(self, plan: Plan, dataset: Dataset) -> Array:
         """All integer scores."""
+        if plan.combine == Combine.EXACT:
+            return MemoryEngine().scores(plan, dataset)
         return self._device.scores(plan, self.index(dataset, plan), dataset.n_records)
 
     def index(self, dataset: Dataset, plan: Plan | None = None) -> DeviceIndex:

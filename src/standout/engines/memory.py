@@ -15,9 +15,7 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
-from standout.engines.sample import sample_of, spread
-from standout.errors import ParameterError
-from standout.scoring import cpu, pruned
+from standout.scoring import cpu, exact
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan
 
@@ -29,9 +27,6 @@ Run = tuple[Shard, int, int]
 Tasks = Iterator[tuple[R, tuple[int, int]]]
 """Runs of blocks, each for some of the queries: the first, and the one after the last."""
 
-WORTH = 16
-"""Records per record of the sample from which on a pruned run is worth it."""
-
 
 class MemoryEngine:
     """Runs plans on the cores of this machine.
@@ -42,60 +37,30 @@ class MemoryEngine:
         Number of threads; all cores when left out.
     shards
         Posting lists to run over, in place of the dataset's own index; together they must hold every record once.
-    n_sample
-        Records from which a pruned run estimates σ.
     """
 
     name = "memory"
 
-    def __init__(self, threads: int | None = None, shards: Sequence[Shard] | None = None, n_sample: int = 8192) -> None:
-        if n_sample < 2:
-            raise ParameterError(f"n_sample={n_sample}: σ needs two records at least")
-        self.n_sample = n_sample
+    def __init__(self, threads: int | None = None, shards: Sequence[Shard] | None = None) -> None:
         self.threads = threads or os.cpu_count() or 1
         self._shards = shards
 
-    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None) -> Partials:
-        """Best, second and sums per query."""
+    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
+        """Top k (at least 2), ties and sums per query."""
         marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch.astype(np.int64)
         how = cpu.manner(plan)
 
         def work(tasks: Tasks[Run]) -> Partials:
-            out = Partials.empty(plan.n_queries)
+            out = Partials.empty(plan.n_queries, k)
             for (shard, first, stop), queries in tasks:
-                cpu.run_blocks(first, stop, queries, cpu.postings(shard, plan.no_day), plan.tables, how, marks, out)
+                post = cpu.postings(shard, plan.no_day)
+                if plan.exact is not None:
+                    exact.run_blocks(first, stop, queries, post, plan.tables, how, plan.exact, marks, out)
+                else:
+                    cpu.run_blocks(first, stop, queries, post, plan.tables, how, marks, out)
             return out
 
         return reduce(Partials.merge, self._share(work, self._runs(dataset), plan.n_queries))
-
-    def prunes(self, plan: Plan, dataset: Dataset) -> bool:
-        """Whether a pruned run is possible and worth it."""
-        return pruned.prunable(plan) and not dataset.has_repeats and dataset.n_records >= WORTH * self.n_sample
-
-    def run_pruned(self, plan: Plan, dataset: Dataset) -> tuple[Partials, Array, Array] | None:
-        """As `run` with σ estimated from a sample; then, as shares of σ, its standard error and what it may lack besides.
-
-        The error is infinite where the best two were not found either. None where bounds say nothing of this plan, or
-        where so small a release is not worth a sample.
-        """
-        if not self.prunes(plan, dataset):
-            return None
-        seen = spread(plan, sample_of(dataset, self.n_sample))
-        index, goal = dataset.ranked, np.maximum(seen.second, 1)
-        bound = pruned.bounds(plan, dataset.supports, index.n_codes)
-        records, how = pruned.records(dataset), cpu.manner(plan)
-
-        def work(tasks: Tasks[tuple[int, int]]) -> Partials:
-            out = Partials.empty(plan.n_queries)
-            for (first, stop), queries in tasks:
-                pruned.run_blocks(first, stop, queries, index, records, plan.tables, bound, how, goal, out)
-            return out
-
-        found = reduce(Partials.merge, self._share(work, _pieces(index.n_blocks, self._most), plan.n_queries))
-        n = dataset.n_records - (plan.tables.exclude >= 0)
-        squares = (seen.sigma**2 + seen.mean**2) * n
-        found = found._replace(n=n, total=np.rint(seen.mean * n).astype(np.int64), squares=squares)
-        return found, np.where(found.second_score >= np.maximum(seen.second, 1), seen.error, np.inf), seen.unseen
 
     def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
         """Σ exp(beta · (score - top)) over all candidates."""
@@ -104,9 +69,11 @@ class MemoryEngine:
         def work(tasks: Tasks[Run]) -> Array:
             out = np.zeros(plan.n_queries)
             for (shard, first, stop), queries in tasks:
-                cpu.mass_blocks(
-                    first, stop, queries, cpu.postings(shard, plan.no_day), plan.tables, how, high, beta, out
-                )
+                post = cpu.postings(shard, plan.no_day)
+                if plan.exact is not None:
+                    exact.mass_blocks(first, stop, queries, post, plan.tables, how, plan.exact, high, beta, out)
+                else:
+                    cpu.mass_blocks(first, stop, queries, post, plan.tables, how, high, beta, out)
             return out
 
         return np.asarray(sum(self._share(work, self._runs(dataset), plan.n_queries)))
@@ -115,14 +82,22 @@ class MemoryEngine:
         """Integer score of one record per query."""
         out = np.full(plan.n_queries, LOWEST, np.int64)
         for shard in self._all(dataset):
-            cpu.peek(cpu.postings(shard, plan.no_day), plan.tables, cpu.manner(plan), record.astype(np.int64), out)
+            post, how = cpu.postings(shard, plan.no_day), cpu.manner(plan)
+            if plan.exact is not None:
+                exact.peek(post, plan.tables, how, plan.exact, record.astype(np.int64), out)
+            else:
+                cpu.peek(post, plan.tables, how, record.astype(np.int64), out)
         return out
 
     def scores(self, plan: Plan, dataset: Dataset) -> Array:
         """All integer scores."""
         out = np.zeros((plan.n_queries, dataset.n_records), np.int32)
         for shard in self._all(dataset):
-            cpu.dump(cpu.postings(shard, plan.no_day), plan.tables, cpu.manner(plan), out)
+            post, how = cpu.postings(shard, plan.no_day), cpu.manner(plan)
+            if plan.exact is not None:
+                exact.dump(post, plan.tables, how, plan.exact, out)
+            else:
+                cpu.dump(post, plan.tables, how, out)
         return out
 
     def _all(self, dataset: Dataset) -> Sequence[Shard]:

@@ -34,7 +34,7 @@ from standout.scoring.plan import Combine, Tables
 
 __all__ = [
     "Manner", "Postings", "allowed", "dump", "fixed_log", "manner", "mass_blocks", "peek", "postings", "run_blocks",
-    "sample_moments", "tie_key",
+    "tie_key",
 ]  # fmt: skip
 
 Array = npt.NDArray[Any]
@@ -160,48 +160,6 @@ def _mass_blocks(whole: Array, room: Room, first: int, stop: int, queries: tuple
                 out[q] += _mass_of_each(acc, start, top[q], beta[q], bar, plan.factor, plan.lengths)
             else:
                 out[q] += _mass_over(acc, top[q], beta[q])
-
-
-@jit_wide  # type: ignore[untyped-decorator]
-def _central(acc: Array, mean: float) -> tuple[float, float]:
-    """Σ (score - mean)² and Σ (score - mean)⁴ over the block."""
-    two, four = 0.0, 0.0
-    for k in range(np.uint64(acc.size)):
-        d = np.float64(acc[k]) - mean
-        two += d * d
-        four += (d * d) * (d * d)
-    return two, four
-
-
-@jit  # type: ignore[untyped-decorator]
-def sample_moments(
-    post: Postings, plan: Tables, how: Manner, n: Array, mean: Array, m2: Array, m4: Array, second: Array
-) -> None:
-    """Number, mean, central moments and second highest score of a shard of few records, per query."""
-    whole = np.zeros((post.ptr.shape[0], post.block_size), np.int32)
-    room = make_room(post.block_size, how.combine)
-    for q in range(plan.query_ptr.size - 1):
-        hole = plan.exclude[q]
-        total, high, next_high = 0.0, LOWEST, LOWEST
-        for b in range(post.ptr.shape[0]):
-            acc = whole[b, : min(post.block_size, post.n_records - b * post.block_size)]
-            fill(acc, room, b, q, post, plan, how)
-            for k in range(acc.size):
-                if acc[k] > next_high and b * post.block_size + k != hole:
-                    next_high = min(high, acc[k])
-                    high = max(high, acc[k])
-            total += acc.sum()
-        count = post.n_records - (1 if hole >= 0 else 0)
-        gone = whole[hole // post.block_size, hole % post.block_size] if hole >= 0 else 0
-        mid = (total - gone) / count
-        two, four = 0.0, 0.0
-        for b in range(post.ptr.shape[0]):
-            more = _central(whole[b, : min(post.block_size, post.n_records - b * post.block_size)], mid)
-            two, four = two + more[0], four + more[1]
-        away = (np.float64(gone) - mid) ** 2 if hole >= 0 else 0.0
-        n[q], mean[q], second[q] = count, mid, next_high
-        # what is left of sums that cancel may be a little below nothing
-        m2[q], m4[q] = max(two - away, 0.0) / count, max(four - away * away, 0.0) / count
 
 
 @jit  # type: ignore[untyped-decorator]

@@ -54,12 +54,11 @@ struct Plan {
     i64 n_queries, n_values, n_times, times_apart, facts_at_once;
 };
 
+// Partials. `top_score`, `top_key` and `top` hold two numbers per query: the best, then the second.
 struct Out {
-    i64 *best_score;
-    u64 *best_key;
-    i64 *best, *second_score;
-    u64 *second_key;
-    i64 *second, *n, *total;
+    i64 *top_score;
+    u64 *top_key;
+    i64 *top, *n_top, *n, *total;
     double *squares;
     i64 *n_watch, *n_cut;
 };
@@ -72,13 +71,11 @@ struct __align__(16) Head {
     double floor;
 };
 
-// What a query brings along: its best two so far, and numbers of the plan.
+// What a query brings along: its best two so far and how many tie with the best, and numbers of the plan.
 struct Query {
-    i64 best_score;
-    u64 best_key;
-    i64 best, second_score;
-    u64 second_key;
-    i64 second, exclude, cut, cap, shift, watch;
+    i64 best_score, second_score;
+    u64 best_key, second_key;
+    i64 best, second, n_top, exclude, cut, cap, shift, watch;
 };
 
 // What the threads of one block share. `acc` comes first: it is read four scores at a time.
@@ -251,9 +248,14 @@ __device__ __forceinline__ void fetch_heads(const Plan &plan, const Facts &facts
 __device__ __forceinline__ void fetch_query(const Plan &plan, const Out *out, const i64 *watch, i64 q, Query *query) {
     const int k = (int)threadIdx.x - (THREADS - 32);
     if (k < 0 || k >= (int)(sizeof(Query) / 8) || q >= plan.n_queries) return;
-    const i64 *from = k == 6 ? plan.exclude : k == 7 ? plan.cut : k == 8 ? plan.cap : k == 9 ? plan.shift : watch;
-    if (k < 6) from = out ? (&out->best_score)[k] : nullptr;
-    if (from) copy_async<8>((i64 *)query + k, from + q);
+    const i64 *from = k == 7 ? plan.exclude : k == 8 ? plan.cut : k == 9 ? plan.cap : k == 10 ? plan.shift : watch;
+    if (from && k > 6) from += q;
+    if (k <= 6) from = nullptr;
+    if (k <= 6 && out) {
+        const i64 *pairs[3] = {out->top_score, (const i64 *)out->top_key, out->top};
+        from = k == 6 ? out->n_top + q : pairs[k / 2] + 2 * q + (k & 1);
+    }
+    if (from) copy_async<8>((i64 *)query + k, from);
 }
 
 // Have the tables of facts copied, whose heads are there. Rows of the time table start at multiples of 16 bytes.
@@ -491,7 +493,8 @@ __device__ __forceinline__ u64 tie_key(i64 record, i64 q, const Plan &plan) {
     u64 x = (u64)record * 0x9E3779B97F4A7C15ULL + plan.salt[q];
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
     x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-    return x ^ (x >> 31);
+    // a random key never tells tied records apart: RANDOM_KEY in partials.py
+    return ((x ^ (x >> 31)) >> 1) | (1ULL << 63);
 #else
     return 0;
 #endif
@@ -505,8 +508,14 @@ __device__ __forceinline__ bool before(const Entrant &a, const Entrant &b) {
     return a.record < b.record;
 }
 
-// The first two of each warp.
+// Whether two records tie: same score, and same length where the shorter record comes first.
+__device__ __forceinline__ bool tied_with(const Entrant &a, const Entrant &b) {
+    return a.record >= 0 && b.record >= 0 && a.score == b.score && (TIE != 1 || a.key == b.key);
+}
+
+// The first two of each warp, and how many of its records tie with the first.
 __shared__ Entrant s_one[WARPS], s_two[WARPS];
+__shared__ int s_tied[WARPS];
 
 // First of a warp's entrants, on all its lanes.
 __device__ Entrant first_of_warp(Entrant e) {
@@ -533,6 +542,7 @@ __device__ __forceinline__ void insert(const Entrant &e, Entrant &best, Entrant 
 // The warp's first two records with at least the score `goal`, for enlist(). `top` is the thread's highest score.
 __device__ __forceinline__ void promote(const Plan &plan, const Shared &s, const Bar &bar, int top, int goal) {
     Entrant one = {LOWEST, 0, -1}, two = {LOWEST, 0, -1};
+    int tied = 0;
     const int4 *acc4 = (const int4 *)s.acc;
     if (__any_sync(ALL, top >= goal)) {
         // a thread looks at the same records as in look(): most have seen that none of theirs reaches the goal
@@ -543,36 +553,48 @@ __device__ __forceinline__ void promote(const Plan &plan, const Shared &s, const
             for (int j = 0; j < 4; j++) {
                 const int k = 4 * k4 + j, x = finish(four[j], k, bar, plan, s);
                 if (x < goal || k >= bar.size || !allowed(k, bar, plan)) continue;
-                insert({x, tie_key(bar.start + k, bar.q, plan), bar.start + k}, one, two);
+                const Entrant e = {x, tie_key(bar.start + k, bar.q, plan), bar.start + k};
+                if (tied_with(e, one))
+                    tied++;
+                else if (before(e, one))
+                    tied = 1;
+                insert(e, one, two);
             }
         }
         const Entrant first = first_of_warp(one);
+        tied = __reduce_add_sync(ALL, tied_with(one, first) ? tied : 0);
         two = first_of_warp(one.record == first.record ? two : one);
         one = first;
     }
     if ((threadIdx.x & 31) == 0) {
         s_one[threadIdx.x >> 5] = one;
         s_two[threadIdx.x >> 5] = two;
+        s_tied[threadIdx.x >> 5] = tied;
     }
 }
 
-// The first two of all warps join the best two of query q; none if q < 0. One warp does it.
+// The first two of all warps join the best two of query q, and their ties its ties; none if q < 0. One warp does it.
 __device__ __forceinline__ void enlist(i64 q, const Query &query, const Out &out) {
     if (threadIdx.x >= 32 || q < 0) return;
     const Entrant nobody = {LOWEST, 0, -1}, one = threadIdx.x < WARPS ? s_one[threadIdx.x] : nobody;
     const Entrant first = first_of_warp(one);
     const Entrant next = first_of_warp(one.record == first.record && threadIdx.x < WARPS ? s_two[threadIdx.x] : one);
+    const int tied = __reduce_add_sync(ALL, tied_with(one, first) ? s_tied[threadIdx.x] : 0);
     if (threadIdx.x > 0) return;
     Entrant best = {(int)query.best_score, query.best_key, query.best};
     Entrant second = {(int)query.second_score, query.second_key, query.second};
+    if (tied_with(first, best))
+        out.n_top[q] = query.n_top + tied;
+    else if (before(first, best))
+        out.n_top[q] = tied;
     insert(first, best, second);
     insert(next, best, second);
-    out.best_score[q] = best.score;
-    out.best_key[q] = best.key;
-    out.best[q] = best.record;
-    out.second_score[q] = second.score;
-    out.second_key[q] = second.key;
-    out.second[q] = second.record;
+    out.top_score[2 * q] = best.score;
+    out.top_key[2 * q] = best.key;
+    out.top[2 * q] = best.record;
+    out.top_score[2 * q + 1] = second.score;
+    out.top_key[2 * q + 1] = second.key;
+    out.top[2 * q + 1] = second.record;
 }
 
 struct Sums {
@@ -722,10 +744,10 @@ __device__ __forceinline__ void settle(i64 q, bool counts, const Out &out) {
     }
 }
 
-// The score from which on a record may belong to the query's best two, of which the second has the score `second` now; false
-// if none does. The second highest of the warps' maxima is a score that two records reach: nothing below it needs a closer
+// The score from which on a record may belong to the query's best two, which have the scores `best` and `second` now, or tie
+// with the best; false if none does. The second highest of the warps' maxima is a score that two records reach: nothing below it needs a closer
 // look.
-__device__ __forceinline__ bool goal_of(bool nobody, int second, int *goal) {
+__device__ __forceinline__ bool goal_of(bool nobody, int best, int second, int *goal) {
     const int lane = threadIdx.x & 31;
     const int top = lane < WARPS ? s_sums[lane].top : LOWEST;
     const bool some = lane < WARPS && s_sums[lane].n > 0;
@@ -733,7 +755,7 @@ __device__ __forceinline__ bool goal_of(bool nobody, int second, int *goal) {
     const int leader = __ffs(__ballot_sync(ALL, top == high)) - 1;
     const int next = __reduce_max_sync(ALL, lane == leader ? LOWEST : top);
     *goal = nobody ? next : max(next, second);
-    return __any_sync(ALL, some) && (nobody || high > second || (TIE != 0 && high == second));
+    return __any_sync(ALL, some) && (nobody || high > second || (high == second && (TIE != 0 || high == best)));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, PER_SM)
@@ -755,7 +777,7 @@ run_block(const __grid_constant__ Index ix, const __grid_constant__ Plan plan, c
         __syncthreads();
         if (threadIdx.x < 32) settle(work.q, marks.counts, out);
         int goal;
-        promoted = goal_of(query.second < 0, (int)query.second_score, &goal) ? work.q : -1;
+        promoted = goal_of(query.second < 0, (int)query.best_score, (int)query.second_score, &goal) ? work.q : -1;
         // no need to wait for other warps: they are heard after the next query is scored
         if (promoted >= 0) promote(plan, s, bar, top, goal);
     }

@@ -1,4 +1,4 @@
-"""From the scores of one block of records to what the query's partials need: the best two, and sums."""
+"""From the scores of one block of records to what the query's partials need: the top k, the ties, and sums."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.scoring.fill import Manner, Postings, jit, jit_bare, jit_inline
-from standout.scoring.partials import LOWEST, NOBODY, Partials
+from standout.scoring.partials import LOWEST, NOBODY, RANDOM_KEY, Partials
 from standout.scoring.plan import Tables, Tie
 
 Array = npt.NDArray[Any]
@@ -17,7 +17,7 @@ Array = npt.NDArray[Any]
 _INDEX, _SHORT, _HASH = int(Tie.INDEX), int(Tie.SHORT), int(Tie.HASH)
 _HIGHEST = 2**31 - 1
 STRETCH = 256
-"""Records looked over together in search of one that beats the present second."""
+"""Records searched together for one that belongs to the top k."""
 
 # free to reorder sums and to fuse a product into one: the rounding of squares is free within 1e-9
 jit_wide = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
@@ -65,7 +65,7 @@ def key_of(record: int, tie: int, salt: int, lengths: Array) -> int:
         x = np.uint64(record) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return x ^ (x >> np.uint64(31))
+        return ((x ^ (x >> np.uint64(31))) >> np.uint64(1)) | np.uint64(RANDOM_KEY)
     return np.uint64(0)
 
 
@@ -131,11 +131,12 @@ def highest(acc: Array, lo: int, hi: int) -> int:
 @jit  # type: ignore[untyped-decorator]
 def promote(acc: Array, start: int, q: int, bar: Bar, tie: int, salt: int, factor: Array, lengths: Array,
             out: Partials) -> None:  # fmt: skip
-    """Find the records of the block that beat the query's present best or second."""
-    least, least_key, nobody = out.second_score[q], out.second_key[q], out.second[q] == NOBODY
+    """Put the records of the block that belong there among the query's top k."""
+    last = out.top.shape[1] - 1
+    least, least_key, nobody = out.top_score[q, last], out.top_key[q, last], out.top[q, last] == NOBODY
     for lo in range(0, acc.size, STRETCH):
         hi = min(lo + STRETCH, acc.size)
-        # records come in rising order: without a key, who equals the second stays behind it
+        # records come in rising order: without a key, a record that equals the last one kept stays behind it
         high = highest(acc, lo, hi)
         if high < least or (high == least and tie == _INDEX and not nobody):
             continue
@@ -146,17 +147,60 @@ def promote(acc: Array, start: int, q: int, bar: Bar, tie: int, salt: int, facto
             key = key_of(start + k, tie, salt, lengths)
             if (nobody or s > least or key < least_key) and passes(start + k, bar, factor, lengths):
                 insert(s, key, start + k, q, out)
-                least, least_key, nobody = out.second_score[q], out.second_key[q], out.second[q] == NOBODY
+                least, least_key, nobody = out.top_score[q, last], out.top_key[q, last], out.top[q, last] == NOBODY
 
 
 @jit  # type: ignore[untyped-decorator]
 def insert(s: int, key: int, r: int, q: int, out: Partials) -> None:
-    """Put a record of score `s` among the query's best two, if it belongs there."""
-    if _before(s, key, r, out.best_score[q], out.best_key[q], out.best[q]):
-        out.second_score[q], out.second_key[q], out.second[q] = out.best_score[q], out.best_key[q], out.best[q]
-        out.best_score[q], out.best_key[q], out.best[q] = s, key, r
-    elif _before(s, key, r, out.second_score[q], out.second_key[q], out.second[q]):
-        out.second_score[q], out.second_key[q], out.second[q] = s, key, r
+    """Put a record of score `s` among the query's top k, if it belongs there."""
+    size = out.top.shape[1]
+    at = size
+    while at > 0 and _before(s, key, r, out.top_score[q, at - 1], out.top_key[q, at - 1], out.top[q, at - 1]):
+        at -= 1
+        if at + 1 < size:
+            out.top_score[q, at + 1] = out.top_score[q, at]
+            out.top_key[q, at + 1] = out.top_key[q, at]
+            out.top[q, at + 1] = out.top[q, at]
+    if at < size:
+        out.top_score[q, at], out.top_key[q, at], out.top[q, at] = s, key, r
+
+
+@jit_wide  # type: ignore[untyped-decorator]
+def _count_equal(acc: Array, score: int) -> int:
+    """Records of the block that score exactly `score`."""
+    n, at = np.int32(0), np.int32(score)
+    for k in range(np.uint64(acc.size)):
+        n += np.int32(acc[k] == at)
+    return np.int64(n)
+
+
+@jit  # type: ignore[untyped-decorator]
+def count_ties(acc: Array, start: int, q: int, bar: Bar, tie: int, factor: Array, lengths: Array, was: tuple[int, int, int],
+               out: Partials) -> None:  # fmt: skip
+    """Add the block's candidates that tie with the best, after `promote`; `was` is the best before it: score, key, record."""
+    score, key = out.top_score[q, 0], out.top_key[q, 0]
+    if was[2] == NOBODY or score != was[0] or (tie == _SHORT and key != was[1]):
+        out.n_top[q] = 0
+    if not bar.filtered and tie != _SHORT:
+        hole = bar.exclude - start
+        out.n_top[q] += _count_equal(acc, score) - (1 if 0 <= hole < acc.size and acc[hole] == score else 0)
+        return
+    n = np.int64(0)
+    for k in range(acc.size):
+        if acc[k] == score and (tie != _SHORT or np.uint64(lengths[np.uint64(start + k)]) == key):
+            n += passes(start + k, bar, factor, lengths)
+    out.n_top[q] += n
+
+
+@jit  # type: ignore[untyped-decorator]
+def enter(s: int, key: int, r: int, q: int, tie: int, out: Partials) -> None:
+    """Count one record among the ties with the best, and put it among the top k: as `promote` and `count_ties` do for a block."""
+    best, best_key = out.top_score[q, 0], out.top_key[q, 0]
+    if out.top[q, 0] == NOBODY or s > best or (s == best and tie == _SHORT and key < best_key):
+        out.n_top[q] = 1
+    elif s == best and (tie != _SHORT or key == best_key):
+        out.n_top[q] += 1
+    insert(s, key, r, q, out)
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -194,17 +238,21 @@ def look(acc: Array, start: int, q: int, watch: int, plan: Tables, how: Manner, 
     out.squares[q] += squares
     out.n_watch[q] += n_watch
     out.n_cut[q] += n_cut
-    if n > 0 and (
-        top > out.second_score[q] or out.second[q] == NOBODY or (top == out.second_score[q] and how.tie != 0)
-    ):
-        promote(acc, start, q, bar_of(q, plan, how), how.tie, plan.salt[q], plan.factor, plan.lengths, out)
+    if n > 0:
+        last, was = out.top.shape[1] - 1, (out.top_score[q, 0], out.top_key[q, 0], out.top[q, 0])
+        least = out.top_score[q, last]
+        if top > least or out.top[q, last] == NOBODY or (top == least and how.tie != 0):
+            promote(acc, start, q, bar_of(q, plan, how), how.tie, plan.salt[q], plan.factor, plan.lengths, out)
+        if top == out.top_score[q, 0]:
+            count_ties(acc, start, q, bar_of(q, plan, how), how.tie, plan.factor, plan.lengths, was, out)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
 def zeros_cannot_win(q: int, tie: int, out: Partials) -> bool:
-    """Whether no record of a later block belongs to the best two of query `q` with a score of 0."""
-    least = out.second_score[q]
-    return out.second[q] != NOBODY and (least > 0 or (least == 0 and tie == _INDEX))
+    """Whether no record of a later block with a score of 0 belongs to the top k of query `q` or ties with its best."""
+    last = out.top.shape[1] - 1
+    least = out.top_score[q, last]
+    return out.top[q, last] != NOBODY and (least > 0 or (least == 0 and tie == _INDEX and out.top_score[q, 0] > 0))
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -260,13 +308,13 @@ def look_at_met(acc: Array, start: int, b: int, q: int, watch: int, post: Postin
         i = plan.item[f]
         p, stop = np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])
         while p < stop:
-            least = max(out.second_score[q], 1)
+            least = max(out.top_score[q, out.top.shape[1] - 1], 1)
             p, top, more, lower, higher, m, w, c = _sum_met(acc, p, stop, post.local, least, counts, watch, cut)
             out.total[q] += more
             low, high, met, n_watch, n_cut = low + lower, high + higher, met + m, n_watch + w, n_cut + c
             if top >= least:
                 record = start + np.int64(post.local[p - np.uint64(1)])
-                insert(top, key_of(record, how.tie, plan.salt[q], plan.lengths), record, q, out)
+                enter(top, key_of(record, how.tie, plan.salt[q], plan.lengths), record, q, how.tie, out)
     out.n[q] += n
     out.squares[q] += np.float64(high) * 4294967296.0 + np.float64(low)
     if counts:

@@ -1,4 +1,4 @@
-"""`Partials`: what one shard knows of each query. Partials merge, in any order, to what the whole knows."""
+"""`Partials`: what one shard knows of each query. Partials merge, in any order, to what the whole release knows."""
 
 from __future__ import annotations
 
@@ -13,18 +13,25 @@ NOBODY = -1
 LOWEST = -(2**31)
 """Score of nobody: below every score a record can have."""
 
+RANDOM_KEY = 2**63
+"""Tie keys from here on put equal scores into a pseudo-random order; such records still count as tied."""
+
 
 class Partials(NamedTuple):
-    """Per query: the two best records, and sums over all candidates. `merge` adds up shards, `empty` is neutral."""
+    """Per query: the top k records, how many tie with the best, and sums over all candidates.
 
-    best_score: Array
-    best_key: Array
-    """uint64: tie key of the best, smaller first."""
-    best: Array
-    """int64: record index, -1 = nobody."""
-    second_score: Array
-    second_key: Array
-    second: Array
+    `merge` combines the partials of two sets of records; `empty` is neutral. Records are ordered by falling score, then
+    by rising tie key, then by rising index.
+    """
+
+    top_score: Array
+    """int64 (queries, k): the k highest scores, falling; `LOWEST` where there are fewer candidates."""
+    top_key: Array
+    """uint64 (queries, k): their tie keys."""
+    top: Array
+    """int64 (queries, k): their record indices, -1 = nobody."""
+    n_top: Array
+    """int64: candidates tied with the best: same score, and same tie key unless keys are random."""
     n: Array
     """int64: candidates."""
     total: Array
@@ -37,15 +44,13 @@ class Partials(NamedTuple):
     """int64: candidates that score at least the plan's cut."""
 
     @classmethod
-    def empty(cls, n_queries: int) -> Partials:
+    def empty(cls, n_queries: int, k: int = 2) -> Partials:
         """What no record at all gives."""
         return cls(
-            best_score=np.full(n_queries, LOWEST, np.int64),
-            best_key=np.full(n_queries, np.iinfo(np.uint64).max, np.uint64),
-            best=np.full(n_queries, NOBODY, np.int64),
-            second_score=np.full(n_queries, LOWEST, np.int64),
-            second_key=np.full(n_queries, np.iinfo(np.uint64).max, np.uint64),
-            second=np.full(n_queries, NOBODY, np.int64),
+            top_score=np.full((n_queries, k), LOWEST, np.int64),
+            top_key=np.full((n_queries, k), np.iinfo(np.uint64).max, np.uint64),
+            top=np.full((n_queries, k), NOBODY, np.int64),
+            n_top=np.zeros(n_queries, np.int64),
             n=np.zeros(n_queries, np.int64),
             total=np.zeros(n_queries, np.int64),
             squares=np.zeros(n_queries, np.float64),
@@ -53,15 +58,52 @@ class Partials(NamedTuple):
             n_cut=np.zeros(n_queries, np.int64),
         )
 
+    @property
+    def best_score(self) -> Array:
+        """int64: highest score."""
+        return self.top_score[:, 0]
+
+    @property
+    def best_key(self) -> Array:
+        """uint64: tie key of the best record."""
+        return self.top_key[:, 0]
+
+    @property
+    def best(self) -> Array:
+        """int64: index of the best record, -1 = nobody."""
+        return self.top[:, 0]
+
+    @property
+    def second_score(self) -> Array:
+        """int64: second highest score."""
+        return self.top_score[:, 1]
+
+    @property
+    def second_key(self) -> Array:
+        """uint64: tie key of the second best record."""
+        return self.top_key[:, 1]
+
+    @property
+    def second(self) -> Array:
+        """int64: index of the second best record, -1 = nobody."""
+        return self.top[:, 1]
+
+    @property
+    def k(self) -> int:
+        """How many records per query are kept."""
+        return int(self.top.shape[1])
+
     def merge(self, other: Partials) -> Partials:
         """Partials of both sets of records together; the sets must not overlap."""
-        ranked = _two_first(
-            np.stack([self.best_score, self.second_score, other.best_score, other.second_score]),
-            np.stack([self.best_key, self.second_key, other.best_key, other.second_key]),
-            np.stack([self.best, self.second, other.best, other.second]),
+        ranked = _first_k(
+            np.concatenate([self.top_score, other.top_score], axis=1),
+            np.concatenate([self.top_key, other.top_key], axis=1),
+            np.concatenate([self.top, other.top], axis=1),
+            self.k,
         )
-        sums = (mine + theirs for mine, theirs in zip(self[6:], other[6:], strict=True))
-        return Partials(*ranked, *sums)
+        n_top = _tied(self, ranked) + _tied(other, ranked)
+        sums = (mine + theirs for mine, theirs in zip(self[4:], other[4:], strict=True))
+        return Partials(*ranked, n_top, *sums)
 
     def sigma(self) -> Array:
         """Population standard deviation of the candidates' scores, 0 where there are none."""
@@ -69,29 +111,23 @@ class Partials(NamedTuple):
         mean = self.total / n
         return np.sqrt(np.maximum(self.squares / n - mean * mean, 0.0))
 
-    def with_sigma(self, sigma: Array) -> Partials:
-        """The same, but for a sum of squares that gives another σ."""
-        n = np.maximum(self.n, 1)
-        return self._replace(squares=(sigma**2 + (self.total / n) ** 2) * n)
 
-    def put(self, queries: Array, other: Partials) -> Partials:
-        """The same, but for some queries, of which `other` knows."""
-        arrays = [array.copy() for array in self]
-        for mine, theirs in zip(arrays, other, strict=True):
-            mine[queries] = theirs
-        return Partials(*arrays)
-
-
-def _two_first(score: Array, key: Array, record: Array) -> tuple[Array, ...]:
-    """First two of four by score falling, key rising, record rising."""
+def _first_k(score: Array, key: Array, record: Array, k: int) -> tuple[Array, Array, Array]:
+    """First k of each row by falling score, rising key, rising record."""
     # nobody goes last even where a record also scores LOWEST
-    order = np.lexsort((record, key, record == NOBODY, -score), axis=0)
-    columns = np.arange(score.shape[1])
-    first, second = order[0], order[1]
+    order = np.lexsort((record, key, record == NOBODY, -score), axis=1)[:, :k]
     return (
-        score[first, columns], key[first, columns], record[first, columns],
-        score[second, columns], key[second, columns], record[second, columns],
-    )  # fmt: skip
+        np.take_along_axis(score, order, axis=1),
+        np.take_along_axis(key, order, axis=1),
+        np.take_along_axis(record, order, axis=1),
+    )
+
+
+def _tied(part: Partials, ranked: tuple[Array, Array, Array]) -> Array:
+    """Candidates of one part that tie with the best of the whole."""
+    score, key = ranked[0][:, 0], ranked[1][:, 0]
+    same_key = (part.best_key == key) | ((part.best_key >= RANDOM_KEY) & (key >= RANDOM_KEY))
+    return np.where((part.best != NOBODY) & (part.best_score == score) & same_key, part.n_top, 0)
 
 
 def concatenate(parts: list[Partials]) -> Partials:

@@ -1,0 +1,38 @@
+"""How postings and tables lie in a GPU's memory, as far as it can be tested without a GPU."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from standout.scoring.gpu_layout import Layout, pack, shape_of, unpack
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
+from plans import case
+
+
+@pytest.mark.parametrize(("shared", "whole"), [(8_000, False), (11_000, False), (200_000, True)])
+def test_tables_that_do_not_fit_into_shared_memory_are_staged_in_turns(shared, whole):
+    c = case("missing", "scoreboard-rh", {})
+    n_facts = int(np.diff(c.plan.tables.query_ptr).max())
+    shape = shape_of(c.plan, 64, 64, 2, shared)
+    assert (shape.tables_shared and shape.facts_at_once == n_facts) == whole
+    assert shape.shared_bytes * shape.per_sm <= max(shared, 4 * 64)
+
+
+@given(data=st.data(), block=st.integers(1, 65_536), levels=st.integers(1, 60_000), span=st.integers(0, 40_000))
+def test_packed_postings_come_back_as_they_were(data, block, levels, span):
+    layout = Layout.of(block, levels, span, True, True)
+    n = data.draw(st.integers(0, 20))
+    column = lambda most: np.array(data.draw(st.lists(st.integers(0, most), min_size=n, max_size=n)), dtype=np.int64)  # noqa: E731
+    local, code, day = column(block - 1).astype(np.uint16), column(levels).astype(np.uint16), column(span)
+    day = np.where(column(3) == 0, 65_535, day).astype(np.uint16)
+    got = unpack(layout, pack(layout, local, code, day, 65_535))
+    assert got[0].tolist() == local.tolist()
+    assert got[1].tolist() == code.tolist()
+    assert np.where(got[2] == layout.missing_day, 65_535, got[2]).tolist() == day.tolist()
