@@ -66,8 +66,7 @@ def fill(template: str, **content: Any) -> str:
         _environment().get_template(template).render(
             style=assets.joinpath("report.css").read_text(encoding="utf-8"),
             script=assets.joinpath("report.js").read_text(encoding="utf-8"),
-            terms=glossary(),
-            **content,
+            **{"terms": glossary(), **content},
         )
     )  # fmt: skip
 
