@@ -26,7 +26,10 @@ def release() -> so.Dataset:
 
 @pytest.fixture(scope="module")
 def frames(release):
-    return [so.Audit(release, [WHO], ATTACKS, targets=120, seed=s).run().to_frame().set_index("attack") for s in range(SEEDS)]
+    return [
+        so.Audit(release, [WHO], ATTACKS, targets=120, seed=s).run().to_frame().set_index("attack")
+        for s in range(SEEDS)
+    ]
 
 
 @pytest.fixture(scope="module")
