@@ -102,7 +102,7 @@ def _json(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relatio
     paths = [unpacked(path, folder, k) for k, path in enumerate(found.paths)]
     files = f"[{', '.join(literal_path(p) for p in paths)}]"
     options = "compression = 'none', maximum_object_size = 67108864"
-    first = paths[0].read_bytes()[:1] if paths[0].stat().st_size < 1 << 20 else _first_byte(paths[0])
+    first = _first_byte(paths[0])
     try:
         if first == b"[":
             return _checked_json(con, found, f"read_json({files}, format = 'array', {options})", 0, None)
