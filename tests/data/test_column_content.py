@@ -158,6 +158,9 @@ DIRECT = {
     "account_holder": (lambda u: f"DE89 3704 0044 0532 01{u:02d} 00", "bank account"),
     "tax": (lambda u: f"123-45-6{u:03d}", "national identifier"),
     "customer_name": (lambda u: f"Anna Meier{'abcdefghij'[u % 10]}", "person name"),
+    "phone": (lambda u: 5_550_000 + u, "phone number"),
+    "surname": (lambda u: f"meier{u}", "person name"),
+    "login": (lambda u: f"x{u}", "user name"),
     "plastic": (lambda u: luhn(f"41111111111{u:04d}"), "card number"),
 }
 
