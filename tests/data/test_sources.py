@@ -381,3 +381,21 @@ def test_options_for_text_are_refused_for_tables_that_have_types(tmp_path):
 def test_what_is_no_path_is_refused(path):
     with pytest.raises(ParameterError, match="path"):
         Dataset.read(path)
+
+
+def test_a_damaged_workbook_or_database_gets_one_clear_line(tmp_path):
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "b.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<broken")
+    with pytest.raises(InputError, match="is not a workbook that can be read"):
+        Dataset.read(tmp_path / "b.xlsx")
+    path, con = database(tmp_path, "sqlite")
+    con.commit()
+    con.close()
+    path.write_bytes(path.read_bytes()[:4096])
+    with pytest.raises(InputError, match="is not an SQLite file that can be read"):
+        Dataset.read(path)
+    (tmp_path / "d.db").write_bytes(b"\0" * 8 + b"DUCK" + b"\0" * 100)
+    with pytest.raises(InputError, match="is not a DuckDB file that can be read"):
+        Dataset.read(tmp_path / "d.db")

@@ -147,7 +147,7 @@ def _text_kind(con: duckdb.DuckDBPyConnection, cell: str, present: int, is_name:
         kind = _number_kind(con, cell)
         return kind, "card number" if kind == "whole" and hits["card"] >= most and _are_cards(con, cell) else None
     for kind in ("date", "clock"):
-        # rows that do not parse are for the reader to count: the column is still one of dates
+        # cells that do not parse are counted when the file is read; the column still holds dates
         if hits[kind] * 2 > present:
             return kind, None
     for what in ("e-mail address", "IP address", "device identifier", "phone number", "bank account",

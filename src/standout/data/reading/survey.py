@@ -196,7 +196,7 @@ def _label_sql(kind: str, role: str) -> str:
 
 def _row_error(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, bad_value: int, bad_time: int, bad: int
                ) -> RowError:  # fmt: skip
-    """What to say about rows that do not parse: how many, why, where the first one is; never what is in it."""
+    """Error for rows that do not parse: how many, why, and where the first one is, without its content."""
     reasons = []
     if source.rows_bad:
         reasons.append(f"{source.rows_bad:,} with the wrong fields (first: {source.first_bad})")

@@ -177,7 +177,7 @@ def _stage(con: duckdb.DuckDBPyConnection, file: TextFile, chosen: dict[str, str
     try:
         _load(con, file, chosen)
     except duckdb.InvalidInputException:
-        # DuckDB gives up on files whose lines end now in one way, now in another
+        # DuckDB refuses files with more than one kind of line end
         file.plain = _with_even_line_ends(file.plain, file.copy.with_suffix(".even"))
         _load(con, file, chosen)
     if one_row(con, "SELECT count(*) FROM reject_errors WHERE error_type = 'INVALID ENCODING'")[0]:
