@@ -209,10 +209,10 @@ class Adversary:
 
     def check_channels(self, dataset: Dataset) -> None:
         """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
+        # gamma is not refused: the theorems of DSS12 take it as a parameter, and hold for data without values (T = 1)
         asked = self.value_within is not None and not isinstance(self.value_within, _LeftOut)
-        if (asked or self.gamma is not None) and not dataset.has_value:
-            name = "gamma" if self.gamma is not None else "value_within"
-            raise ParameterError(f"{name}={getattr(self, name)!r}: the data has no values; use {name}=None")
+        if asked and not dataset.has_value:
+            raise ParameterError(f"value_within={self.value_within!r}: the data has no values; use value_within=None")
         if self.time_within is not None and not dataset.has_time:
             raise ParameterError(f"time_within={self.time_within}: the data has no days; use time_within=None")
         if not self.wrong or self.wrong_kind == "item":

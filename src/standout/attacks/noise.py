@@ -132,6 +132,8 @@ def _clipped(known: Array, levels: Array, width: Array, low: float | None, high:
     """
     low, high = levels[0] if low is None else low, levels[-1] if high is None else high
     near = _rounding(levels)
+    if high - low <= near:
+        return np.asarray(np.abs(known[:, None] - levels[None, :]) <= near, np.float64)
     moves = width > 0
     w = np.where(moves, width, 1.0)
     gap = np.abs(known[:, None] - levels[None, :])
