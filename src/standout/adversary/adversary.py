@@ -85,7 +85,7 @@ class Adversary:
     wrong: int | float = 0
     wrong_kind: str = "value"
     value_within: float | str | None = _LEFT_OUT
-    time_within: int | None = None
+    time_within: float | None = None
     choose: str = "uniform"
     gamma: float | None = None
     length_within: float | None = None
