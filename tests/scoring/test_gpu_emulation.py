@@ -73,12 +73,12 @@ def test_every_stretch_of_every_run_is_taken_by_exactly_one_warp(lengths, warps)
     assert set(taken.values()) <= {1}
 
 
-@given(data=st.data(), block=st.integers(1, 65_536), levels=st.integers(1, 255), span=st.integers(0, 40_000))
+@given(data=st.data(), block=st.integers(1, 65_536), levels=st.integers(1, 4095), span=st.integers(0, 40_000))
 def test_packed_postings_come_back_as_they_were(data, block, levels, span):
     layout = Layout.of(block, levels, span, True, True)
     n = data.draw(st.integers(0, 20))
     column = lambda most: np.array(data.draw(st.lists(st.integers(0, most), min_size=n, max_size=n)), dtype=np.int64)  # noqa: E731
-    local, code, day = column(block - 1).astype(np.uint16), column(levels).astype(np.uint8), column(span)
+    local, code, day = column(block - 1).astype(np.uint16), column(levels).astype(np.uint16), column(span)
     day = np.where(column(3) == 0, 65_535, day).astype(np.uint16)
     got = unpack(layout, pack(layout, local, code, day, 65_535))
     assert got[0].tolist() == local.tolist()

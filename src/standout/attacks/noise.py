@@ -89,10 +89,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Uniform:
-    """Value moved by a real number uniform in ±width, clipped to the scale (DSS12).
-
-    `low` and `high` are the ends of the scale; left out, they are the first and the last level.
-    """
+    """Value moved by a real number uniform in ±width, clipped to low … high, or to the levels (DSS12)."""
 
     width: float
     low: float | None = None
@@ -105,10 +102,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Relative:
-    """Value moved by a real number uniform in ±share of the value's size, clipped to the scale.
-
-    `low` and `high` are the ends of the scale; left out, they are the first and the last level.
-    """
+    """Value moved by a real number uniform in ±share of the value's size, clipped to low … high, or to the levels."""
 
     share: float
     low: float | None = None
