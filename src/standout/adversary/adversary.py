@@ -221,7 +221,7 @@ class Adversary:
             raise ParameterError(
                 f"wrong={self.wrong}: no value and no day is known that could be wrong; use wrong_kind='item'"
             )
-        if self.tells_value(dataset) and not wrong_levels(dataset.levels, self.value_tolerance(dataset)).any():
+        if self.tells_value(dataset) and not levels_outside(dataset.levels, self.value_tolerance(dataset)).any():
             raise ParameterError(
                 f"wrong={self.wrong}: all values of the data lie within the tolerance of each other, so no value can be wrong; "
                 "lower value_within, or use wrong_kind='item'"
@@ -313,10 +313,15 @@ class Adversary:
         return sample(self, dataset, chosen, seed)
 
 
-def wrong_levels(levels: Array, tolerance: Array) -> Array:
-    """Per level: whether another level lies outside its tolerance."""
-    low, high = (levels[0], levels[-1]) if levels.size else (0.0, 0.0)
-    return np.asarray(np.maximum(levels - low, high - levels) > tolerance + 1e-9)
+def levels_outside(levels: Array, tolerance: Array) -> Array:
+    """Per level: number of levels outside its tolerance; a wrong value is one of them, each with the same chance.
+
+    >>> levels_outside(np.arange(1.0, 6.0), np.full(5, 2.0)).tolist()
+    [2, 1, 0, 1, 2]
+    """
+    reach = tolerance + 1e-9  # 0.4 - 0.3 is a little more than 0.1 in binary, and still within it
+    first, stop = np.searchsorted(levels, levels - reach), np.searchsorted(levels, levels + reach, side="right")
+    return np.asarray(levels.size - (stop - first))
 
 
 def _is_number(x: Any) -> bool:
