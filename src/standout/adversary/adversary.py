@@ -295,13 +295,13 @@ class Adversary:
         from standout.adversary.sampling import sample
 
         eligible = self.eligible(dataset)
-        chosen = eligible if targets is None else np.asarray(targets, dtype=np.int64).reshape(-1)
+        chosen = eligible if targets is None else _indices(targets, dataset.n_records)
+        if not _is_whole(seed):
+            raise ParameterError(f"seed={seed!r}: use a whole number")
         if chosen.size == 0:
             raise EligibilityError(
                 f"no record holds enough items for an adversary who knows {self.describe()}; lower knows={self.knows}"
             )
-        if chosen.min() < 0 or chosen.max() >= dataset.n_records:
-            raise ParameterError(f"targets are record indices from 0 to {dataset.n_records - 1}")
         fit = np.zeros(dataset.n_records, np.bool_)
         fit[eligible] = True
         unfit = int((~fit[chosen]).sum())
@@ -310,7 +310,7 @@ class Adversary:
                 f"{unfit} of {chosen.size} targets do not hold enough items for an adversary who knows {self.describe()}; "
                 "take targets from adversary.eligible(dataset)"
             )
-        return sample(self, dataset, chosen, seed)
+        return sample(self, dataset, chosen, int(seed))
 
 
 def levels_outside(levels: Array, tolerance: Array) -> Array:
@@ -322,6 +322,18 @@ def levels_outside(levels: Array, tolerance: Array) -> Array:
     reach = tolerance + 1e-9  # 0.4 - 0.3 is a little more than 0.1 in binary, and still within it
     first, stop = np.searchsorted(levels, levels - reach), np.searchsorted(levels, levels + reach, side="right")
     return np.asarray(levels.size - (stop - first))
+
+
+def _indices(targets: Any, n_records: int) -> Array:
+    """Record indices; labels, marks and fractions are refused rather than converted."""
+    array = np.asarray(targets).reshape(-1)
+    whole = array.dtype.kind in "iu" or (array.dtype.kind == "f" and bool(np.all(array == np.floor(array))))
+    if not whole or (array.size and not 0 <= array.min() <= array.max() < n_records):
+        raise ParameterError(
+            f"targets are record indices from 0 to {n_records - 1}, as whole numbers; for labels use "
+            "np.flatnonzero(np.isin(dataset.record_labels, labels))"
+        )
+    return array.astype(np.int64)
 
 
 def _is_number(x: Any) -> bool:
