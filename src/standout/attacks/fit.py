@@ -138,7 +138,7 @@ def _start(dataset: Dataset, known: Known) -> Noise:
         extra = tuple(s * dataset.value_range for s in SCALE_EDGES if s * dataset.value_range > 1.5 * VALUE_EDGES[-1])
         edges = np.asarray((*VALUE_EDGES, *extra))
         bins = ValueBins(tuple(edges.tolist()), (0.0,) * (edges.size + 1))
-        edges = edges[bins.reach(dataset.levels).any(axis=0)[:-1]]
+        edges = edges[bins.reach(dataset.levels).max(axis=0)[:-1] > 0]
         value = ValueBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
     if known.has_day.any():
         time = DayBins(

@@ -89,10 +89,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Uniform:
-    """Value moved by a real number uniform in ±width, clipped to the scale (DSS12).
-
-    `low` and `high` are the ends of the scale; left out, they are the first and the last level.
-    """
+    """Value moved by a real number uniform in ±width, clipped to low … high, or to the levels (DSS12)."""
 
     width: float
     low: float | None = None
@@ -105,10 +102,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Relative:
-    """Value moved by a real number uniform in ±share of the value's size, clipped to the scale.
-
-    `low` and `high` are the ends of the scale; left out, they are the first and the last level.
-    """
+    """Value moved by a real number uniform in ±share of the value's size, clipped to low … high, or to the levels."""
 
     share: float
     low: float | None = None
@@ -132,6 +126,8 @@ def _clipped(known: Array, levels: Array, width: Array, low: float | None, high:
     """
     low, high = levels[0] if low is None else low, levels[-1] if high is None else high
     near = _rounding(levels)
+    if high - low <= near:
+        return np.asarray(np.abs(known[:, None] - levels[None, :]) <= near, np.float64)
     moves = width > 0
     w = np.where(moves, width, 1.0)
     gap = np.abs(known[:, None] - levels[None, :])
