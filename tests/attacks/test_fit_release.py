@@ -244,3 +244,30 @@ def test_fitting_with_an_excluded_record_equals_fitting_without_it(gone):
     one, two = a.run(whole, outside, exclude=exclude), b.run(rest, outside)
     np.testing.assert_allclose(one.score, two.score, atol=1e-4)
     np.testing.assert_allclose(one.absent, two.absent, atol=1e-4)
+
+
+def test_a_known_length_in_the_source_does_not_rule_the_target_out_of_another_release():
+    data = entries()
+    source, release = data.dataset(), data.keep(half(data, np.random.default_rng(7))).dataset()
+    targets = np.arange(100)
+    for name in ("scoreboard-rh", "likelihood"):
+        plain, length = (
+            so.attack(name).run(release, so.Adversary(length_within=share).sample(source, targets, seed=5))
+            for share in (None, 0.1)
+        )
+        assert (length.best == targets).mean() >= (plain.best == targets).mean()
+
+
+def test_queries_that_exclude_their_only_candidate_do_not_spoil_the_fit():
+    data = entries(n=60, lengths=(20, 80))
+    source, lengths = data.dataset(), np.bincount(data.record)
+    several = np.bincount(lengths)[lengths] > 1
+    exclude = np.where(several & (np.arange(60) % 2 == 0), -1, np.arange(60))
+    assert 0 < (exclude[several] >= 0).sum() < several.sum() < 60
+    noises = []
+    for targets in (np.arange(60), np.flatnonzero(several)):
+        aux = so.Adversary(knows=6, length_within=0.0).sample(source, targets, seed=5)
+        noises.append(Likelihood(noise="fit").fit(source, aux, exclude=exclude[targets]).fitted)
+    assert 0.1 < noises[0].e < 0.9
+    assert noises[0].e == pytest.approx(noises[1].e, abs=1e-9)
+    assert noises[0].h == pytest.approx(noises[1].h, abs=1e-9)

@@ -10,7 +10,7 @@ chance for every record: it says nothing about e and is left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -109,8 +109,7 @@ def fit_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
     if known.item.size == 0:
         return noise
     for rounds in ROUNDS:
-        candidate, weight = _candidates(dataset, known, noise)
-        noise = _em(dataset, known, candidate, weight, noise, rounds)
+        noise = _em(Weighing.of(known, noise), noise, rounds)
     return noise
 
 
@@ -193,35 +192,101 @@ def _evidence(dataset: Dataset, known: Known, candidate: Array, noise: Noise) ->
     return Evidence(row, cell_fact, cell, share, code, known_code, day_bin)
 
 
-def _em(dataset: Dataset, known: Known, candidate: Array, n_like: Array, noise: Noise, rounds: int) -> Noise:
-    """Run EM over fixed candidates, each of which stands for `n_like` records."""
-    seen = _evidence(dataset, known, candidate, noise)
-    record = candidate.reshape(-1)[seen.row]
-    fact = seen.fact[seen.cell]
-    q = item_share(known)
-    # the background of days is counted from the release; that of values is seen through the kernel
-    time_back = time_odds(known, noise)[1]
-    counted = _histograms(known, np.flatnonzero(known.has_value), "value") if noise.value else None
+class Chances(NamedTuple):
+    """Chance of each fact that a candidate holds, by what may have happened to it."""
+
+    right_events: Array
+    """Per event: the fact is right and is about this event."""
+    right: Array
+    """Per cell: the sum over its events."""
+    wrong_value: Array
+    """Per cell: the item is right, the value and day are wrong."""
+    wrong_item: Array
+    """Per fact: the item is wrong."""
+    whole: Array
+    """Per cell: the sum of the three."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Weighing:
+    """The known facts beside what a fixed set of candidates holds, ready to be weighed under any noise."""
+
+    known: Known
+    seen: Evidence
+    record: Array
+    """Per cell: the candidate."""
+    n_like: Array
+    """(queries, candidates): records that each candidate stands for."""
+    item_share: Array
+    time_background: Array
+    """Counted from the release; the background of values is seen through the kernel, and so depends on the noise."""
+    value_counts: tuple[Array, Array, Array] | None
+
+    @classmethod
+    def of(cls, known: Known, noise: Noise) -> Weighing:
+        """Choose candidates by their scores under the noise, and look up what they hold."""
+        candidate, n_like = _candidates(known.dataset, known, noise)
+        seen = _evidence(known.dataset, known, candidate, noise)
+        counts = _histograms(known, np.flatnonzero(known.has_value), "value") if noise.value else None
+        time_background = time_odds(known, noise)[1]
+        return cls(known, seen, candidate.reshape(-1)[seen.row], n_like, item_share(known), time_background, counts)
+
+    @property
+    def answerable(self) -> Array:
+        """Queries that have candidates."""
+        return self.n_like.any(axis=1)
+
+    def rates(self, noise: Noise) -> Array:
+        """Per cell: chance that one right fact is about this item of the candidate."""
+        return pick_rates(self.known.dataset, self.known.facts, noise)[self.record]
+
+    def chances(self, noise: Noise, rate: Array) -> Chances:
+        """Chances under a noise."""
+        seen = self.seen
+        fact = seen.fact[seen.cell]
+        value_background = value_odds(self.known, noise, self.value_counts)[1]
+        g = value_background * self.time_background
+        chance = _chances(self.known.dataset, noise, seen, value_background[fact], self.time_background[fact])
+        right_events = (1 - noise.e) * (1 - noise.h) * rate[seen.cell] * seen.share * chance
+        right = np.bincount(seen.cell, weights=right_events, minlength=self.record.size)
+        wrong_value = (1 - noise.e) * noise.h * rate * wrong_chance(self.known, noise, g)[seen.fact]
+        wrong_item = noise.e * self.item_share * g
+        return Chances(right_events, right, wrong_value, wrong_item, right + wrong_value + wrong_item[seen.fact])
+
+    def posterior(self, chances: Chances) -> tuple[Array, Array]:
+        """(queries · candidates): posterior given that the target is in the release; per query: log Σ_r P(A|r).
+
+        A candidate that stands for several records has their posterior together. Queries without candidates get zeros.
+        """
+        log_odds = np.log(chances.whole / chances.wrong_item[self.seen.fact])
+        log_record = np.bincount(self.seen.row, weights=log_odds, minlength=self.n_like.size).reshape(self.n_like.shape)
+        top = np.where(self.n_like > 0, log_record, 0.0).max(axis=1, keepdims=True)
+        p = self.n_like * np.exp(np.minimum(log_record - top, 0.0))
+        total = p.sum(axis=1, keepdims=True)
+        level = top[:, 0] + np.log(np.where(total > 0, total, 1.0))[:, 0]
+        return (p / np.maximum(total, 1e-300)).reshape(-1), level + self.known.sum_over_facts(
+            np.log(chances.wrong_item)
+        )
+
+
+def _em(weighing: Weighing, noise: Noise, rounds: int) -> Noise:
+    """Run EM over fixed candidates."""
+    known, seen = weighing.known, weighing.seen
     before, rate = np.inf, np.empty(0)
     n_right: int | None = -1
+    n_facts = np.diff(known.query_ptr)[weighing.answerable].sum()
     for _ in range(rounds):
-        value_back = value_odds(known, noise, counted)[1]
-        g = value_back * time_back
         if n_right != noise.n_right:
-            rate, n_right = pick_rates(dataset, known.facts, noise)[record], noise.n_right
-        chance = _chances(dataset, noise, seen, value_back[fact], time_back[fact])
-        right_events = (1 - noise.e) * (1 - noise.h) * rate[seen.cell] * seen.share * chance
-        right = np.bincount(seen.cell, weights=right_events, minlength=record.size)
-        wrong_value = (1 - noise.e) * noise.h * rate * wrong_chance(known, noise, g)[seen.fact]
-        wrong_item = noise.e * q * g
-        whole = right + wrong_value + wrong_item[seen.fact]
-        who, level = _posterior(np.log(whole / wrong_item[seen.fact]), seen.row, n_like)
-        level += float(np.log(wrong_item).sum())
-        weight = who[seen.row] / whole
-        n_wrong_value = float((weight * wrong_value).sum())
+            rate, n_right = weighing.rates(noise), noise.n_right
+        chances = weighing.chances(noise, rate)
+        who, levels = weighing.posterior(chances)
+        weight = who[seen.row] / chances.whole
+        wrong_value = float((weight * chances.wrong_value).sum())
         # a fact is right, has a wrong value, or is a wrong item
-        n_wrong_item = known.item.size - n_wrong_value - float((weight * right).sum())
-        noise = _maximize(dataset, known, noise, seen, weight[seen.cell] * right_events, n_wrong_value, n_wrong_item)
+        wrong_item = n_facts - wrong_value - float((weight * chances.right).sum())
+        right = weight[seen.cell] * chances.right_events
+        noise = _maximize(known.dataset, known, noise, seen, right, wrong_value, wrong_item)
+        level = float(levels[weighing.answerable].sum())
         if abs(level - before) < TOLERANCE * max(1.0, abs(level)):
             break
         before = level
@@ -242,18 +307,6 @@ def _chances(dataset: Dataset, noise: Noise, seen: Evidence, value_back: Array, 
         out[told] *= each_day[seen.day_bin[told]]
         out[~told] *= time_back[~told]
     return out
-
-
-def _posterior(log_odds: Array, row: Array, n_like: Array) -> tuple[Array, float]:
-    """Posterior of each (query, candidate) given that the target is in the release, and the log-likelihood.
-
-    A candidate that stands for several records has their posterior together.
-    """
-    log_record = np.bincount(row, weights=log_odds, minlength=n_like.size).reshape(n_like.shape)
-    top = np.where(n_like > 0, log_record, -np.inf).max(axis=1, keepdims=True)
-    p = n_like * np.exp(log_record - top)
-    total = p.sum(axis=1, keepdims=True)
-    return (p / total).reshape(-1), float((top + np.log(total)).sum())
 
 
 def _maximize(dataset: Dataset, known: Known, noise: Noise, seen: Evidence, weight: Array, wrong_value: float,
