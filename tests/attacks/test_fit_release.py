@@ -271,3 +271,37 @@ def test_queries_that_exclude_their_only_candidate_do_not_spoil_the_fit():
     assert 0.1 < noises[0].e < 0.9
     assert noises[0].e == pytest.approx(noises[1].e, abs=1e-9)
     assert noises[0].h == pytest.approx(noises[1].h, abs=1e-9)
+
+
+def single(aux, q):
+    """The knowledge of one query, as if it came from outside."""
+    its = slice(aux.query_ptr[q], aux.query_ptr[q + 1])
+    return so.Knowledge.from_arrays(np.zeros(its.stop - its.start), aux.item[its], aux.value[its], aux.time[its])
+
+
+def test_a_single_query_allows_for_lost_entries():
+    _, release, truth, aux, _ = changed("capped")
+    together = so.attack("likelihood").run(release, aux)
+    alone = [so.attack("likelihood").run(release, single(aux, q)) for q in range(60)]
+    named = np.mean([names(v, truth[q : q + 1]) for q, v in enumerate(alone)])
+    assert named >= (together.matched & (together.best == truth))[:60].mean() - 0.25
+    assert named > 0.45
+
+
+def test_a_single_query_about_an_absent_target_mostly_says_so():
+    source = entries().dataset()
+    aux = so.Adversary(knows=8).sample(source, np.arange(40), seed=5)
+    runs = [so.attack("likelihood").run(source, single(aux, q), exclude=[q]) for q in range(40)]
+    assert np.mean([v.matched[0] for v in runs]) < 0.2
+    assert np.mean([v.absent[0] for v in runs]) > 0.8
+
+
+def test_a_single_query_settles_on_the_noise_that_explains_it():
+    rng = np.random.default_rng(2)
+    data = entries()
+    source = so.Dataset.from_arrays(*data, rng.integers(0, 2000, data.record.size))
+    right = so.Adversary(knows=8, time_within=0).sample(source, np.arange(10), seed=1)
+    wrong = so.Adversary(knows=8, wrong=4, wrong_kind="item", time_within=60).sample(source, np.arange(10), seed=1)
+    a, b = ([Likelihood().fit(source, single(aux, q)).fitted for q in range(10)] for aux in (right, wrong))
+    assert max(n.e for n in a) < 0.15 < 0.3 < min(n.e for n in b)
+    assert max(n.time.width() for n in a) < 10 < min(n.time.width() for n in b)

@@ -104,8 +104,8 @@ def fit_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
     exclude
         One record index per query, -1 = none: that query is fitted as if the record were not in the data.
     """
-    known = _usable(dataset, facts, exclude)
-    noise = _start(dataset, known)
+    known = usable(dataset, facts, exclude)
+    noise = start_noise(dataset, known)
     if known.item.size == 0:
         return noise
     for rounds in ROUNDS:
@@ -113,7 +113,7 @@ def fit_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
     return noise
 
 
-def _usable(dataset: Dataset, facts: Facts, exclude: Array) -> Known:
+def usable(dataset: Dataset, facts: Facts, exclude: Array) -> Known:
     """Facts about items that a candidate holds, of at most 400 queries that have such facts."""
     known = Known.of(dataset, facts, exclude)
     held = known.support > 0
@@ -130,7 +130,7 @@ def _usable(dataset: Dataset, facts: Facts, exclude: Array) -> Known:
     return Known.of(dataset, few, exclude[queries])
 
 
-def _start(dataset: Dataset, known: Known) -> Noise:
+def start_noise(dataset: Dataset, known: Known) -> Noise:
     """Broad kernels over the bins that can occur."""
     value = time = None
     if known.has_value.any() and dataset.n_levels > 1:

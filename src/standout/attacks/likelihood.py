@@ -88,7 +88,9 @@ class Likelihood(Attack):
             )
             raise ParameterError(f"noise='informed': {why}; use noise='fit', or a Noise if you know how they differ")
         if facts.n_queries < FEWEST_TO_FIT:
-            return Noise.broad(dataset)
+            from standout.attacks.fit_grid import average_noise
+
+            return average_noise(dataset, facts, exclude)
         from standout.attacks.fit import fit_noise
 
         return fit_noise(dataset, facts, exclude)

@@ -274,15 +274,6 @@ class Noise:
             complete=True,
         )
 
-    @classmethod
-    def broad(cls, dataset: Dataset) -> Noise:
-        """Noise averaged over a grid of widths and shares: for a single query, which cannot tell its own noise."""
-        values = ValueBins(VALUE_EDGES, averaged(np.asarray(VALUE_EDGES), (0.0, 1.0, 2.0)))
-        days = DayBins(
-            DAY_EDGES, averaged(np.asarray(DAY_EDGES, dtype=np.float64), (0, 3, 14, 30, 90)), dataset.day_span
-        )
-        return cls(e=0.1, h=0.1, value=values, time=days)
-
 
 VALUE_EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 DAY_EDGES = (0, 3, 14, 30, 90, 365)
