@@ -1,4 +1,4 @@
-"""`likelihood`: the mixture likelihood of `formulas.likelihood`, the strongest attacker there is for a known noise."""
+"""`likelihood`: Bayes' rule for what an adversary knows, with P(absent)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.adversary.sampling import count_marked
 from standout.attacks.attack import Attack, register
 from standout.attacks.bayes import SHRINK, compile_exact, is_exact
 from standout.attacks.noise import Noise
+from standout.attacks.presence import Presence, calibrated
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
 from standout.data.background import background, entries_of
@@ -29,7 +31,10 @@ FEWEST_TO_FIT = 8
 
 @register("likelihood")
 class Likelihood(Attack):
-    """Score = LLR(r) = Σ_{i∈A∩r} ln(1 + (1-e)·K'_i(r)/(e·L_r·q_i·g_i)) + m·ln e, against "not in the release".
+    """Score = log P(A|r) - log P(A|absent): how much better a record explains the knowledge than no record does.
+
+    For knowledge that an adversary with a fixed number of wrong facts drew from this release, P(A|r) is exact. For facts that
+    are wrong independently, and for noise that was fitted or given, it is a product over the facts (`formulas.likelihood`).
 
     Parameters
     ----------
@@ -41,6 +46,9 @@ class Likelihood(Attack):
         λ, the prior that the target is in the release.
     cut
         Match iff the posterior of the best record is at least this.
+    calibrate
+        Whether P(absent) and the posterior are calibrated on canaries (`attacks.presence`). This is done for informed noise
+        only: knowledge from outside, and noise that was fitted or given, keep the likelihood's own probabilities.
     """
 
     needs_lineup = True
@@ -53,6 +61,8 @@ class Likelihood(Attack):
             raise ParameterError(f"prior={prior} and cut={cut} lie above 0 and at most at 1")
         self.noise, self.prior, self.cut, self.calibrate = noise, prior, cut, calibrate
         self._noise: Noise | None = None
+        self._presence = Presence()
+        self._fitted_for: tuple[Dataset, Adversary] | None = None
 
     def options(self) -> dict[str, Any]:
         """Options as plain data."""
@@ -66,11 +76,27 @@ class Likelihood(Attack):
         """The noise that `fit` settled on; None before it."""
         return self._noise
 
+    @property
+    def presence(self) -> Presence:
+        """How the Bayes factor of presence becomes P(absent): as it is, or as `fit` calibrated it."""
+        return self._presence
+
     def fit(self, dataset: Dataset, knowledge: Knowledge | Facts, exclude: Any = None) -> Likelihood:
-        """Return a copy with the noise settled for all queries together."""
-        fitted = copy(self)
+        """Return a copy with the noise settled for all queries together, and P(absent) calibrated.
+
+        An attack that was fitted to the same release and the same adversary's knowledge is returned as it is.
+        """
         facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
-        fitted._noise = self._settle(dataset, facts)
+        who = facts.adversary if self._is_informed(facts) else None
+        if who is not None and self._fitted_for is not None and self._fitted_for[0] is dataset:
+            if self._fitted_for[1] == who:
+                return self
+        fitted = copy(self)
+        fitted._noise, fitted._presence = self._settle(dataset, facts), Presence()
+        fitted._fitted_for = (dataset, who) if who is not None else None
+        if self.calibrate and who is not None and facts.from_release:
+            raw = Likelihood(noise=self.noise, calibrate=False)
+            fitted._presence = calibrated(dataset, who, raw.run)
         return fitted
 
     def _settle(self, dataset: Dataset, facts: Facts) -> Noise:
@@ -104,7 +130,7 @@ class Likelihood(Attack):
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the posterior of the best record reaches the cut."""
-        p, _ = self._posterior(seen)
+        p = self.posterior(seen)
         return p, p >= self.cut
 
     def posterior(self, seen: Outcome) -> Array:
@@ -117,7 +143,9 @@ class Likelihood(Attack):
 
     def _posterior(self, seen: Outcome) -> tuple[Array, Array]:
         assert seen.mass is not None
-        return formula.posterior(seen.score, seen.mass, n_possible(seen), self.prior)
+        factor = formula.log_presence(seen.score, seen.mass, n_possible(seen))
+        share = 1.0 / np.maximum(seen.mass, 1.0)
+        return formula.posterior(self._presence.log_odds(factor, share), share, self.prior)
 
 
 def n_possible(seen: Outcome) -> Array:
