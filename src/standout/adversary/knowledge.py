@@ -32,7 +32,7 @@ class Facts:
     length_within: float | None
     adversary: Adversary | None
     from_release: bool = False
-    """Whether an adversary drew the facts from the very dataset that they are bound to."""
+    """Whether the knowledge was sampled from this very dataset: only then is the adversary's noise its noise."""
 
     @property
     def n_queries(self) -> int:
@@ -66,11 +66,11 @@ class Knowledge:
     adversary: Adversary | None = None
     """Who drew this knowledge, when it was sampled; None when it came from outside."""
     seed: int | None = None
+    source: Dataset | None = None
+    """The dataset that this knowledge was sampled from; None when it came from outside."""
     _index: Array | None = None
     """Item indices in `_labels`, when known already."""
     _labels: Array | None = None
-    source: Dataset | None = None
-    """The dataset that the knowledge was drawn from, when it was sampled."""
 
     @classmethod
     def from_arrays(cls, query: Any, item: Any, value: Any = None, time: Any = None) -> Knowledge:

@@ -135,10 +135,9 @@ def start_noise(dataset: Dataset, known: Known) -> Noise:
     value = time = None
     if known.has_value.any() and dataset.n_levels > 1:
         extra = tuple(s * dataset.value_range for s in SCALE_EDGES if s * dataset.value_range > 1.5 * VALUE_EDGES[-1])
-        gaps = np.unique(np.abs(dataset.levels[:, None] - dataset.levels[None, :]))
         edges = np.asarray((*VALUE_EDGES, *extra))
-        place = np.searchsorted(edges, gaps - 1e-9)
-        edges = edges[np.isin(np.arange(edges.size), place)]
+        bins = ValueBins(tuple(edges.tolist()), (0.0,) * (edges.size + 1))
+        edges = edges[np.asarray(bins.reach(dataset.levels).any(axis=0))[:-1]]
         value = ValueBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
     if known.has_day.any():
         time = DayBins(
@@ -205,6 +204,8 @@ class Chances(NamedTuple):
     """Per fact: the item is wrong."""
     whole: Array
     """Per cell: the sum of the three."""
+    absent: Array
+    """Per fact: its chance if the target is not in the release."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -234,7 +235,7 @@ class Weighing:
     @property
     def answerable(self) -> Array:
         """Queries that have candidates."""
-        return self.n_like.any(axis=1)
+        return np.asarray(self.n_like.any(axis=1))
 
     def rates(self, noise: Noise) -> Array:
         """Per cell: chance that one right fact is about this item of the candidate."""
@@ -249,9 +250,12 @@ class Weighing:
         chance = _chances(self.known.dataset, noise, seen, value_background[fact], self.time_background[fact])
         right_events = (1 - noise.e) * (1 - noise.h) * rate[seen.cell] * seen.share * chance
         right = np.bincount(seen.cell, weights=right_events, minlength=self.record.size)
-        wrong_value = (1 - noise.e) * noise.h * rate * wrong_chance(self.known, noise, g)[seen.fact]
+        wrong = wrong_chance(self.known, noise, g)
+        wrong_value = (1 - noise.e) * noise.h * rate * wrong[seen.fact]
         wrong_item = noise.e * self.item_share * g
-        return Chances(right_events, right, wrong_value, wrong_item, right + wrong_value + wrong_item[seen.fact])
+        whole = right + wrong_value + wrong_item[seen.fact]
+        absent = self.item_share * ((1 - noise.h) * g + noise.h * wrong)
+        return Chances(right_events, right, wrong_value, wrong_item, whole, absent)
 
     def posterior(self, chances: Chances) -> tuple[Array, Array]:
         """(queries · candidates): posterior given that the target is in the release; per query: log Σ_r P(A|r).
@@ -297,9 +301,8 @@ def _chances(dataset: Dataset, noise: Noise, seen: Evidence, value_back: Array, 
     """K of each event; a channel unknown on one side counts as background."""
     out = np.ones(seen.cell.size)
     if isinstance(noise.value, ValueBins):
-        chance = np.einsum("b,bcv->cv", np.asarray(noise.value.share), noise.value.landing(dataset.levels))
         told = seen.known_code >= 0
-        out[told] *= chance[seen.code[told], seen.known_code[told]]
+        out[told] *= noise.value.chance(dataset.levels, seen.code[told], seen.known_code[told])
         out[~told] *= value_back[~told]
     if isinstance(noise.time, DayBins):
         each_day = np.asarray(noise.time.share) / noise.time.widths()
@@ -317,26 +320,15 @@ def _maximize(dataset: Dataset, known: Known, noise: Noise, seen: Evidence, weig
     h = wrong_value / (right + wrong_value + 3.0) if noise.h > 0 else 0.0
     value, time = noise.value, noise.time
     if isinstance(value, ValueBins):
-        value = ValueBins(
-            value.edges, without_floor(_value_counts(dataset.levels, value, seen, weight), value.widths(dataset.levels))
-        )
+        told = seen.known_code >= 0
+        counts = value.counts(dataset.levels, seen.code[told], seen.known_code[told], weight[told])
+        value = ValueBins(value.edges, without_floor(counts, value.widths(dataset.levels)))
     if isinstance(time, DayBins):
         told = seen.day_bin >= 0
         counts = np.bincount(seen.day_bin[told], weights=weight[told], minlength=len(time.share))
         time = DayBins(time.edges, without_floor(decreasing(counts, time.widths()), time.widths()), time.span)
     n_right = round((1 - e) * float(np.median(np.diff(known.facts.query_ptr))))
     return Noise(float(np.clip(e, 1e-4, 0.95)), float(np.clip(h, 0.0, 0.95)), value, time, n_right or None, sure=False)
-
-
-def _value_counts(levels: Array, value: ValueBins, seen: Evidence, weight: Array) -> Array:
-    """Expected number of errors in each bin; where clipping hides which one it was, by their present chances."""
-    told = seen.known_code >= 0
-    n = levels.size
-    pairs = np.bincount(seen.code[told] * n + seen.known_code[told], weights=weight[told], minlength=n * n).reshape(
-        n, n
-    )
-    parts = np.asarray(value.share)[:, None, None] * value.landing(levels)
-    return np.asarray((parts * (pairs / np.maximum(parts.sum(axis=0), 1e-300))).sum(axis=(1, 2)))
 
 
 def decreasing(counts: Array, widths: Array) -> Array:

@@ -50,7 +50,7 @@ def average_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
     for noise in grid:
         chances = weighing.chances(noise, rate)
         present = log_present + weighing.posterior(chances)[1]
-        absent = np.log1p(-PRIOR) + known.sum_over_facts(np.log(chances.wrong_item / noise.e))
+        absent = np.log1p(-PRIOR) + known.sum_over_facts(np.log(chances.absent))
         level.append(np.where(weighing.answerable, np.logaddexp(present, absent), 0.0).sum())
     weight = prior * np.exp(np.asarray(level) - np.max(level))
     return _mean(grid, weight / weight.sum())

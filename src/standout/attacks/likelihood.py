@@ -1,4 +1,4 @@
-"""`likelihood`: the mixture likelihood of `formulas.likelihood`, the strongest attacker there is for a known noise."""
+"""`likelihood`: Bayes' rule for what an adversary knows, with P(absent)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.adversary.sampling import count_marked
 from standout.attacks.attack import Attack, _one_per_query, register
+from standout.attacks.bayes import SHRINK, compile_exact, is_exact
 from standout.attacks.noise import Noise
+from standout.attacks.presence import Presence, calibrated
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
 from standout.data.background import background, entries_of
@@ -22,16 +25,16 @@ from standout.scoring.plan import Plan
 
 Array = npt.NDArray[Any]
 
-SHRINK = 10.0
-"""Pseudo-entries of the common distribution that each item's own one is mixed with."""
-
 FEWEST_TO_FIT = 8
 """Queries below which noise is averaged over a grid instead of fitted."""
 
 
 @register("likelihood")
 class Likelihood(Attack):
-    """Score = LLR(r) = Σ_{i∈A∩r} ln(1 + (1-e)·K'_i(r)/(e·L_r·q_i·g_i)) + m·ln e, against "not in the release".
+    """Score = log P(A|r) - log P(A|absent): how much better a record explains the knowledge than no record does.
+
+    For knowledge that an adversary with a fixed number of wrong facts drew from this release, P(A|r) is exact. For facts that
+    are wrong independently, and for noise that was fitted or given, it is a product over the facts (`formulas.likelihood`).
 
     Parameters
     ----------
@@ -44,40 +47,66 @@ class Likelihood(Attack):
         λ, the prior that the target is in the release.
     cut
         Match iff the posterior of the best record is at least this.
+    calibrate
+        Whether P(absent) and the posterior are calibrated on canaries (`attacks.presence`). This is done for informed noise
+        only: knowledge from outside, and noise that was fitted or given, keep the likelihood's own probabilities.
     """
 
     needs_lineup = True
 
-    def __init__(self, *, noise: str | Noise | None = None, prior: float = 0.5, cut: float = 0.5) -> None:
+    def __init__(self, *, noise: str | Noise | None = None, prior: float = 0.5, cut: float = 0.5,
+                 calibrate: bool = True) -> None:  # fmt: skip
         if isinstance(noise, str) and noise not in ("informed", "fit"):
             raise ParameterError(f"noise={noise!r}: use 'informed', 'fit' or a Noise")
         if not (0 < prior <= 1 and 0 < cut <= 1):
             raise ParameterError(f"prior={prior} and cut={cut} lie above 0 and at most at 1")
-        self.noise, self.prior, self.cut = noise, prior, cut
+        self.noise, self.prior, self.cut, self.calibrate = noise, prior, cut, calibrate
         self._noise: Noise | None = None
+        self._presence = Presence()
+        self._fitted_for: tuple[Dataset, Adversary] | None = None
 
     def options(self) -> dict[str, Any]:
         """Options as plain data."""
         noise = self.noise if self.noise is None or isinstance(self.noise, str) else repr(self.noise)
-        return {"noise": noise, "prior": self.prior, "cut": self.cut, **self.rule_options()}
+        return {
+            "noise": noise, "prior": self.prior, "cut": self.cut, "calibrate": self.calibrate, **self.rule_options(),
+        }  # fmt: skip
 
     @property
     def fitted(self) -> Noise | None:
         """The noise that `fit` settled on; None before it."""
         return self._noise
 
+    @property
+    def presence(self) -> Presence:
+        """How the Bayes factor of presence becomes P(absent): as it is, or as `fit` calibrated it."""
+        return self._presence
+
     def fit(self, dataset: Dataset, knowledge: Knowledge | Facts, exclude: Any = None) -> Likelihood:
-        """Return a copy with the noise settled for all queries together, each without the record that it excludes."""
-        fitted = copy(self)
+        """Return a copy with the noise settled for all queries together, and P(absent) calibrated.
+
+        A query that excludes a record is fitted as if that record were not in the data. An attack that was fitted to the
+        same release and the same adversary's knowledge is returned as it is.
+        """
         facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
+        who = facts.adversary if self._is_informed(facts) else None
+        before = self._fitted_for
+        if who is not None and before is not None and before[0] is dataset and before[1] == who:
+            return self
+        fitted = copy(self)
         fitted._noise = self._settle(dataset, facts, _one_per_query(exclude, facts, "exclude", dataset))
+        fitted._presence = Presence()
+        fitted._fitted_for = (dataset, who) if who is not None else None
+        if self.calibrate and who is not None:
+            raw = Likelihood(noise=self.noise, calibrate=False)
+            fitted._presence = calibrated(dataset, who, raw.run)
         return fitted
 
     def _settle(self, dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
         """Noise for all queries together; the release must be the source for an adversary's own parameters to hold."""
         if isinstance(self.noise, Noise):
             return self.noise
-        if self.noise != "fit" and facts.from_release and facts.adversary is not None:
+        if self._is_informed(facts) and facts.adversary is not None:
             return Noise.informed(facts.adversary, dataset)
         if self.noise == "informed":
             why = (
@@ -96,8 +125,15 @@ class Likelihood(Attack):
         return fit_noise(dataset, facts, exclude)
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
-        """Odds tables."""
-        return compile_odds(dataset, facts, exclude, self._noise or self._settle(dataset, facts, exclude))
+        """Exact tables for a fixed number of wrong facts that the adversary's own noise explains, else odds tables."""
+        noise = self._noise or self._settle(dataset, facts, exclude)
+        if self._is_informed(facts) and is_exact(facts.adversary, facts):
+            return compile_exact(dataset, facts, exclude, noise, told_background(dataset, facts, exclude, noise))
+        return compile_odds(dataset, facts, exclude, noise)
+
+    def _is_informed(self, facts: Facts) -> bool:
+        """Whether the adversary's own parameters are used: only for knowledge drawn from the release itself."""
+        return self.noise in (None, "informed") and facts.from_release and facts.adversary is not None
 
     def beta(self, seen: Outcome) -> Array:
         """Lineup Π(r) ∝ e^LLR: the posterior given that the target is in the release."""
@@ -105,7 +141,7 @@ class Likelihood(Attack):
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the posterior of the best record reaches the cut."""
-        p, _ = self._posterior(seen)
+        p = self.posterior(seen)
         return p, p >= self.cut
 
     def posterior(self, seen: Outcome) -> Array:
@@ -118,11 +154,24 @@ class Likelihood(Attack):
 
     def _posterior(self, seen: Outcome) -> tuple[Array, Array]:
         assert seen.mass is not None
-        tables = seen.plan.tables
-        possible = tables.factor > 0
-        gone = tables.exclude
-        n = possible.sum() - np.where(gone >= 0, possible[gone], False)
-        return formula.posterior(seen.score, seen.mass, n, self.prior)
+        factor = formula.log_presence(seen.score, seen.mass, n_possible(seen))
+        share = 1.0 / np.maximum(seen.mass, 1.0)
+        return formula.posterior(self._presence.log_odds(factor, share), share, self.prior)
+
+
+def n_possible(seen: Outcome) -> Array:
+    """Per query: records that may be the target."""
+    if seen.plan.exact is not None:
+        return np.asarray(seen.plan.exact.n_possible)
+    possible = seen.plan.tables.factor > 0
+    gone = seen.plan.tables.exclude
+    return np.asarray(possible.sum() - np.where(gone >= 0, possible[gone], False))
+
+
+def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Array:
+    """Smoothed chance of each told value and day among the item's own entries, the two taken as independent."""
+    known = Known.of(dataset, facts, exclude)
+    return np.asarray(value_odds(known, noise)[1] * time_odds(known, noise)[1])
 
 
 def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Plan:
@@ -137,12 +186,15 @@ def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -
     time, time_background = time_odds(known, noise)
     g = value_background * time_background
     right = (1 - noise.e) / (noise.e * q)
-    floor = right * noise.h * wrong_chance(known, noise, g) / g
+    wrong = np.broadcast_to(wrong_chance(known, noise, g), known.item.shape)
+    floor = right * noise.h * wrong / g
     value = value * (right * (1 - noise.h) / g)[:, None]
-    m = known.n_known if noise.complete else known.sum_over_facts(known.support > 0)
-    return known.odds_plan(
-        value, time, np.broadcast_to(floor, known.item.shape), pick_rates(dataset, facts, noise), m * np.log(noise.e)
-    )
+    # an absent person's values are wrong just as often: a wrong value is no sign of presence
+    absent = np.log(1 - noise.h + noise.h * wrong / g)
+    held = known.support > 0
+    m = known.n_known if noise.complete else known.sum_over_facts(held)
+    base = m * np.log(noise.e) - known.sum_over_facts(absent if noise.complete else absent * held)
+    return known.odds_plan(value, time, floor, pick_rates(dataset, facts, noise), base)
 
 
 def item_share(known: Known) -> Array:
@@ -239,7 +291,10 @@ def _histograms(known: Known, facts: Array, channel: str) -> tuple[Array, Array,
     back = background(known.dataset)
     by_item = back.value if channel == "value" else back.day
     all_items = back.all_values if channel == "value" else back.all_days
-    if by_item.shape[0] > 1:
+    counted = by_item.shape[0] > 1 or channel == "value"
+    if channel == "value":
+        own = back.values_of(known.dataset, known.item[facts])
+    elif counted:
         own = by_item[known.item[facts]].astype(np.float64)
     else:
         own = np.zeros((facts.size, all_items.size))
@@ -250,7 +305,7 @@ def _histograms(known: Known, facts: Array, channel: str) -> tuple[Array, Array,
     whole = {gone: entries_of(known.dataset, gone, -1)[which] for gone in np.unique(excluded[excluded >= 0]).tolist()}
     for k in np.flatnonzero(excluded >= 0):
         gone = int(excluded[k])
-        if by_item.shape[0] > 1:
+        if counted:
             own[k] -= entries_of(known.dataset, gone, int(known.item[facts[k]]))[which]
         everyone[k] -= whole[gone]
     return own, own.sum(axis=1), everyone / everyone.sum(axis=1, keepdims=True)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from standout.data.build import missing_day
 from standout.data.index import Shard, build_shard, fitting_block
+from standout.data.values import grid_step, percent
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
@@ -36,7 +37,7 @@ class Cleaning:
     values_missing: int = 0
     times_missing: int = 0
     value_error: float = 0.0
-    """Largest difference between a value and the level it is coded as; 0 when up to 255 levels are kept exactly."""
+    """Largest difference between a value and the level it is coded as; 0 when up to 4,095 distinct values are kept exactly."""
     notes: tuple[str, ...] = ()
     """How columns were chosen and times read, in words."""
 
@@ -67,6 +68,9 @@ class Dataset:
     lengths: Array
     supports: Array
     cleaning: Cleaning = field(default_factory=Cleaning)
+    level_low: Array = field(default_factory=lambda: np.empty(0))
+    level_high: Array = field(default_factory=lambda: np.empty(0))
+    """Smallest and largest value that each level stands for. Size 0 where every level is one value, kept exactly."""
 
     @classmethod
     def read(
@@ -196,7 +200,55 @@ class Dataset:
     @property
     def value_range(self) -> float:
         """Range of the value scale: DSS12's p."""
-        return float(self.levels[-1] - self.levels[0]) if self.n_levels else 0.0
+        low, high = self.scale_ends
+        return high - low
+
+    @property
+    def scale_ends(self) -> tuple[float, float]:
+        """Smallest and largest value of the data."""
+        low, high = self.level_bounds
+        return (float(low[0]), float(high[-1])) if self.n_levels else (0.0, 0.0)
+
+    @property
+    def level_bounds(self) -> tuple[Array, Array]:
+        """Smallest and largest value that each level stands for; both are `levels` where the coding is exact."""
+        return (self.level_low, self.level_high) if self.level_low.size else (self.levels, self.levels)
+
+    @cached_property
+    def value_grid(self) -> float | None:
+        """Step of the value scale where it is a regular grid with at most 64 steps, else None."""
+        return None if self.level_low.size else grid_step(self.levels)
+
+    def value_gaps(self, values: Any) -> Array:
+        """(values, levels): signed distance from each value to the nearest value that the level stands for.
+
+        A value that lies in a level's cell has distance 0 to it. NaN stays NaN.
+        """
+        low, high = self.level_bounds
+        known = np.asarray(values, np.float64)[:, None]
+        if not self.level_low.size:
+            return np.asarray(self.levels[None, :] - known)
+        gap = np.maximum(low[None, :] - known, 0.0) + np.minimum(high[None, :] - known, 0.0)
+        return np.where(np.isnan(known), np.nan, gap)
+
+    def tolerance(self, within: float | str) -> Array:
+        """(levels,): largest error of a known value if the true value is that of the level; "10%" is relative to it."""
+        share = percent(within)
+        if share is None:
+            return np.full(self.n_levels, float(within))
+        low, high = self.level_bounds
+        return np.asarray(share * np.maximum(np.abs(low), np.abs(high)))
+
+    def value_text(self, code: int) -> str:
+        """The value of a code as the file has it; the bounds of its cell where values are not kept exactly.
+
+        >>> Dataset.from_arrays([1, 2], [1, 1], [2.5, 4]).value_text(1)
+        '4'
+        """
+        if not 0 <= code < self.n_levels:
+            return ""
+        low, high = (f"{bound[code]:.15g}" for bound in self.level_bounds)
+        return low if low == high else f"{low} to {high}"
 
     @cached_property
     def popularity_rank(self) -> Array:
@@ -214,6 +266,8 @@ class Dataset:
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             data = array if array.dtype.kind != "O" else np.array([str(x) for x in array])
             digest.update(np.ascontiguousarray(data).data.cast("B") if data.size else b"")
+        if self.level_low.size:
+            digest.update(np.ascontiguousarray(self.level_bounds).data.cast("B"))
         return digest.hexdigest()
 
     @cached_property

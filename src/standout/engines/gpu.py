@@ -26,7 +26,7 @@ _INDEXES: WeakKeyDictionary[Dataset, dict[int, DeviceIndex]] = WeakKeyDictionary
 
 
 class GpuEngine:
-    """Runs plans on one CUDA device, through CuPy.
+    """Runs plans on one CUDA device, through CuPy. Plans of `Combine.EXACT` run on the CPU, by the memory engine.
 
     Parameters
     ----------
@@ -69,21 +69,27 @@ class GpuEngine:
 
     def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
         """Top k (at least 2), ties and sums per query. For k above 2 this call runs on the CPU, with the same integers."""
-        if k > 2:
+        if k > 2 or plan.combine == Combine.EXACT:
             return MemoryEngine().run(plan, dataset, watch, k)
         marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch
         return self._device.run(plan, self.index(dataset, plan), marks)
 
     def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
         """Σ exp(beta · (score - top)) over all candidates."""
+        if plan.combine == Combine.EXACT:
+            return MemoryEngine().mass(plan, dataset, top, beta)
         return self._device.mass(plan, self.index(dataset, plan), top, beta)
 
     def peek(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
         """Integer score of one record per query."""
+        if plan.combine == Combine.EXACT:
+            return MemoryEngine().peek(plan, dataset, record)
         return self._device.peek(plan, self.index(dataset, plan), record)
 
     def scores(self, plan: Plan, dataset: Dataset) -> Array:
         """All integer scores."""
+        if plan.combine == Combine.EXACT:
+            return MemoryEngine().scores(plan, dataset)
         return self._device.scores(plan, self.index(dataset, plan), dataset.n_records)
 
     def index(self, dataset: Dataset, plan: Plan | None = None) -> DeviceIndex:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
-from standout.scoring import cpu
+from standout.scoring import cpu, exact
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan
 
@@ -53,7 +53,11 @@ class MemoryEngine:
         def work(tasks: Tasks[Run]) -> Partials:
             out = Partials.empty(plan.n_queries, k)
             for (shard, first, stop), queries in tasks:
-                cpu.run_blocks(first, stop, queries, cpu.postings(shard, plan.no_day), plan.tables, how, marks, out)
+                post = cpu.postings(shard, plan.no_day)
+                if plan.exact is not None:
+                    exact.run_blocks(first, stop, queries, post, plan.tables, how, plan.exact, marks, out)
+                else:
+                    cpu.run_blocks(first, stop, queries, post, plan.tables, how, marks, out)
             return out
 
         return reduce(Partials.merge, self._share(work, self._runs(dataset), plan.n_queries))
@@ -65,9 +69,11 @@ class MemoryEngine:
         def work(tasks: Tasks[Run]) -> Array:
             out = np.zeros(plan.n_queries)
             for (shard, first, stop), queries in tasks:
-                cpu.mass_blocks(
-                    first, stop, queries, cpu.postings(shard, plan.no_day), plan.tables, how, high, beta, out
-                )
+                post = cpu.postings(shard, plan.no_day)
+                if plan.exact is not None:
+                    exact.mass_blocks(first, stop, queries, post, plan.tables, how, plan.exact, high, beta, out)
+                else:
+                    cpu.mass_blocks(first, stop, queries, post, plan.tables, how, high, beta, out)
             return out
 
         return np.asarray(sum(self._share(work, self._runs(dataset), plan.n_queries)))
@@ -76,14 +82,22 @@ class MemoryEngine:
         """Integer score of one record per query."""
         out = np.full(plan.n_queries, LOWEST, np.int64)
         for shard in self._all(dataset):
-            cpu.peek(cpu.postings(shard, plan.no_day), plan.tables, cpu.manner(plan), record.astype(np.int64), out)
+            post, how = cpu.postings(shard, plan.no_day), cpu.manner(plan)
+            if plan.exact is not None:
+                exact.peek(post, plan.tables, how, plan.exact, record.astype(np.int64), out)
+            else:
+                cpu.peek(post, plan.tables, how, record.astype(np.int64), out)
         return out
 
     def scores(self, plan: Plan, dataset: Dataset) -> Array:
         """All integer scores."""
         out = np.zeros((plan.n_queries, dataset.n_records), np.int32)
         for shard in self._all(dataset):
-            cpu.dump(cpu.postings(shard, plan.no_day), plan.tables, cpu.manner(plan), out)
+            post, how = cpu.postings(shard, plan.no_day), cpu.manner(plan)
+            if plan.exact is not None:
+                exact.dump(post, plan.tables, how, plan.exact, out)
+            else:
+                cpu.dump(post, plan.tables, how, out)
         return out
 
     def _all(self, dataset: Dataset) -> Sequence[Shard]:

@@ -35,6 +35,8 @@ class Combine(IntEnum):
     """Smallest `value[code] + time[gap]` over all facts; 0 unless the record holds every one of them."""
     ODDS = 2
     """Add `log(1 + factor[record] · (value[code] · time[gap] + floor))`."""
+    EXACT = 3
+    """log P(knowledge | record) for exactly w wrong facts, by the tables `Plan.exact`; other records are no candidates."""
 
 
 class Tie(IntEnum):
@@ -90,6 +92,56 @@ class Tables(NamedTuple):
     """int64 (records): distinct items, for filters and `Tie.SHORT`."""
 
 
+class ExactTables(NamedTuple):
+    """What `Combine.EXACT` needs beside `Tables`, in the shape that compiled kernels take."""
+
+    wrong_items: bool
+    """Whether wrong facts are items that the target lacks; otherwise their values and days are wrong."""
+    use_value: bool
+    use_time: bool
+    reach: int
+    """Largest error of a right day."""
+    day_span: int
+    n_marked: int
+    """Marked items among those that the target holds, -1 = any number."""
+    most_facts: int
+    most_wrong: int
+    wrong: Array
+    """int64 (queries): number of wrong facts."""
+    log_ways: Array
+    """float64 (queries): logarithm of the number of ways to choose them."""
+    total: Array
+    """int64 (queries): (record, item) pairs of all pickable items, those of the excluded record not counted."""
+    n_possible: Array
+    """int64 (queries): records that the adversary could have drawn her knowledge from."""
+    scale: Array
+    """float64 (queries): integer units per nat."""
+    value_row: Array
+    """int64 (facts): row of `right_value` and `wrong_value`."""
+    right_value: Array
+    """float64 (rows, levels + 1): chance of the told value by value code, last = no value, if it is right."""
+    wrong_value: Array
+    """float64 (rows, levels + 1): the same if it is wrong."""
+    has_day: Array
+    """bool (facts): whether a day is told."""
+    level_fine: Array
+    """bool (levels): whether another level lies outside the tolerance, so that the value can be told wrongly."""
+    marked: Array
+    """int64 (facts): 1 for a marked item."""
+    support: Array
+    """float64 (facts): records that hold the item, the excluded one not counted."""
+    mean_right: Array
+    """float64 (facts): chance of what is told, averaged over the item's (record, item) pairs."""
+    log_pick: Array
+    """float64 (records): logarithm of the number of ways to pick the right items, inf = the record cannot be the target."""
+    weight: Array
+    """int64 (records, or none): sum of the supports of the record's pickable items."""
+    record_ptr: Array
+    record_item: Array
+    pickable: Array
+    """bool (items): items that the adversary may come to know."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """Tables of a batch of queries and how to read the integers they give.
@@ -109,6 +161,8 @@ class Plan:
     no_day: int
     threshold: Array | None = None
     """float64 (queries): what the attack's criterion compares its statistic with, where queries differ in it."""
+    exact: ExactTables | None = None
+    """For `Combine.EXACT`."""
 
     def __repr__(self) -> str:
         return f"<Plan of {self.n_queries:,} queries, {self.combine.name}>"

@@ -1,0 +1,293 @@
+"""Tables of the exact likelihood: Bayes' rule for an adversary with exactly w wrong facts, drawn from this release."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from scipy.special import gammaln
+
+from standout.adversary.adversary import Adversary, wrong_levels
+from standout.adversary.knowledge import Facts
+from standout.adversary.sampling import count_marked, count_wrongable, wrongable
+from standout.attacks.noise import Cells, Noise, Steps
+from standout.attacks.tables import Known
+from standout.data.dataset import Dataset
+from standout.formulas.likelihood import shrunk
+from standout.scoring.exact import mean_chances
+from standout.scoring.fill import postings
+from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
+
+Array = npt.NDArray[Any]
+
+NATS_PER_FACT = 64.0
+"""Log-probability that the fixed-point integers leave room for, per fact."""
+
+SHRINK = 10.0
+"""Pseudo-entries of the common distribution that each item's own one is mixed with."""
+
+LEAST_CHANCE = 1e-12
+"""Chance of a told value and day below which P(knowledge | absent) does not fall."""
+
+_SLACK = 1e-9
+_AT_ONCE = 256
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Picks:
+    """What an adversary's choice rule makes of each record and each item."""
+
+    eligible: Array
+    """bool (records): records that she can draw her knowledge from."""
+    log_pick: Array
+    """float64 (records): log of the number of ways to pick her right items in order; inf = not eligible."""
+    weight: Array
+    """int64 (records): sum of the supports of the pickable items; empty where no item can be wrong."""
+    length: Array
+    """int64 (records): pickable items."""
+    pickable: Array
+    """bool (items)."""
+    marked: Array
+    """bool (items): rare items, under the rule `rare`."""
+    n_marked: int
+    """Rare items among the right ones, -1 = any number."""
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def sum_supports(record_ptr: Array, record_item: Array, pickable: Array, supports: Array) -> Array:
+    """Sum of the supports of each record's distinct pickable items."""
+    out = np.zeros(record_ptr.size - 1, np.int64)
+    for r in range(out.size):
+        last = np.int64(-1)
+        for k in range(record_ptr[r], record_ptr[r + 1]):
+            i = np.int64(record_item[k])
+            if i != last and pickable[i]:
+                out[r] += supports[i]
+            last = i
+    return out
+
+
+def picks(who: Adversary, dataset: Dataset) -> Picks:
+    """What the choice rule makes of the dataset; worked out on first use and kept with it."""
+    kept: dict[Any, Picks] = dataset.__dict__.setdefault("_picks", {})
+    key = (who.choose, who.knows, who.wrong, who.wrong_kind, who.value_within, who.gamma, who.time_within)
+    if key not in kept:
+        kept[key] = _picks(who, dataset)
+    return kept[key]
+
+
+def _picks(who: Adversary, dataset: Dataset) -> Picks:
+    pickable = who.pickable(dataset)
+    length = (
+        dataset.lengths
+        if pickable.all()
+        else np.asarray(count_marked(dataset.record_ptr, dataset.record_item, pickable))
+    )
+    eligible = np.zeros(dataset.n_records, np.bool_)
+    eligible[who.eligible(dataset)] = True
+    right, n_marked = who.n_right_items, -1
+    marked = np.zeros(dataset.n_items, np.bool_)
+    log_pick = log_falling(length, right)
+    if who.choice.kind == "rare":
+        marked, n_marked = who.rare_items(dataset)
+        n_rare, n_marked = (
+            np.asarray(count_marked(dataset.record_ptr, dataset.record_item, marked)),
+            min(n_marked, right),
+        )
+        # rare items and others are picked apart and then shuffled
+        log_pick = (
+            log_falling(n_rare, n_marked) + log_falling(length - n_rare, right - n_marked) + log_ways(right, n_marked)
+        )
+    elif who.wrong and who.wrong_kind == "value" and not (fine := wrongable(who, dataset)).all():
+        # wrong facts come first, from the items that can be told wrongly
+        n_fine = np.asarray(count_wrongable(dataset.record_ptr, dataset.record_item, pickable, fine))
+        wrong = int(who.wrong)
+        log_pick = log_falling(n_fine, wrong) + log_falling(length - wrong, right - wrong)
+    weight = np.empty(0, np.int64)
+    if who.wrong and who.wrong_kind == "item":
+        weight = sum_supports(dataset.record_ptr, dataset.record_item, pickable, dataset.supports)
+    return Picks(eligible, np.where(eligible, log_pick, np.inf), weight, length, pickable, marked, n_marked)
+
+
+def log_falling(n: Array, k: int) -> Array:
+    """log n·(n-1)···(n-k+1), inf where n < k.
+
+    >>> np.exp(log_falling(np.array([5, 1]), 2)).round(6).tolist()
+    [20.0, inf]
+    """
+    enough = np.asarray(n) >= k
+    safe = np.where(enough, n, k).astype(np.float64)
+    return np.where(enough, gammaln(safe + 1) - gammaln(safe - k + 1), np.inf)
+
+
+def log_ways(n: Any, k: Any) -> Any:
+    """log of the number of ways to choose k of n."""
+    return gammaln(np.asarray(n) + 1.0) - gammaln(np.asarray(k) + 1.0) - gammaln(np.asarray(n) - np.asarray(k) + 1.0)
+
+
+def is_exact(who: Adversary | None, facts: Facts) -> bool:
+    """Whether these facts are what an adversary with a fixed number of wrong facts drew from this very release.
+
+    In any other release the target's entries may differ from what is told, and an exact model would rule the target out.
+    """
+    if who is None or who.wrong_varies or not facts.from_release:
+        return False
+    return bool((np.diff(facts.query_ptr) == who.knows).all())
+
+
+def compile_exact(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, background: Array) -> Plan:
+    """Plan of log P(A|r) - log P(A|absent) for all queries.
+
+    Parameters
+    ----------
+    dataset, facts, exclude
+        The release, what is known, and one record per query that is not there (-1 = none).
+    noise
+        Kernels of right values and days.
+    background
+        Smoothed chance of the told value and day per fact, for items that few records hold.
+    """
+    who = facts.adversary
+    assert who is not None
+    known = Known.of(dataset, facts, exclude)
+    rule = picks(who, dataset)
+    tables = _exact_tables(known, who, noise, rule)
+    right, wrong = _mean_chances(known, tables)
+    tables = tables._replace(mean_right=right)
+    base = -_log_absent(known, who, rule, tables, background, wrong, _even_chance(known, noise))
+    return Plan(
+        combine=Combine.EXACT, tie=Tie.INDEX, use_value=tables.use_value, use_time=tables.use_time,
+        filtered=facts.length_within is not None, tables=known.tables(), scale=tables.scale, base=base,
+        no_day=dataset.no_day, exact=tables,
+    )  # fmt: skip
+
+
+def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> ExactTables:
+    """All tables but the means over the items' pairs."""
+    data, n = known.dataset, known.facts.n_queries
+    use_value, use_time = who.tells_value(data) and noise.value is not None, who.tells_time(data)
+    value_row, right_value, wrong_value = _value_tables(known, who, noise, use_value)
+    wrong_items = who.wrong_kind == "item" and who.wrong > 0
+    wrong = np.full(n, int(who.wrong), np.int64)
+    fine = wrong_levels(data.levels, who.value_tolerance(data)) if use_value else np.empty(0, np.bool_)
+    gone = known.exclude >= 0
+    m = int(np.diff(known.query_ptr).max(initial=1))
+    return ExactTables(
+        wrong_items=wrong_items, use_value=use_value, use_time=use_time,
+        reach=int(who.time_within or 0), day_span=int(data.day_span), n_marked=rule.n_marked,
+        most_facts=m, most_wrong=int(wrong.max(initial=0)), wrong=wrong, log_ways=log_ways(np.diff(known.query_ptr), wrong),
+        total=int(data.supports[rule.pickable].sum()) - np.where(gone, rule.length[known.exclude], 0),
+        n_possible=int(rule.eligible.sum()) - np.where(gone, rule.eligible[known.exclude], 0),
+        scale=fixed_point(NATS_PER_FACT * np.diff(known.query_ptr)), value_row=value_row, right_value=right_value,
+        wrong_value=wrong_value, has_day=known.has_day & use_time, level_fine=fine,
+        marked=rule.marked[known.item].astype(np.int64), support=known.support.astype(np.float64),
+        mean_right=np.zeros(known.item.size), log_pick=rule.log_pick, weight=rule.weight,
+        record_ptr=data.record_ptr, record_item=data.record_item, pickable=rule.pickable,
+    )  # fmt: skip
+
+
+def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -> tuple[Array, Array, Array]:
+    """Row of each fact, and the chances of the told value by level (last column: the entry has none): right, wrong.
+
+    The first row is for facts that tell no value: only an entry without one is told like that.
+    """
+    n = known.item.size
+    if not use_value or noise.value is None:
+        return np.zeros(n, np.int64), np.ones((1, 1)), np.ones((1, 1))
+    levels = known.dataset.levels
+    told, place = np.unique(known.value[known.has_value], return_inverse=True)
+    row = np.zeros(n, np.int64)
+    row[known.has_value] = 1 + place.reshape(-1)
+    right, wrong = (np.zeros((told.size + 1, levels.size + 1)) for _ in range(2))
+    right[0, -1] = wrong[0, -1] = 1.0
+    right[1:, :-1] = noise.value.table(told, levels)
+    wrong[1:, :-1] = wrong_values(told, levels, who.value_tolerance(known.dataset), _spread(told, known, noise))
+    return row, right, wrong
+
+
+def _spread(told: Array, known: Known, noise: Noise) -> Array:
+    """Per told value: unit of its row, 1 for probabilities; levels per unit of the scale for densities.
+
+    Real-valued noise gives densities between the ends of the scale. A wrong value is drawn from the levels, and would give
+    itself away; it is counted as spread over the scale instead, so that the attack does not live on that.
+    """
+    data = known.dataset
+    low, high = data.scale_ends
+    if noise.value is None or isinstance(noise.value, (Steps, Cells)) or high <= low:
+        return np.ones(told.size)
+    inside = (told > low + _SLACK) & (told < high - _SLACK)
+    moves = noise.value.table(told, data.levels)
+    # a value that does not move keeps its probability of 1
+    return np.where(inside & ((moves > 0) & (moves != 1.0)).any(axis=1), data.n_levels / (high - low), 1.0)
+
+
+def wrong_values(told: Array, levels: Array, within: Array, unit: Array) -> Array:
+    """(told, levels): chance of each told value if it is wrong: even over the levels outside the tolerance of the true level.
+
+    >>> wrong_values(np.array([1.0, 3.0]), np.array([1.0, 2.0, 3.0]), np.zeros(3), np.ones(2)).tolist()
+    [[0.0, 0.5, 0.5], [0.5, 0.5, 0.0]]
+    """
+    reach = within + _SLACK
+    n_outside = np.searchsorted(levels, levels - reach) + levels.size
+    n_outside -= np.searchsorted(levels, levels + reach, side="right")
+    at = np.clip(np.searchsorted(levels, told - _SLACK), 0, levels.size - 1)
+    is_level = (np.abs(levels[at] - told) <= _SLACK) | (unit != 1.0)
+    off = (np.abs(told[:, None] - levels[None, :]) > reach[None, :]) & is_level[:, None]
+    return np.asarray(off * unit[:, None] / np.maximum(n_outside, 1)[None, :])
+
+
+def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
+    """Per fact: mean over the item's (record, item) pairs of the chances of what is told, right and wrong."""
+    post = postings(known.dataset.index, known.dataset.no_day)
+    n, item = known.item.size, known.item.astype(np.int64)
+    day = np.where(known.has_day, np.clip(known.day, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
+    right, wrong = np.zeros(n), np.zeros(n)
+    gone = known.exclude[known.query].astype(np.int64)
+
+    def add(first: int) -> None:
+        mean_chances(first, min(first + _AT_ONCE, n), post, item, day, gone, tables, right, wrong)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(add, range(0, n, _AT_ONCE)))
+    pairs = np.maximum(known.support, 1)
+    return right / pairs, wrong / pairs
+
+
+def _even_chance(known: Known, noise: Noise) -> Array:
+    """Per fact: chance of what is told if value and day are spread evenly over the scale and the span."""
+    out = np.ones(known.item.size)
+    data = known.dataset
+    if data.has_value and noise.value is not None and known.has_value.any():
+        told = known.value[known.has_value]
+        out[known.has_value] *= _spread(told, known, noise) / max(data.n_levels, 1)
+    if noise.time is not None:
+        out[known.has_day] /= data.day_span + 1
+    return out
+
+
+def _log_absent(known: Known, who: Adversary, rule: Picks, tables: ExactTables, background: Array, wrong: Array,
+                even: Array) -> Array:  # fmt: skip
+    """log P(A|absent) = Σ_i log q_i·[(1-h)·g_i + h·ū_i] per query: what a person outside the release would tell."""
+    n = known.support.astype(np.float64)
+    g = np.maximum(shrunk(tables.mean_right, n, background, SHRINK), LEAST_CHANCE)
+    off = np.maximum(shrunk(wrong, n, even, SHRINK), LEAST_CHANCE)
+    h = 0.0 if tables.wrong_items else tables.wrong[known.query] / who.knows
+    total = tables.total[known.query].astype(np.float64)
+    by_class = rule.n_marked >= 0 and not tables.wrong_items
+    if by_class:
+        data = known.dataset
+        rare = np.asarray(count_marked(data.record_ptr, data.record_item, rule.marked))
+        own = np.where(known.exclude >= 0, rare[known.exclude], 0)[known.query]
+        n_rare = data.supports[rule.marked].sum() - own
+        total = np.where(tables.marked == 1, n_rare, total - n_rare)
+    # an item whose only holder is the excluded record is still an item that people may name
+    q = np.maximum(n, 0.5) / np.maximum(total, 1.0)
+    # a fact that tells neither value nor day is wrong about neither
+    says = tables.has_day | (known.has_value & tables.use_value)
+    out = known.sum_over_facts(np.log(q * ((1 - h) * g + h * np.where(says, off, g))))
+    return np.asarray(out - log_ways(who.knows, rule.n_marked) if by_class else out)
