@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import standout as so
-from standout.attacks.likelihood import SHRINK, Likelihood
+from standout.attacks.likelihood import SHRINK, Likelihood, compile_odds
+from standout.attacks.noise import Noise
+from standout.engines.memory import MemoryEngine
 from standout.errors import ParameterError
 
 PRIOR = 0.5
@@ -305,3 +307,19 @@ def test_a_single_query_settles_on_the_noise_that_explains_it():
     a, b = ([Likelihood().fit(source, single(aux, q)).fitted for q in range(10)] for aux in (right, wrong))
     assert max(n.e for n in a) < 0.15 < 0.3 < min(n.e for n in b)
     assert max(n.time.width() for n in a) < 10 < min(n.time.width() for n in b)
+
+
+def test_losses_that_differ_by_item_are_weighed_by_item():
+    release = entries(n=60, n_items=40, lengths=(8, 12)).dataset()
+    missing = np.linspace(0, 1, release.n_items)
+    item = np.array([0, 3, 20, 33, release.n_items - 1])
+    facts = so.Knowledge.from_arrays(np.zeros(item.size), release.item_labels[item]).bind(release)
+    plan = compile_odds(release, facts, np.array([-1]), Noise(0.1, 0.0, None, None), missing)
+    got = plan.base[0] + MemoryEngine().scores(plan, release)[0] / plan.scale[0]
+    held = np.zeros((release.n_records, release.n_items), bool)
+    held[np.repeat(np.arange(release.n_records), np.diff(release.record_ptr)), release.record_item] = True
+    e = 1 - 0.9 * (1 - missing)
+    ratio = e + (1 - e) * held / (held.sum(axis=1, keepdims=True) * held.sum(axis=0) / held.sum())
+    np.testing.assert_allclose(got, np.log(ratio[:, item]).sum(axis=1), atol=1e-5)
+    # an entry that is always lost says nothing
+    assert ratio[:, -1].tolist() == [1.0] * release.n_records

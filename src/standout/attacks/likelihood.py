@@ -174,26 +174,40 @@ def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise
     return np.asarray(value_odds(known, noise)[1] * time_odds(known, noise)[1])
 
 
-def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Plan:
+def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, missing: Array | None = None) -> Plan:
     """Plan of LLR(r) for all queries.
 
     A fact about an item that no candidate holds is either wrong (`noise.complete`) or withheld from everybody: then it
     has the same chance for every record and for an absent target, and counts for neither.
+
+    Parameters
+    ----------
+    dataset, facts
+        The release, and what is known.
+    exclude
+        One record index per query, -1 = none.
+    noise
+        Shares of wrong facts, and kernels.
+    missing
+        Per item of the release: probability that the release lost the entry of a person who holds the item. The share of
+        wrong items is then e_i = 1 - (1-e)·(1-missing_i). Left out: e for every item.
     """
     known = Known.of(dataset, facts, exclude)
     q = item_share(known)
     value, value_background = value_odds(known, noise)
     time, time_background = time_odds(known, noise)
     g = value_background * time_background
-    right = (1 - noise.e) / (noise.e * q)
+    e = 1 - (1 - noise.e) * (1 - (np.zeros(known.item.size) if missing is None else missing[known.item]))
+    right = (1 - e) / (e * q)
     wrong = np.broadcast_to(wrong_chance(known, noise, g), known.item.shape)
     floor = right * noise.h * wrong / g
     value = value * (right * (1 - noise.h) / g)[:, None]
     # an absent person's values are wrong just as often: a wrong value is no sign of presence
-    absent = np.log(1 - noise.h + noise.h * wrong / g)
-    held = known.support > 0
-    m = known.n_known if noise.complete else known.sum_over_facts(held)
-    base = m * np.log(noise.e) - known.sum_over_facts(absent if noise.complete else absent * held)
+    base = np.log(e) - np.log(1 - noise.h + noise.h * wrong / g)
+    if not noise.complete:
+        base = base * (known.support > 0)
+    outside = (known.n_known - np.diff(known.query_ptr)) * noise.complete
+    base = known.sum_over_facts(base) + outside * np.log(noise.e)
     return known.odds_plan(value, time, floor, pick_rates(dataset, facts, noise), base)
 
 
