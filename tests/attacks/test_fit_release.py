@@ -1,12 +1,14 @@
 """Knowledge drawn from the source, attacks on a release that lost entries: no false all-clear by the attacker herself."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import standout as so
-from standout.attacks.likelihood import SHRINK, Likelihood, compile_odds
+from standout.attacks.fit import Weighing, start_noise, usable
+from standout.attacks.likelihood import SHRINK, Likelihood, compile_odds, value_odds, wrong_chance
 from standout.attacks.noise import Noise
 from standout.engines.memory import MemoryEngine
 from standout.errors import ParameterError
@@ -323,3 +325,19 @@ def test_losses_that_differ_by_item_are_weighed_by_item():
     np.testing.assert_allclose(got, np.log(ratio[:, item]).sum(axis=1), atol=1e-5)
     # an entry that is always lost says nothing
     assert ratio[:, -1].tolist() == [1.0] * release.n_records
+
+
+@pytest.mark.parametrize("fine", [False, True])
+def test_fitting_sees_the_same_background_of_values_as_the_attack(fine):
+    data = entries(n=60, n_items=40, lengths=(8, 12))
+    if fine:
+        data = data._replace(value=np.random.default_rng(3).lognormal(3, 1, data.record.size).round(2))
+    release = data.dataset()
+    aux = so.Adversary(knows=4).sample(release, np.arange(30), seed=2)
+    known = usable(release, aux.bind(release), np.where(np.arange(30) % 2, np.arange(30), -1))
+    noise = start_noise(release, known)
+    weighing = Weighing.of(known, noise)
+    noise = replace(noise, value=replace(noise.value, share=tuple(np.linspace(1, 2, len(noise.value.share)).tolist())))
+    np.testing.assert_allclose(weighing._value_background(noise), value_odds(known, noise)[1], rtol=1e-9)
+    wrong = noise.even_wrong * weighing.even_chance + (1 - noise.even_wrong) * 0.25
+    np.testing.assert_allclose(wrong, wrong_chance(known, noise, np.full(known.item.size, 0.25)), rtol=1e-9)

@@ -9,7 +9,7 @@ chance for every record: it says nothing about e and is left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,19 +19,20 @@ from numba import njit
 from standout.adversary.knowledge import Facts
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import _batches
+from standout.attacks.bayes import SHRINK
 from standout.attacks.likelihood import (
+    _even_chance,
     _histograms,
     compile_odds,
     item_share,
     pick_rates,
     time_odds,
-    value_odds,
-    wrong_chance,
 )
 from standout.attacks.noise import DAY_EDGES, VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.engines.memory import MemoryEngine
+from standout.formulas.likelihood import shrunk
 
 Array = npt.NDArray[Any]
 
@@ -45,6 +46,7 @@ N_SAMPLED = 64
 ROUNDS = (6, 12, 40)
 """Steps of EM between two selections of candidates; the last round runs until nothing changes."""
 TOLERANCE = 1e-6
+LEAST_CHANCE = 1e-12
 SCALE_EDGES = (0.01, 0.03, 0.1, 0.3)
 """Further bins of value gaps, as shares of the scale's range, for scales that are wider than a handful of steps."""
 
@@ -108,9 +110,11 @@ def fit_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
     noise = start_noise(dataset, known)
     if known.item.size == 0:
         return noise
-    for rounds in ROUNDS:
-        noise = _em(Weighing.of(known, noise), noise, rounds)
-    return noise
+    weighing = Weighing.of(known, noise)
+    for rounds in ROUNDS[:-1]:
+        noise = _em(weighing, noise, rounds)
+        weighing = weighing.choose_again(noise)
+    return _em(weighing, noise, ROUNDS[-1])
 
 
 def usable(dataset: Dataset, facts: Facts, exclude: Array) -> Known:
@@ -191,6 +195,13 @@ def _evidence(dataset: Dataset, known: Known, candidate: Array, noise: Noise) ->
     return Evidence(row, cell_fact, cell, share, code, known_code, day_bin)
 
 
+def _weighed(known: Known, noise: Noise) -> tuple[Evidence, Array, Array]:
+    """What the candidates under a noise hold, the candidate of each cell, and the records each candidate stands for."""
+    candidate, n_like = _candidates(known.dataset, known, noise)
+    seen = _evidence(known.dataset, known, candidate, noise)
+    return seen, candidate.reshape(-1)[seen.row], n_like
+
+
 class Chances(NamedTuple):
     """Chance of each fact that a candidate holds, by what may have happened to it."""
 
@@ -221,16 +232,24 @@ class Weighing:
     item_share: Array
     time_background: Array
     """Counted from the release; the background of values is seen through the kernel, and so depends on the noise."""
-    value_counts: tuple[Array, Array, Array] | None
+    value_parts: tuple[Array, Array, Array] | None
+    """Facts with a value: the background of each bin of errors among the item's own entries, their number, and the
+    background of each bin among all entries. Backgrounds are linear in the shares of the bins."""
+    even_chance: Array
+    """Chance of a wrong value and day that are spread evenly; the same for all kernels without zeros."""
 
     @classmethod
     def of(cls, known: Known, noise: Noise) -> Weighing:
         """Choose candidates by their scores under the noise, and look up what they hold."""
-        candidate, n_like = _candidates(known.dataset, known, noise)
-        seen = _evidence(known.dataset, known, candidate, noise)
-        counts = _histograms(known, np.flatnonzero(known.has_value), "value") if noise.value else None
-        time_background = time_odds(known, noise)[1]
-        return cls(known, seen, candidate.reshape(-1)[seen.row], n_like, item_share(known), time_background, counts)
+        seen, record, n_like = _weighed(known, noise)
+        parts = _value_parts(known, noise.value) if isinstance(noise.value, ValueBins) else None
+        time_background, even = time_odds(known, noise)[1], _even_chance(known, noise)
+        return cls(known, seen, record, n_like, item_share(known), time_background, parts, even)
+
+    def choose_again(self, noise: Noise) -> Weighing:
+        """Return the same facts with the candidates that score highest under another noise."""
+        seen, record, n_like = _weighed(self.known, noise)
+        return replace(self, seen=seen, record=record, n_like=n_like)
 
     @property
     def answerable(self) -> Array:
@@ -245,17 +264,27 @@ class Weighing:
         """Chances under a noise."""
         seen = self.seen
         fact = seen.fact[seen.cell]
-        value_background = value_odds(self.known, noise, self.value_counts)[1]
+        value_background = self._value_background(noise)
         g = value_background * self.time_background
         chance = _chances(self.known.dataset, noise, seen, value_background[fact], self.time_background[fact])
         right_events = (1 - noise.e) * (1 - noise.h) * rate[seen.cell] * seen.share * chance
         right = np.bincount(seen.cell, weights=right_events, minlength=self.record.size)
-        wrong = wrong_chance(self.known, noise, g)
+        wrong = noise.even_wrong * self.even_chance + (1 - noise.even_wrong) * g
         wrong_value = (1 - noise.e) * noise.h * rate * wrong[seen.fact]
         wrong_item = noise.e * self.item_share * g
         whole = right + wrong_value + wrong_item[seen.fact]
         absent = self.item_share * ((1 - noise.h) * g + noise.h * wrong)
         return Chances(right_events, right, wrong_value, wrong_item, whole, absent)
+
+    def _value_background(self, noise: Noise) -> Array:
+        """Per fact: chance of the known value among the item's own entries, as `likelihood.value_odds` gives it."""
+        out = np.ones(self.known.item.size)
+        if self.value_parts is not None and isinstance(noise.value, ValueBins):
+            own, n_own, common = self.value_parts
+            share = np.asarray(noise.value.share)
+            back = shrunk(own @ share / np.maximum(n_own, 1), n_own, common @ share, SHRINK)
+            out[self.known.has_value] = np.maximum(back, LEAST_CHANCE)
+        return out
 
     def posterior(self, chances: Chances) -> tuple[Array, Array]:
         """(queries · candidates): posterior given that the target is in the release; per query: log Σ_r P(A|r).
@@ -271,6 +300,18 @@ class Weighing:
         return (p / np.maximum(total, 1e-300)).reshape(-1), level + self.known.sum_over_facts(
             np.log(chances.wrong_item)
         )
+
+
+def _value_parts(known: Known, kernel: ValueBins) -> tuple[Array, Array, Array]:
+    """(facts, bins), (facts,), (facts, bins): what `Weighing.value_parts` holds."""
+    own, n_own, common = _histograms(known, np.flatnonzero(known.has_value), "value")
+    distinct, place = np.unique(known.value[known.has_value], return_inverse=True)
+    parts = np.empty((2, n_own.size, len(kernel.share)))
+    for b, one in enumerate(np.eye(len(kernel.share))):
+        chance = ValueBins(kernel.edges, tuple(one.tolist())).table(distinct, known.dataset.levels)[place]
+        parts[0, :, b] = np.einsum("fv,fv->f", chance, own)
+        parts[1, :, b] = np.einsum("fv,fv->f", chance, common)
+    return parts[0], n_own, parts[1]
 
 
 def _em(weighing: Weighing, noise: Noise, rounds: int) -> Noise:

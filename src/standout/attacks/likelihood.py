@@ -234,11 +234,8 @@ def pick_rates(dataset: Dataset, facts: Facts, noise: Noise) -> Array:
     return formula.pick_rate(pickable, noise.n_right, noise.sure)
 
 
-def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] | None = None) -> tuple[Array, Array]:
-    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background.
-
-    `counted` is what `_histograms` gives for the facts with values, where the caller has it already.
-    """
+def value_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
+    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background."""
     n = known.item.size
     has = known.has_value
     if noise.value is None or not has.any():
@@ -248,7 +245,7 @@ def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] |
     back = np.ones(n)
     distinct, place = np.unique(known.value[has], return_inverse=True)
     chance = noise.value.table(distinct, levels)[place]
-    own, n_own, common = counted or _histograms(known, np.flatnonzero(has), "value")
+    own, n_own, common = _histograms(known, np.flatnonzero(has), "value")
     back[has] = np.maximum(
         formula.shrunk((chance * own).sum(axis=1) / np.maximum(n_own, 1), n_own, (chance * common).sum(axis=1), SHRINK),
         1e-12,
