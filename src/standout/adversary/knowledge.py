@@ -197,6 +197,8 @@ def _in_days(times: Array, unit: str | None) -> Array:
     if times.dtype.kind not in "iuf":
         return times
     numbers = times.astype(np.float64)
+    if unit == "week":
+        return np.floor(numbers * 7)
     largest = float(np.nanmax(np.abs(numbers), initial=0.0))
     return np.floor(numbers / PER_DAY.get(unit or unit_by_size(largest), 1))
 

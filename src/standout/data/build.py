@@ -67,7 +67,7 @@ def _sort_records(
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _count_pairs(ptr: Array, item: Array, lengths: Array, supports: Array) -> None:
+def count_pairs(ptr: Array, item: Array, lengths: Array, supports: Array) -> None:
     """Count distinct (record, item) pairs by record and by item."""
     for r in range(ptr.size - 1):
         last = -1
@@ -157,7 +157,7 @@ class EntryBuilder:
             )
         lengths = np.zeros(n_records, np.int64)
         supports = np.zeros(self.n_items, np.int64)
-        _count_pairs(self.ptr, self.item, lengths, supports)
+        count_pairs(self.ptr, self.item, lengths, supports)
         return lengths, supports
 
 

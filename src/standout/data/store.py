@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.dataset import Cleaning, Dataset
+from standout.data.dataset import Cleaning, ColumnUse, Dataset
 from standout.data.index import Shard
 from standout.data.labels import text_labels
 from standout.errors import InputError, ParameterError
@@ -62,7 +62,8 @@ def open_folder(folder: str | Path) -> Dataset:
         arrays |= {name: _load(source, name) for name in _BOUNDS if (source / f"{name}.npy").exists()}
         index_arrays: dict[str, Any] = {name: _load(source, f"index_{name}") for name in _INDEX_ARRAYS}
         index = Shard(**meta["index"], **index_arrays)
-        cleaning = Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"])})
+        columns = tuple(ColumnUse(**use) for use in meta["cleaning"].get("columns", ()))
+        cleaning = Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns})
         ds = Dataset(**arrays, first_day=meta["first_day"], day_span=meta["day_span"], cleaning=cleaning)
         ds = _with_bounds(ds)
         whole = ds.record_ptr[-1] == ds.record_item.size == index.local.size and ds.record_labels.size == ds.n_records

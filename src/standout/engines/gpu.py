@@ -68,7 +68,7 @@ class GpuEngine:
         return str(self._device.name)
 
     def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
-        """Top k (at least 2), ties and sums per query. For k above 2 this call runs on the CPU, with the same integers."""
+        """Top k (at least 2), ties and sums per query. For k above 2 and for `Combine.EXACT` this call runs on the CPU."""
         if k > 2 or plan.combine == Combine.EXACT:
             return MemoryEngine().run(plan, dataset, watch, k)
         marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch

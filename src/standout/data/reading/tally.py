@@ -13,9 +13,10 @@ from numba import njit
 
 from standout.data.dataset import Cleaning
 from standout.data.labels import index_labels, integers_of
-from standout.data.survey import Source, Survey
+from standout.data.reading.source import Source
+from standout.data.reading.survey import Survey
+from standout.data.reading.workspace import one_row
 from standout.data.values import Scale, code_values, coding_note
-from standout.data.workspace import one_row
 
 Array = npt.NDArray[Any]
 

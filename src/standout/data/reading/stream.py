@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from standout.data.assemble import assemble, complete
 from standout.data.build import EntryBuilder
-from standout.data.columns import Roles
 from standout.data.dataset import Dataset
+from standout.data.reading.columns import Roles
+from standout.data.reading.source import Source
+from standout.data.reading.survey import Survey
+from standout.data.reading.tally import BATCH, Labels, tally_labels, tally_values
 from standout.data.repeats import Rows
-from standout.data.survey import Source, Survey
-from standout.data.tally import BATCH, Labels, tally_labels, tally_values
 from standout.data.values import Scale, codes_of
 
 Array = npt.NDArray[Any]
