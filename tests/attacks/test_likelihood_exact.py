@@ -37,7 +37,10 @@ def drawn(who, ds, targets, seeds):
     """Knowledge of the targets, drawn once with each seed."""
     parts = [who.sample(ds, targets, seed) for seed in seeds]
     n = len(parts) * len(targets)
-    both = {name: np.concatenate([getattr(p, name) for p in parts]) for name in ("item", "value", "time", "length", "_index")}
+    both = {
+        name: np.concatenate([getattr(p, name) for p in parts])
+        for name in ("item", "value", "time", "length", "_index")
+    }
     return replace(parts[0], query_ptr=np.arange(n + 1) * who.knows, queries=np.arange(n), **both)
 
 

@@ -88,9 +88,8 @@ class Likelihood(Attack):
         """
         facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
         who = facts.adversary if self._is_informed(facts) else None
-        if who is not None and self._fitted_for is not None and self._fitted_for[0] is dataset:
-            if self._fitted_for[1] == who:
-                return self
+        if who is not None and self._is_fitted_for(dataset, who):
+            return self
         fitted = copy(self)
         fitted._noise, fitted._presence = self._settle(dataset, facts), Presence()
         fitted._fitted_for = (dataset, who) if who is not None else None
@@ -98,6 +97,9 @@ class Likelihood(Attack):
             raw = Likelihood(noise=self.noise, calibrate=False)
             fitted._presence = calibrated(dataset, who, raw.run)
         return fitted
+
+    def _is_fitted_for(self, dataset: Dataset, who: Adversary) -> bool:
+        return self._fitted_for is not None and self._fitted_for[0] is dataset and self._fitted_for[1] == who
 
     def _settle(self, dataset: Dataset, facts: Facts) -> Noise:
         if isinstance(self.noise, Noise):

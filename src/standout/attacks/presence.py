@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +26,6 @@ Array = npt.NDArray[Any]
 
 CANARIES = 200
 """Records that are run with and without; all eligible ones where there are fewer."""
-
-CANARY_SEED = 0x0CA9A21E5
-"""Seed of the canaries' knowledge, unlike any that users are likely to give."""
 
 Run = Callable[..., Verdicts]
 
@@ -66,11 +64,27 @@ def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
     def loss(p: Array) -> tuple[float, Array]:
         z = sign * (p @ x)
         pull = (p - center) / width
-        return float(np.logaddexp(0.0, -z).sum() + 0.5 * pull @ pull), -(x * (sign * expit(-z))).sum(axis=1) + pull / width
+        return float(np.logaddexp(0.0, -z).sum() + 0.5 * pull @ pull), -(x * (sign * expit(-z))).sum(
+            axis=1
+        ) + pull / width
 
     found = minimize(loss, center, jac=True, method="L-BFGS-B", bounds=[(None, None), (0.01, None), (None, None)])
     a, b, c = (float(value) for value in found.x)
     return Presence(a, b, c, int(present.sum()))
+
+
+def canary_seed(who: Adversary) -> int:
+    """Random seed of an adversary's canaries: far from the small numbers that users give, and different for each adversary.
+
+    With one seed for all, the same records would be canaries everywhere, and their peculiarities would shift all cells of an
+    audit in the same direction.
+    """
+    return 2**40 + crc32(who.describe().encode())
+
+
+def canaries(dataset: Dataset, who: Adversary) -> Array:
+    """Records that serve as canaries."""
+    return sample_targets(who.eligible(dataset), CANARIES, canary_seed(who))
 
 
 def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:
@@ -85,12 +99,12 @@ def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:
     """
     kept: dict[Adversary, Presence] = dataset.__dict__.setdefault("_presence", {})
     if who not in kept:
-        canaries = sample_targets(who.eligible(dataset), CANARIES, CANARY_SEED)
-        knowledge = who.sample(dataset, canaries, CANARY_SEED)
-        both = [run(dataset, knowledge, exclude=gone) for gone in (None, canaries)]
+        records = canaries(dataset, who)
+        knowledge = who.sample(dataset, records, canary_seed(who))
+        both = [run(dataset, knowledge, exclude=gone) for gone in (None, records)]
         factor = np.concatenate([factor_of(v) for v in both])
         share = np.concatenate([v.share for v in both])
-        kept[who] = fit_presence(factor, share, np.repeat([True, False], canaries.size))
+        kept[who] = fit_presence(factor, share, np.repeat([True, False], records.size))
     return kept[who]
 
 

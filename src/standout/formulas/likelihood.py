@@ -42,7 +42,7 @@ def llr(held_odds: Any, length: float, e: float, m: int) -> float:
 
 
 def log_presence(llr_best: Any, mass: Any, n_records: Any) -> Array:
-    """log [(1/N)·Σ_s P(A|s) / P(A|absent)]: Bayes factor of "the target is in the release"; -inf where nobody can be it.
+    """Log of (1/N)·Σ_s P(A|s) / P(A|absent), the Bayes factor of "the target is in the release"; -inf where nobody can be it.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def wrong_order(support: Array, n: int, rest: float, scratch: Array) -> float:
 @njit(nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: float, log_pick: float, log_ways: float,
                     wrong: Array, scratch: Array) -> float:  # fmt: skip
-    """log P(A|r) = Σ_{i∈R} log K_i + log W + Σ_{j∉R} log g_j - log (L_r)_(m-w) - log C(m,w), exactly w items wrong.
+    """Log P(A|r) = Σ_{i∈R} log K_i + log W + Σ_{j∉R} log g_j - log (L_r)_(m-w) - log C(m,w), exactly w items wrong.
 
     R are the facts whose item r holds. W is `wrong_order` of the other items.
 
@@ -203,10 +203,8 @@ def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: f
 
 
 @njit(nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def log_wrong_values(
-    right: Array, wrong: Array, w: int, log_pick: float, log_ways: float, scratch: Array
-) -> float:
-    """log P(A|r) = log [x^w] Π_i (K_i + u_i·x) - log (L_r)_(m) - log C(n,w), exactly w of n facts with wrong value and day.
+def log_wrong_values(right: Array, wrong: Array, w: int, log_pick: float, log_ways: float, scratch: Array) -> float:
+    """Log P(A|r) = log [x^w] Π_i (K_i + u_i·x) - log (F_r)_(w)·(L_r-w)_(m-w) - log C(m,w), exactly w values and days wrong.
 
     The polynomial sums over all choices of the wrong facts, so it is exact also where r does not determine them.
 
@@ -217,7 +215,7 @@ def log_wrong_values(
     w
         Number of wrong facts.
     log_pick, log_ways
-        log (L_r)_(m) and log C(n,w), n = facts that can be wrong.
+        log (F_r)_(w)·(L_r-w)_(m-w), F_r = items of r that can be told wrongly, and log C(m,w).
     scratch
         Array to work in, of at least w + 1 elements.
 

@@ -147,7 +147,7 @@ def shared_weight(first: int, second: int, t: ExactTables) -> int:
 
 @jit_inline  # type: ignore[untyped-decorator]
 def log_chance(k: int, record: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTables, desk: Desk) -> float:
-    """log P(knowledge of query `q` | record), -inf where the record cannot be the target. Records must come rising."""
+    """Log P(knowledge of query `q` | record), -inf where the record cannot be the target. Records must come rising."""
     lo, hi = plan.query_ptr[q], plan.query_ptr[q + 1]
     m = hi - lo
     missing, n_marked = np.int64(0), np.int64(0)
