@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 import standout as so
 from standout.adversary.sampling import sample_targets
-from standout.attacks.presence import CANARIES, CANARY_SEED
+from standout.attacks.presence import CANARIES, canaries
 
 Array = npt.NDArray[Any]
 
@@ -81,7 +81,7 @@ def adversaries() -> Iterator[so.Adversary]:
 def targets_of(who: so.Adversary, data: so.Dataset) -> Array:
     """Targets, apart from the canaries where enough records are left."""
     eligible = who.eligible(data)
-    others = np.setdiff1d(eligible, sample_targets(eligible, CANARIES, CANARY_SEED))
+    others = np.setdiff1d(eligible, canaries(data, who))
     return sample_targets(others if others.size >= TARGETS else eligible, TARGETS, SEED)
 
 
@@ -99,8 +99,9 @@ def measure(name: str, data: so.Dataset, who: so.Adversary, targets: Array) -> C
         means.append((absent, posterior))
     credit = np.concatenate([here.credit, np.zeros(targets.size)])
     (raw_absent, raw_posterior), (absent, posterior) = means
-    return Cell(name, who, targets.size, float(here.credit.mean()), float(absent.mean()), float(posterior.mean()),
-                float(credit.mean()), float(raw_absent.mean()), float(raw_posterior.mean()), absent, posterior, credit)  # fmt: skip
+    hit = float(here.credit.mean())
+    said = (float(x.mean()) for x in (absent, posterior, credit, raw_absent, raw_posterior))
+    return Cell(name, who, targets.size, hit, *said, absent, posterior, credit)
 
 
 def share_close(cells: list[Cell], raw: bool) -> tuple[int, int]:
@@ -114,11 +115,14 @@ def reliability(said: Array, true: Array) -> list[str]:
     """Rows of a reliability table: said, observed, number of queries."""
     edges = np.linspace(0, 1, 11)
     place = np.clip(np.digitize(said, edges[1:-1]), 0, 9)
-    return [
-        f"| {edges[b]:.1f}–{edges[b + 1]:.1f} | {said[place == b].mean():.3f} | {true[place == b].mean():.3f} | {(place == b).sum():,} |"
-        for b in range(10)
-        if (place == b).any()
-    ]
+    rows = []
+    for b in range(10):
+        here = place == b
+        if here.any():
+            rows.append(
+                f"| {edges[b]:.1f}–{edges[b + 1]:.1f} | {said[here].mean():.3f} | {true[here].mean():.3f} | {here.sum():,} |"
+            )
+    return rows
 
 
 def page(cells: list[Cell]) -> str:
@@ -128,11 +132,12 @@ def page(cells: list[Cell]) -> str:
     absent = np.concatenate([np.repeat([0.0, 1.0], c.n) for c in cells])
     lines = [
         "# Calibration of the likelihood", "",
-        f"{n} kinds of knowledge on MovieLens (ml-latest-small) and on Online Retail, 0 to 50 % of the facts wrong, up to {TARGETS} targets "
-        "each, run once with the target in the release and once with it removed (prior 1/2). Written by `docs/scripts/calibration_table.py`.", "",
-        f"`Likelihood(calibrate=True)`, the default, fits three numbers per kind of knowledge on {CANARIES} canaries: records of the release, "
-        "run with and without, whose knowledge is drawn with another seed. Targets are other records than the canaries where the release has "
-        f"enough of them. Cells within {100 * CLOSE:.0f} points of the observed rate:", "",
+        f"{n} kinds of knowledge on MovieLens (ml-latest-small) and on Online Retail, 0 to 50 % of the facts wrong, up to "
+        f"{TARGETS} targets each, run once with the target in the release and once with it removed (prior 1/2).",
+        "Written by `docs/scripts/calibration_table.py`.", "",
+        f"`Likelihood(calibrate=True)`, the default, fits three numbers per kind of knowledge on {CANARIES} canaries: records of",
+        "the release, run with and without, whose knowledge is drawn with another seed. Targets are other records than the canaries",
+        f"where the release has enough of them. Cells within {100 * CLOSE:.0f} points of the observed rate:", "",
         "| | P(absent) | posterior |", "|---|---|---|",
         f"| likelihood as it is | {raw_a} of {n} | {raw_p} of {n} |",
         f"| calibrated | {cal_a} of {n} | {cal_p} of {n} |", "",

@@ -17,8 +17,8 @@ def coherent(n=900, groups=12, seed=0):
     rng = np.random.default_rng(seed)
     record, item = [], []
     for r in range(n):
-        own = rng.choice(25, 14, replace=False) + 25 * (r % groups)
-        everyone = rng.choice(400, 6, replace=False)
+        own = rng.choice(25, rng.integers(6, 21), replace=False) + 25 * (r % groups)
+        everyone = rng.choice(400, rng.integers(2, 21), replace=False)
         mine = np.unique(np.concatenate([own, everyone]))
         record += [r] * mine.size
         item += mine.tolist()
@@ -30,7 +30,7 @@ def release():
     return coherent()
 
 
-def both(attack, ds, who, seed=3, n=350):
+def both(attack, ds, who, seed=3, n=700):
     """Verdicts with the targets there and removed; the targets are not the canaries' draw."""
     targets = who.eligible(ds)[-n:]
     knowledge = who.sample(ds, targets, seed)
@@ -49,12 +49,13 @@ def both(attack, ds, who, seed=3, n=350):
 )
 def test_people_with_tastes_do_not_make_the_attacker_overconfident(release, who):
     here, gone = both(so.attack("likelihood"), release, who)
-    assert np.mean([here.absent.mean(), gone.absent.mean()]) == pytest.approx(0.5, abs=0.03)
+    # 200 canaries leave a standard error of about 1.5 points
+    assert np.mean([here.absent.mean(), gone.absent.mean()]) == pytest.approx(0.5, abs=0.045)
     said = np.mean([here.posterior.mean(), gone.posterior.mean()])
-    assert said == pytest.approx(here.credit.mean() / 2, abs=0.04)
+    assert said == pytest.approx(here.credit.mean() / 2, abs=0.03)
     # the likelihood as it is takes absent people for present ones
     raw_here, raw_gone = both(so.attack("likelihood", calibrate=False), release, who)
-    assert abs(np.mean([raw_here.absent.mean(), raw_gone.absent.mean()]) - 0.5) > 0.03
+    assert np.mean([raw_here.absent.mean(), raw_gone.absent.mean()]) < 0.44
     np.testing.assert_array_equal(here.best, raw_here.best)
     np.testing.assert_array_equal(here.share, raw_here.share)
 

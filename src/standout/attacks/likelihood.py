@@ -90,8 +90,7 @@ class Likelihood(Attack):
         """
         facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
         who = facts.adversary if self._is_informed(facts) else None
-        before = self._fitted_for
-        if who is not None and before is not None and before[0] is dataset and before[1] == who:
+        if who is not None and self._is_fitted_for(dataset, who):
             return self
         fitted = copy(self)
         fitted._noise = self._settle(dataset, facts, _one_per_query(exclude, facts, "exclude", dataset))
@@ -101,6 +100,9 @@ class Likelihood(Attack):
             raw = Likelihood(noise=self.noise, calibrate=False)
             fitted._presence = calibrated(dataset, who, raw.run)
         return fitted
+
+    def _is_fitted_for(self, dataset: Dataset, who: Adversary) -> bool:
+        return self._fitted_for is not None and self._fitted_for[0] is dataset and self._fitted_for[1] == who
 
     def _settle(self, dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
         """Noise for all queries together; the release must be the source for an adversary's own parameters to hold."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +26,6 @@ Array = npt.NDArray[Any]
 
 CANARIES = 200
 """Records that are run with and without; all eligible ones where there are fewer."""
-
-CANARY_SEED = 0x0CA9A21E5
-"""Seed of the canaries' knowledge, unlike any that users are likely to give."""
 
 Run = Callable[..., Verdicts]
 
@@ -75,6 +73,20 @@ def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
     return Presence(a, b, c, int(present.sum()))
 
 
+def canary_seed(who: Adversary) -> int:
+    """Random seed of an adversary's canaries: far from the small numbers that users give, and different for each adversary.
+
+    With one seed for all, the same records would be canaries everywhere, and their peculiarities would shift all cells of an
+    audit in the same direction.
+    """
+    return 2**40 + crc32(who.describe().encode())
+
+
+def canaries(dataset: Dataset, who: Adversary) -> Array:
+    """Records that serve as canaries."""
+    return sample_targets(who.eligible(dataset), CANARIES, canary_seed(who))
+
+
 def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:
     """Presence fitted on canaries; a function of the release and the adversary, worked out once and kept with the release.
 
@@ -87,12 +99,12 @@ def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:
     """
     kept: dict[Adversary, Presence] = dataset.__dict__.setdefault("_presence", {})
     if who not in kept:
-        canaries = sample_targets(who.eligible(dataset), CANARIES, CANARY_SEED)
-        knowledge = who.sample(dataset, canaries, CANARY_SEED)
-        both = [run(dataset, knowledge, exclude=gone) for gone in (None, canaries)]
+        records = canaries(dataset, who)
+        knowledge = who.sample(dataset, records, canary_seed(who))
+        both = [run(dataset, knowledge, exclude=gone) for gone in (None, records)]
         factor = np.concatenate([factor_of(v) for v in both])
         share = np.concatenate([v.share for v in both])
-        kept[who] = fit_presence(factor, share, np.repeat([True, False], canaries.size))
+        kept[who] = fit_presence(factor, share, np.repeat([True, False], records.size))
     return kept[who]
 
 

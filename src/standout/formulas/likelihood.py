@@ -42,7 +42,7 @@ def llr(held_odds: Any, length: float, e: float, m: int) -> float:
 
 
 def log_presence(llr_best: Any, mass: Any, n_records: Any) -> Array:
-    """log [(1/N)·Σ_s P(A|s) / P(A|absent)]: Bayes factor of "the target is in the release"; -inf where nobody can be it.
+    """Log of (1/N)·Σ_s P(A|s) / P(A|absent), the Bayes factor of "the target is in the release"; -inf where nobody can be it.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: f
 
 @njit(nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def log_wrong_values(right: Array, wrong: Array, w: int, log_pick: float, log_ways: float, scratch: Array) -> float:
-    """Log P(A|r) = log [x^w] Π_i (K_i + u_i·x) - log (L_r)_(m) - log C(n,w), exactly w of n facts with wrong value and day.
+    """Log P(A|r) = log [x^w] Π_i (K_i + u_i·x) - log (F_r)_(w)·(L_r-w)_(m-w) - log C(m,w), exactly w values and days wrong.
 
     The polynomial sums over all choices of the wrong facts, so it is exact also where r does not determine them.
 
@@ -215,7 +215,7 @@ def log_wrong_values(right: Array, wrong: Array, w: int, log_pick: float, log_wa
     w
         Number of wrong facts.
     log_pick, log_ways
-        log (L_r)_(m) and log C(n,w), n = facts that can be wrong.
+        log (F_r)_(w)·(L_r-w)_(m-w), F_r = items of r that can be told wrongly, and log C(m,w).
     scratch
         Array to work in, of at least w + 1 elements.
 
