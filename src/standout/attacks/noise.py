@@ -326,9 +326,8 @@ class Noise:
         Share of wrong values and days that are spread evenly over the scale and the span; the rest follow the item's
         own distribution.
     complete
-        Whether the release holds every item of the data that the knowledge is about. If so, a fact about any other item
-        is wrong and costs ln e. If not, the release withholds that item from everybody: the fact is equally likely for
-        every record and for an absent target, and changes nothing.
+        Whether the release holds every item that a target may hold, so that a fact about another item is wrong and costs
+        ln e. If not, the release withholds that item from everybody, and the fact changes nothing.
     """
 
     e: float
@@ -358,15 +357,6 @@ class Noise:
             even_wrong=1.0,
             complete=True,
         )
-
-    @classmethod
-    def broad(cls, dataset: Dataset) -> Noise:
-        """Noise averaged over a grid of widths and shares: for a single query, which cannot tell its own noise."""
-        values = ValueBins(VALUE_EDGES, averaged(np.asarray(VALUE_EDGES), (0.0, 1.0, 2.0)))
-        days = DayBins(
-            DAY_EDGES, averaged(np.asarray(DAY_EDGES, dtype=np.float64), (0, 3, 14, 30, 90)), dataset.day_span
-        )
-        return cls(e=0.1, h=0.1, value=values, time=days)
 
 
 def value_kernel(who: Adversary, dataset: Dataset) -> ValueKernel | None:
