@@ -8,17 +8,20 @@ from typing import NamedTuple
 import numpy as np
 
 import standout as so
+from standout.attacks.noise import Noise, Steps, Window
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Plan, Tie
 
+ODDS = Noise(0.2, 0.1, Steps(1), Window(14), even_wrong=1.0)
 KINDS = [
     ("scoreboard", {}),
     ("scoreboard-rh", {}),
     ("scoreboard-rh", {"length": "sqrt"}),
     ("scoreboard-rh", {"similarity": "threshold"}),
+    ("likelihood", {"noise": ODDS}),
     ("likelihood", {}),
 ]
-IDS = ["min", "sum", "factor", "veto", "odds"]
+IDS = ["min", "sum", "factor", "veto", "odds", "exact"]
 SHAPES = ["plain", "repeats", "missing", "no-days", "no-values", "presence", "wide"]
 
 

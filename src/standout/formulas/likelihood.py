@@ -155,7 +155,7 @@ def wrong_order(support: Array, n: int, rest: float, scratch: Array) -> float:
             if chosen >> j & 1:
                 whole += scratch[chosen ^ (1 << j)] * support[j] / (rest - (total - support[j]))
         scratch[chosen] = whole
-    out = scratch[(1 << n) - 1]
+    out = float(scratch[(1 << n) - 1])
     for j in range(2, n + 1):
         out /= j
     return out

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
 from standout.scoring.cpu import exponential
 from standout.scoring.fill import Manner, Postings, jit, jit_bare, jit_inline
-from standout.scoring.look import allowed, enter
+from standout.scoring.look import allowed, enter, key_of
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import ROOM, ExactTables, Tables
 
@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 class Desk(NamedTuple):
     """Scratch memory of one thread."""
 
-    count: Array
+    n_held: Array
     """uint16 (block): known items that each record holds."""
     local: Array
     """int64 (block): candidates, as offsets in the block, rising."""
@@ -211,16 +211,16 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
                 desk.local[n] = k
                 n += 1
         return n
-    desk.count[:size] = 0
+    desk.n_held[:size] = 0
     for f in range(lo, hi):
         last = np.int64(-1)
         for p in range(post.ptr[b, plan.item[f]], post.ptr[b, plan.item[f] + 1]):
             k = np.int64(post.local[p])
-            desk.count[k] += k != last
+            desk.n_held[k] += k != last
             last = k
     for k in range(size):
         desk.local[n] = k
-        n += desk.count[k] == need
+        n += desk.n_held[k] == need
     return n
 
 
@@ -273,7 +273,8 @@ def _run_blocks(desk: Desk, first: int, stop: int, queries: tuple[int, int], pos
                 out.n_watch[q] += s >= watch[q]
                 out.n_cut[q] += s >= plan.cut[q]
                 if s >= out.top_score[q, out.top.shape[1] - 1]:
-                    enter(s, np.uint64(0), start + desk.local[c], q, how.tie, out)
+                    record = start + desk.local[c]
+                    enter(s, key_of(record, how.tie, plan.salt[q], plan.lengths), record, q, how.tie, out)
 
 
 @jit  # type: ignore[untyped-decorator]
