@@ -10,6 +10,7 @@ from strategies import dataset, random_table
 
 import standout as so
 from standout.scoring import cpu
+from standout.scoring.look import key_of
 from standout.scoring.partials import NOBODY
 from standout.scoring.plan import Plan, Tie
 
@@ -43,7 +44,7 @@ def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -
     how = cpu.manner(plan)
     for q, row in enumerate(scores):
         here = [r for r in range(row.size) if r != t.exclude[q]]
-        ranked = sorted(here, key=lambda r: (-row[r], int(cpu.tie_key(r, q, t, how)), r))[:top]
+        ranked = sorted(here, key=lambda r: (-row[r], int(key_of(r, 0, how.tie, t.salt[q], data.lengths)), r))[:top]
         first = ranked[0]
         tied = [
             r for r in here

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.special import gammaln
 
 from standout.adversary.adversary import Adversary
@@ -21,6 +20,7 @@ from standout.data.dataset import Dataset
 from standout.formulas.dss12 import is_rare
 from standout.formulas.likelihood import shrunk
 from standout.scoring.exact import mean_chances
+from standout.scoring.factors import ByCount, BySum, RecordFactor, SumOfCounts
 from standout.scoring.fill import postings
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
 
@@ -47,8 +47,6 @@ class Picks:
     """bool (records): records that she can draw her knowledge from."""
     log_pick: Array
     """float64 (records): log of the number of ways to pick her right items in order; inf = not eligible."""
-    weight: Array
-    """int64 (records): sum of the supports of the pickable items; empty where no item can be wrong."""
     length: Array
     """int64 (records): pickable items."""
     pickable: Array
@@ -57,20 +55,6 @@ class Picks:
     """bool (items): rare items, under the rule `rare`."""
     n_marked: int
     """Rare items among the right ones, -1 = any number."""
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def sum_supports(record_ptr: Array, record_item: Array, pickable: Array, supports: Array) -> Array:
-    """Sum of the supports of each record's distinct pickable items."""
-    out = np.zeros(record_ptr.size - 1, np.int64)
-    for r in range(out.size):
-        last = np.int64(-1)
-        for k in range(record_ptr[r], record_ptr[r + 1]):
-            i = np.int64(record_item[k])
-            if i != last and pickable[i]:
-                out[r] += supports[i]
-            last = i
-    return out
 
 
 def picks(who: Adversary, dataset: Dataset) -> Picks:
@@ -102,14 +86,11 @@ def _picks(who: Adversary, dataset: Dataset) -> Picks:
         log_pick = (
             log_falling(n_rare, n_marked) + log_falling(length - n_rare, right - n_marked) + log_ways(right, n_marked)
         )
-    weight = np.empty(0, np.int64)
-    if who.wrong and who.wrong_kind == "item":
-        weight = sum_supports(dataset.record_ptr, dataset.record_item, pickable, dataset.supports)
-    return Picks(eligible, np.where(eligible, log_pick, np.inf), weight, length, pickable, marked, n_marked)
+    return Picks(eligible, np.where(eligible, log_pick, np.inf), length, pickable, marked, n_marked)
 
 
 def log_falling(n: Array, k: int) -> Array:
-    """log n·(n-1)···(n-k+1), inf where n < k.
+    """Log n·(n-1)···(n-k+1), inf where n < k.
 
     >>> np.exp(log_falling(np.array([5, 1]), 2)).round(6).tolist()
     [20.0, inf]
@@ -120,7 +101,7 @@ def log_falling(n: Array, k: int) -> Array:
 
 
 def log_ways(n: Any, k: Any) -> Any:
-    """log of the number of ways to choose k of n."""
+    """Log of the number of ways to choose k of n."""
     return gammaln(np.asarray(n) + 1.0) - gammaln(np.asarray(k) + 1.0) - gammaln(np.asarray(n) - np.asarray(k) + 1.0)
 
 
@@ -153,8 +134,9 @@ def compile_exact(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, 
     base = -_log_absent(known, who, rule, tables, background, wrong, _even_chance(known, noise))
     return Plan(
         combine=Combine.EXACT, tie=Tie.INDEX, use_value=tables.use_value, use_time=tables.use_time,
-        filtered=facts.length_within is not None, tables=known.tables(), scale=tables.scale, base=base,
-        no_day=dataset.no_day, exact=tables,
+        filtered=facts.length_within is not None, tables=known.tables(), scale=tables.scale, base=base, exact=tables,
+        factor=pick_logs(who, dataset),
+        weight=BySum(np.where(rule.pickable, dataset.supports, 0.0)) if tables.wrong_items else None,
     )  # fmt: skip
 
 
@@ -174,6 +156,7 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
         ways = log_ways(n_able, wrong)
     gone = known.exclude >= 0
     m = int(np.diff(known.query_ptr).max(initial=1))
+    gone_ptr, gone_item = _gone_items(known, rule)
     return ExactTables(
         wrong_items=wrong_items, use_value=use_value, use_time=use_time,
         reach=int(who.time_within or 0), day_span=int(data.day_span), n_marked=rule.n_marked,
@@ -183,9 +166,41 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
         scale=fixed_point(NATS_PER_FACT * np.diff(known.query_ptr)), value_row=value_row, right_value=right_value,
         wrong_value=wrong_value, has_day=known.has_day & use_time, able=able,
         marked=rule.marked[known.item].astype(np.int64), support=known.support.astype(np.float64),
-        mean_right=np.zeros(known.item.size), log_pick=rule.log_pick, weight=rule.weight,
-        record_ptr=data.record_ptr, record_item=data.record_item, pickable=rule.pickable,
+        mean_right=np.zeros(known.item.size), gone_ptr=gone_ptr, gone_item=gone_item,
+        log_pick=np.empty(0), weight=np.empty(0),
     )  # fmt: skip
+
+
+def _gone_items(known: Known, rule: Picks) -> tuple[Array, Array]:
+    """Distinct pickable items of each query's excluded record, one query after the other: where they start, and the items."""
+    data = known.dataset
+    rows = [
+        np.unique(data.record_item[data.record_ptr[r] : data.record_ptr[r + 1]]).astype(np.int64)
+        if r >= 0
+        else np.empty(0, np.int64)
+        for r in known.exclude.tolist()
+    ]
+    rows = [row[rule.pickable[row]] for row in rows]
+    ptr = np.concatenate([[0], np.cumsum([row.size for row in rows])]).astype(np.int64)
+    return ptr, np.concatenate([*rows, np.empty(0, np.int64)])
+
+
+def pick_logs(who: Adversary, dataset: Dataset) -> RecordFactor:
+    """Say how a shard works out `Picks.log_pick` for its records."""
+    pickable, right = who.pickable(dataset), who.n_right_items
+    count = np.arange(dataset.lengths.max(initial=0) + 1)
+    lacks = who.wrong if who.wrong_kind == "item" else 0
+    able = pickable.sum() - count >= lacks
+    if who.choice.kind != "rare":
+        table = np.where(able, log_falling(count, right), np.inf)
+        return ByCount(table, None if pickable.all() else pickable)
+    rare = np.asarray(is_rare(dataset.supports, who.choice.rarity))
+    wanted = who.choice.share * who.knows
+    n_marked = min(int(np.ceil(wanted - _SLACK)), right)
+    first = np.where(count > wanted + _SLACK, log_falling(count, n_marked), np.inf)
+    others = np.where(count >= who.knows - wanted - _SLACK, log_falling(count, right - n_marked), np.inf)
+    both = np.where(able, log_ways(right, n_marked), np.inf)
+    return SumOfCounts((ByCount(first, rare), ByCount(others, ~rare), ByCount(both)))
 
 
 def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -> tuple[Array, Array, Array]:
@@ -255,7 +270,7 @@ def wrong_values(told: Array, levels: Array, within: Array, unit: Array) -> Arra
 
 def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
     """Per fact: mean over the item's (record, item) pairs of the chances of what is told, right and wrong."""
-    post = postings(known.dataset.index, known.dataset.no_day)
+    post = postings(known.dataset.index)
     n, item = known.item.size, known.item.astype(np.int64)
     day = np.where(known.has_day, np.clip(known.day, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
     right, wrong = np.zeros(n), np.zeros(n)
@@ -284,7 +299,7 @@ def _even_chance(known: Known, noise: Noise) -> Array:
 
 def _log_absent(known: Known, who: Adversary, rule: Picks, tables: ExactTables, background: Array, wrong: Array,
                 even: Array) -> Array:  # fmt: skip
-    """log P(A|absent) = Σ_i log q_i·[(1-h)·g_i + h·ū_i] per query: what a person outside the release would tell."""
+    """Log P(A|absent) = Σ_i log q_i·[(1-h)·g_i + h·ū_i] per query: what a person outside the release would tell."""
     n = known.support.astype(np.float64)
     g = np.maximum(shrunk(tables.mean_right, n, background, SHRINK), LEAST_CHANCE)
     off = np.maximum(shrunk(wrong, n, even, SHRINK), LEAST_CHANCE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from standout.data.background import background, entries_of
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.formulas import likelihood as formula
+from standout.scoring.factors import ByCount
 from standout.scoring.plan import Plan
 
 Array = npt.NDArray[Any]
@@ -121,9 +123,8 @@ def n_possible(seen: Outcome) -> Array:
     """Per query: records that may be the target."""
     if seen.plan.exact is not None:
         return np.asarray(seen.plan.exact.n_possible)
-    possible = seen.plan.tables.factor > 0
-    gone = seen.plan.tables.exclude
-    return np.asarray(possible.sum() - np.where(gone >= 0, possible[gone], False))
+    assert seen.plan.n_possible is not None
+    return seen.plan.n_possible
 
 
 def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Array:
@@ -146,7 +147,9 @@ def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -
     # an absent person's values are wrong just as often: a wrong value is no sign of presence
     absent = known.sum_over_facts(np.log(1 - noise.h + noise.h * wrong / g))
     m = np.diff(facts.query_ptr)
-    return known.odds_plan(value, time, floor, pick_rates(dataset, facts, noise), m * np.log(noise.e) - absent)
+    plan = known.odds_plan(value, time, floor, pick_factor(dataset, facts, noise), m * np.log(noise.e) - absent)
+    possible = pick_rates(dataset, facts, noise) > 0
+    return replace(plan, n_possible=possible.sum() - np.where(exclude >= 0, possible[exclude], False))
 
 
 def item_share(known: Known) -> Array:
@@ -156,6 +159,13 @@ def item_share(known: Known) -> Array:
     total = dataset.n_pairs - gone[known.query]
     # an item whose only holder is the excluded record is still an item that people may name
     return np.asarray(np.maximum(known.support, 0.5) / np.maximum(total, 1))
+
+
+def pick_factor(dataset: Dataset, facts: Facts, noise: Noise) -> ByCount:
+    """Say how a shard works out `pick_rates` for its records."""
+    who = facts.adversary
+    marked = who.pickable(dataset) if who is not None and who.choice.kind == "outside-top" else None
+    return ByCount(formula.pick_rate(np.arange(dataset.lengths.max(initial=0) + 1), noise.n_right, noise.sure), marked)
 
 
 def pick_rates(dataset: Dataset, facts: Facts, noise: Noise) -> Array:

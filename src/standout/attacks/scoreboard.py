@@ -15,6 +15,7 @@ from standout.attacks.verdicts import Outcome
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.formulas import ns08
+from standout.scoring.factors import ByCount
 from standout.scoring.plan import Combine, Plan, Tie
 
 Array = npt.NDArray[Any]
@@ -122,7 +123,8 @@ class ScoreboardRH(Attack):
             time_row = np.arange(known.item.size)
         else:
             value, time, time_row = self._exponential(known, weight)
-        factor = 1.0 / np.sqrt(np.maximum(dataset.lengths, 1)) if self.length == "sqrt" else np.empty(0)
+        lengths = np.arange(dataset.lengths.max(initial=0) + 1)
+        factor = ByCount(1.0 / np.sqrt(np.maximum(lengths, 1))) if self.length == "sqrt" else None
         return known.plan(Combine.SUM, value, time, time_row=time_row, factor=factor)
 
     def _exponential(self, known: Known, weight: Array) -> tuple[Array, Array, Array]:

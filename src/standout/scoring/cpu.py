@@ -28,13 +28,12 @@ from standout.scoring.fill import (
     n_postings,
     postings,
 )  # fmt: skip
-from standout.scoring.look import Bar, allowed, bar_of, look, look_at_met, passes, tie_key, zeros_cannot_win
+from standout.scoring.look import Bar, allowed, bar_of, look, look_at_met, passes, zeros_cannot_win
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Combine, Tables
 
 __all__ = [
     "Manner", "Postings", "allowed", "dump", "fixed_log", "manner", "mass_blocks", "peek", "postings", "run_blocks",
-    "tie_key",
 ]  # fmt: skip
 
 Array = npt.NDArray[Any]
@@ -74,11 +73,10 @@ def run_blocks(
 def _run_blocks(whole: Array, room: Room, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
                 how: Manner, watch: Array, out: Partials) -> None:  # fmt: skip
     # what concerns the whole sum, or every record, needs every record looked at
-    by_record = how.filtered or how.combine == _MIN or (how.combine == _SUM and plan.factor.size > 0)
+    by_record = how.filtered or how.combine == _MIN or (how.combine == _SUM and post.factor.size > 0)
     for b in range(first, stop):
-        offset = b * post.block_size
-        start = post.first_record + offset
-        acc = whole[: min(post.block_size, post.n_records - offset)]
+        start = b * post.block_size
+        acc = whole[: min(post.block_size, post.n_records - start)]
         clear = False
         for q in range(queries[0], queries[1]):
             if not clear:
@@ -94,8 +92,8 @@ def _run_blocks(whole: Array, room: Room, first: int, stop: int, queries: tuple[
                 look_at_met(acc, start, b, q, watch[q], post, plan, how, out)
                 clear = True
             else:
-                finish(acc, room.held, start, q, plan, how)
-                look(acc, start, q, watch[q], plan, how, out)
+                finish(acc, room.held, start, q, post, plan, how)
+                look(acc, start, q, watch[q], post, plan, how, out)
                 clear = False
 
 
@@ -128,11 +126,11 @@ def _mass_over(acc: Array, top: int, beta: float) -> float:
 
 
 @jit  # type: ignore[untyped-decorator]
-def _mass_of_each(acc: Array, start: int, top: int, beta: float, bar: Bar, factor: Array, lengths: Array) -> float:
+def _mass_of_each(acc: Array, start: int, top: int, beta: float, bar: Bar, lengths: Array) -> float:
     """As `_mass_over`, for queries that bar some records."""
     mass, high = 0.0, np.float64(top)
     for k in range(acc.size):
-        if passes(start + k, bar, factor, lengths):
+        if passes(start + k, bar, lengths):
             mass += exponential(beta * (np.float64(acc[k]) - high))
     return mass
 
@@ -150,14 +148,13 @@ def mass_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings,
 def _mass_blocks(whole: Array, room: Room, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
                  how: Manner, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
     for b in range(first, stop):
-        offset = b * post.block_size
-        start = post.first_record + offset
-        acc = whole[: min(post.block_size, post.n_records - offset)]
+        start = b * post.block_size
+        acc = whole[: min(post.block_size, post.n_records - start)]
         for q in range(queries[0], queries[1]):
             fill(acc, room, b, q, post, plan, how)
-            if how.filtered or 0 <= plan.exclude[q] - start < acc.size:
-                bar = bar_of(q, plan, how)
-                out[q] += _mass_of_each(acc, start, top[q], beta[q], bar, plan.factor, plan.lengths)
+            bar = bar_of(q, post.first_record, plan, how)
+            if how.filtered or 0 <= bar.exclude - start < acc.size:
+                out[q] += _mass_of_each(acc, start, top[q], beta[q], bar, post.lengths)
             else:
                 out[q] += _mass_over(acc, top[q], beta[q])
 
@@ -169,7 +166,7 @@ def peek(post: Postings, plan: Tables, how: Manner, record: Array, out: Array) -
     room = make_room(post.block_size, how.combine)
     for q in range(plan.query_ptr.size - 1):
         local = record[q] - post.first_record
-        if 0 <= local < post.n_records and allowed(record[q], q, plan, how):
+        if 0 <= local < post.n_records and allowed(local, q, post, plan, how):
             b = local // post.block_size
             acc = whole[: min(post.block_size, post.n_records - b * post.block_size)]
             fill(acc, room, b, q, post, plan, how)
@@ -181,13 +178,12 @@ def dump(post: Postings, plan: Tables, how: Manner, out: Array) -> None:
     """Put every score into `out` (queries, records), barred records as `LOWEST`."""
     room = make_room(post.block_size, how.combine)
     for b in range(post.ptr.shape[0]):
-        offset = b * post.block_size
-        size = min(post.block_size, post.n_records - offset)
-        start = post.first_record + offset
+        start = b * post.block_size
+        size = min(post.block_size, post.n_records - start)
         for q in range(plan.query_ptr.size - 1):
-            acc = out[q, start : start + size]
+            acc = out[q, post.first_record + start : post.first_record + start + size]
             fill(acc, room, b, q, post, plan, how)
-            bar = bar_of(q, plan, how)
+            bar = bar_of(q, post.first_record, plan, how)
             for k in range(size):
-                if not passes(start + k, bar, plan.factor, plan.lengths):
+                if not passes(start + k, bar, post.lengths):
                     acc[k] = LOWEST
