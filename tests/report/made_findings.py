@@ -38,41 +38,52 @@ def _known(x: float) -> float | None:
     return None if x != x else x
 
 
+def of_all(rate: dict[str, Any], share: float) -> dict[str, Any]:
+    return {**rate, **{k: rate[k] * share for k in ("rate", "low", "high")}}
+
+
 def result(who: dict[str, Any], hits: int, n: int, *, right: int, false: int, attack: str = "scoreboard-rh", bits: float = 2.0,
-           n_records: int = 10_000) -> dict[str, Any]:  # fmt: skip
-    """One attack: `hits` of `n` on the reporting half, and as many on the other."""
+           n_records: int = 10_000, share: float = 1.0, more: float | None = 56.0) -> dict[str, Any]:  # fmt: skip
+    """One adversary and one attack: `hits` of `n` on the reporting half, and as many on the other.
+
+    `share` of all records hold enough items; their records hold `more` items than are known.
+    """
     few = n < 2
-    return {
-        "adversary": who, "attack": {"label": attack, "name": attack, "options": {"phi": 1.5, "length": None}},
-        "n_targets": n if few else 2 * n, "n_eligible": 4 * n,
-        "hit": rate(hits, n) if few else rate(2 * hits, 2 * n),
+    hit = rate(hits, n) if few else rate(2 * hits, 2 * n)
+    left = {"n": n, "prior": 13.29, "mean": bits,
+            "quantiles": [{"level": p, "bits": bits * p * 2} for p in (0.05, 0.25, 0.5, 0.75, 0.95)]}  # fmt: skip
+    one = {
+        "attack": {"label": attack, "name": attack, "options": {"phi": 1.5, "length": None}},
+        "hit": hit, "hit_all": of_all(hit, share),
         "matched_right": rate(right, n), "matched_wrong": rate(0, n), "false_match": rate(false, n),
-        "k_identified": [{"k": k, **rate(hits, n)} for k in (1, 10)],
-        "bits": {"prior": 13.29, "mean": bits,
-                 "quantiles": [{"level": p, "bits": bits * p * 2} for p in (0.05, 0.25, 0.5, 0.75, 0.95)]},
+        "k_identified": [{"k": k, **rate(hits, n), "rate_all": share * hits / n} for k in (1, 10)],
+        "n_without_candidates": 0, "lineup_bits": left, "rank_bits": left,
         "baselines": {"random": 1 / n_records, "popularity": rate(0, n)},
-        "calibrated": None if few else tuned(right, false, n),
+        "calibrated": None if few else {**tuned(right, false, n), "matched_right_all": share * right / n},
         "by_length": [{"shortest": 2, "longest": 9, **rate(hits, n)}, {"shortest": 10, "longest": 40, **rate(hits, n)}],
+        "by_rarity": [],
+    }  # fmt: skip
+    strongest = {"attack": attack, "n_attacks": 2, "hit": rate(hits, n), "hit_all": of_all(rate(hits, n), share)}
+    return {
+        "adversary": who, "n_targets": n if few else 2 * n, "n_eligible": int(share * n_records), "n_records": n_records,
+        "n_not_released": 0, "eligible_share": share, "more_items": more, "strongest": None if few else strongest,
+        "uncertainty": {"attack": attack, "calibrated": False, **left}, "attacks": [one],
     }  # fmt: skip
 
 
 def findings(*results: dict[str, Any], n_records: int = 10_000, **more: Any) -> Findings:
     """Findings of these results; the first attack of each adversary is the strongest."""
-    strongest: dict[str, dict[str, Any]] = {}
+    nested: dict[str, dict[str, Any]] = {}
     for r in results:
-        if r["calibrated"] is not None:
-            n = r["n_targets"] // 2
-            strongest.setdefault(str(r["adversary"]), {
-                "adversary": r["adversary"], "attack": r["attack"]["label"], "n_attacks": 2,
-                "hit": rate(r["hit"]["count"] // 2, n),
-            })  # fmt: skip
+        entry = nested.setdefault(str(r["adversary"]), {**r, "attacks": []})
+        entry["attacks"] = [*entry["attacks"], *r["attacks"]]
     parts: dict[str, Any] = {
         "provenance": {"created": "2026-11-15T00:00:00+00:00", "data_sha256": "ab" * 32, "seed": 7,
                        "versions": {"standout": "0.1.0"},
                        "command": ["standout", "audit", "a b.csv"]},
         "data": {"n_records": n_records, "n_items": 500, "n_entries": 600_000, "n_pairs": 600_000, "cleaning": {},
                  "values": {"levels": 5, "low": 1, "high": 5}, "days": {"first": "2000-01-01", "last": "2005-12-31"}},
-        "results": results, "strongest": tuple(strongest.values()), "warnings": (), "sections": {},
+        "results": tuple(nested.values()), "warnings": (), "sections": {},
     }  # fmt: skip
     return Findings(**{**parts, **more})
 

@@ -24,11 +24,12 @@ def test_a_terrible_dataset_is_told_by_the_least_knowledge_that_finds_most_peopl
     level, sentences = said(found)
     assert level is Level.MOST
     assert sentences == [
-        "Knowing 4 items, their values to within 1 and days to within 14, is enough to single out 98% of people "
-        "(95% interval 96.3% to 99%; 490 of 500 people tested; a random guess: 0.01%).",
+        "Knowing 4 items, their values to within 1 and days to within 14, is enough to single out 98% of all "
+        "people (95% interval 96.3% to 99%; 490 of 500 people tested; a random guess: 0.01%).",
         "Used to link people with another source, the same attacker names the right record for 90% and a false one for 1% of "
         "people who are not in the data: if one in ten of those looked up is in the data, 90.9% of the names given are right.",
-        "Who finds a record can infer the rest of it: on average 56 more items than the 4 known, each with its value and day.",
+        "Anyone who finds a record can infer the rest of it: for people with at least 4 items, on average 56 more items than the "
+        "4 known, each with its value and day.",
     ]
 
 
@@ -45,7 +46,7 @@ def test_a_middling_dataset_is_told_by_its_highest_rate():
     level, sentences = said(found)
     assert level is Level.SOME
     assert sentences[0] == (
-        "Knowing 8 items, their values to within 1 and days to within 14, singles out 20% of people "
+        "Knowing 8 items, their values to within 1 and days to within 14, singles out 20% of all people "
         "(95% interval 16% to 24%; 100 of 500 people tested; a random guess: 0.01%), the most of all knowledge tried."
     )
     assert "21% of the names given are right" in sentences[1]
@@ -59,9 +60,10 @@ def test_a_safe_dataset_is_told_by_a_one_sided_bound_and_its_limits():
     level, sentences = said(found)
     assert level is Level.NONE
     assert sentences == [
-        "No attack singled people out more often than a guess would: at most 0.6% of people are found (95% confidence; 0 of 500 "
-        "people tested) by the strongest of 1 attack, knowing 2 items, their values to within 1 and days to within 14; "
-        "a random guess: 0.01%.",
+        "No attack singled people out more often than a guess would. With the strongest knowledge tried, 8 items, their values "
+        "to within 1 and days to within 14, at most 0.6% of all people are found (95% confidence; 0 of 500 people tested; "
+        "the strongest of 1 attack; a random guess: 0.01%). Not tried: more than 8 items, exact values, exact days and a "
+        "person's rarest items.",
         "Used to link people with another source, scoreboard-rh named the right record for none of 500 (at most 0.6%, "
         "95% confidence), and somebody else's for 1% of people who are not in the data.",
         "What is known narrows 10,000 records down to about 512, so little can be inferred about one person; "
@@ -78,7 +80,8 @@ def test_an_inconclusive_audit_says_that_it_cannot_tell_and_what_would():
     level, sentences = said(findings(result(adversary(2), 0, 6, right=0, false=0)))
     assert level is Level.OPEN
     assert sentences == [
-        "This audit cannot tell: knowing 2 items, their values to within 1 and days to within 14, singled out 0 "
+        "This audit cannot tell: the strongest knowledge tried, 2 items, their values to within 1 and days to within 14, singled "
+        "out 0 "
         "of 6 people tested, "
         "which fits any rate up to 40% (95% confidence; a random guess: 0.01%).",
         "Used to link people with another source, scoreboard-rh named the right record for none of 6 (at most "
@@ -113,3 +116,54 @@ def test_the_strongest_attack_speaks_not_the_first():
 def test_findings_without_results_are_refused():
     with pytest.raises(InputError, match="no result"):
         view(findings())
+
+
+def test_no_is_said_of_the_strongest_knowledge_and_not_of_the_weakest():
+    found = findings(
+        result(adversary(1, value_within=None, time_within=None), 0, 20, right=0, false=0),
+        result(adversary(8, value_within=0, time_within=0), 0, 500, right=0, false=5, bits=9.0),
+        result(adversary(8, wrong=2, value_within=0, time_within=0), 0, 400, right=0, false=5, bits=9.0),
+    )
+    level, sentences = said(found)
+    assert level is Level.NONE
+    assert "strongest knowledge tried, 8 items, their exact values and days, at most 0.6%" in sentences[0]
+    assert "Not tried: more than 8 items and a person's rarest items." in sentences[0]
+
+
+def test_few_tests_of_the_strongest_knowledge_are_no_all_clear():
+    found = findings(
+        result(adversary(2), 0, 5000, right=0, false=5, bits=9.0),
+        result(adversary(8), 0, 6, right=0, false=0),
+    )
+    assert said(found)[0] is Level.OPEN
+
+
+def test_people_with_too_few_items_are_not_counted_as_people_found():
+    rare = result(adversary(6, value_within=None, time_within=None), 370, 500, right=300, false=5, share=0.13, more=3.4)
+    common = result(adversary(2, value_within=None, time_within=None), 150, 500, right=100, false=5, share=0.8)
+    _, sentences = said(findings(common, rare))
+    assert sentences[0] == (
+        "Knowing 6 items is enough to single out 74% of people with at least 6 items, which is 9.6% of all people "
+        "(95% intervals 69% to 78% and 9% to 11%; 370 of 500 people tested; a random guess: 0.01%); of all people, most are "
+        "found knowing 2 items: 24%."
+    )
+    assert "names the right record for 60% of them (7.8% of all people)" in sentences[1]
+    assert "for people with at least 6 items, on average 3.4 more items than the 6 known" in sentences[2]
+
+
+def test_print_gives_the_three_sentences():
+    found = findings(result(adversary(2), 60, 500, right=30, false=50))
+    assert str(found).splitlines() == said(found)[1]
+
+
+def test_the_remaining_uncertainty_is_the_likelihoods_and_not_the_strongest_attacks():
+    silent = result(adversary(2), 0, 500, right=0, false=5, bits=9.0)
+    model = result(adversary(2), 0, 500, right=0, false=5, bits=3.0, attack="likelihood")
+    found = findings({**silent, "uncertainty": model["uncertainty"]}, model)
+    assert "down to about 8, few enough" in said(found)[1][2]
+
+
+@pytest.mark.parametrize(("within", "words"), [("10%", "values to within 10%"), (0, "exact values")])
+def test_a_tolerance_that_is_a_share_of_the_value_is_written_as_one(within, words):
+    _, sentences = said(findings(result(adversary(2, value_within=within), 60, 500, right=30, false=50)))
+    assert f"2 items, their {words}" in sentences[0]

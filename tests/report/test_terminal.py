@@ -31,9 +31,27 @@ def test_sentences_table_and_sparklines_fit_80_columns():
     for sentence in answer(view(found)).sentences:
         assert sentence in text.replace("\n", "")
     assert "▁▅█" in text
-    table = [line for line in text.splitlines() if "days ±14" in line and "values" in line][-1]
-    assert table.split() == ["values", "±1,", "days", "±14", "10%", "60%", "100%", "▁▅█", "scoreboard-rh", "2%"]
+    lines = text.splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("values ±1, days ±14"))
+    assert lines[first].split()[4:] == ["2", "10%", "10%", "50/500", "scoreboard-rh", "2%"]
+    assert lines[first + 1].split() == ["▁▅█", "4", "60%", "60%", "300/500", "scoreboard-rh", "2%"]
     assert "…" not in text
+    assert max(len(line) for line in lines[first:-1] if "/500" in line) <= 80
+
+
+def test_every_cell_has_its_own_count_and_strongest_attack():
+    found = findings(
+        result(adversary(2), 5, 50, right=5, false=1, attack="scoreboard", share=0.9),
+        result(adversary(4), 30, 60, right=5, false=1, attack="likelihood", share=0.5),
+        result(adversary(4, wrong=1), 12, 60, right=5, false=1, attack="scoreboard-rh", share=0.5),
+    )
+    rows = [line.split() for line in shown(found).splitlines() if "/50" in line or "/60" in line]
+    assert [row[-5:-1] for row in rows] == [
+        ["10%", "9%", "5/50", "scoreboard"],
+        ["50%", "25%", "30/60", "likelihood"],
+        ["20%", "10%", "12/60", "scoreboard-rh"],
+    ]
+    assert rows[2][:3] == ["4,", "1", "wrong"]
 
 
 def test_warnings_are_shown():
@@ -45,7 +63,8 @@ def test_markdown_holds_the_same_sentences_and_a_table():
     found = sweep({2: 0.1, 8: 1.0})
     text = terminal.text(found, "markdown")
     assert all(s in text for s in answer(view(found)).sentences)
-    assert "| values ±1, days ±14 | 10% | 100% | ▁█ | scoreboard-rh | 2% |" in text
+    assert "| values ±1, days ±14 | 2 | 10% | 10% | 50/500 | scoreboard-rh | 2% |" in text
+    assert "| values ±1, days ±14 | 8 | 100% | 100% | 500/500 | scoreboard-rh | 2% |" in text
 
 
 def test_json_is_the_findings_file():

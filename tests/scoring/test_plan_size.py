@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import standout as so
-from standout.attacks.bayes import pick_logs, picks
+from standout.attacks.bayes import log_falling, picks
 from standout.scoring.factors import ByCount, ByNorm, BySum, factors_of
 
-N_ITEMS, PER_RECORD, N_QUERIES = 50, 4, 1_000
+N_ITEMS, PER_RECORD, N_QUERIES = 1_000, 4, 1_000
 OPTIONS = {"scoreboard-rh": {"length": "sqrt"}}
 
 
@@ -46,18 +46,22 @@ def test_a_pickled_plan_is_as_large_for_a_thousand_records_as_for_a_million(rele
     assert abs(sizes[1] - sizes[0]) < 0.02 * sizes[0], sizes
 
 
-@pytest.mark.parametrize("kind", ["item", "value"])
-@pytest.mark.parametrize("choose", ["uniform", "outside-top:4", "rare:0.5@0.6"])
-def test_a_shard_works_out_the_ways_to_pick_as_the_choice_rule_does(choose, kind):
+@pytest.mark.parametrize(("kind", "within"), [("item", 1), ("value", 1), ("value", 2)])
+@pytest.mark.parametrize("choose", ["uniform", "outside-top:4", "rare:0.5@0.158"])
+def test_a_shard_finds_the_same_records_eligible_as_the_adversary(choose, kind, within):
     rng = np.random.default_rng(6)
     record = np.repeat(np.arange(120), rng.integers(1, 40, 120))
     item = rng.integers(0, 18, record.size)
-    data = so.Dataset.from_arrays(record, item, rng.integers(1, 6, record.size))
-    who = so.Adversary(knows=4, wrong=1, wrong_kind=kind, value_within=1, choose=choose)
-    wanted = picks(who, data).log_pick
-    assert 0 < np.isfinite(wanted).sum() < 120
-    got = np.concatenate([factors_of(pick_logs(who, data), shard) for shard in data.shards_at([0, 30, 120], 16)])
-    np.testing.assert_allclose(got, wanted, rtol=1e-14)
+    # with ±2 on a scale of 1 to 5 a value of 3 cannot be told wrongly
+    data = so.Dataset.from_arrays(record, item, rng.choice([1.0, 3.0, 5.0], record.size, p=[0.1, 0.8, 0.1]))
+    who = so.Adversary(knows=4, wrong=2, wrong_kind=kind, value_within=within, choose=choose)
+    rule = picks(who, data)
+    got = np.concatenate([factors_of(rule.log_pick, shard) for shard in data.shards_at([0, 30, 120], 16)])
+    assert np.flatnonzero(np.isfinite(got)).tolist() == who.eligible(data).tolist()
+    assert 0 < np.isfinite(got).sum() < 120
+    if choose == "uniform" and within == 1:
+        here = np.isfinite(got)
+        np.testing.assert_allclose(got[here], log_falling(data.lengths[here], who.n_right_items), rtol=1e-14)
 
 
 def test_a_shard_works_out_the_factors_of_its_records():

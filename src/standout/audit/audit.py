@@ -7,141 +7,186 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.sampling import PURPOSE_SPLIT, sample_targets, starts
+from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack, attack, attack_names
+from standout.audit import notes
+from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
 from standout.audit.findings import Findings
 from standout.audit.judge import Trial, Truth, judge
+from standout.audit.progress import Progress, reporting
 from standout.audit.strongest import strongest
-from standout.audit.sweep import default_sweep
-from standout.data.dataset import Dataset
+from standout.audit.subject import describe_data, places, released, source_of, target_number
+from standout.audit.sweep import check_channels, default_sweep
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
-from standout.errors import EligibilityError, InputError, ParameterError
+from standout.errors import EligibilityError, ParameterError
 
-Progress = Callable[[str, int, int], None]
+Array = npt.NDArray[Any]
 
 VARIANTS = (("scoreboard-rh", {"length": "sqrt"}),)
-"""Options that make a different attacker: `all` runs them beside the defaults."""
+"""Options that make a different attack: `all` runs them beside the defaults."""
+
+MODEL = "likelihood"
+"""Attack whose posterior states the remaining uncertainty, where it ran."""
 
 
 class Audit:
-    """How many of a release's records would be found, by whom, knowing how much.
+    """How many people would be found in a release, by whom, knowing how much.
+
+    Knowledge is drawn from the source; attacks run on the release. Without a release the source itself is attacked.
 
     Parameters
     ----------
-    dataset
-        The release.
+    source
+        What is true of the people: a `Dataset`, or a pandas, polars or pyarrow frame whose columns can be guessed.
     adversaries
-        What she may know; a sweep over knowledge when left out.
+        What is known of a target: one `Adversary` or several. Left out: the sweep.
     attacks
-        Names or attacks; "all" for the whole panel.
+        Names or attacks; "all" for every attack.
     targets
-        Number of records to attack, drawn among those that hold enough items; "all" for every one.
+        Number of records to attack, drawn among those that hold enough items; "all" or None for every one.
     seed
-        Any whole number.
+        Random seed, any whole number.
     engine
         Name of an engine, or an engine.
+    release
+        What is published, if it differs from the source. Records are matched by label; a person whose record is missing
+        cannot be found and counts as not found.
+    defense
+        What makes the release: an object with `apply(source, seed)`; called when no release is given.
+    sweep
+        "default" (about 30 kinds of knowledge) or "full", when no adversaries are given.
+    describe
+        Whether to describe the released data as well (up to 20 million entries).
     """
 
-    def __init__(self, dataset: Dataset, adversaries: Sequence[Adversary] | None = None,
-                 attacks: Sequence[str | Attack] | str = ("scoreboard", "scoreboard-rh"), targets: int | str | None = 1000,
-                 seed: int = 0, engine: str | Engine = "memory") -> None:  # fmt: skip
-        if dataset.n_records < 2:
-            raise InputError("the data has 1 record: nobody to tell it from; an audit needs at least 2")
-        if dataset.n_items < 2:
-            raise InputError("the data has 1 item: nothing to tell records apart by; an audit needs at least 2")
-        self.dataset = dataset
-        self.adversaries = list(adversaries) if adversaries is not None else default_sweep(dataset)
-        names: Sequence[str | Attack] = attacks if not isinstance(attacks, str) else [attacks]
-        if list(names) == ["all"]:
-            names = [*attack_names(), *(attack(name, **options) for name, options in VARIANTS)]
-        self.attacks = [a if isinstance(a, Attack) else attack(a) for a in names]
+    def __init__(self, source: Any, adversaries: Adversary | Sequence[Adversary] | None = None,
+                 attacks: Attack | Sequence[str | Attack] | str = ATTACKS, targets: int | str | None = TARGETS,
+                 seed: int = 0, engine: str | Engine = "memory", *, release: Any = None, defense: Any = None,
+                 sweep: str = "default", describe: bool = True) -> None:  # fmt: skip
+        self.source = source_of(source)
+        self.targets, self.seed, self.engine = target_number(targets), int(seed), engine_of(engine)
+        self.release = released(self.source, release, defense, self.seed)
+        self.defense, self.describe = defense, describe
+        self._place = None if self.release is self.source else places(self.source, self.release)
+        self.sweep = None if adversaries is not None else sweep
+        wanted = default_sweep(self.source, sweep) if adversaries is None else adversaries
+        if isinstance(wanted, Adversary):
+            wanted = [wanted]
+        if strange := [a for a in wanted if not isinstance(a, Adversary)]:
+            raise ParameterError(f"adversaries holds a {type(strange[0]).__name__}: use Adversary(knows=…, …)")
+        self.adversaries = [check_channels(who, self.source) for who in wanted]
+        self.attacks = [self._suited(a) for a in _attacks(attacks)]
         if not self.adversaries or not self.attacks:
             raise ParameterError("an audit needs at least one adversary and one attack")
-        if isinstance(targets, str):
-            if targets != "all":
-                raise ParameterError(f"targets={targets!r}: use a whole number ≥ 1 or 'all'")
-            targets = None
-        if targets is not None and targets < 1:
-            raise ParameterError(f"targets={targets}: use a whole number ≥ 1 or 'all'")
-        self.targets, self.seed, self.engine = targets, int(seed), engine_of(engine)
 
-    def run(self, progress: Progress | None = None) -> Findings:
-        """Run everything; `progress` is called with (what, queries done, queries in all)."""
+    def run(self, progress: Progress | bool | None = None) -> Findings:
+        """Run everything.
+
+        Parameters
+        ----------
+        progress
+            True for a bar on standard error, False for none, None for a bar where standard error is a terminal, or a
+            function that is called with (what, queries done, queries in all).
+        """
         began = time.perf_counter()
-        results: list[dict[str, Any]] = []
-        winners: list[dict[str, Any]] = []
-        warnings: list[str] = []
+        plan = self._eligible_targets()
+        total = sum(2 * targets.size for _, _, targets in plan) * len(self.attacks)
+        done = 0
+        results = []
+        with reporting(progress) as report:
+
+            def advance(what: str, n: int) -> None:
+                nonlocal done
+                done += n
+                report(what, done, total)
+
+            for who, n_eligible, targets in plan:
+                results.append(self._attack(who, n_eligible, targets, advance))
+        sections: dict[str, Any] = {}
+        if self.describe and self.release.n_entries <= MOST_TO_DESCRIBE:
+            # by name: a sibling of this layer
+            made = import_module("standout.theory.describe").describe(self.release, seed=self.seed)
+            sections["describe"] = made.to_dict()
+        return Findings(
+            provenance=self._provenance(time.perf_counter() - began),
+            data=describe_data(self.release),
+            results=tuple(results),
+            warnings=tuple(notes.warnings(self, results)),
+            sections=sections,
+            source=None if self._place is None else describe_data(self.source),
+        )
+
+    def _eligible_targets(self) -> list[tuple[Adversary, int, Array]]:
+        """Adversary, number of eligible records and the records to attack, where there are any."""
         plan = []
         for who in self.adversaries:
-            eligible = who.eligible(self.dataset)
-            if eligible.size == 0:
-                warnings.append(f"No record holds enough items for an adversary who knows {who.describe()}: left out.")
-            else:
-                plan.append((who, eligible, sample_targets(eligible, self.targets, self.seed)))
+            eligible = who.eligible(self.source)
+            if eligible.size:
+                plan.append((who, int(eligible.size), sample_targets(eligible, self.targets, self.seed)))
         if not plan:
             fewest = min(a.knows for a in self.adversaries)
             raise EligibilityError(
-                f"no eligible target: the longest record holds {int(self.dataset.lengths.max())} items, the least demanding "
+                f"no eligible target: the longest record holds {int(self.source.lengths.max())} items, the least demanding "
                 f"adversary knows {fewest}; lower knows"
             )
-        total = sum(2 * t.size for _, _, t in plan) * len(self.attacks)
-        done = 0
+        return plan
 
-        def tick(what: str) -> Callable[[int], None]:
-            def advance(n: int) -> None:
-                nonlocal done
-                done += n
-                if progress:
-                    progress(what, done, total)
+    def _attack(self, who: Adversary, n_eligible: int, targets: Array,
+                advance: Callable[[str, int], None]) -> dict[str, Any]:  # fmt: skip
+        """Everything about one adversary: all attacks on the same targets and draws."""
+        truth = Truth.of(targets, self._place, self.seed)
+        knowledge = who.sample(self.source, targets, self.seed)
+        facts = knowledge.bind(self.release)
+        held = np.where(facts.item >= 0, self.release.supports[np.maximum(facts.item, 0)], 0)
+        rarest = np.minimum.reduceat(held, facts.query_ptr[:-1])
+        share = n_eligible / self.source.n_records
+        trials, judged = {}, []
+        for label, one in zip(self._labels(), self.attacks, strict=True):
 
-            return advance
+            def step(n: int, what: str = f"{label}: {who.describe()}") -> None:
+                advance(what, n)
 
-        for who, eligible, targets in plan:
-            if self.targets is not None and eligible.size < self.targets:
-                warnings.append(
-                    f"{eligible.size:,} records are eligible for an adversary who knows {who.describe()}, fewer than the "
-                    f"{self.targets:,} asked for: all of them are attacked."
-                )
-            truth = self._truth(targets)
-            knowledge = who.sample(self.dataset, targets, self.seed)
-            facts = knowledge.bind(self.dataset)
-            rarest = np.minimum.reduceat(self.dataset.supports[facts.item], facts.query_ptr[:-1])
-            trials = {}
-            for label, one in zip(self._labels(), self.attacks, strict=True):
-                step = tick(f"{label}: {who.describe()}")
-                present = one.run(self.dataset, knowledge, self.engine, watch=targets, progress=step)
-                absent = one.run(self.dataset, knowledge, self.engine, exclude=targets, lineup=False, progress=step)
-                trials[label] = trial = Trial(one, present, absent)
-                results.append({
-                    "adversary": {**who.to_dict(), "words": who.describe()},
-                    "attack": {"label": label, "name": one.name, "options": one.options()},
-                    "n_targets": int(targets.size), "n_eligible": int(eligible.size),
-                    **judge(trial, truth, self.dataset, rarest),
-                })  # fmt: skip
-            best = strongest(trials, truth)
-            if best is not None:
-                winners.append({"adversary": {**who.to_dict(), "words": who.describe()}, **best})
-        return Findings(
-            provenance=self._provenance(time.perf_counter() - began),
-            data=describe_data(self.dataset),
-            results=tuple(results),
-            strongest=tuple(winners),
-            warnings=tuple(dict.fromkeys(warnings)),
-        )
+            present = one.run(self.release, knowledge, self.engine, watch=truth.target, progress=step)
+            absent = one.run(self.release, knowledge, self.engine, exclude=truth.target, lineup=False, progress=step)
+            trials[label] = trial = Trial(one, present, absent)
+            judged.append({
+                "attack": {"label": label, "name": one.name, "options": one.options()},
+                **judge(trial, truth, self.release, self.source.lengths[targets], rarest, share),
+            })  # fmt: skip
+        best = strongest(trials, truth, share)
+        return {
+            "adversary": {**who.to_dict(), "words": who.describe()},
+            "n_targets": int(targets.size), "n_eligible": n_eligible, "n_records": self.source.n_records,
+            "n_not_released": int((truth.target < 0).sum()),
+            "eligible_share": share, "more_items": self._more_items(who, truth),
+            "strongest": best, "uncertainty": _uncertainty(judged, best), "attacks": judged,
+        }  # fmt: skip
 
-    def _truth(self, targets: Any) -> Truth:
-        """Half of the targets, by hash, for calibration."""
-        order = np.argsort(starts(np.uint64(self.seed % 2**64), PURPOSE_SPLIT, targets), kind="stable")
-        calibration = np.zeros(targets.size, np.bool_)
-        calibration[order[: targets.size // 2]] = True
-        return Truth(targets, calibration)
+    def _more_items(self, who: Adversary, truth: Truth) -> float | None:
+        """Items in the released record of a target beyond those that are known, on average over the targets."""
+        there = truth.target[truth.target >= 0]
+        if there.size == 0:
+            return None
+        return float(np.maximum(self.release.lengths[there] - who.n_right_items, 0).mean())
+
+    def _suited(self, one: Attack) -> Attack:
+        """The attack, told nothing about the noise where the release differs from what the knowledge was drawn from."""
+        if self._place is None or one.name != MODEL or getattr(one, "noise", "fit") not in (None, "informed"):
+            return one
+        if one.options().get("noise") == "informed" and self.defense is None:
+            raise ParameterError(
+                "likelihood with noise='informed' takes the release for the source; use noise='fit' for another release"
+            )
+        return attack(MODEL, **{**one.options(), "noise": "fit"})
 
     def _labels(self) -> list[str]:
         """One label per attack: its name, with its options when a name comes twice."""
@@ -158,14 +203,15 @@ class Audit:
         return labels
 
     def _provenance(self, seconds: float) -> dict[str, Any]:
-        return {
+        made: dict[str, Any] = {
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "data_sha256": self.dataset.fingerprint,
+            "data_sha256": self.release.fingerprint,
             "seed": self.seed,
             "targets": self.targets if self.targets is not None else "all",
             "engine": self.engine.name,
             "n_attacks": len(self.attacks),
             "n_adversaries": len(self.adversaries),
+            "sweep": self.sweep,
             "wall_seconds": round(seconds, 3),
             "versions": {
                 "standout": version("standout"),
@@ -176,20 +222,26 @@ class Audit:
             },
             "platform": f"{sys.platform} {platform.machine()}",
         }
+        if self._place is not None:
+            made["source_sha256"] = self.source.fingerprint
+        if self.defense is not None:
+            made["defense"] = str(getattr(self.defense, "name", type(self.defense).__name__))
+        return made
 
 
-def describe_data(dataset: Dataset) -> dict[str, Any]:
-    """Shape of a dataset and what reading did to it: counts only."""
-    from dataclasses import asdict
+def _attacks(given: Attack | Sequence[str | Attack] | str) -> list[Attack]:
+    """The attacks that were asked for, by name or as objects."""
+    names: Sequence[str | Attack] = [given] if isinstance(given, str | Attack) else given
+    if list(names) == ["all"]:
+        names = [*attack_names(), *(attack(name, **options) for name, options in VARIANTS)]
+    return [a if isinstance(a, Attack) else attack(a) for a in names]
 
-    days = None
-    if dataset.has_time:
-        first = np.datetime64(dataset.first_day, "D")
-        days = {"first": str(first), "last": str(first + np.timedelta64(dataset.day_span, "D"))}
-    values = None
-    if dataset.has_value:
-        values = {"levels": dataset.n_levels, "low": float(dataset.levels[0]), "high": float(dataset.levels[-1])}
-    return {
-        "n_records": dataset.n_records, "n_items": dataset.n_items, "n_entries": dataset.n_entries,
-        "n_pairs": dataset.n_pairs, "values": values, "days": days, "cleaning": asdict(dataset.cleaning),
-    }  # fmt: skip
+
+def _uncertainty(judged: list[dict[str, Any]], best: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Remaining uncertainty in bits: by the likelihood where it ran, else by the lineup of the strongest attack."""
+    label = best["attack"] if best else judged[0]["attack"]["label"]
+    by_model = [r for r in judged if r["attack"]["name"] == MODEL]
+    chosen = (by_model or [r for r in judged if r["attack"]["label"] == label])[0]
+    if chosen["lineup_bits"] is None:
+        return None
+    return {"attack": chosen["attack"]["label"], "calibrated": bool(by_model), **chosen["lineup_bits"]}

@@ -1,4 +1,8 @@
-"""Thresholds: where misses equal false matches, and what each threshold costs (present/absent pairs)."""
+"""Thresholds: where misses equal false matches, and what each threshold costs (present/absent pairs).
+
+`credit` is what each answer is worth: 1 where the best record is the target, 1/n where n records tie at the top and the target
+is one of them, else 0.
+"""
 
 from __future__ import annotations
 
@@ -16,56 +20,60 @@ FALSE_RATES = (0.01, 0.001)
 DET_POINTS = 40
 
 Swept = tuple[Array, Array, Array]
-"""What `sweep` gives; whoever has it already may pass it on."""
+"""What `sweep` gives; a caller that has it already may pass it on."""
 
 
-def sweep(right: Array, present: Array, absent: Array) -> Swept:
-    """For each threshold that matters: share named rightly when present, share named when absent.
+def sweep(credit: Array, present: Array, absent: Array) -> Swept:
+    """For each threshold that matters: share matched correctly when present, share matched when absent.
 
     Parameters
     ----------
-    right
-        Whether the best record is the target.
+    credit
+        Worth of each answer, 0 to 1.
     present, absent
         The criterion's statistic with the target in the data, and with it removed. A query is answered when its
         statistic is at least the threshold.
     """
     thresholds = np.unique(np.concatenate([present, absent, [np.inf]]))
-    hits = np.sort(present[right])
+    order = np.argsort(present, kind="stable")
+    below = np.concatenate([[0.0], np.cumsum(np.asarray(credit, dtype=np.float64)[order])])
     others = np.sort(absent)
-    true_rate = (hits.size - np.searchsorted(hits, thresholds, side="left")) / max(present.size, 1)
+    first = np.searchsorted(present[order], thresholds, side="left")
+    true_rate = np.clip((below[-1] - below[first]) / max(present.size, 1), 0.0, 1.0)
+    # nobody is answered at the last threshold, whatever rounding leaves of the sum
+    true_rate[first == present.size] = 0.0
     false_rate = (others.size - np.searchsorted(others, thresholds, side="left")) / max(absent.size, 1)
     return thresholds, true_rate, false_rate
 
 
-def equal_error(right: Array, present: Array, absent: Array) -> float:
+def equal_error(credit: Array, present: Array, absent: Array) -> float:
     """Threshold at which dismissed right answers (of all right ones) and false matches are equally frequent.
 
     This is the false negative rate of NS08 (footnote 4), "the chance of erroneously dismissing a correct match". Where no
-    answer is right, every match is an error, and the threshold is one that nobody reaches. The higher one of a tie wins.
+    answer is right, every match is an error, and the threshold is one that no query reaches. The higher one of a tie wins.
 
     >>> equal_error(np.array([True, True]), np.array([5.0, 4.0]), np.array([1.0, 2.0]))
     4.0
     """
-    if not right.any():
+    if not credit.any():
         return float("inf")
-    thresholds, true_rate, false_rate = sweep(right, present, absent)
-    gap = np.abs((1 - true_rate / right.mean()) - false_rate)
+    thresholds, true_rate, false_rate = sweep(credit, present, absent)
+    gap = np.abs((1 - true_rate / credit.mean()) - false_rate)
     return float(thresholds[np.flatnonzero(gap <= gap.min() + 1e-12)[-1]])
 
 
 def at_false_rate(
-    right: Array, present: Array, absent: Array, false_rate: float, swept: Swept | None = None
+    credit: Array, present: Array, absent: Array, false_rate: float, swept: Swept | None = None
 ) -> dict[str, float]:
-    """Best share named rightly among thresholds whose false-match rate is at most `false_rate`."""
-    thresholds, true_rate, found = swept or sweep(right, present, absent)
+    """Best share matched correctly among thresholds whose false-match rate is at most `false_rate`."""
+    thresholds, true_rate, found = swept or sweep(credit, present, absent)
     k = int(np.flatnonzero(found <= false_rate)[0])
     return {"false_rate": false_rate, "true_rate": float(true_rate[k]), "threshold": _finite(thresholds[k])}
 
 
-def det_curve(right: Array, present: Array, absent: Array, swept: Swept | None = None) -> list[dict[str, float]]:
+def det_curve(credit: Array, present: Array, absent: Array, swept: Swept | None = None) -> list[dict[str, float]]:
     """Points of the curve (threshold, true rate, false rate), at most `DET_POINTS` of them."""
-    thresholds, true_rate, false_rate = swept or sweep(right, present, absent)
+    thresholds, true_rate, false_rate = swept or sweep(credit, present, absent)
     keep = np.unique(np.linspace(0, thresholds.size - 1, min(DET_POINTS, thresholds.size)).astype(int))
     return [
         {"threshold": _finite(thresholds[k]), "true_rate": float(true_rate[k]), "false_rate": float(false_rate[k])}
@@ -74,18 +82,19 @@ def det_curve(right: Array, present: Array, absent: Array, swept: Swept | None =
 
 
 def _finite(x: float) -> float:
-    """JSON knows no infinity: the threshold that nobody reaches."""
+    """The largest number in place of infinity, which JSON does not have: a threshold that no query reaches."""
     return float(x) if np.isfinite(x) else float(np.finfo(np.float64).max)
 
 
-def at_threshold(threshold: float, right: Array, present: Array, absent: Array) -> dict[str, Any]:
+def at_threshold(threshold: float, credit: Array, present: Array, absent: Array) -> dict[str, Any]:
     """What a threshold gives: matched and right, matched and wrong, false match, precision at priors."""
-    named = present >= threshold
-    matched_right, false_match = Rate.of(named & right), Rate.of(absent >= threshold)
+    worth = np.asarray(credit, dtype=np.float64)
+    matched = present >= threshold
+    matched_right, false_match = Rate.of(matched * worth), Rate.of(absent >= threshold)
     return {
         "threshold": _finite(threshold),
         "matched_right": matched_right._asdict(),
-        "matched_wrong": Rate.of(named & ~right)._asdict(),
+        "matched_wrong": Rate.of(matched * (1.0 - worth))._asdict(),
         "false_match": false_match._asdict(),
         "precision": [
             {"prior": p, "precision": _or_none(precision(matched_right.rate, false_match.rate, p))} for p in PRIORS
@@ -97,8 +106,9 @@ def _or_none(x: float) -> float | None:
     return None if np.isnan(x) else x
 
 
-def reliability(share: Array, right: Array, bins: int = 10) -> dict[str, Any]:
+def reliability(share: Array, credit: Array, bins: int = 10) -> dict[str, Any]:
     """How often the best record is right, by the probability the lineup gives it; mean log-loss in bits."""
+    worth = np.asarray(credit, dtype=np.float64)
     edges = np.linspace(0, 1, bins + 1)
     place = np.clip(np.digitize(share, edges[1:-1]), 0, bins - 1)
     rows = [
@@ -106,11 +116,11 @@ def reliability(share: Array, right: Array, bins: int = 10) -> dict[str, Any]:
             "low": float(edges[b]),
             "high": float(edges[b + 1]),
             "mean_share": float(share[place == b].mean()),
-            "hit": Rate.of(right[place == b])._asdict(),
+            "hit": Rate.of(worth[place == b])._asdict(),
         }
         for b in range(bins)
         if (place == b).any()
     ]
     clipped = np.clip(share, 1e-12, 1 - 1e-12)
-    loss = -np.where(right, np.log2(clipped), np.log2(1 - clipped)).mean()
+    loss = -(worth * np.log2(clipped) + (1.0 - worth) * np.log2(1 - clipped)).mean()
     return {"bins": rows, "mean_share": float(share.mean()), "log_loss_bits": float(loss)}

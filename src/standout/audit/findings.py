@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -14,34 +14,36 @@ from typing import Any
 
 from standout.errors import InputError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+PARTS = ("provenance", "data", "results", "warnings", "sections", "source")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """What an audit found. `to_frame` gives one row per adversary and attack; `save` and `load` speak JSON."""
+    """What an audit found: one result per adversary, with all attacks on her knowledge inside.
+
+    `to_frame` gives one row per adversary and attack; `save` and `load` write and read JSON; `print` gives three sentences.
+    """
 
     provenance: Mapping[str, Any]
     data: Mapping[str, Any]
+    """The data that was attacked: counts only."""
     results: tuple[Mapping[str, Any], ...]
-    strongest: tuple[Mapping[str, Any], ...] = ()
+    """Per adversary: her knowledge, who was attacked, the strongest attack, and the numbers of every attack."""
     warnings: tuple[str, ...] = ()
     sections: Mapping[str, Any] = field(default_factory=dict)
     """Findings of other verbs (describe, bound, …), by name."""
+    source: Mapping[str, Any] | None = None
+    """The data that knowledge was drawn from, where it is not the data that was attacked."""
 
     def __post_init__(self) -> None:
-        for name in ("provenance", "data", "results", "strongest", "warnings", "sections"):
+        for name in PARTS:
             object.__setattr__(self, name, _freeze(getattr(self, name)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as in the JSON file."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            **{
-                name: _thaw(getattr(self, name))
-                for name in ("provenance", "data", "results", "strongest", "warnings", "sections")
-            },
-        }
+        return {"schema_version": SCHEMA_VERSION, **{name: _thaw(getattr(self, name)) for name in PARTS}}
 
     def to_json(self) -> str:
         """The JSON text."""
@@ -63,14 +65,18 @@ class Findings:
 
     @classmethod
     def from_dict(cls, data: Any) -> Findings:
-        """Make findings of plain data."""
-        if not isinstance(data, dict) or data.get("schema_version") != SCHEMA_VERSION:
-            raise InputError(f"not findings of schema version {SCHEMA_VERSION}; make them with `standout audit`")
+        """Make findings of plain data, of this schema version or of version 1."""
+        from standout.audit.version1 import converted
+
+        known = isinstance(data, dict) and data.get("schema_version") in (1, SCHEMA_VERSION)
+        if not known:
+            raise InputError(f"not findings of schema version 1 to {SCHEMA_VERSION}; make them with `standout audit`")
         try:
-            return cls(data["provenance"], data["data"], tuple(data["results"]), tuple(data["strongest"]),
-                       tuple(data["warnings"]), data["sections"])  # fmt: skip
-        except KeyError as error:
-            raise InputError(f"the findings lack {error.args[0]!r}; make them anew with `standout audit`") from None
+            plain = converted(data) if data["schema_version"] == 1 else data
+            return cls(**{name: plain[name] for name in PARTS})
+        except (KeyError, TypeError) as error:
+            lost = f"lack {error.args[0]!r}" if isinstance(error, KeyError) else "are damaged"
+            raise InputError(f"the findings {lost}; make them again with `standout audit`") from None
 
     @staticmethod
     def schema() -> dict[str, Any]:
@@ -82,43 +88,53 @@ class Findings:
 
     def with_section(self, name: str, content: Mapping[str, Any]) -> Findings:
         """Findings with one more section."""
-        return Findings(self.provenance, self.data, self.results, self.strongest, self.warnings,
-                        {**_thaw(self.sections), name: content})  # fmt: skip
+        return replace(self, sections={**self.sections, name: content})
 
     def with_provenance(self, **more: Any) -> Findings:
-        """Findings with more said of where they come from."""
-        return Findings({**_thaw(self.provenance), **more}, self.data, self.results, self.strongest, self.warnings,
-                        self.sections)  # fmt: skip
+        """Findings with more about where they come from."""
+        return replace(self, provenance={**self.provenance, **more})
 
     def to_frame(self) -> Any:
         """One row per adversary and attack, as a pandas frame."""
         import pandas as pd
 
-        return pd.DataFrame([_row(r) for r in self.results])
+        return pd.DataFrame([_row(result, one) for result in self.results for one in result["attacks"]])
 
     def _repr_html_(self) -> str:
-        """For notebooks: the answer and the risk, as the report says them."""
+        """For notebooks: the answer and the risk, as in the report."""
         # by name: the report lies above this layer
         return str(import_module("standout.report.notebook").html(self))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
+    def __str__(self) -> str:
+        """The answer in three sentences."""
+        return "\n".join(import_module("standout.report.sentences").said(self))
+
     def __repr__(self) -> str:
-        return f"<Findings: {len(self.results)} results on {self.data['n_records']:,} records>"
+        attacks = len(self.results[0]["attacks"]) if self.results else 0
+        return f"<Findings: {len(self.results)} kinds of knowledge × {attacks} attacks on {self.data['n_records']:,} records>"
 
 
-def _row(result: Mapping[str, Any]) -> dict[str, Any]:
+def _row(result: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
     who = dict(result["adversary"])
     words = who.pop("words")
-    row: dict[str, Any] = {"adversary": words, **who, "attack": result["attack"]["label"], "n": result["n_targets"]}
-    row |= {"hit": result["hit"]["rate"], "hit_low": result["hit"]["low"], "hit_high": result["hit"]["high"]}
+    row: dict[str, Any] = {"adversary": words, **who, "attack": one["attack"]["label"], "n": result["n_targets"]}
+    row |= {name: result[name] for name in ("n_eligible", "n_records", "eligible_share")}
+    row |= {"hit": one["hit"]["rate"], "hit_low": one["hit"]["low"], "hit_high": one["hit"]["high"]}
+    row |= {
+        "hit_all": one["hit_all"]["rate"],
+        "hit_all_low": one["hit_all"]["low"],
+        "hit_all_high": one["hit_all"]["high"],
+    }
     for name in ("matched_right", "matched_wrong", "false_match"):
-        row[name] = result[name]["rate"]
-    row |= {f"k{r['k']}": r["rate"] for r in result["k_identified"]}
-    row["bits"] = result["bits"]["mean"] if result["bits"] else None
-    row |= {"random": result["baselines"]["random"], "popularity": result["baselines"]["popularity"]["rate"]}
-    tuned = result["calibrated"]
+        row[name] = one[name]["rate"]
+    row |= {f"k{r['k']}": r["rate"] for r in one["k_identified"]}
+    row["bits"] = one["lineup_bits"]["mean"] if one["lineup_bits"] else None
+    row["rank_bits"] = one["rank_bits"]["mean"] if one["rank_bits"] else None
+    row |= {"random": one["baselines"]["random"], "popularity": one["baselines"]["popularity"]["rate"]}
+    tuned = one["calibrated"]
     for name in ("matched_right", "matched_wrong", "false_match"):
         row[f"calibrated_{name}"] = tuned[name]["rate"] if tuned else None
     row["calibrated_threshold"] = tuned["threshold"] if tuned else None

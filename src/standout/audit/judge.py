@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from standout.adversary.sampling import PURPOSE_SPLIT, starts
 from standout.attacks.attack import Attack
 from standout.attacks.verdicts import Verdicts
 from standout.audit import calibrate
@@ -19,6 +20,7 @@ Array = npt.NDArray[Any]
 
 KS = (1, 5, 10, 100)
 GROUPS = 4
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,8 +28,27 @@ class Truth:
     """The answer key: the record behind each query, kept apart from what the adversary sees."""
 
     target: Array
+    """Record index in the release, -1 where the person is not in the release and can never be found."""
     calibration: Array
     """Queries on which thresholds and winners are chosen; they are reported on the others."""
+
+    @classmethod
+    def of(cls, persons: Array, place: Array | None, seed: int) -> Truth:
+        """Answer key for these records of the source, half of them by hash for calibration.
+
+        Parameters
+        ----------
+        persons
+            Record indices in the source, one per query.
+        place
+            Record index in the release of every record of the source, -1 = none; None where both are the same data.
+        seed
+            Random seed.
+        """
+        order = np.argsort(starts(np.uint64(seed % 2**64), PURPOSE_SPLIT, persons), kind="stable")
+        calibration = np.zeros(persons.size, np.bool_)
+        calibration[order[: persons.size // 2]] = True
+        return cls(persons if place is None else place[persons], calibration)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,78 +59,109 @@ class Trial:
     present: Verdicts
     absent: Verdicts
 
-    def right(self, truth: Truth) -> Array:
-        """Whether the best record is the target."""
-        return np.asarray(self.present.best == truth.target)
+    def credit(self, truth: Truth) -> Array:
+        """Worth of each answer: 1/(records tied at the top) where the target is one of them, else 0."""
+        found = np.asarray(self.present.credit, dtype=np.float64)
+        if np.isnan(found[truth.target >= 0]).any():
+            raise ParameterError("the targets were not watched: run the attack with watch=truth.target")
+        return np.where(truth.target >= 0, found, 0.0)
 
 
-def judge(trial: Trial, truth: Truth, dataset: Dataset, rarest: Array | None = None) -> dict[str, Any]:
+def judge(trial: Trial, truth: Truth, release: Dataset, lengths: Array | None = None, rarest: Array | None = None,
+          eligible_share: float = 1.0) -> dict[str, Any]:  # fmt: skip
     """All numbers of one trial, as plain data. No label, no index of a record.
 
     Parameters
     ----------
-    trial, truth, dataset
-        Answers, answer key, release.
+    trial, truth, release
+        Answers, answer key, the data that was attacked.
+    lengths
+        Per query: number of items in the person's record, to group by.
     rarest
-        Per query: how many records hold the rarest of the known items, to group by.
+        Per query: how many records of the release hold the rarest of the known items, to group by.
+    eligible_share
+        Share of all records that could be targets; in rates of all records the others count as not found.
     """
     present, absent = trial.present, trial.absent
     if present.best.size != truth.target.size or absent.best.size != truth.target.size:
         raise ParameterError("verdicts and truth differ in length: every query needs exactly one answer")
-    right = trial.right(truth)
+    credit = trial.credit(truth)
+    hit = Rate.of(credit)
+    ranks = _ranks(trial, truth)
     result: dict[str, Any] = {
-        "hit": Rate.of(right)._asdict(),
-        "matched_right": Rate.of(present.matched & right)._asdict(),
-        "matched_wrong": Rate.of(present.matched & ~right)._asdict(),
+        "hit": hit._asdict(),
+        "hit_all": hit.of_all(eligible_share)._asdict(),
+        "matched_right": Rate.of(present.matched * credit)._asdict(),
+        "matched_wrong": Rate.of(present.matched * (1.0 - credit))._asdict(),
         "false_match": Rate.of(absent.matched)._asdict(),
-        "k_identified": [{"k": k, **Rate.of(present.rank <= k)._asdict()} for k in KS],
-        "bits": _bits(present.bits, dataset.n_records),
-        "baselines": _baselines(truth, dataset),
-        "calibrated": _calibrated(trial, truth, right),
-        "by_length": _by_group(right, dataset.lengths[truth.target], "shortest", "longest"),
-        "by_rarity": [] if rarest is None else _by_group(right, rarest, "rarest_from", "rarest_to"),
+        "k_identified": [_identified(ranks, k, eligible_share) for k in KS],
+        "n_without_candidates": int((present.n_candidates == 0).sum()),
+        "lineup_bits": _bits(present.bits, release.n_records),
+        "rank_bits": _bits(np.where(ranks > 0, np.log2(np.maximum(ranks, 1)), np.nan), release.n_records),
+        "baselines": _baselines(truth, release),
+        "calibrated": _calibrated(trial, truth, credit, eligible_share),
+        "by_length": [] if lengths is None else _by_group(credit, lengths, "shortest", "longest"),
+        "by_rarity": [] if rarest is None else _by_group(credit, rarest, "rarest_from", "rarest_to"),
     }
     if trial.attack.lineup:
-        result["lineup"] = calibrate.reliability(present.share, right)
+        result["lineup"] = calibrate.reliability(present.share, credit)
     return result
 
 
+def _ranks(trial: Trial, truth: Truth) -> Array:
+    """Rank of the target among the candidates, ties counted against the attacker; 0 = it is not one of them.
+
+    A filter may leave out the target, or leave no candidate at all: such a query identifies nobody.
+    """
+    rank = trial.present.rank
+    return np.where((truth.target >= 0) & (rank <= trial.present.n_candidates), rank, 0)
+
+
+def _identified(ranks: Array, k: int, eligible_share: float) -> dict[str, Any]:
+    rate = Rate.of((ranks > 0) & (ranks <= k))
+    return {"k": k, **rate._asdict(), "rate_all": rate.of_all(eligible_share).rate}
+
+
 def _bits(bits: Array, n_records: int) -> dict[str, Any] | None:
+    """Mean and quantiles over the targets that are in the release and among the candidates."""
     known = bits[~np.isnan(bits)]
     if known.size == 0:
         return None
-    levels = (0.05, 0.25, 0.5, 0.75, 0.95)
     return {
+        "n": int(known.size),
         "prior": float(np.log2(n_records)),
         "mean": float(known.mean()),
-        "quantiles": [{"level": p, "bits": float(x)} for p, x in zip(levels, np.quantile(known, levels), strict=True)],
+        "quantiles": [{"level": p, "bits": float(x)} for p, x in zip(LEVELS, np.quantile(known, LEVELS), strict=True)],
     }
 
 
-def _baselines(truth: Truth, dataset: Dataset) -> dict[str, Any]:
-    """Random: any record. Popularity: always the record with most items, whatever is known."""
-    heaviest = int(np.argmax(dataset.lengths))
-    return {"random": 1.0 / dataset.n_records, "popularity": Rate.of(truth.target == heaviest)._asdict()}
+def _baselines(truth: Truth, release: Dataset) -> dict[str, Any]:
+    """Random: any record. Popularity: always the record with most items (one of them by lot where several tie)."""
+    heaviest = np.flatnonzero(release.lengths == release.lengths.max())
+    credit = np.isin(truth.target, heaviest) / heaviest.size
+    return {"random": 1.0 / release.n_records, "popularity": Rate.of(credit)._asdict()}
 
 
-def _calibrated(trial: Trial, truth: Truth, right: Array) -> dict[str, Any] | None:
+def _calibrated(trial: Trial, truth: Truth, credit: Array, eligible_share: float) -> dict[str, Any] | None:
     """Threshold at equal error on one half; everything that depends on it on the other half."""
     chosen, reported = truth.calibration, ~truth.calibration
     if not chosen.any() or not reported.any():
         return None
     present, absent = trial.present.statistic, trial.absent.statistic
-    threshold = calibrate.equal_error(right[chosen], present[chosen], absent[chosen])
-    rest = right[reported], present[reported], absent[reported]
+    threshold = calibrate.equal_error(credit[chosen], present[chosen], absent[chosen])
+    rest = credit[reported], present[reported], absent[reported]
     swept = calibrate.sweep(*rest)
+    found = calibrate.at_threshold(threshold, *rest)
     return {
-        **calibrate.at_threshold(threshold, *rest),
+        **found,
+        "matched_right_all": found["matched_right"]["rate"] * eligible_share,
         "n_calibration": int(chosen.sum()),
         "det": calibrate.det_curve(*rest, swept),
         "true_rate_at": [calibrate.at_false_rate(*rest, f, swept) for f in calibrate.FALSE_RATES],
     }
 
 
-def _by_group(right: Array, size: Array, low: str, high: str) -> list[dict[str, Any]]:
+def _by_group(credit: Array, size: Array, low: str, high: str) -> list[dict[str, Any]]:
     """Hit rate by a size of the query, in groups of about equal number; `low` and `high` name the bounds."""
     edges = np.unique(np.quantile(size, np.linspace(0, 1, GROUPS + 1)).astype(np.int64))
     if edges.size == 1:
@@ -119,5 +171,5 @@ def _by_group(right: Array, size: Array, low: str, high: str) -> list[dict[str, 
         last = int(edges[k + 1]) if k == edges.size - 2 else int(edges[k + 1]) - 1
         inside = (size >= edges[k]) & (size <= last)
         if inside.any():
-            rows.append({low: int(edges[k]), high: last, **Rate.of(right[inside])._asdict()})
+            rows.append({low: int(edges[k]), high: last, **Rate.of(credit[inside])._asdict()})
     return rows

@@ -1,21 +1,22 @@
-"""The strongest attacker: chosen on one half of the targets, reported on the other."""
+"""The strongest attack: chosen on one half of the targets, reported on the other."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from standout.audit.judge import Trial, Truth
-from standout.formulas.rates import Z_95, Rate, mcnemar
+from standout.formulas.rates import Z_95, Rate, sign_flip
 
 Array = npt.NDArray[Any]
 
 REFERENCE = "scoreboard-rh"
 
 
-def strongest(trials: dict[str, Trial], truth: Truth) -> dict[str, Any] | None:
+def strongest(trials: dict[str, Trial], truth: Truth, eligible_share: float = 1.0) -> dict[str, Any] | None:
     """Winner of a panel by hits on the calibration half, its rate on the other half, and its lead over Scoreboard-RH.
 
     Parameters
@@ -24,20 +25,24 @@ def strongest(trials: dict[str, Trial], truth: Truth) -> dict[str, Any] | None:
         One trial per attack label, all on the same targets and draws.
     truth
         The answer key.
+    eligible_share
+        Share of all records that could be targets; the others count as not found in `hit_all`.
     """
     chosen, reported = truth.calibration, ~truth.calibration
     if not chosen.any() or not reported.any():
         return None
-    right = {label: trial.right(truth) for label, trial in trials.items()}
+    credit = {label: trial.credit(truth) for label, trial in trials.items()}
     # a tie goes to the attack with fewer false matches, then to the one named first
-    winner = max(right, key=lambda label: (int(right[label][chosen].sum()), -_false_matches(trials[label], chosen)))
+    winner = max(credit, key=lambda label: (math.fsum(credit[label][chosen]), -_false_matches(trials[label], chosen)))
+    hit = Rate.of(credit[winner][reported])
     row: dict[str, Any] = {
         "attack": winner,
         "n_attacks": len(trials),
-        "hit": Rate.of(right[winner][reported])._asdict(),
+        "hit": hit._asdict(),
+        "hit_all": hit.of_all(eligible_share)._asdict(),
     }
-    if REFERENCE in right:
-        row["versus"] = {"attack": REFERENCE, **paired(right[winner][reported], right[REFERENCE][reported])}
+    if REFERENCE in credit:
+        row["versus"] = {"attack": REFERENCE, **paired(credit[winner][reported], credit[REFERENCE][reported])}
     return row
 
 
@@ -47,17 +52,21 @@ def _false_matches(trial: Trial, chosen: Array) -> int:
 
 
 def paired(first: Array, second: Array) -> dict[str, Any]:
-    """Difference of two hit rates on the same targets, with an exact McNemar test and a 95 % interval."""
-    b, c, n = int((first & ~second).sum()), int((second & ~first).sum()), int(first.size)
-    difference = (b - c) / n
-    # variance of a paired difference: ((b + c) - (b - c)²/n) / n²
-    half = Z_95 * math.sqrt(max(b + c - (b - c) ** 2 / n, 0.0)) / n
+    """Difference of two hit rates on the same targets, with a sign-flip test and a 95 % interval.
+
+    Hits are credits from 0 to 1. Where no record ties, the test is the exact McNemar test.
+    """
+    gap = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    n = int(gap.size)
+    difference = math.fsum(gap) / n
+    # variance of a paired difference: (Σd² - (Σd)²/n) / n²
+    half = Z_95 * math.sqrt(max(math.fsum(gap * gap) - n * difference**2, 0.0)) / n
     return {
         "n": n,
-        "only_first": b,
-        "only_second": c,
+        "only_first": int((gap > 0).sum()),
+        "only_second": int((gap < 0).sum()),
         "difference": difference,
         "low": max(-1.0, difference - half),
         "high": min(1.0, difference + half),
-        "p_value": mcnemar(b, c),
+        "p_value": sign_flip(gap),
     }

@@ -1,4 +1,4 @@
-"""`standout audit`: attack a release and say who stands out."""
+"""`standout audit`: attack a release and report how many people are found."""
 
 from __future__ import annotations
 
@@ -7,67 +7,132 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from standout.audit.defaults import ATTACKS as DEFAULT_ATTACKS
+from standout.audit.defaults import SWEEPS, TARGETS
 from standout.cli import options
+from standout.errors import ParameterError
 
 if TYPE_CHECKING:
-    from standout.adversary.adversary import Adversary
+    from standout.audit.sweep import Axes, Within
 
-ATTACKS = "scoreboard,scoreboard-rh,likelihood"
+ATTACKS = ",".join(DEFAULT_ATTACKS)
+
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for findings.json and report.html. Default: standout-out, or the next free standout-out-2, …"
+    ),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the findings that the output folder holds.")]
+Sweep = Annotated[str, typer.Option(help="Kinds of knowledge to try: default (about 30) or full.")]
 
 
+@options.reads()
 def audit(
     path: options.DataPath,
-    out: options.Out = Path("standout-out"),
-    record: options.Record = None,
-    item: options.Item = None,
-    value: options.Value = None,
-    time: options.Time = None,
-    repeats: options.Repeats = "keep",
-    skip_bad: options.SkipBad = False,
-    time_unit: options.TimeUnit = None,
-    targets: options.Targets = "1000",
+    reading: options.Reading,
+    out: Out = None,
+    overwrite: Overwrite = False,
+    targets: options.Targets = str(TARGETS),
     seed: options.Seed = 0,
     attacks: options.Attacks = ATTACKS,
     engine: options.Engine = "memory",
-    knows: Annotated[str | None, typer.Option(help="Items she knows, e.g. 2,4,8. Default: a sweep.")] = None,
-    wrong: Annotated[str, typer.Option(help="How many of them are wrong, e.g. 0,2.")] = "0",
-    wrong_kind: Annotated[str, typer.Option(help="What a wrong fact is: value or item.")] = "value",
-    value_within: Annotated[str, typer.Option(help="Largest error of known values, e.g. 0,1,none.")] = "0",
-    time_within: Annotated[str, typer.Option(help="Largest error of known days, e.g. 3,14,none.")] = "none",
-    choose: Annotated[str, typer.Option(help="Items she may know: uniform, outside-top:K, rare:SHARE@T.")] = "uniform",
+    sweep: Sweep = "default",
+    knows: Annotated[str | None, typer.Option(help="Numbers of known items, e.g. 2,4,8.")] = None,
+    wrong: Annotated[str | None, typer.Option(help="Wrong facts among them, e.g. 0,2, or a share, e.g. 25%.")] = None,
+    wrong_kind: Annotated[str | None, typer.Option(help="What a wrong fact is: value or item.")] = None,
+    value_within: Annotated[
+        str | None, typer.Option(help="Largest error of known values, e.g. 0,1,10%,none (none: values are not known).")
+    ] = None,
+    time_within: Annotated[
+        str | None, typer.Option(help="Largest error of known days, e.g. 0,14,none (none: days are not known).")
+    ] = None,
+    choose: Annotated[
+        str, typer.Option(help="Items that may be known: uniform, outside-top:K, rare:SHARE@T.")
+    ] = "uniform",
     json: options.Json = False,
 ) -> None:
-    """Attack a release and say who stands out.
+    """Attack a release and report how many people are found, knowing how much.
 
-    Without --knows, a sweep: 2, 4 and 8 known items (0, 1 and 2 of them wrong), values exact and ±1, days ±3, ±14 and unknown.
+    The sweep tries 1, 2, 4, 8 and 16 known items, all of them right and with a quarter wrong, with values and days unknown, rough
+    and exact, as far as the data has them. --knows, --wrong, --value-within, --time-within and --choose replace that part
+    of the sweep.
 
     Example: standout audit ratings.csv --knows 4,8 --time-within 14
     """
     from standout.cli.session import Session
     from standout.data.dataset import Dataset
 
-    adversaries = None if knows is None else _adversaries(knows, wrong, wrong_kind, value_within, time_within, choose)
-    with Session(out, json=json) as session:
+    asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
+    with Session(out, json=json, overwrite=overwrite) as session:
+        session.check(attacks, targets, engine)
         dataset = session.busy(
             "reading",
-            lambda: Dataset.read(path, record=record, item=item, value=value, time=time, repeats=repeats,
-                                 skip_bad=skip_bad, time_unit=time_unit),
-        )  # fmt: skip
+            lambda: Dataset.read(path, **reading.keywords),
+        )
         session.say_data(dataset)
-        session.audit(dataset, adversaries, attacks, targets, seed, engine)
+        session.audit(dataset, attacks, targets, seed, engine, sweep, asked)
 
 
-def _adversaries(
-    knows: str, wrong: str, kind: str, value_within: str, time_within: str, choose: str
-) -> list[Adversary]:
-    """Every combination of the lists, where no more is wrong than known."""
+def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, value_within: str | None,
+          time_within: str | None, choose: str) -> Axes:  # fmt: skip
+    """The options as axes of the sweep; a value that no adversary can have is refused before the data is read."""
     from standout.adversary.adversary import Adversary
+    from standout.audit.sweep import Axes
 
-    return [
-        Adversary(knows=k, wrong=w, wrong_kind=kind, value_within=v, time_within=t, choose=choose)
-        for k in options.whole_numbers(knows, "knows")
-        for w in options.whole_numbers(wrong, "wrong")
-        for v in options.numbers(value_within, "value-within")
-        for t in options.numbers(time_within, "time-within")
-        if w <= k or len(options.whole_numbers(wrong, "wrong")) == 1
-    ]
+    if sweep not in SWEEPS:
+        raise ParameterError(f"--sweep {sweep!r}: use {' or '.join(SWEEPS)}")
+    asked = Axes(
+        knows=None if knows is None else tuple(options.whole_numbers(knows, "knows")),
+        wrong=None if wrong is None else tuple(_share_or_count(part, wrong) for part in wrong.split(",")),
+        wrong_kind=kind,
+        value_within=None if value_within is None else tuple(_tolerance(part, value_within) for part in value_within.split(",")),
+        time_within=None if time_within is None else tuple(_days(part, time_within) for part in time_within.split(",")),
+        choose=choose,
+    )  # fmt: skip
+    most = max(asked.knows or (16,))
+    for k in asked.knows or (most,):
+        Adversary(knows=k, wrong_kind=kind or "value", choose=choose)
+    for w in asked.wrong or ():
+        Adversary(knows=most, wrong=w)  # type: ignore[arg-type]
+    for v in asked.value_within or ():
+        Adversary(value_within=v)  # type: ignore[arg-type]
+    for t in asked.time_within or ():
+        Adversary(time_within=t)  # type: ignore[arg-type]
+    return asked
+
+
+def _tolerance(part: str, text: str) -> Within:
+    """A number, a share like 10%, or None for `none`."""
+    word = part.strip().lower()
+    if word.endswith("%"):
+        return word
+    try:
+        number = options.numbers(word, "value-within")[0]
+    except ParameterError:
+        raise ParameterError(
+            f"--value-within {text!r}: use numbers or shares like 10% separated by commas, or none"
+        ) from None
+    return int(number) if number is not None and number.is_integer() else number
+
+
+def _days(part: str, text: str) -> int | None:
+    """A whole number of days, or None for `none`."""
+    word = part.strip().lower()
+    if word == "none":
+        return None
+    if not word.isdecimal():
+        raise ParameterError(f"--time-within {text!r}: use whole days separated by commas, or none")
+    return int(word)
+
+
+def _share_or_count(part: str, text: str) -> float:
+    """A number of facts, or a share of them."""
+    word = part.strip()
+    try:
+        number = float(word[:-1]) / 100 if word.endswith("%") else float(word)
+    except ValueError:
+        number = -1.0
+    if number < 0 or (number >= 1 and not number.is_integer()):
+        raise ParameterError(f"--wrong {text!r}: use whole numbers, or shares like 25%, separated by commas")
+    return int(number) if number.is_integer() else number

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from standout.cli import options
-from standout.cli.audit import ATTACKS
+from standout.cli.audit import ATTACKS, Out, Overwrite
 
 
 def demo(
-    out: options.Out = Path("standout-out"),
+    out: Out = None,
+    overwrite: Overwrite = False,
     records: Annotated[int, typer.Option(help="Size of the synthetic release.")] = 20_000,
     targets: options.Targets = "500",
     seed: options.Seed = 0,
@@ -26,7 +26,8 @@ def demo(
     from standout.cli.session import Session
     from standout.data.synthetic import twin_dataset
 
-    with Session(out, json=json) as session:
+    with Session(out, json=json, overwrite=overwrite) as session:
+        session.check(attacks, targets, "memory")
         dataset = session.busy("making a synthetic release", lambda: twin_dataset(n_records=records, seed=seed))
         session.say_data(dataset)
-        session.audit(dataset, None, attacks, targets, seed, "memory")
+        session.audit(dataset, attacks, targets, seed, "memory")

@@ -1,44 +1,64 @@
-"""What verbs that run an audit share: say what was read, show progress, write all of the output or none of it."""
+"""What verbs that run an audit share: print what was read, show progress, write all of the output or none of it."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar, get_args, get_origin, get_type_hints
 
-from standout.cli.options import target_count
 from standout.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from standout.adversary.adversary import Adversary
     from standout.audit.findings import Findings
+    from standout.audit.sweep import Axes
     from standout.data.dataset import Dataset
 
 T = TypeVar("T")
 
-MOST_TO_DESCRIBE = 20_000_000
-"""Entries up to which an audit also says why the data is as it is; `standout describe` does it at any size."""
+FOLDER = Path("standout-out")
+"""Output folder of a run that was given none."""
+
+FILES = ("findings.json", "report.html")
 
 
 class Session:
-    """One run: a console on stderr, and an output folder that appears when everything is done."""
+    """One run: a console on stderr, and an output folder that appears when everything is done.
 
-    def __init__(self, out: Path, *, json: bool = False) -> None:
+    Parameters
+    ----------
+    out
+        Output folder. None: `standout-out`, or the next free `standout-out-2`, … where that holds findings already.
+    json
+        Whether standard output is for JSON alone.
+    overwrite
+        Whether findings in the output folder may be replaced.
+    """
+
+    def __init__(self, out: Path | None, *, json: bool = False, overwrite: bool = False) -> None:
         from rich.console import Console
 
-        self.out, self.json = out, json
+        self.out, self.json = out or FOLDER, json
+        self._named, self._overwrite = out is not None, overwrite
         self.log = Console(stderr=True, quiet=json, highlight=False)
         self._draft: Path | None = None
 
     def __enter__(self) -> Session:
         if self.out.exists() and not self.out.is_dir():
             raise ParameterError(f"--out {str(self.out)!r} is a file; name a folder")
+        if not self._overwrite and _holds_findings(self.out):
+            if self._named:
+                raise ParameterError(
+                    f"--out {str(self.out)!r} holds the findings of another audit: name another folder, or use --overwrite"
+                )
+            self.out = _next_free(self.out)
+            self.log.print(f"{FOLDER} holds the findings of another audit; writing to {self.out}", markup=False)
+        _check_writable(self.out)
         return self
 
     def __exit__(
@@ -75,52 +95,47 @@ class Session:
             if n:
                 self.log.print(f"  {n:,} {what}", markup=False)
 
-    def audit(self, dataset: Dataset, adversaries: Sequence[Adversary] | None, attacks: str, targets: str, seed: int,
-              engine: str) -> Findings:  # fmt: skip
+    def check(self, attacks: str, targets: str, engine: str) -> None:
+        """Refuse options that make no sense before any data is read."""
+        from standout.attacks.attack import attack
+        from standout.engines.engine import engine as engine_of
+
+        for name in _names(attacks):
+            if name != "all" or len(_names(attacks)) > 1:
+                attack(name)
+        _target_count(targets)
+        engine_of(engine)
+
+    def audit(self, dataset: Dataset, attacks: str, targets: str, seed: int, engine: str, sweep: str = "default",
+              asked: Axes | None = None) -> Findings:  # fmt: skip
         """Run the audit, write findings and report, print the table."""
         from standout.audit.audit import Audit
+        from standout.audit.progress import progress_bar
+        from standout.audit.sweep import Axes, default_sweep
 
-        names = [name.strip() for name in attacks.split(",")]
-        job = Audit(dataset, adversaries, names, target_count(targets), seed, engine)
-        bar = self._bar()
-        with bar:
-            task = bar.add_task("attacking", total=None)
-
-            def progress(what: str, done: int, total: int) -> None:
-                bar.update(task, description=what, completed=done, total=total)
-
+        chosen = default_sweep(dataset, sweep, asked) if asked is not None and asked != Axes() else None
+        job = Audit(dataset, chosen, _names(attacks), _target_count(targets), seed, engine, sweep=sweep)
+        with progress_bar(self.log) as progress:
             findings = job.run(progress)
-        if dataset.n_entries <= MOST_TO_DESCRIBE:
-            from standout.theory.describe import describe
-
-            shape = self.busy("describing the data", lambda: describe(dataset, seed=seed).to_dict())
-            findings = findings.with_section("describe", shape)
         findings = findings.with_provenance(command=["standout", *_public(sys.argv[1:])])
         self.write(findings)
         return findings
-
-    def _bar(self) -> Progress:
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-        return Progress(
-            TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
-            console=self.log, disable=not self.log.is_terminal, transient=True,
-        )  # fmt: skip
 
     def write(self, findings: Findings) -> None:
         """Put findings.json and report.html into the output folder, together."""
         from standout.report.page import render
 
+        if not self._overwrite and _holds_findings(self.out):
+            # another audit wrote there in the meantime
+            self.out = _next_free(self.out)
         try:
             self.out.parent.mkdir(parents=True, exist_ok=True)
-            self._draft = Path(tempfile.mkdtemp(dir=self.out.parent, prefix=f".{self.out.name}."))
+            draft = self._draft = Path(tempfile.mkdtemp(dir=self.out.parent, prefix=f".{self.out.name}."))
+            findings.save(draft / FILES[0])
+            self.busy("drawing the report", lambda: render(findings, draft / FILES[1]))
+            _move(draft, self.out)
         except OSError as error:
             raise InputError(f"cannot write to {str(self.out)!r}: {error.strerror}") from None
-        findings.save(self._draft / "findings.json")
-        self.busy("drawing the report", lambda: render(findings, self._draft / "report.html"))  # type: ignore[operator]
-        self.out.mkdir(exist_ok=True)
-        for name in ("findings.json", "report.html"):
-            (self._draft / name).replace(self.out / name)
         if self.json:
             print(findings.to_json(), end="")
         else:
@@ -133,6 +148,97 @@ class Session:
             console.print(f"report: {self.out / 'report.html'}", markup=False, soft_wrap=True)
 
 
+def _holds_findings(folder: Path) -> bool:
+    return any((folder / name).exists() for name in FILES)
+
+
+def _next_free(folder: Path) -> Path:
+    """The first of NAME-2, NAME-3, … that is not there yet."""
+    n = 2
+    while (numbered := folder.with_name(f"{folder.name}-{n}")).exists():
+        n += 1
+    return numbered
+
+
+def _check_writable(folder: Path) -> None:
+    """Refuse a folder that cannot be written to, and leave nothing behind."""
+    place = folder
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    try:
+        # the draft lies beside the folder, its files move into it
+        for where in {place, place.parent if place == folder and place.name else place}:
+            handle, name = tempfile.mkstemp(dir=where, prefix=".standout.")
+            os.close(handle)
+            Path(name).unlink()
+    except OSError as error:
+        raise ParameterError(
+            f"--out {str(folder)!r} cannot be written to: {error.strerror}; name another folder"
+        ) from None
+
+
+def _move(draft: Path, folder: Path) -> None:
+    """Make the draft the output folder, or move its files into the folder that is there."""
+    if folder.exists():
+        for name in FILES:
+            (draft / name).replace(folder / name)
+        return
+    # mkdtemp makes private folders; the output is to be read like any other folder
+    umask = os.umask(0)
+    os.umask(umask)
+    draft.chmod(0o777 & ~umask)
+    draft.rename(folder)
+
+
+def _names(attacks: str) -> list[str]:
+    return [name.strip() for name in attacks.split(",")]
+
+
+def _target_count(text: str) -> int | str:
+    """Read the number of targets, or `all`."""
+    if text == "all":
+        return text
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise ParameterError(f"--targets {text!r}: use a whole number ≥ 1, or all")
+    return int(text)
+
+
 def _public(arguments: list[str]) -> list[str]:
-    """Command line for the record, with folders left out: they may name people."""
-    return [Path(a).name if "/" in a else a for a in arguments]
+    """Command line for the record. Folders are left out of paths, because they may name people; other values stay."""
+    flags, paths = _option_kinds(arguments[0]) if arguments else (set(), set())
+    out: list[str] = []
+    before = ""
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        if word.startswith("-") and equals:
+            out.append(f"{name}={_last(value)}" if name in paths else word)
+        elif word.startswith("-"):
+            out.append(word)
+        else:
+            is_path = before in paths or not before.startswith("-") or before in flags
+            out.append(_last(word) if is_path else word)
+        before = word
+    return out
+
+
+def _last(path: str) -> str:
+    return Path(path).name if "/" in path or "\\" in path else path
+
+
+def _option_kinds(verb: str) -> tuple[set[str], set[str]]:
+    """Options of a verb that take no value, and options that take a path."""
+    from standout.cli.app import VERBS
+
+    flags, paths = set[str](), {"--out", "-o"}
+    if verb not in VERBS:
+        return flags, paths
+    function = getattr(import_module(f"standout.cli.{verb}"), verb)
+    for name, hint in get_type_hints(function, include_extras=True).items():
+        plain, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        given = {x for extra in extras for x in getattr(extra, "param_decls", None) or ()}
+        names = given or {f"--{name.replace('_', '-')}"}
+        if plain is bool:
+            flags |= names
+        elif plain is Path or Path in get_args(plain):
+            paths |= names
+    return flags, paths

@@ -27,18 +27,8 @@ def read_quietly(path: str, quiet: bool, **columns: Any) -> Dataset:
 def waiting(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     """Give a function (what, done, total) that moves a bar; nothing shows where stderr is not a terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    log = Console(stderr=True, quiet=quiet)
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        console=log,
-        disable=quiet or not log.is_terminal,
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("", total=None)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+    from standout.audit.progress import progress_bar
+
+    with progress_bar(Console(stderr=True, quiet=quiet)) as move:
+        yield move

@@ -14,9 +14,10 @@ Z_95 = 1.959963984540054
 
 
 class Rate(NamedTuple):
-    """A proportion with its count, its size and its 95 % Wilson interval."""
+    """A mean of numbers from 0 to 1 with its sum, its size and its 95 % Wilson interval."""
 
-    count: int  # type: ignore[assignment]  # a tuple's own count() is not missed
+    count: float  # type: ignore[assignment]  # a tuple's own count() is not missed
+    """Number of hits; not whole where ties give parts of a hit."""
     n: int
     rate: float
     low: float
@@ -24,18 +25,42 @@ class Rate(NamedTuple):
 
     @classmethod
     def of(cls, hits: Any) -> Rate:
-        """Rate of true elements.
+        """Rate of true elements, or mean of credits from 0 to 1.
+
+        A credit between 0 and 1 has a smaller variance than a hit or miss of the same mean: the interval is then a
+        little too wide, never too narrow. The sum does not depend on the order.
 
         >>> Rate.of([True, False, True, True])
         Rate(count=3, n=4, rate=0.75, low=0.3006..., high=0.9544...)
+        >>> Rate.of([0.5, 0.25, 0.0]).count
+        0.75
         """
-        array = np.asarray(hits, dtype=np.bool_)
-        count, n = int(array.sum()), int(array.size)
+        array = np.asarray(hits)
+        if array.dtype.kind != "f":
+            return cls.from_count(int(array.astype(np.bool_).sum()), int(array.size))
+        total = math.fsum(array.tolist())
+        return cls.from_count(int(total) if total.is_integer() else total, int(array.size))
+
+    @classmethod
+    def from_count(cls, count: float, n: int) -> Rate:
+        """Rate of `count` hits among `n`.
+
+        >>> Rate.from_count(1, 2).rate
+        0.5
+        """
         low, high = wilson(count, n)
         return cls(count, n, count / n if n else math.nan, low, high)
 
+    def of_all(self, share: float) -> Rate:
+        """The same hits as a rate of everybody, of whom only `share` could be tested and the others are not found.
 
-def wilson(count: int, n: int, z: float = Z_95) -> tuple[float, float]:
+        >>> Rate.from_count(3, 4).of_all(0.5).rate
+        0.375
+        """
+        return Rate(self.count, self.n, self.rate * share, self.low * share, self.high * share)
+
+
+def wilson(count: float, n: int, z: float = Z_95) -> tuple[float, float]:
     """Wilson interval (p + z²/2n ± z√(p(1-p)/n + z²/4n²)) / (1 + z²/n); (0, 1) when n is 0.
 
     >>> [round(x, 4) for x in wilson(0, 500)]
@@ -51,17 +76,29 @@ def wilson(count: int, n: int, z: float = Z_95) -> tuple[float, float]:
     return (0.0 if count == 0 else max(0.0, low)), (1.0 if count == n else min(1.0, high))
 
 
-def at_most(count: int, n: int, confidence: float = 0.95) -> float:
+def at_most(count: float, n: int, confidence: float = 0.95) -> float:
     """One-sided Clopper–Pearson upper bound: the largest p with P(X ≤ count | n, p) ≥ 1 - confidence.
+
+    A count that is not whole is rounded up, which makes the bound larger.
 
     >>> round(at_most(0, 500), 4)
     0.006
     """
-    if count >= n:
+    whole = math.ceil(count - 1e-9)
+    if whole >= n:
         return 1.0
     from scipy.special import betaincinv
 
-    return float(betaincinv(count + 1, n - count, confidence))
+    return float(betaincinv(whole + 1, n - whole, confidence))
+
+
+def at_least(count: float, n: int, confidence: float = 0.95) -> float:
+    """One-sided Clopper–Pearson lower bound, 1 - at_most(n - count, n).
+
+    >>> round(at_least(500, 500), 4)
+    0.994
+    """
+    return 1.0 - at_most(n - count, n, confidence)
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
@@ -76,6 +113,40 @@ def mcnemar(only_first: int, only_second: int) -> float:
     from scipy.special import bdtr
 
     return min(1.0, 2.0 * float(bdtr(min(only_first, only_second), n, 0.5)))
+
+
+GRID = 60
+"""Differences are rounded to this part of a hit: ties of 1 to 6 records are exact."""
+
+MOST_EXACT = 1000
+"""Differences up to which the sign-flip distribution is worked out; beyond it is taken as normal."""
+
+
+def sign_flip(differences: Any) -> float:
+    """Two-sided sign-flip test of paired differences: p = P(|Σ ±d_i| ≥ |Σ d_i|), every sign equally likely.
+
+    For differences of -1, 0 and 1 this is the exact McNemar test.
+
+    >>> round(sign_flip([-1.0] + [1.0] * 9), 4), round(sign_flip([0.5, 0.5, -1.0, 0.0]), 4)
+    (0.0215, 1.0)
+    """
+    d = np.asarray(differences, dtype=np.float64)
+    d = d[d != 0]
+    if np.all(np.abs(d) == 1):
+        return mcnemar(int((d > 0).sum()), int((d < 0).sum()))
+    if d.size > MOST_EXACT:
+        return math.erfc(abs(math.fsum(d)) / math.sqrt(2.0 * math.fsum(d * d)))
+    steps = np.rint(np.abs(d) * GRID).astype(np.int64)
+    total = int(steps.sum())
+    # chance that the differences that keep their sign add up to k: Σ ±d = 2k - total
+    chance = np.zeros(total + 1)
+    chance[0] = 1.0
+    for w in steps.tolist():
+        moved = 0.5 * chance
+        chance = moved.copy()
+        chance[w:] += moved[: chance.size - w]
+    seen = abs(int((np.sign(d) * steps).sum()))
+    return min(1.0, float(chance[np.abs(2 * np.arange(total + 1) - total) >= seen].sum()))
 
 
 def precision(true_rate: float, false_rate: float, prior: float) -> float:

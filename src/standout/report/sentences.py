@@ -6,16 +6,20 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from standout.formulas.rates import at_most, precision
-from standout.report.view import Case, View, weaker_first
+from standout.audit.findings import Findings
+from standout.formulas.rates import at_least, at_most, precision
+from standout.report.view import Case, View, strongest_knowledge, untried, view, weaker_first
 from standout.report.words import between, number, percent, several
 
 MOST = 0.5
 """A kind of knowledge finds "most" people when the interval lies above this."""
 
 RESOLVED = 0.05
-"""An audit that saw nothing may say so when its bound is at most this, or ten times the guess. It chooses "
-"words; it is no limit of safety."""
+"""An audit that saw nothing may say so when its bound is at most this, or ten times the guess. It chooses
+words; it is no limit of safety."""
+
+FEW_ELIGIBLE = 0.5
+"""Share of people with enough items below which the first sentence also says what finds most of all people."""
 
 PRIOR = 0.1
 
@@ -41,6 +45,11 @@ class Answer:
     sentences: tuple[str, str, str]
 
 
+def said(findings: Findings) -> tuple[str, str, str]:
+    """The three sentences about findings."""
+    return answer(view(findings)).sentences
+
+
 def answer(seen: View) -> Answer:
     """Say what the findings mean."""
     level, case = judge_level(seen)
@@ -50,21 +59,21 @@ def answer(seen: View) -> Answer:
 
 
 def judge_level(seen: View) -> tuple[Level, Case]:
-    """Choose what to say, and of whom.
+    """Choose what to say, and of which knowledge.
 
     MOST: the least knowledge that finds most people. SOME: the highest rate, where it beats guessing by more than
-    chance allows (Bonferroni over the kinds of knowledge). NONE: the highest bound. OPEN: no difference from guessing,
-    and a bound too wide to mean anything.
+    chance allows (Bonferroni over the kinds of knowledge). NONE: no kind of knowledge beats guessing, and the bound
+    for the strongest knowledge tried is small. OPEN: that bound is too wide to mean anything.
     """
     cases = sorted(seen.cases, key=weaker_first)
     for case in cases:
         if case.hit["low"] > MOST:
             return Level.MOST, case
-    beating = [c for c in cases if _at_least(c, 1 - 0.05 / len(cases)) > c.guess]
+    beating = [c for c in cases if at_least(c.hit["count"], c.hit["n"], 1 - 0.05 / len(cases)) > c.guess]
     if beating:
         return Level.SOME, max(beating, key=lambda c: float(c.hit["rate"]))
     # the largest of several one-sided bounds is a bound for the largest rate: no correction is needed
-    worst = max(cases, key=bound)
+    worst = max(strongest_knowledge(cases), key=bound)
     limit = max(RESOLVED, 10 * worst.guess)
     return (Level.NONE if bound(worst) <= limit else Level.OPEN), worst
 
@@ -74,43 +83,79 @@ def bound(case: Case) -> float:
     return at_most(case.hit["count"], case.hit["n"])
 
 
-def _at_least(case: Case, confidence: float) -> float:
-    count, n = case.hit["count"], case.hit["n"]
-    return 1 - at_most(n - count, n, confidence)
+def hits(case: Case) -> str:
+    """Number of hits; with one digit where ties give parts of a hit and there are few."""
+    count = float(case.hit["count"])
+    return number(round(count) if count >= 10 else round(count, 1))
 
 
 def _tested(case: Case) -> str:
-    return f"{case.hit['count']:,} of {case.hit['n']:,} people tested"
+    return f"{hits(case)} of {case.hit['n']:,} people tested"
 
 
 def _comma(case: Case) -> str:
-    """Close the list of what she knows, where it is one."""
+    """Close the list of what is known, where it is one."""
     return "," if "," in case.phrase else ""
+
+
+def _holders(case: Case) -> str:
+    return f"people with at least {several(case.needed, 'item')}"
+
+
+def _found(case: Case) -> str:
+    """Rate of those with enough items, and rate of all people where that is another one."""
+    if case.eligible_share == 1:
+        return f"{percent(case.hit['rate'])} of all people"
+    return f"{percent(case.hit['rate'])} of {_holders(case)}, which is {percent(case.hit_all['rate'])} of all people"
+
+
+def _interval(case: Case) -> str:
+    if case.eligible_share == 1:
+        return f"95% interval {between(case.hit)}"
+    return f"95% intervals {between(case.hit)} and {between(case.hit_all)}"
 
 
 def _singling_out(level: Level, case: Case, seen: View) -> str:
     guess = f"a random guess: {percent(case.random)}"
     if level is Level.MOST:
         return (
-            f"Knowing {case.phrase}{_comma(case)} is enough to single out {percent(case.hit['rate'])} of people "
-            f"(95% interval {between(case.hit)}; {_tested(case)}; {guess})."
+            f"Knowing {case.phrase}{_comma(case)} is enough to single out {_found(case)} "
+            f"({_interval(case)}; {_tested(case)}; {guess}){_most_of_all(case, seen)}."
         )
     if level is Level.SOME:
         wide = "; the interval is wide, so test more people" if case.hit["high"] - case.hit["low"] > 0.3 else ""
         return (
-            f"Knowing {case.phrase}{_comma(case)} singles out {percent(case.hit['rate'])} of people "
-            f"(95% interval {between(case.hit)}; {_tested(case)}; {guess}), the most of all knowledge tried{wide}."
+            f"Knowing {case.phrase}{_comma(case)} singles out {_found(case)} "
+            f"({_interval(case)}; {_tested(case)}; {guess}), the most of all knowledge tried{wide}"
+            f"{_most_of_all(case, seen)}."
         )
     if level is Level.NONE:
+        limit = bound(case)
+        all_people = f" ({percent(limit * case.eligible_share, 1)} of all people)"
+        found = "all people" if case.eligible_share == 1 else f"{_holders(case)}{all_people}"
         return (
-            f"No attack singled people out more often than a guess would: at most {percent(bound(case), 1)} of people are found "
-            f"(95% confidence; {_tested(case)}) by the strongest of {several(len(seen.attacks), 'attack')}, "
-            f"knowing {case.phrase}; {guess}."
+            f"No attack singled people out more often than a guess would. With the strongest knowledge tried, {case.phrase}, "
+            f"at most {percent(limit, 1)} of {found} are found (95% confidence; {_tested(case)}; the strongest of "
+            f"{several(len(seen.attacks), 'attack')}; {guess}). Not tried: {_listed(untried(seen))}."
         )
     return (
-        f"This audit cannot tell: knowing {case.phrase}{_comma(case)} singled out {_tested(case)}, "
+        f"This audit cannot tell: the strongest knowledge tried, {case.phrase}, singled out {_tested(case)}, "
         f"which fits any rate up to {percent(bound(case), 1)} (95% confidence; {guess})."
     )
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _most_of_all(case: Case, seen: View) -> str:
+    """What finds most of all people, where the case is about a minority of them."""
+    if case.eligible_share >= FEW_ELIGIBLE:
+        return ""
+    best = max(seen.cases, key=lambda c: float(c.hit_all["rate"]))
+    if best.hit_all["rate"] <= case.hit_all["rate"]:
+        return "; no knowledge tried finds more of all people"
+    return f"; of all people, most are found knowing {best.phrase}: {percent(best.hit_all['rate'])}"
 
 
 def _linkability(level: Level, case: Case) -> str:
@@ -132,28 +177,30 @@ def _linkability(level: Level, case: Case) -> str:
     else:
         sure = precision(right["rate"], at_most(0, false["n"]), PRIOR)
         worth = f"at least {percent(sure, -1)} of the names given are right"
+    whom = "" if case.eligible_share == 1 else f" of them ({percent(tuned['matched_right_all'])} of all people)"
     return (
-        f"Used to link people with another source, the same attacker names the right record for {percent(right['rate'])} "
-        f"and a false one for {percent(false['rate'])} of people who are not in the data: "
+        f"Used to link people with another source, the same attacker names the right record for "
+        f"{percent(right['rate'])}{whom} and a false one for {percent(false['rate'])} of people who are not in the data: "
         f"if one in ten of those looked up is in the data, {worth}."
     )
 
 
 def _inference(level: Level, case: Case, seen: View) -> str:
-    n_records = int(seen.data["n_records"])
     if level in (Level.MOST, Level.SOME):
-        mean = float(seen.data["n_pairs"]) / n_records
-        more = max(mean - case.knows, 0.0)
+        rest = "Anyone who finds a record can infer the rest of it"
+        more = case.entry["more_items"]
+        if more is None:
+            return f"{rest}."
         short = number(round(more)) if more >= 10 else number(round(more, 1))
         return (
-            f"Who finds a record can infer the rest of it: on average {short} more "
-            f"item{'' if short == '1' else 's'} than the {case.knows} known{_dates(seen)}."
+            f"{rest}: for {_holders(case)}, on average {short} more item{'' if short == '1' else 's'} than the "
+            f"{case.knows} known{_dates(seen)}."
         )
     if level is Level.OPEN:
         need = math.ceil(math.log(0.05) / math.log(1 - RESOLVED))
         short = "" if case.hit["n"] >= need else f" on at least {2 * need:,} targets (half of them set the threshold)"
         return f"Nothing follows for inference either way: run the audit again{short or ' with more targets'} before deciding."
-    return _narrowing(case, n_records)
+    return _narrowing(case, int(seen.data["n_records"]))
 
 
 def _dates(seen: View) -> str:
@@ -162,7 +209,7 @@ def _dates(seen: View) -> str:
 
 
 def _narrowing(case: Case, n_records: int) -> str:
-    bits = case.result["bits"]
+    bits = case.uncertainty
     limits = "this holds for the attacks and the knowledge that were tried, and is no proof against others."
     if not bits:
         return limits[0].upper() + limits[1:]

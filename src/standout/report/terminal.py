@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from standout.audit.findings import Findings
-from standout.report.sentences import answer
-from standout.report.view import Case, View, view
-from standout.report.words import number, percent, sparkline
+from standout.report.sentences import answer, hits
+from standout.report.view import Case, View, amount_words, kind_words, view, weaker_first
+from standout.report.words import percent, sparkline
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,7 +16,7 @@ FORMS = ("text", "json", "csv", "markdown")
 
 
 def show(findings: Findings, console: Console | None = None) -> None:
-    """Print what was found: the answer, one row per kind of knowledge, warnings."""
+    """Print what was found: the answer, one row per adversary, warnings."""
     from rich.console import Console as RichConsole
     from rich.text import Text
 
@@ -57,14 +57,15 @@ def to_csv(findings: Findings) -> str:
 def to_markdown(findings: Findings) -> str:
     """The three sentences and the table."""
     seen = view(findings)
-    head, rows = _rows(seen)
-    lines = ["| " + " | ".join(row) + " |" for row in [_one_line(head), ["---", *["---:"] * (len(head) - 1)], *rows]]
+    rule = ["---" if k in LEFT else "---:" for k in range(len(HEAD))]
+    lines = ["| " + " | ".join(row) + " |" for row in [HEAD, rule, *_rows(seen, repeat=True)]]
     notes = [f"Note: {w}" for w in seen.warnings]
     return "\n\n".join([*answer(seen).sentences, "\n".join(lines), _footnote(seen), *notes]) + "\n"
 
 
-def _one_line(head: list[str]) -> list[str]:
-    return [title.replace("\n", " (", 1) + ")" if "wrong" in title else title.replace("\n", " ") for title in head]
+HEAD = ["known of the person", "items", "found", "of all", "tested", "strongest", "false"]
+LEFT = (0, 1, 5)
+"""Columns that are set to the left."""
 
 
 def _risk_table(seen: View) -> Any:
@@ -72,38 +73,42 @@ def _risk_table(seen: View) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    head, rows = _rows(seen)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for k, title in enumerate(head):
-        table.add_column(Text(title), justify="left" if k in (0, len(head) - 2) else "right", no_wrap=True)
-    for row in rows:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0)
+    for k, title in enumerate(HEAD):
+        # an attack with many options may take two lines; numbers and kinds may not
+        side: Any = "left" if k in LEFT else "right"
+        table.add_column(Text(title), justify=side, no_wrap=k != LEFT[-1], overflow="fold")
+    for row in _rows(seen):
         table.add_row(*(Text(cell) for cell in row))
     return table
 
 
-def _rows(seen: View) -> tuple[list[str], list[list[str]]]:
-    """One row per kind of knowledge: hit rate by number of known items, the last one's attack and false matches."""
-    head = ["known of the person", *(_amount(seen, n) for n in seen.amounts)]
-    curves = len(seen.amounts) > 1
-    if curves:
-        head.append("")
-    head += ["strongest\nattack", "false\nmatch"]
+def _rows(seen: View, repeat: bool = False) -> list[list[str]]:
+    """One row per adversary, grouped by kind of knowledge, the most exact first.
+
+    The kind stands in the first row of its group (`repeat`: in each), a sparkline over the right facts in the second.
+    """
+    groups: dict[str, list[Case]] = {}
+    for case in sorted(seen.cases, key=weaker_first):
+        groups.setdefault(kind_words(case.adversary), []).append(case)
     rows = []
-    for kind in seen.kinds:
-        by_amount = {c.knows: c for c in seen.of_kind(kind)}
-        last = by_amount[max(by_amount)]
-        rates = [by_amount[n].hit["rate"] if n in by_amount else None for n in seen.amounts]
-        row = [kind, *("–" if p is None else percent(p) for p in rates)]
-        if curves:
-            row.append(sparkline(rates))
-        rows.append([*row, last.attack, false_match(last)])
-    return head, rows
+    for kind, group in sorted(groups.items(), key=lambda g: weaker_first(g[1][-1])[1:], reverse=True):
+        cases = sorted(group, key=lambda c: (c.knows, c.adversary["wrong"]))
+        curve = [float(c.hit["rate"]) for c in cases if not c.adversary["wrong"]]
+        heads = [kind, sparkline(curve) if len(curve) > 1 else "", *[""] * len(cases)]
+        rows += [[kind if repeat else head, *_cells(case)] for head, case in zip(heads, cases, strict=False)]
+    return rows
 
 
-def _amount(seen: View, n: int) -> str:
-    wrong = {c.adversary["wrong"] for c in seen.cases if c.knows == n}
-    several = f"{n} item{'s' if n > 1 else ''}"
-    return several if len(wrong) > 1 or wrong == {0} else f"{several}\n{wrong.pop()} wrong"
+def _cells(case: Case) -> list[str]:
+    return [
+        amount_words(case.adversary),
+        percent(case.hit["rate"]),
+        percent(case.hit_all["rate"]),
+        f"{hits(case)}/{case.hit['n']:,}",
+        case.attack,
+        false_match(case),
+    ]
 
 
 def false_match(case: Case) -> str:
@@ -113,10 +118,11 @@ def false_match(case: Case) -> str:
 
 
 def _footnote(seen: View) -> str:
-    case = seen.cases[0]
     attacks = f"{len(seen.attacks)} attack{'s' if len(seen.attacks) > 1 else ''}"
-    last = f" at {max(seen.amounts)} items" if len(seen.amounts) > 1 else ""
+    everybody = all(c.eligible_share == 1 for c in seen.cases)
+    of_all = "all people hold enough items" if everybody else "people with too few items count as not found"
     return (
-        f"Share of people whose record came first, by the strongest of {attacks}; {number(case.hit['n'])} people per cell, "
-        f"random guess {percent(case.random)}. False match{last}: somebody is named although the person is not in the data."
+        f"Found: share of people with enough items whose record came first, by the strongest of {attacks}. Of all: share of "
+        f"all people ({of_all}). Tested: hits and people tested. False: somebody is named although the person is not in the "
+        f"data. A random guess finds {percent(seen.cases[0].random)}."
     )

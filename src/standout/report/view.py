@@ -1,4 +1,4 @@
-"""Findings as the report looks at them: one `Case` per adversary, with its strongest attack."""
+"""Findings as the report reads them: one `Case` per adversary, with the strongest attack on her knowledge."""
 
 from __future__ import annotations
 
@@ -20,13 +20,38 @@ class Case:
     kind: str
     """Knowledge without its amount, in words: one line of the risk chart."""
     hit: Plain
-    """Rate of the strongest attack, on targets that did not choose it."""
+    """Rate of the strongest attack, on targets that did not choose it; of people with enough items."""
     result: Plain
     """All numbers of the strongest attack."""
     results: tuple[Plain, ...]
     """All attacks, in the order in which they ran."""
     strongest: Plain | None
     """None where there were too few targets to choose on one half and report on the other."""
+    entry: Plain
+    """The adversary's entry in the findings: who was attacked, and everything above."""
+
+    @property
+    def hit_all(self) -> Plain:
+        """The same rate as a share of all records; those with too few items count as not found."""
+        return dict(self.strongest["hit_all"] if self.strongest else self.result["hit_all"])
+
+    @property
+    def eligible_share(self) -> float:
+        """Share of all records that hold enough items to be attacked."""
+        return float(self.entry["eligible_share"])
+
+    @property
+    def needed(self) -> int:
+        """Items that a record must hold for this adversary's knowledge to be about it."""
+        wrong = self.adversary["wrong"]
+        whole = int(wrong) if self.adversary["wrong_kind"] == "item" and wrong == int(wrong) else 0
+        return max(self.knows - whole, 1)
+
+    @property
+    def uncertainty(self) -> Plain | None:
+        """Remaining uncertainty in bits, and the attack that states it."""
+        left: Plain | None = self.entry["uncertainty"]
+        return left
 
     @property
     def knows(self) -> int:
@@ -93,31 +118,24 @@ def view(findings: Findings | Plain) -> View:
     if not plain.get("results"):
         # an empty page would read as good news
         raise InputError("the findings hold no result; make them with `standout audit`")
-    groups: dict[tuple[Any, ...], list[Plain]] = {}
-    for result in plain["results"]:
-        groups.setdefault(_key(result["adversary"]), []).append(result)
-    winners = {_key(w["adversary"]): w for w in plain["strongest"]}
-    adversaries = [group[0]["adversary"] for group in groups.values()]
-    kinds = _kinds(adversaries)
-    cases = tuple(
-        _case(tuple(group), winners.get(key), kind) for (key, group), kind in zip(groups.items(), kinds, strict=True)
-    )
-    attacks = tuple(dict.fromkeys(r["attack"]["label"] for r in plain["results"]))
+    kinds = _kinds([r["adversary"] for r in plain["results"]])
+    cases = tuple(_case(entry, kind) for entry, kind in zip(plain["results"], kinds, strict=True))
+    attacks = tuple(dict.fromkeys(r["attack"]["label"] for case in cases for r in case.results))
     return View(plain["data"], cases, attacks, tuple(plain["warnings"]), plain["provenance"], plain["sections"])
 
 
-def _key(adversary: Plain) -> tuple[Any, ...]:
-    return tuple(sorted((k, repr(v)) for k, v in adversary.items()))
-
-
-def _case(results: tuple[Plain, ...], winner: Plain | None, kind: str) -> Case:
+def _case(entry: Plain, kind: str) -> Case:
+    # charts and tables read one attack at a time: what holds for all of them goes with each
+    shared = {"n_targets": entry["n_targets"], "n_eligible": entry["n_eligible"], "bits": entry["uncertainty"]}
+    results = tuple({**shared, **one} for one in entry["attacks"])
     best = max(results, key=lambda r: float(r["hit"]["rate"]))
+    winner = entry["strongest"]
     if winner is not None:
         named = [r for r in results if r["attack"]["label"] == winner["attack"]]
         if not named:
             raise InputError(f"the findings name {winner['attack']!r} as strongest attack, but hold no result of it")
         best = named[0]
-    return Case(results[0]["adversary"], kind, winner["hit"] if winner else best["hit"], best, results, winner)
+    return Case(entry["adversary"], kind, winner["hit"] if winner else best["hit"], best, results, winner, entry)
 
 
 def _kinds(adversaries: Sequence[Plain]) -> list[str]:
@@ -127,9 +145,33 @@ def _kinds(adversaries: Sequence[Plain]) -> list[str]:
     if len(set(pairs)) == len(pairs):
         return plain
     return [
-        k + (f", {a['wrong']} wrong {a['wrong_kind']}{'s' if a['wrong'] > 1 else ''}" if a["wrong"] else ", none wrong")
+        k + (f", {_wrong(a)} {a['wrong_kind']}{'' if a['wrong'] == 1 else 's'}" if a["wrong"] else ", none wrong")
         for k, a in zip(plain, adversaries, strict=True)
     ]
+
+
+def _wrong(adversary: Plain) -> str:
+    """How many facts are wrong, or how likely each is: "1 wrong", "25% wrong"."""
+    wrong = adversary["wrong"]
+    return f"{100 * wrong:g}% wrong" if 0 < wrong < 1 else f"{wrong:g} wrong"
+
+
+def amount_words(adversary: Plain) -> str:
+    """Number of known items, and how many are wrong.
+
+    >>> amount_words({"knows": 4, "wrong": 1}), amount_words({"knows": 2, "wrong": 0})
+    ('4, 1 wrong', '2')
+    """
+    return str(adversary["knows"]) + (f", {_wrong(adversary)}" if adversary["wrong"] else "")
+
+
+def within_words(within: float | str) -> str:
+    """A tolerance: a number, or a share of the value.
+
+    >>> within_words(0.5), within_words("10%")
+    ('0.5', '10%')
+    """
+    return within.replace(" ", "") if isinstance(within, str) else f"{within:g}"
 
 
 def kind_words(adversary: Plain) -> str:
@@ -142,9 +184,13 @@ def kind_words(adversary: Plain) -> str:
     if adversary.get("gamma") is not None:
         words.append(f"values ±{adversary['gamma']:g} of the scale")
     elif adversary["value_within"] is not None:
-        words.append("values exact" if adversary["value_within"] == 0 else f"values ±{adversary['value_within']:g}")
+        words.append(
+            "values exact" if adversary["value_within"] == 0 else f"values ±{within_words(adversary['value_within'])}"
+        )
     if adversary["time_within"] is not None:
-        words.append("days exact" if adversary["time_within"] == 0 else f"days ±{adversary['time_within']:g}")
+        words.append(
+            "days exact" if adversary["time_within"] == 0 else f"days ±{within_words(adversary['time_within'])}"
+        )
     if adversary["choose"] != "uniform":
         words.append(str(adversary["choose"]))
     if adversary.get("length_within") is not None:
@@ -159,22 +205,13 @@ def phrase(adversary: Plain) -> str:
     >>> phrase(a)
     '8 items, their values to within 1 and days to within 14, 2 of them wrong'
     """
-    n, wrong = adversary["knows"], adversary["wrong"]
-    parts = []
-    if adversary.get("gamma") is not None:
-        parts.append(f"values to within {100 * adversary['gamma']:g}% of the scale")
-    elif adversary["value_within"] is not None:
-        parts.append(
-            "exact values" if adversary["value_within"] == 0 else f"values to within {adversary['value_within']:g}"
-        )
-    if adversary["time_within"] is not None:
-        parts.append("exact days" if adversary["time_within"] == 0 else f"days to within {adversary['time_within']:g}")
+    n, wrong = int(adversary["knows"]), float(adversary["wrong"])
     text = f"{n} item{'s' if n > 1 else ''}"
-    if parts:
-        text += f", {'their' if n > 1 else 'its'} {' and '.join(parts)}"
+    if parts := _channel_words(adversary, "s" if n > 1 else ""):
+        text += f", {'their' if n > 1 else 'its'} {parts}"
     if wrong:
-        what = "" if adversary["wrong_kind"] == "value" else " items the person does not have"
-        text += f", {wrong} of them wrong" if not what else f", {wrong} of them{what}"
+        what = "wrong" if adversary["wrong_kind"] == "value" else "items the person does not have"
+        text += f", {100 * wrong:g}% of them {what}" if wrong < 1 else f", {wrong:g} of them {what}"
     choose = str(adversary["choose"])
     if choose.startswith("outside-top:"):
         text += f", none among the {int(choose.split(':')[1]):,} most popular"
@@ -185,16 +222,75 @@ def phrase(adversary: Plain) -> str:
     return text
 
 
+def _channel_words(adversary: Plain, plural: str) -> str:
+    """How exactly values and days are known, as part of a sentence; empty where neither is."""
+    value, day = adversary["value_within"], adversary["time_within"]
+    if adversary.get("gamma") is None and value == 0 and day == 0:
+        return f"exact value{plural} and day{plural}"
+    parts = []
+    if adversary.get("gamma") is not None:
+        parts.append(f"value{plural} to within {100 * adversary['gamma']:g}% of the scale")
+    elif value is not None:
+        parts.append(f"exact value{plural}" if value == 0 else f"value{plural} to within {within_words(value)}")
+    if day is not None:
+        parts.append(f"exact day{plural}" if day == 0 else f"day{plural} to within {within_words(day)}")
+    return " and ".join(parts)
+
+
+def exactness(within: float | str | None) -> float:
+    """How exactly a channel is known, from 0 (not at all) to 1 (exactly).
+
+    >>> exactness(None), exactness(1), exactness("10%"), exactness(0)
+    (0.0, 0.5, 0.5, 1.0)
+    """
+    if within is None:
+        return 0.0
+    # a share of the value compares with no number; it lies between unknown and exact
+    return 0.5 if isinstance(within, str) else 1 / (1 + float(within))
+
+
 def _exactness(adversary: Plain) -> tuple[float, float, float]:
     """Order of knowledge from vague to exact, for the same number of items."""
-    time, value = adversary["time_within"], adversary["value_within"]
-    return (
-        0.0 if time is None else 1 / (1 + float(time)),
-        0.0 if value is None else 1 / (1 + float(value)),
-        -float(adversary["wrong"]),
-    )
+    value = adversary["value_within"] if adversary.get("gamma") is None else adversary["gamma"]
+    return exactness(adversary["time_within"]), exactness(value), -float(adversary["wrong"])
 
 
 def weaker_first(case: Case) -> tuple[Any, ...]:
     """Sort key: fewest items first, then the vaguest knowledge."""
     return (case.knows, *_exactness(case.adversary))
+
+
+def at_least_as_strong(one: Case, other: Case) -> bool:
+    """Whether whoever has the knowledge of `one` knows at least as much as in `other`: facts, values, days, choice."""
+    return (
+        one.adversary["choose"] == other.adversary["choose"]
+        and one.knows - _expected_wrong(one) >= other.knows - _expected_wrong(other)
+        and _expected_wrong(one) / one.knows <= _expected_wrong(other) / other.knows
+        and all(a >= b for a, b in zip(_exactness(one.adversary)[:2], _exactness(other.adversary)[:2], strict=True))
+    )
+
+
+def _expected_wrong(case: Case) -> float:
+    wrong = float(case.adversary["wrong"])
+    return wrong * case.knows if wrong < 1 else wrong
+
+
+def strongest_knowledge(cases: Sequence[Case]) -> list[Case]:
+    """Cases that no other case exceeds in what is known."""
+    return [c for c in cases if not any(at_least_as_strong(d, c) and not at_least_as_strong(c, d) for d in cases)]
+
+
+def untried(seen: View) -> list[str]:
+    """Knowledge beyond everything that was tried, as parts of a sentence."""
+    who = [c.adversary for c in seen.cases]
+    most = max(c.knows for c in seen.cases)
+    out = [f"more than {most} item{'s' if most > 1 else ''}"]
+    if seen.data.get("values") and not any(a["value_within"] == 0 for a in who):
+        out.append("exact values")
+    if seen.data.get("days") and not any(a["time_within"] == 0 for a in who):
+        out.append("exact days")
+    if all(a["wrong"] for a in who):
+        out.append("facts that are all right")
+    if not any(str(a["choose"]).startswith("rare") for a in who):
+        out.append("a person's rarest items")
+    return out

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from standout.adversary.sampling import mark_wrongable
 from standout.data.index import Shard
 from standout.formulas.f06 import cosine
 
@@ -34,6 +35,23 @@ class RecordFactor(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class EntryTest:
+    """Entries whose value and day, as far as they are told, can be told wrongly."""
+
+    levels: Array
+    """bool (levels): whether a value of this level has room for a wrong one; empty where values are not told."""
+    reach: int
+    """Tolerance of days, -1 where days are not told."""
+    day_span: int
+
+    def passing(self, shard: Shard) -> Array:
+        """Mark the entries of the shard that pass."""
+        out = np.empty(shard.local.size, np.bool_)
+        mark_wrongable(shard.code, shard.day, shard.no_day, self.levels, self.reach, self.day_span, out)
+        return out
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ByCount:
     """Factor by the number of distinct items that a record holds, or by the number of its marked items."""
 
@@ -41,6 +59,8 @@ class ByCount:
     """float64: factor by count."""
     marked: Array | None = None
     """bool (items): the items that count; all when None."""
+    only: EntryTest | None = None
+    """What an entry must be like for its item to count."""
 
     @property
     def largest(self) -> float:
@@ -49,7 +69,12 @@ class ByCount:
 
     def compute(self, shard: Shard) -> Array:
         """float64 (records of the shard)."""
-        return self.table[shard.lengths if self.marked is None else shard.count(self.marked)]
+        if self.only is None:
+            return self.table[shard.lengths if self.marked is None else shard.count(self.marked)]
+        marked = np.ones(shard.ptr.shape[1] - 1, np.bool_) if self.marked is None else self.marked
+        count = np.zeros(shard.n_records, np.int64)
+        _count_with(shard.block_size, shard.ptr, shard.local, marked, self.only.passing(shard), count)
+        return self.table[count]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,3 +161,17 @@ def _add_weights(b: int, block_size: int, ptr: Array, local: Array, weight: Arra
             if k != last:
                 out[b * block_size + k] += weight[i]
             last = k
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _count_with(block_size: int, ptr: Array, local: Array, marked: Array, passing: Array, out: Array) -> None:
+    """Count the marked items of each record of which some entry passes."""
+    for b in range(ptr.shape[0]):
+        for i in range(marked.size):
+            last = np.int64(-1)
+            if marked[i]:
+                for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
+                    k = np.int64(local[p])
+                    if k != last and passing[p]:
+                        out[b * block_size + k] += 1
+                        last = k

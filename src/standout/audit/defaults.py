@@ -1,0 +1,14 @@
+"""Defaults that Python and the command line share. Imports nothing, so that the command line starts quickly."""
+
+from __future__ import annotations
+
+ATTACKS = ("scoreboard", "scoreboard-rh", "likelihood")
+"""Attacks of an audit that was given none."""
+
+TARGETS = 1000
+"""Records that are attacked for each kind of knowledge."""
+
+SWEEPS = ("default", "full")
+
+MOST_TO_DESCRIBE = 20_000_000
+"""Entries up to which an audit also describes the data; `standout describe` does it at any size."""

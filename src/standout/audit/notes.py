@@ -1,0 +1,81 @@
+"""Notes of an audit: what a reader must know about how it ran, one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from standout.audit.sweep import AMOUNTS
+
+if TYPE_CHECKING:
+    from standout.audit.audit import Audit
+
+Plain = Mapping[str, Any]
+
+
+def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
+    """All notes, each at most once."""
+    made = [
+        _left_out(audit, results),
+        _not_tried(audit),
+        _all_attacked(audit, results),
+        _not_released(audit, results),
+        *_without_candidates(results),
+    ]
+    return [note for note in made if note]
+
+
+def _left_out(audit: Audit, results: Sequence[Plain]) -> str:
+    tried = {r["adversary"]["words"] for r in results}
+    lost = [words for words in dict.fromkeys(a.describe() for a in audit.adversaries) if words not in tried]
+    if not lost:
+        return ""
+    more = "" if len(lost) == 1 else f" and {len(lost) - 1} more"
+    return f"No record holds enough items for an adversary who knows {lost[0]}{more}: not tried."
+
+
+def _not_tried(audit: Audit) -> str:
+    if audit.sweep is None:
+        return ""
+    most = max(a.knows for a in audit.adversaries)
+    lost = [k for k in AMOUNTS if k > most]
+    if not lost:
+        return ""
+    held = int((audit.source.lengths >= lost[0]).sum())
+    return f"Too few records ({held:,}) hold {lost[0]} items or more: the sweep stops at {most} known items."
+
+
+def _all_attacked(audit: Audit, results: Sequence[Plain]) -> str:
+    """One note for all kinds of knowledge with fewer eligible records than asked for."""
+    few = [r["n_eligible"] for r in results if audit.targets is not None and r["n_eligible"] < audit.targets]
+    if not few:
+        return ""
+    low, high = min(few), max(few)
+    count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return (
+        f"Fewer than the {audit.targets:,} targets asked for are eligible ({count} records) for {len(few)} of "
+        f"{len(results)} kinds of knowledge: all of them are attacked."
+    )
+
+
+def _not_released(audit: Audit, results: Sequence[Plain]) -> str:
+    if not any(r["n_not_released"] for r in results):
+        return ""
+    n = max(r["n_not_released"] for r in results)
+    return f"Up to {n:,} targets have no record in the release. They cannot be found and count as not found."
+
+
+def _without_candidates(results: Sequence[Plain]) -> list[str]:
+    """One note per attack whose filter left no candidate for some queries."""
+    lost: dict[str, int] = {}
+    asked: dict[str, int] = {}
+    for result in results:
+        for one in result["attacks"]:
+            label = one["attack"]["label"]
+            lost[label] = lost.get(label, 0) + one["n_without_candidates"]
+            asked[label] = asked.get(label, 0) + result["n_targets"]
+    return [
+        f"{label} left no candidate for {n:,} of {asked[label]:,} queries. These queries identify nobody."
+        for label, n in lost.items()
+        if n
+    ]

@@ -1,0 +1,84 @@
+"""What an audit is about: the source, the release, and which record of one is which of the other."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.dataset import Dataset
+from standout.data.labels import find_labels
+from standout.errors import InputError, ParameterError
+
+Array = npt.NDArray[Any]
+
+
+def source_of(data: Any, name: str = "source") -> Dataset:
+    """A dataset from what was given: a dataset, or a frame whose columns can be guessed."""
+    if isinstance(data, str | Path):
+        raise ParameterError(f"{name} is a path: read it first, Audit(Dataset.read(path), …)")
+    made: Dataset
+    if isinstance(data, Dataset):
+        made = data
+    else:
+        if not (hasattr(data, "columns") or hasattr(data, "column_names")):
+            raise ParameterError(
+                f"{name} is a {type(data).__name__}: use a Dataset (Dataset.read, from_arrays) or a pandas, polars or "
+                "pyarrow frame"
+            )
+        made = Dataset.from_frame(data)
+    if made.n_records < 2:
+        raise InputError(f"the data has {made.n_records} record: nobody to tell it from; an audit needs at least 2")
+    if made.n_items < 2:
+        raise InputError(
+            f"the data has {made.n_items} item: nothing to tell records apart by; an audit needs at least 2"
+        )
+    return made
+
+
+def released(source: Dataset, release: Any, defense: Any, seed: int) -> Dataset:
+    """The data to attack: the release that was given, what the defense makes, or the source itself."""
+    if defense is not None and not callable(getattr(defense, "apply", None)):
+        raise ParameterError(f"defense is a {type(defense).__name__}: use an object with apply(source, seed)")
+    if release is None and defense is not None:
+        release = defense.apply(source, seed=seed)
+    return source if release is None or release is source else source_of(release, "release")
+
+
+def places(source: Dataset, release: Dataset) -> Array:
+    """Record index in the release of every record of the source, by label; -1 where it has none."""
+    at = find_labels(release.record_labels, source.record_labels)
+    if (at < 0).all():
+        raise InputError(
+            "no record of the source is in the release: are the record labels the same? Records are matched by label"
+        )
+    return at
+
+
+def target_number(targets: Any) -> int | None:
+    """Number of targets that was asked for, None for all."""
+    if targets is None or (isinstance(targets, str) and targets == "all"):
+        return None
+    whole = isinstance(targets, int | np.integer) and not isinstance(targets, bool)
+    if not whole or targets < 1:
+        shown = repr(targets) if isinstance(targets, int | float | str | np.number) else f"a {type(targets).__name__}"
+        raise ParameterError(f"targets={shown}: use a whole number ≥ 1 or 'all'")
+    return int(targets)
+
+
+def describe_data(dataset: Dataset) -> dict[str, Any]:
+    """Shape of a dataset and what reading did to it: counts only."""
+    days = None
+    if dataset.has_time:
+        first = np.datetime64(dataset.first_day, "D")
+        days = {"first": str(first), "last": str(first + np.timedelta64(dataset.day_span, "D"))}
+    values = None
+    if dataset.has_value:
+        values = {"levels": dataset.n_levels, "low": float(dataset.levels[0]), "high": float(dataset.levels[-1])}
+    return {
+        "n_records": dataset.n_records, "n_items": dataset.n_items, "n_entries": dataset.n_entries,
+        "n_pairs": dataset.n_pairs, "values": values, "days": days, "cleaning": asdict(dataset.cleaning),
+    }  # fmt: skip
