@@ -11,7 +11,7 @@ from strategies import dataset, random_table
 import standout as so
 from standout.scoring import cpu
 from standout.scoring.look import key_of
-from standout.scoring.partials import NOBODY
+from standout.scoring.partials import LOWEST, NOBODY
 from standout.scoring.plan import Plan, Tie
 
 N_RECORDS, BLOCK = 900, 128
@@ -29,7 +29,8 @@ def plan_of(data: so.Dataset, name: str, tie: Tie) -> Plan:
     facts = who.sample(data, targets, seed=3).bind(data)
     rng = np.random.default_rng(8)
     gone = np.where(rng.random(targets.size) < 0.5, targets, rng.integers(-1, N_RECORDS, targets.size))
-    attack = so.attack(name).fit(data, facts)
+    # the exact likelihood has a kernel of its own
+    attack = so.attack(name, **({"noise": "fit"} if name == "likelihood" else {})).fit(data, facts)
     plan = attack.compile(data, facts, gone)
     cut = rng.choice([-5, 0, 1, 2**20, 2**29, 2**31], targets.size)
     salt = rng.integers(0, 2**63, targets.size).astype(np.uint64)
@@ -85,3 +86,16 @@ def test_the_short_look_is_what_ran(release):
     per_query = np.add.reduceat(met, t.query_ptr[:-1], axis=1)
     assert (cpu.FEW * per_query < BLOCK).mean() > 0.4
     assert (so.MemoryEngine(shards=[shard]).run(plan, release).second != NOBODY).all()
+
+
+@pytest.mark.parametrize("name", ["scoreboard-rh", "likelihood", "weighted"])
+def test_the_mass_from_the_records_met_is_that_from_all_scores(release, name):
+    plan = plan_of(release, name, Tie.INDEX)
+    shards = release.shards_at([0, 300, N_RECORDS], BLOCK)
+    engine = so.MemoryEngine(threads=2, shards=shards)
+    got = engine.run(plan, release)
+    beta = 1.0 / np.maximum(got.sigma(), 1.0)
+    scores = engine.scores(plan, release).astype(float)
+    weight = np.exp(beta[:, None] * (scores - got.best_score[:, None]))
+    weight[scores == LOWEST] = 0.0
+    np.testing.assert_allclose(engine.mass(plan, release, got.best_score, beta), weight.sum(axis=1), rtol=1e-9)

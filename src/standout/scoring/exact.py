@@ -143,7 +143,7 @@ def shared_weight(k: int, b: int, q: int, post: Postings, t: ExactTables) -> int
     return n
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit  # type: ignore[untyped-decorator]
 def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTables, desk: Desk) -> float:
     """Log P(knowledge of query `q` | record `k` of block `b`), -inf if it cannot be the target. Records must come rising."""
     lo, hi = plan.query_ptr[q], plan.query_ptr[q + 1]
@@ -223,7 +223,7 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
     return n
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit  # type: ignore[untyped-decorator]
 def score_block(b: int, q: int, post: Postings, plan: Tables, how: Manner, t: ExactTables, desk: Desk) -> int:
     """Put the candidates of the block and their integer scores into `desk`; gives their number."""
     offset = b * post.block_size
@@ -282,7 +282,7 @@ def mass_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings,
 @jit  # type: ignore[untyped-decorator]
 def peek(post: Postings, plan: Tables, how: Manner, t: ExactTables, record: Array, out: Array) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
-    desk = make_desk(1, t.most_facts, t.most_wrong)
+    desk = make_desk(np.int64(1), t.most_facts, t.most_wrong)
     for q in range(plan.query_ptr.size - 1):
         local = record[q] - post.first_record
         if 0 <= local < post.n_records and allowed(local, q, post, plan, how):

@@ -218,7 +218,7 @@ def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Arr
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def _odds(f: int, p: int, post: Postings, plan: Tables, how: Manner) -> float:
+def event_odds(f: int, p: int, post: Postings, plan: Tables, how: Manner) -> float:
     """Odds of one event."""
     k = plan.odds_value[f, np.uint64(post.code[p])] if how.use_value else plan.odds_value[f, np.uint64(0)]
     if how.use_time:
@@ -238,7 +238,7 @@ def _add_odds_runs(
         record = np.uint64(post.local[p])
         odds, events = 0.0, 0.0
         while p < hi and post.local[p] == record:
-            odds += _odds(f, p, post, plan, how)
+            odds += event_odds(f, p, post, plan, how)
             events += 1.0
             p += np.uint64(1)
         if events > 1.0:
@@ -261,7 +261,7 @@ def _strip_odds(f: int, lo: int, n: int, start: int, post: Postings, plan: Table
     else:
         for k in range(n):
             p = lo + k
-            odds[k] = 1.0 + post.factor[start + np.uint64(post.local[p])] * (_odds(f, p, post, plan, how) + floor)
+            odds[k] = 1.0 + post.factor[start + np.uint64(post.local[p])] * (event_odds(f, p, post, plan, how) + floor)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -321,9 +321,12 @@ def n_postings(b: int, q: int, post: Postings, plan: Tables) -> int:
     return n
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_bare  # type: ignore[untyped-decorator]
 def add_facts(acc: Array, room: Room, b: int, q: int, post: Postings, plan: Tables, how: Manner) -> None:
-    """Add all runs of query `q` in block `b` to `acc`, which holds zeros."""
+    """Add all runs of query `q` in block `b` to `acc`, which holds zeros.
+
+    Not inlined: compiling it takes seconds, and several kernels call it. A call costs little beside a block's runs.
+    """
     first = plan.query_ptr[q]
     for f in range(first, plan.query_ptr[q + 1]):
         add_fact(acc, room, f - first, b, q, f, post, plan, how)

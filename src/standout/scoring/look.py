@@ -215,13 +215,13 @@ def look(acc: Array, start: int, q: int, watch: int, post: Postings, plan: Table
     if how.filtered:
         top, total, squares, n_watch, n_cut, n = _look_at_each(acc, start, watch, cut, bar, post.lengths)
     elif 0 <= hole < size:
-        top, total, squares = _look_over(acc, 0, hole)
+        top, total, squares = _look_over(acc, np.int64(0), hole)
         top2, total2, squares2 = _look_over(acc, hole + 1, size)
         top, total, squares, n = max(top, top2), total + total2, squares + squares2, size - 1
         n_watch = _count(acc, watch) - (1 if acc[hole] >= watch else 0)
         n_cut = _count(acc, cut) - (1 if acc[hole] >= cut else 0)
     else:
-        top, total, squares = _look_over(acc, 0, size)
+        top, total, squares = _look_over(acc, np.int64(0), size)
         n_watch, n_cut, n = _count(acc, watch), _count(acc, cut), size
     out.n[q] += n
     out.total[q] += total
