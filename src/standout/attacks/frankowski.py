@@ -234,4 +234,4 @@ class FuzzyRating(Scoring):
 def _at_least_0(x: Any, name: str = "phi") -> float:
     if isinstance(x, str) or not x >= 0:
         raise ParameterError(f"{name}={x!r}: use a number ≥ 0")
-    return x
+    return float(x)
