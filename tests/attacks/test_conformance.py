@@ -18,7 +18,7 @@ from strategies import STRANGER, dataset, knowledge, random_table
 
 import standout as so
 from standout.attacks import attack as attack_module
-from standout.errors import ParameterError
+from standout.errors import EngineError, ParameterError
 from standout.formulas.spacing import K, p_value, spacing
 from standout.scoring.plan import Plan, Tie
 
@@ -27,6 +27,19 @@ CLOSE = 1e-6
 N = 97
 
 every_attack = pytest.mark.parametrize("name", NAMES)
+every_engine = pytest.mark.parametrize("engine", ["memory", pytest.param("gpu", marks=pytest.mark.gpu)])
+
+
+def machine(engine: str) -> so.Engine:
+    """The engine of that name; a GPU that is not there skips the test."""
+    if engine == "memory":
+        return so.MemoryEngine()
+    from standout.engines.gpu import GpuEngine
+
+    try:
+        return GpuEngine(block_size=64, threads=64)
+    except EngineError as error:
+        pytest.skip(str(error))
 
 
 def full_table() -> Table:
@@ -74,11 +87,13 @@ def plan_of(attack: so.Attack, data: so.Dataset, aux: so.Knowledge) -> Plan:
     return attack.fit(data, facts).compile(data, facts, np.full(facts.n_queries, -1, np.int64))
 
 
-def check_verdicts(attack: so.Attack, data: so.Dataset, aux: so.Knowledge, watch: np.ndarray) -> so.Verdicts:
+def check_verdicts(
+    attack: so.Attack, data: so.Dataset, aux: so.Knowledge, watch: np.ndarray, engine: str = "memory"
+) -> so.Verdicts:
     """run() says of the scores exactly what scores() says, by the order that the plan states."""
-    v = attack.run(data, aux, watch=watch)
+    v = attack.run(data, aux, machine(engine), watch=watch)
     plan = plan_of(attack, data, aux)
-    scores = attack.scores(data, aux)
+    scores = attack.scores(data, aux, machine(engine))
     cap = np.where(plan.tables.cap < 2**31 - 1, plan.score(plan.tables.cap), np.inf)
     scores = np.minimum(scores, cap[:, None])
     assert scores.shape == (aux.n_queries, data.n_records)
@@ -144,9 +159,10 @@ def assert_same(a: so.Verdicts, b: so.Verdicts) -> None:
 # --- run and scores ------------------------------------------------------------------------------------------------
 
 
+@every_engine
 @every_attack
-def test_run_says_of_the_scores_what_scores_says(name, data, aux, targets):
-    v = check_verdicts(so.attack(name), data, aux, targets)
+def test_run_says_of_the_scores_what_scores_says(name, data, aux, targets, engine):
+    v = check_verdicts(so.attack(name), data, aux, targets, engine)
     assert v.best.size == targets.size
 
 
@@ -254,10 +270,11 @@ def test_an_item_that_only_the_excluded_record_held_helps_nobody(name, table):
 # --- whatever the data or the knowledge lacks ----------------------------------------------------------------------
 
 
+@every_engine
 @every_attack
-def test_a_release_of_presence_alone_can_be_attacked(name, presence, targets):
+def test_a_release_of_presence_alone_can_be_attacked(name, presence, targets, engine):
     who = so.Adversary(knows=3, value_within=None, time_within=None)
-    v = check_verdicts(so.attack(name), presence, who.sample(presence, targets, seed=2), targets)
+    v = check_verdicts(so.attack(name), presence, who.sample(presence, targets, seed=2), targets, engine)
     assert (v.best >= 0).all()
 
 
@@ -301,15 +318,16 @@ def test_an_item_known_twice_is_no_error(name, data):
     check_verdicts(so.attack(name), data, knowledge([[Fact(1, 3.0), Fact(1, 5.0), Fact(2)]]), np.array([4]))
 
 
+@every_engine
 @every_attack
-def test_a_known_length_bars_records_of_other_lengths(name, data, targets):
+def test_a_known_length_bars_records_of_other_lengths(name, data, targets, engine):
     who = so.Adversary(knows=3, value_within=0, time_within=3, length_within=0.2)
     aux = who.sample(data, targets, seed=3)
     outside = np.abs(aux.length[:, None] - data.lengths) > 0.2 * data.lengths + 1e-9
     scores = so.attack(name).scores(data, aux)
     assert outside.any()
     assert np.isneginf(scores[outside]).all()
-    check_verdicts(so.attack(name), data, aux, targets)
+    check_verdicts(so.attack(name), data, aux, targets, engine)
 
 
 @every_attack
@@ -389,9 +407,10 @@ def relabeled(table: Table, order: np.ndarray) -> Table:
     return Table(tuple(e._replace(record=int(order[e.record])) for e in table.entries), table.values, table.days)
 
 
+@every_engine
 @every_attack
 @pytest.mark.parametrize("channels", [True, False], ids=["all-channels", "items-only"])
-def test_no_renaming_of_records_changes_a_credit(name, table, channels):
+def test_no_renaming_of_records_changes_a_credit(name, table, channels, engine):
     table = Table(table.entries, values=channels, days=channels)
     release = dataset(table)
     who = so.Adversary(knows=2, value_within=1 if channels else None, time_within=30 if channels else None)
@@ -402,7 +421,7 @@ def test_no_renaming_of_records_changes_a_credit(name, table, channels):
     by_length = np.argsort(np.argsort(release.lengths, kind="stable"))
     for order in (by_length, N - 1 - by_length, np.arange(N)[::-1]):
         renamed = dataset(relabeled(table, order))
-        v = so.attack(name).run(renamed, replace(aux, source=renamed), watch=order[targets])
+        v = so.attack(name).run(renamed, replace(aux, source=renamed), machine(engine), watch=order[targets])
         np.testing.assert_allclose(v.credit, usual.credit, rtol=1e-12, err_msg="credit")
         assert v.n_tied.tolist() == usual.n_tied.tolist()
 

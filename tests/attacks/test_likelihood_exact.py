@@ -149,9 +149,9 @@ def chances(post, plan, how, t, out):
             n = exact.list_holders(b, min(post.block_size, post.n_records - offset), q, post, plan, t, desk)
             exact.start_search(b, q, post, plan, desk)
             for c in range(n):
-                r = post.first_record + offset + desk.local[c]
-                if exact.allowed(r, q, plan, how):
-                    out[q, r] = exact.log_chance(desk.local[c], r, b, q, post, plan, t, desk)
+                r = offset + desk.local[c]
+                if exact.allowed(r, q, post, plan, how):
+                    out[q, post.first_record + r] = exact.log_chance(desk.local[c], b, q, post, plan, t, desk)
 
 
 def production(ds, knowledge, exclude=None, block=3):
@@ -162,7 +162,7 @@ def production(ds, knowledge, exclude=None, block=3):
     assert plan.combine == Combine.EXACT
     out = np.full((facts.n_queries, ds.n_records), -np.inf)
     for shard in ds.shards(2, block_size=block):
-        chances(postings(shard, ds.no_day), plan.tables, manner(plan), plan.exact, out)
+        chances(postings(shard), plan.tables, manner(plan), exact.for_shard(plan, shard), out)
     rounded = so.attack("likelihood", calibrate=False).scores(ds, knowledge, exclude=gone) - plan.base[:, None]
     return np.exp(out), rounded
 

@@ -11,6 +11,7 @@ from strategies import dataset, random_table
 import standout as so
 from standout.attacks.noise import Noise, Steps, Window
 from standout.scoring import cpu
+from standout.scoring.look import key_of
 from standout.scoring.partials import LOWEST, NOBODY
 from standout.scoring.plan import Plan, Tie
 
@@ -49,7 +50,7 @@ def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -
 
     for q, row in enumerate(scores):
         here = [r for r in range(row.size) if r != t.exclude[q] and row[r] != LOWEST]
-        ranked = sorted(here, key=lambda r: (-row[r], int(cpu.tie_key(r, q, t, how)), r))[:top]
+        ranked = sorted(here, key=lambda r: (-row[r], int(key_of(r, 0, how.tie, t.salt[q], data.lengths)), r))[:top]
         first = ranked[0] if ranked else NOBODY
         tied = [
             r for r in here
@@ -90,3 +91,16 @@ def test_the_short_look_is_what_ran(release):
     per_query = np.add.reduceat(met, t.query_ptr[:-1], axis=1)
     assert (cpu.FEW * per_query < BLOCK).mean() > 0.4
     assert (so.MemoryEngine(shards=[shard]).run(plan, release).second != NOBODY).all()
+
+
+@pytest.mark.parametrize("name", ["scoreboard-rh", "likelihood", "weighted"])
+def test_the_mass_from_the_records_met_is_that_from_all_scores(release, name):
+    plan = plan_of(release, name, Tie.INDEX)
+    shards = release.shards_at([0, 300, N_RECORDS], BLOCK)
+    engine = so.MemoryEngine(threads=2, shards=shards)
+    got = engine.run(plan, release)
+    beta = 1.0 / np.maximum(got.sigma(), 1.0)
+    scores = engine.scores(plan, release).astype(float)
+    weight = np.exp(beta[:, None] * (scores - got.best_score[:, None]))
+    weight[scores == LOWEST] = 0.0
+    np.testing.assert_allclose(engine.mass(plan, release, got.best_score, beta), weight.sum(axis=1), rtol=1e-9)

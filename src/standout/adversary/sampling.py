@@ -73,7 +73,7 @@ def count_wrongable(record_ptr: Array, record_item: Array, marked: Array, fine: 
 
 
 @jit  # type: ignore[untyped-decorator]
-def _mark_wrongable(
+def mark_wrongable(
     code: Array, day: Array, no_day: int, levels_fine: Array, reach: int, span: int, fine: Array
 ) -> None:
     """Mark entries with a told value or day, each of which has room outside its tolerance."""
@@ -95,7 +95,7 @@ def wrongable(who: Adversary, dataset: Dataset) -> Array:
     if who.tells_value(dataset):
         levels = levels_outside(dataset.levels, who.value_tolerance(dataset)) > 0
     reach = int(who.time_within or 0) if who.tells_time(dataset) else -1
-    _mark_wrongable(dataset.record_code, dataset.record_day, dataset.no_day, levels, reach, dataset.day_span, fine)
+    mark_wrongable(dataset.record_code, dataset.record_day, dataset.no_day, levels, reach, dataset.day_span, fine)
     return fine
 
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.special import gammaln
 
-from standout.adversary.adversary import Adversary, wrong_levels
+from standout.adversary.adversary import Adversary, levels_outside
 from standout.adversary.knowledge import Facts
-from standout.adversary.sampling import count_marked, count_wrongable, wrongable
+from standout.adversary.sampling import count_marked, wrongable
 from standout.attacks.noise import Cells, Noise, Steps
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.formulas.likelihood import shrunk
 from standout.scoring.exact import mean_chances
+from standout.scoring.factors import ByCount, BySum, EntryTest, RecordFactor, SumOfCounts
 from standout.scoring.fill import postings
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
 
@@ -35,6 +35,7 @@ LEAST_CHANCE = 1e-12
 """Chance of a told value and day below which P(knowledge | absent) does not fall."""
 
 _SLACK = 1e-9
+_NO_LEVELS = np.empty(0, np.bool_)
 _AT_ONCE = 256
 
 
@@ -44,10 +45,10 @@ class Picks:
 
     eligible: Array
     """bool (records): records that she can draw her knowledge from."""
-    log_pick: Array
-    """float64 (records): log of the number of ways to pick her right items in order; inf = not eligible."""
-    weight: Array
-    """int64 (records): sum of the supports of the pickable items; empty where no item can be wrong."""
+    log_pick: RecordFactor
+    """Log of the number of ways to pick her right items in order; inf = not eligible."""
+    weight: RecordFactor | None
+    """Sum of the supports of the pickable items of a record, where items can be wrong."""
     length: Array
     """int64 (records): pickable items."""
     pickable: Array
@@ -56,20 +57,6 @@ class Picks:
     """bool (items): rare items, under the rule `rare`."""
     n_marked: int
     """Rare items among the right ones, -1 = any number."""
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def sum_supports(record_ptr: Array, record_item: Array, pickable: Array, supports: Array) -> Array:
-    """Sum of the supports of each record's distinct pickable items."""
-    out = np.zeros(record_ptr.size - 1, np.int64)
-    for r in range(out.size):
-        last = np.int64(-1)
-        for k in range(record_ptr[r], record_ptr[r + 1]):
-            i = np.int64(record_item[k])
-            if i != last and pickable[i]:
-                out[r] += supports[i]
-            last = i
-    return out
 
 
 def picks(who: Adversary, dataset: Dataset) -> Picks:
@@ -92,26 +79,44 @@ def _picks(who: Adversary, dataset: Dataset) -> Picks:
     eligible[who.eligible(dataset)] = True
     right, n_marked = who.n_right_items, -1
     marked = np.zeros(dataset.n_items, np.bool_)
-    log_pick = log_falling(length, right)
     if who.choice.kind == "rare":
         marked, n_marked = who.rare_items(dataset)
-        n_rare, n_marked = (
-            np.asarray(count_marked(dataset.record_ptr, dataset.record_item, marked)),
-            min(n_marked, right),
-        )
-        # rare items and others are picked apart and then shuffled
-        log_pick = (
-            log_falling(n_rare, n_marked) + log_falling(length - n_rare, right - n_marked) + log_ways(right, n_marked)
-        )
-    elif who.wrong and who.wrong_kind == "value" and not (fine := wrongable(who, dataset)).all():
+        n_marked = min(n_marked, right)
+    weight = BySum(np.where(pickable, dataset.supports, 0.0)) if who.wrong and who.wrong_kind == "item" else None
+    return Picks(eligible, _log_pick(who, dataset), weight, length, pickable, marked, n_marked)
+
+
+def _log_pick(who: Adversary, dataset: Dataset) -> RecordFactor:
+    """Say how a shard works out the log of the number of ways to pick the right items of a record; inf = not eligible."""
+    pickable, right, wrong = who.pickable(dataset), who.n_right_items, int(who.wrong)
+    every = None if pickable.all() else pickable
+    count = np.arange(dataset.lengths.max(initial=0) + 1)
+    able = np.ones(count.size, np.bool_)
+    test = None
+    if wrong and who.wrong_kind == "item":
+        able = pickable.sum() - count >= who.most_wrong
+    elif wrong and not wrongable(who, dataset).all():
+        levels = levels_outside(dataset.levels, who.value_tolerance(dataset)) > 0 if who.tells_value(dataset) else _NO_LEVELS
+        reach = int(who.time_within or 0) if who.tells_time(dataset) else -1
+        test = EntryTest(levels, reach, dataset.day_span)
+    if who.choice.kind != "rare":
+        if test is None:
+            return ByCount(np.where(able, log_falling(count, right), np.inf), every)
         # wrong facts come first, from the items that can be told wrongly
-        n_fine = np.asarray(count_wrongable(dataset.record_ptr, dataset.record_item, pickable, fine))
-        wrong = int(who.wrong)
-        log_pick = log_falling(n_fine, wrong) + log_falling(length - wrong, right - wrong)
-    weight = np.empty(0, np.int64)
-    if who.wrong and who.wrong_kind == "item":
-        weight = sum_supports(dataset.record_ptr, dataset.record_item, pickable, dataset.supports)
-    return Picks(eligible, np.where(eligible, log_pick, np.inf), weight, length, pickable, marked, n_marked)
+        first = ByCount(log_falling(count, wrong), every, test)
+        return SumOfCounts((first, ByCount(log_falling(count - wrong, right - wrong), every)))
+    rare, n_rare = who.rare_items(dataset)
+    n_marked, wanted = min(n_rare, right), who.choice.share * who.knows
+    # rare items and others are picked apart and then shuffled; eligible are records with more than δm rare items
+    parts = [
+        ByCount(np.where(count > wanted + _SLACK, log_falling(count, n_marked), np.inf), rare),
+        ByCount(np.where(count >= who.knows - wanted - _SLACK, log_falling(count, right - n_marked), np.inf), ~rare),
+        ByCount(np.where(able, log_ways(right, n_marked), np.inf)),
+    ]
+    if test is not None:
+        pools = ((rare, n_rare), (~rare, who.knows - n_rare))
+        parts += [ByCount(np.where(count >= min(n, who.most_wrong), 0.0, np.inf), marks, test) for marks, n in pools]
+    return SumOfCounts(tuple(parts))
 
 
 def log_falling(n: Array, k: int) -> Array:
@@ -162,8 +167,8 @@ def compile_exact(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, 
     base = -_log_absent(known, who, rule, tables, background, wrong, _even_chance(known, noise))
     return Plan(
         combine=Combine.EXACT, tie=Tie.INDEX, use_value=tables.use_value, use_time=tables.use_time,
-        filtered=facts.length_within is not None, tables=known.tables(), scale=tables.scale, base=base,
-        no_day=dataset.no_day, exact=tables,
+        filtered=facts.length_within is not None, tables=known.tables(), scale=tables.scale, base=base, exact=tables,
+        factor=rule.log_pick, weight=rule.weight,
     )  # fmt: skip
 
 
@@ -174,9 +179,10 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
     value_row, right_value, wrong_value = _value_tables(known, who, noise, use_value)
     wrong_items = who.wrong_kind == "item" and who.wrong > 0
     wrong = np.full(n, int(who.wrong), np.int64)
-    fine = wrong_levels(data.levels, who.value_tolerance(data)) if use_value else np.empty(0, np.bool_)
+    fine = levels_outside(data.levels, who.value_tolerance(data)) > 0 if use_value else np.empty(0, np.bool_)
     gone = known.exclude >= 0
     m = int(np.diff(known.query_ptr).max(initial=1))
+    gone_ptr, gone_item = _gone_items(known, rule)
     return ExactTables(
         wrong_items=wrong_items, use_value=use_value, use_time=use_time,
         reach=int(who.time_within or 0), day_span=int(data.day_span), n_marked=rule.n_marked,
@@ -186,9 +192,23 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
         scale=fixed_point(NATS_PER_FACT * np.diff(known.query_ptr)), value_row=value_row, right_value=right_value,
         wrong_value=wrong_value, has_day=known.has_day & use_time, level_fine=fine,
         marked=rule.marked[known.item].astype(np.int64), support=known.support.astype(np.float64),
-        mean_right=np.zeros(known.item.size), log_pick=rule.log_pick, weight=rule.weight,
-        record_ptr=data.record_ptr, record_item=data.record_item, pickable=rule.pickable,
+        mean_right=np.zeros(known.item.size), gone_ptr=gone_ptr, gone_item=gone_item,
+        log_pick=np.empty(0), weight=np.empty(0),
     )  # fmt: skip
+
+
+def _gone_items(known: Known, rule: Picks) -> tuple[Array, Array]:
+    """Distinct pickable items of each query's excluded record, one query after the other: where they start, and the items."""
+    data = known.dataset
+    rows = [
+        np.unique(data.record_item[data.record_ptr[r] : data.record_ptr[r + 1]]).astype(np.int64)
+        if r >= 0
+        else np.empty(0, np.int64)
+        for r in known.exclude.tolist()
+    ]
+    rows = [row[rule.pickable[row]] for row in rows]
+    ptr = np.concatenate([[0], np.cumsum([row.size for row in rows])]).astype(np.int64)
+    return ptr, np.concatenate([*rows, np.empty(0, np.int64)])
 
 
 def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -> tuple[Array, Array, Array]:
@@ -243,7 +263,7 @@ def wrong_values(told: Array, levels: Array, within: Array, unit: Array) -> Arra
 
 def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
     """Per fact: mean over the item's (record, item) pairs of the chances of what is told, right and wrong."""
-    post = postings(known.dataset.index, known.dataset.no_day)
+    post = postings(known.dataset.index)
     n, item = known.item.size, known.item.astype(np.int64)
     day = np.where(known.has_day, np.clip(known.day, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
     right, wrong = np.zeros(n), np.zeros(n)

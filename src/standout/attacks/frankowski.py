@@ -6,14 +6,10 @@ paper ranks everybody and never answers ⊥, so the criterion of the ranked ones
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.adversary.knowledge import Facts
 from standout.attacks import criterion
@@ -24,6 +20,7 @@ from standout.data.dataset import Dataset
 from standout.data.values import percent
 from standout.errors import ParameterError
 from standout.formulas import f06, ns08
+from standout.scoring.factors import ByNorm
 from standout.scoring.plan import Combine, Plan
 
 Array = npt.NDArray[Any]
@@ -80,36 +77,6 @@ def reasons(verdicts: Verdicts, targets: Any, k: int = 1) -> Array:
     )
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _norms(first: int, stop: int, record_ptr: Array, record_item: Array, weight: Array, out: Array) -> None:
-    """Length of each record's weight vector; an item held several times counts once."""
-    for r in range(first, stop):
-        total = 0.0
-        last = np.int64(-1)
-        for k in range(record_ptr[r], record_ptr[r + 1]):
-            i = np.int64(record_item[k])
-            if i != last:
-                total += weight[i] * weight[i]
-                last = i
-        out[r] = np.sqrt(total)
-
-
-def record_norms(dataset: Dataset, weight: Array) -> Array:
-    """‖w_u‖ of every record, given the weight of every item."""
-    out = np.empty(dataset.n_records)
-    ptr, item = dataset.record_ptr, dataset.record_item
-    # a thread costs more than it saves on a few entries
-    threads = min(os.cpu_count() or 1, 1 + dataset.n_entries // 500_000)
-    if threads == 1:
-        _norms(0, dataset.n_records, ptr, item, weight, out)
-        return out
-    edges = np.searchsorted(ptr, np.linspace(0, dataset.n_entries, threads + 1)[1:-1])
-    cuts = [0, *np.minimum(edges, dataset.n_records).tolist(), dataset.n_records]
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda span: _norms(span[0], span[1], ptr, item, weight, out), pairwise(cuts)))
-    return out
-
-
 def _again(known: Known) -> Array:
     """Facts about an item that the same query has mentioned before."""
     order = np.lexsort((known.item, known.query))
@@ -139,7 +106,7 @@ class TfIdf(Attack):
         self.phi = _at_least_0(phi)
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
-        """Squared weights of the mentions; one factor per record, its norm without the excluded record."""
+        """Squared weights of the mentions; records are divided by their norms, without the excluded record."""
         gone = np.unique(exclude)
         if gone.size > 1:
             raise ParameterError("tf-idf: queries that exclude different records cannot share a plan")
@@ -151,13 +118,12 @@ class TfIdf(Attack):
         return known.plan(Combine.SUM, value[:, None], np.zeros((value.size, 1)), factor=factor)
 
     @staticmethod
-    def _factor(dataset: Dataset, gone: int) -> Array:
+    def _factor(dataset: Dataset, gone: int) -> ByNorm:
         supports = dataset.supports.copy()
         if gone >= 0:
             own = dataset.record_item[dataset.record_ptr[gone] : dataset.record_ptr[gone + 1]]
             supports[np.unique(own)] -= 1
-        norms = record_norms(dataset, f06.w(supports, dataset.n_records - (gone >= 0)))
-        return f06.cosine(1.0, 1.0, norms)
+        return ByNorm(np.asarray(f06.w(supports, dataset.n_records - (gone >= 0))))
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the eccentricity reaches phi."""
@@ -268,4 +234,4 @@ class FuzzyRating(Scoring):
 def _at_least_0(x: float | str, name: str = "phi") -> float:
     if isinstance(x, str) or not x >= 0:
         raise ParameterError(f"{name}={x!r}: use a number ≥ 0")
-    return x
+    return float(x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from standout.data.background import background, entries_of
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.formulas import likelihood as formula
+from standout.scoring.factors import ByCount
 from standout.scoring.plan import Plan
 
 Array = npt.NDArray[Any]
@@ -165,9 +167,8 @@ def n_possible(seen: Outcome) -> Array:
     """Per query: records that may be the target."""
     if seen.plan.exact is not None:
         return np.asarray(seen.plan.exact.n_possible)
-    possible = seen.plan.tables.factor > 0
-    gone = seen.plan.tables.exclude
-    return np.asarray(possible.sum() - np.where(gone >= 0, possible[gone], False))
+    assert seen.plan.n_possible is not None
+    return seen.plan.n_possible
 
 
 def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Array:
@@ -210,7 +211,9 @@ def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, m
         base = base * (known.support > 0)
     outside = (known.n_known - np.diff(known.query_ptr)) * noise.complete
     base = known.sum_over_facts(base) + outside * np.log(noise.e)
-    return known.odds_plan(value, time, floor, pick_rates(dataset, facts, noise), base)
+    plan = known.odds_plan(value, time, floor, pick_factor(dataset, facts, noise), base)
+    possible = pick_rates(dataset, facts, noise) > 0
+    return replace(plan, n_possible=possible.sum() - np.where(exclude >= 0, possible[exclude], False))
 
 
 def item_share(known: Known) -> Array:
@@ -222,22 +225,39 @@ def item_share(known: Known) -> Array:
     return np.asarray(np.maximum(known.support, 0.5) / np.maximum(total, 1))
 
 
+def pick_factor(dataset: Dataset, facts: Facts, noise: Noise) -> ByCount:
+    """Say how a shard works out `pick_rates` for its records."""
+    marked = _pickable(dataset, facts)
+    return ByCount(formula.pick_rate(np.arange(dataset.lengths.max(initial=0) + 1), noise.n_right, noise.sure), marked)
+
+
 def pick_rates(dataset: Dataset, facts: Facts, noise: Noise) -> Array:
     """1/L_r, L_r counted over what the adversary's choice rule could pick, where the release shows that.
 
     A rule such as "outside the most held items" is about the source. Another release ranks its items differently, so
     there all items of a record count.
     """
-    who = facts.adversary
-    if who is None or who.choice.kind != "outside-top" or not facts.from_release:
+    marked = _pickable(dataset, facts)
+    if marked is None:
         pickable = dataset.lengths
     else:
-        pickable = count_marked(dataset.record_ptr, dataset.record_item, who.pickable(dataset))
+        pickable = count_marked(dataset.record_ptr, dataset.record_item, marked)
     return formula.pick_rate(pickable, noise.n_right, noise.sure)
 
 
-def value_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
-    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background."""
+def _pickable(dataset: Dataset, facts: Facts) -> Array | None:
+    """Mark the items that the choice rule could pick; None = all, also where the release does not show which."""
+    who = facts.adversary
+    if who is None or who.choice.kind != "outside-top" or not facts.from_release:
+        return None
+    return who.pickable(dataset)
+
+
+def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] | None = None) -> tuple[Array, Array]:
+    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background.
+
+    `counted` is what `_histograms` gives for the facts with values, where the caller has it already.
+    """
     n = known.item.size
     has = known.has_value
     if noise.value is None or not has.any():

@@ -16,6 +16,7 @@ from standout.data.dataset import Dataset
 from standout.data.values import percent
 from standout.errors import ParameterError
 from standout.formulas import ns08
+from standout.scoring.factors import ByCount
 from standout.scoring.plan import Combine, Plan, Tie
 
 Array = npt.NDArray[Any]
@@ -133,7 +134,8 @@ class ScoreboardRH(Attack):
             time_row = np.arange(known.item.size)
         else:
             value, time, time_row = self._exponential(known, weight)
-        factor = 1.0 / np.sqrt(np.maximum(dataset.lengths, 1)) if self.length == "sqrt" else np.empty(0)
+        lengths = np.arange(dataset.lengths.max(initial=0) + 1)
+        factor = ByCount(1.0 / np.sqrt(np.maximum(lengths, 1))) if self.length == "sqrt" else None
         return known.plan(Combine.SUM, value, time, time_row=time_row, factor=factor)
 
     def _exponential(self, known: Known, weight: Array) -> tuple[Array, Array, Array]:

@@ -11,6 +11,7 @@ from numba import njit
 
 from standout.adversary.knowledge import Facts
 from standout.data.dataset import Dataset
+from standout.scoring.factors import RecordFactor
 from standout.scoring.plan import LOG_BITS, ROOM, VETO, Combine, Plan, Tables, Tie, fixed_point
 
 Array = npt.NDArray[Any]
@@ -202,7 +203,7 @@ class Known:
         value, time
             float64 (facts, levels + 1) and (facts, gaps + 1). For sums, -inf vetoes the entry.
         more
-            `tie`, `base`, `factor`, `cut`, `cap` (scores per query), `salt`, `longest` (most items a candidate
+            `tie`, `base`, `factor` (a `RecordFactor`), `cut`, `cap` (scores per query), `salt`, `longest` (most items a candidate
             may hold, per query), `threshold` (per query, for the criterion), `time_row` (per fact: its row of
             `time`, where facts share rows).
         """
@@ -221,12 +222,12 @@ class Known:
         tables = self.tables(
             value=to_integers(value, np.arange(value.shape[0]), scale[self.query]), time_row=time_row,
             time=to_integers(time, rows // rounding.size, rounding[rows % rounding.size]),
-            factor=more.get("factor", np.empty(0)),
         )  # fmt: skip
         longest = more.get("longest")
         if longest is not None and (longest < self.dataset.lengths.max(initial=0)).any():
             tables = tables._replace(high=np.minimum(tables.high, longest))
-        plan = self._wrap(combine, tables, scale, more.get("base", np.zeros(n)), more.get("tie", Tie.INDEX))
+        plan = self._wrap(combine, tables, scale, more.get("base", np.zeros(n)), more.get("tie", Tie.INDEX),
+                          more.get("factor"))  # fmt: skip
         if more.get("threshold") is not None:
             plan = replace(plan, threshold=np.broadcast_to(more["threshold"], n))
         changes: dict[str, Array] = {}
@@ -247,17 +248,13 @@ class Known:
             whole = np.where(np.isneginf(whole), 0.0, whole)
         return (nothing, whole) if time.shape[1] > 1 else (whole, nothing)
 
-    def odds_plan(self, value: Array, time: Array, floor: Array, factor: Array, base: Array) -> Plan:
-        """Pack odds: score = base + Σ log(1 + factor[r] · (value · time + floor))."""
+    def odds_plan(self, value: Array, time: Array, floor: Array, factor: RecordFactor, base: Array) -> Plan:
+        """Pack odds: score = base + Σ log(1 + factor of the record · (value · time + floor))."""
         n = self.facts.n_queries
-        largest = np.log1p(
-            (value.max(axis=1, initial=0.0) * time.max(axis=1, initial=0.0) + floor) * factor.max(initial=0.0)
-        )
+        largest = np.log1p((value.max(axis=1, initial=0.0) * time.max(axis=1, initial=0.0) + floor) * factor.largest)
         shift = np.maximum(np.ceil(np.log2(np.maximum(self.sum_over_facts(largest), 1e-9) * 2.0**LOG_BITS / ROOM)), 0.0)
-        tables = self.tables(
-            odds_value=value, odds_time=time, odds_floor=floor, factor=factor, shift=shift.astype(np.int64)
-        )
-        return self._wrap(Combine.ODDS, tables, 2.0 ** (LOG_BITS - shift), np.broadcast_to(base, n), Tie.INDEX)
+        tables = self.tables(odds_value=value, odds_time=time, odds_floor=floor, shift=shift.astype(np.int64))
+        return self._wrap(Combine.ODDS, tables, 2.0 ** (LOG_BITS - shift), np.broadcast_to(base, n), Tie.INDEX, factor)
 
     def tables(self, **given: Array) -> Tables:
         """Tables with everything neutral that is not given."""
@@ -278,7 +275,6 @@ class Known:
             "low": low, "high": high,
             "cut": np.full(n, 2**31, np.int64), "cap": np.full(n, 2**31, np.int64),
             "salt": np.zeros(n, np.uint64),
-            "factor": np.empty(0), "lengths": self.dataset.lengths,
         }  # fmt: skip
         return Tables(**{**neutral, **{k: np.ascontiguousarray(v) for k, v in given.items()}})
 
@@ -297,14 +293,13 @@ class Known:
                 high = np.where(has, np.floor(np.nan_to_num(known) / (1 - share) + 1e-9), 2**62).astype(np.int64)
         return low, high
 
-    def _wrap(self, combine: Combine, tables: Tables, scale: Array, base: Array, tie: Tie) -> Plan:
-        filtered = self.facts.length_within is not None or bool(
-            (tables.factor < 0).any() or (tables.high < 2**62).any()
-        )
+    def _wrap(self, combine: Combine, tables: Tables, scale: Array, base: Array, tie: Tie,
+              factor: RecordFactor | None) -> Plan:  # fmt: skip
+        filtered = self.facts.length_within is not None or bool((tables.high < 2**62).any())
         return Plan(
             combine=combine, tie=tie,
             use_value=self.dataset.has_value and max(tables.value.shape[1], tables.odds_value.shape[1]) > 1,
             use_time=self.dataset.has_time and max(tables.time.shape[1], tables.odds_time.shape[1]) > 1,
             filtered=filtered, tables=tables, scale=np.asarray(scale, np.float64), base=np.asarray(base, np.float64),
-            no_day=self.dataset.no_day,
+            factor=factor,
         )  # fmt: skip

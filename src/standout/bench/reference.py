@@ -70,7 +70,8 @@ def run(lib: Any, plan: Plan, shard: Shard, threads: int) -> Partials:
         t.time,
     ]
     numbers = [
-        shard.n_records, shard.block_size, shard.ptr.shape[1] - 1, plan.n_queries, t.value.shape[1], t.time.shape[1], plan.no_day,
+        shard.n_records, shard.block_size, shard.ptr.shape[1] - 1, plan.n_queries, t.value.shape[1], t.time.shape[1],
+        shard.no_day,
     ]  # fmt: skip
     task = _Task(*numbers, *(a.ctypes.data for a in arrays))
 

@@ -386,8 +386,11 @@ class Dataset:
     def _shard(self, lo: int, hi: int, block_size: int) -> Shard:
         if not 1 <= block_size <= 65_536:
             raise ParameterError(f"block_size={block_size}: a block holds 1 to 65,536 records")
-        return build_shard(self.record_ptr, self.record_item, self.record_code, self.record_day, self.n_items, lo, hi,
-                           block_size, self.has_repeats)  # fmt: skip
+        shard = build_shard(self.record_ptr, self.record_item, self.record_code, self.record_day, self.n_items, lo, hi,
+                            block_size, self.has_repeats)  # fmt: skip
+        # counted already: the shard need not count again
+        shard.__dict__["lengths"] = np.ascontiguousarray(self.lengths[lo:hi], np.int64)
+        return shard
 
     def __repr__(self) -> str:
         channels = "".join([", values" if self.has_value else "", ", days" if self.has_time else ""])

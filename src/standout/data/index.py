@@ -21,6 +21,8 @@ Array = npt.NDArray[Any]
 
 DEFAULT_BLOCK = 32_768
 LARGEST_BLOCK = 65_536
+MOST_COUNTS = 4
+"""Sets of marked items whose counts a shard keeps."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +53,28 @@ class Shard:
         return bool(self.day.size == 0 or self.day.max() < missing_day(self.day.dtype))
 
     @property
+    def no_day(self) -> int:
+        """Day code that means "no day"."""
+        return missing_day(self.day.dtype)
+
+    @cached_property
+    def lengths(self) -> Array:
+        """int64: distinct items of each record."""
+        return self.count(np.ones(self.ptr.shape[1] - 1, np.bool_))
+
+    def count(self, marked: Array) -> Array:
+        """int64: distinct marked items (bool per item) of each record; the last few answers are kept."""
+        kept: dict[bytes, Array] = self.__dict__.setdefault("_counts", {})
+        key = np.packbits(marked).tobytes()
+        if key not in kept:
+            out = np.zeros(self.n_records, np.int64)
+            _count_marked(self.block_size, self.ptr, self.local, marked, out)
+            while len(kept) >= MOST_COUNTS:
+                kept.pop(next(iter(kept)))
+            kept[key] = out
+        return kept[key]
+
+    @property
     def nbytes(self) -> int:
         """Bytes that the posting lists take."""
         return int(self.ptr.nbytes + self.local.nbytes + self.code.nbytes + self.day.nbytes)
@@ -65,6 +89,20 @@ def rows_of(ptr: Array, row: Array) -> tuple[Array, Array]:
     size = ptr[row + 1] - ptr[row]
     starts = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
     return starts, np.repeat(ptr[row] - starts[:-1], size) + np.arange(starts[-1])
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _count_marked(block_size: int, ptr: Array, local: Array, marked: Array, out: Array) -> None:
+    """Count the marked items of each record; an item held several times counts once."""
+    for b in range(ptr.shape[0]):
+        for i in range(marked.size):
+            last = np.int64(-1)
+            if marked[i]:
+                for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
+                    k = np.int64(local[p])
+                    if k != last:
+                        out[b * block_size + k] += 1
+                    last = k
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

@@ -53,9 +53,11 @@ class MemoryEngine:
         def work(tasks: Tasks[Run]) -> Partials:
             out = Partials.empty(plan.n_queries, k)
             for (shard, first, stop), queries in tasks:
-                post = cpu.postings(shard, plan.no_day)
+                post = cpu.postings(shard, plan.factor)
                 if plan.exact is not None:
-                    exact.run_blocks(first, stop, queries, post, plan.tables, how, plan.exact, marks, out)
+                    exact.run_blocks(
+                        first, stop, queries, post, plan.tables, how, exact.for_shard(plan, shard), marks, out
+                    )
                 else:
                     cpu.run_blocks(first, stop, queries, post, plan.tables, how, marks, out)
             return out
@@ -69,9 +71,11 @@ class MemoryEngine:
         def work(tasks: Tasks[Run]) -> Array:
             out = np.zeros(plan.n_queries)
             for (shard, first, stop), queries in tasks:
-                post = cpu.postings(shard, plan.no_day)
+                post = cpu.postings(shard, plan.factor)
                 if plan.exact is not None:
-                    exact.mass_blocks(first, stop, queries, post, plan.tables, how, plan.exact, high, beta, out)
+                    exact.mass_blocks(
+                        first, stop, queries, post, plan.tables, how, exact.for_shard(plan, shard), high, beta, out
+                    )
                 else:
                     cpu.mass_blocks(first, stop, queries, post, plan.tables, how, high, beta, out)
             return out
@@ -82,9 +86,9 @@ class MemoryEngine:
         """Integer score of one record per query."""
         out = np.full(plan.n_queries, LOWEST, np.int64)
         for shard in self._all(dataset):
-            post, how = cpu.postings(shard, plan.no_day), cpu.manner(plan)
+            post, how = cpu.postings(shard, plan.factor), cpu.manner(plan)
             if plan.exact is not None:
-                exact.peek(post, plan.tables, how, plan.exact, record.astype(np.int64), out)
+                exact.peek(post, plan.tables, how, exact.for_shard(plan, shard), record.astype(np.int64), out)
             else:
                 cpu.peek(post, plan.tables, how, record.astype(np.int64), out)
         return out
@@ -93,9 +97,9 @@ class MemoryEngine:
         """All integer scores."""
         out = np.zeros((plan.n_queries, dataset.n_records), np.int32)
         for shard in self._all(dataset):
-            post, how = cpu.postings(shard, plan.no_day), cpu.manner(plan)
+            post, how = cpu.postings(shard, plan.factor), cpu.manner(plan)
             if plan.exact is not None:
-                exact.dump(post, plan.tables, how, plan.exact, out)
+                exact.dump(post, plan.tables, how, exact.for_shard(plan, shard), out)
             else:
                 cpu.dump(post, plan.tables, how, out)
         return out

@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from standout.data.index import Shard
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
 from standout.scoring.cpu import exponential
+from standout.scoring.factors import factors_of
 from standout.scoring.fill import Manner, Postings, jit, jit_bare, jit_inline
 from standout.scoring.look import allowed, enter, key_of
 from standout.scoring.partials import LOWEST, Partials
-from standout.scoring.plan import ROOM, ExactTables, Tables
+from standout.scoring.plan import ROOM, ExactTables, Plan, Tables
 
 Array = npt.NDArray[Any]
 
@@ -38,6 +40,12 @@ class Desk(NamedTuple):
     held: Array
     supports: Array
     sums: Array
+
+
+def for_shard(plan: Plan, shard: Shard) -> ExactTables:
+    """Tables of the plan with what concerns each record of the shard."""
+    assert plan.exact is not None
+    return plan.exact._replace(log_pick=factors_of(plan.factor, shard), weight=factors_of(plan.weight, shard))
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -123,33 +131,24 @@ def pair_chances(p: int, hi: int, f: int, post: Postings, known_day: Array, t: E
     return right, wrong, p + n
 
 
-@jit  # type: ignore[untyped-decorator]
-def shared_weight(first: int, second: int, t: ExactTables) -> int:
-    """Pickable items that both records hold."""
+@jit_inline  # type: ignore[untyped-decorator]
+def shared_weight(k: int, b: int, q: int, post: Postings, t: ExactTables) -> int:
+    """Pickable items that both record `k` of block `b` and the excluded record of query `q` hold."""
     n = np.int64(0)
-    k, k_end = t.record_ptr[first], t.record_ptr[first + 1]
-    j, j_end = t.record_ptr[second], t.record_ptr[second + 1]
-    last = np.int64(-1)
-    while k < k_end and j < j_end:
-        a, b = np.int64(t.record_item[k]), np.int64(t.record_item[j])
-        if a < b:
-            k += 1
-        elif b < a:
-            j += 1
-        else:
-            if a != last and t.pickable[a]:
-                n += 1
-            last = a
-            k += 1
-            j += 1
+    for j in range(t.gone_ptr[q], t.gone_ptr[q + 1]):
+        lo, hi = np.int64(post.ptr[b, t.gone_item[j]]), np.int64(post.ptr[b, t.gone_item[j] + 1])
+        at = seek(post.local, lo, hi, k)
+        if at < hi and post.local[at] == k:
+            n += 1
     return n
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def log_chance(k: int, record: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTables, desk: Desk) -> float:
-    """Log P(knowledge of query `q` | record), -inf where the record cannot be the target. Records must come rising."""
+def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTables, desk: Desk) -> float:
+    """Log P(knowledge of query `q` | record `k` of block `b`), -inf if it cannot be the target. Records must come rising."""
     lo, hi = plan.query_ptr[q], plan.query_ptr[q + 1]
     m = hi - lo
+    record = b * post.block_size + k
     missing, n_marked = np.int64(0), np.int64(0)
     possible = t.log_pick[record] < np.inf
     most_missing = t.wrong[q] if t.wrong_items else np.int64(0)
@@ -177,7 +176,7 @@ def log_chance(k: int, record: int, b: int, q: int, post: Postings, plan: Tables
         )
     rest = t.total[q] - t.weight[record]
     if plan.exclude[q] >= 0 and missing > 0:
-        rest += shared_weight(record, plan.exclude[q], t)
+        rest += shared_weight(k, b, q, post, t)
     return log_wrong_items(desk.right[:m], desk.held[:m], t.support[lo:hi], t.mean_right[lo:hi], float(rest),
                            t.log_pick[record], t.log_ways[q], desk.supports, desk.sums)  # fmt: skip
 
@@ -224,7 +223,7 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
     return n
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_bare  # type: ignore[untyped-decorator]
 def score_block(b: int, q: int, post: Postings, plan: Tables, how: Manner, t: ExactTables, desk: Desk) -> int:
     """Put the candidates of the block and their integer scores into `desk`; gives their number."""
     offset = b * post.block_size
@@ -234,9 +233,8 @@ def score_block(b: int, q: int, post: Postings, plan: Tables, how: Manner, t: Ex
     kept = np.int64(0)
     for c in range(n):
         k = desk.local[c]
-        record = post.first_record + offset + k
-        if allowed(record, q, plan, how):
-            x = log_chance(k, record, b, q, post, plan, t, desk)
+        if allowed(offset + k, q, post, plan, how):
+            x = log_chance(k, b, q, post, plan, t, desk)
             if x > -np.inf:
                 desk.local[kept] = k
                 desk.score[kept] = to_integer(x, t.scale[q])
@@ -262,7 +260,7 @@ def run_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, 
 def _run_blocks(desk: Desk, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: Manner,
                 t: ExactTables, watch: Array, out: Partials) -> None:  # fmt: skip
     for b in range(first, stop):
-        start = post.first_record + b * post.block_size
+        offset = b * post.block_size
         for q in range(queries[0], queries[1]):
             n = score_block(b, q, post, plan, how, t, desk)
             out.n[q] += n
@@ -273,8 +271,9 @@ def _run_blocks(desk: Desk, first: int, stop: int, queries: tuple[int, int], pos
                 out.n_watch[q] += s >= watch[q]
                 out.n_cut[q] += s >= plan.cut[q]
                 if s >= out.top_score[q, out.top.shape[1] - 1]:
-                    record = start + desk.local[c]
-                    enter(s, key_of(record, how.tie, plan.salt[q], plan.lengths), record, q, how.tie, out)
+                    r = offset + desk.local[c]
+                    key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
+                    enter(s, key, post.first_record + r, q, how.tie, out)
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -297,13 +296,13 @@ def _mass_blocks(desk: Desk, first: int, stop: int, queries: tuple[int, int], po
 @jit  # type: ignore[untyped-decorator]
 def peek(post: Postings, plan: Tables, how: Manner, t: ExactTables, record: Array, out: Array) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
-    desk = make_desk(1, t.most_facts, t.most_wrong)
+    desk = make_desk(np.int64(1), t.most_facts, t.most_wrong)
     for q in range(plan.query_ptr.size - 1):
         local = record[q] - post.first_record
-        if 0 <= local < post.n_records and allowed(record[q], q, plan, how):
+        if 0 <= local < post.n_records and allowed(local, q, post, plan, how):
             b = local // post.block_size
             start_search(b, q, post, plan, desk)
-            x = log_chance(local - b * post.block_size, record[q], b, q, post, plan, t, desk)
+            x = log_chance(local - b * post.block_size, b, q, post, plan, t, desk)
             if x > -np.inf:
                 out[q] = to_integer(x, t.scale[q])
 

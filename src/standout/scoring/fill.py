@@ -13,6 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.data.index import Shard
+from standout.scoring.factors import RecordFactor, factors_of
 from standout.scoring.plan import LOG_BITS, VETO, Combine, Plan, Tables
 
 Array = npt.NDArray[Any]
@@ -43,6 +44,10 @@ class Postings(NamedTuple):
     repeats: bool
     no_day: int
     all_dated: bool
+    lengths: Array
+    """int64 (records of the shard): distinct items."""
+    factor: Array
+    """float64 (records of the shard, or none): multiplies a record's sum; for `Combine.ODDS` each odds."""
 
 
 class Manner(NamedTuple):
@@ -68,11 +73,11 @@ class Room(NamedTuple):
     """int32 (strip)."""
 
 
-def postings(shard: Shard, no_day: int) -> Postings:
-    """Arrays of `shard` for the kernel."""
+def postings(shard: Shard, factor: RecordFactor | None = None) -> Postings:
+    """Arrays of `shard` for the kernel, with the factors of its records."""
     return Postings(
         shard.first_record, shard.n_records, shard.block_size, shard.ptr, shard.local, shard.code, shard.day,
-        shard.has_repeats, no_day, shard.all_dated,
+        shard.has_repeats, shard.no_day, shard.all_dated, shard.lengths, factors_of(factor, shard),
     )  # fmt: skip
 
 
@@ -213,7 +218,7 @@ def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Arr
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def _odds(f: int, p: int, post: Postings, plan: Tables, how: Manner) -> float:
+def event_odds(f: int, p: int, post: Postings, plan: Tables, how: Manner) -> float:
     """Odds of one event."""
     k = plan.odds_value[f, np.uint64(post.code[p])] if how.use_value else plan.odds_value[f, np.uint64(0)]
     if how.use_time:
@@ -233,12 +238,12 @@ def _add_odds_runs(
         record = np.uint64(post.local[p])
         odds, events = 0.0, 0.0
         while p < hi and post.local[p] == record:
-            odds += _odds(f, p, post, plan, how)
+            odds += event_odds(f, p, post, plan, how)
             events += 1.0
             p += np.uint64(1)
         if events > 1.0:
             odds /= events
-        x = plan.factor[start + record] * (odds + plan.odds_floor[f])
+        x = post.factor[start + record] * (odds + plan.odds_floor[f])
         acc[record] += (fixed_log(1.0 + x) + half) >> shift
 
 
@@ -252,11 +257,11 @@ def _strip_odds(f: int, lo: int, n: int, start: int, post: Postings, plan: Table
             p = lo + k
             column = gap_column(post.day[p], known, last, post.no_day)
             x = plan.odds_value[f, np.uint64(post.code[p])] * plan.odds_time[row, column]
-            odds[k] = 1.0 + plan.factor[start + np.uint64(post.local[p])] * (x + floor)
+            odds[k] = 1.0 + post.factor[start + np.uint64(post.local[p])] * (x + floor)
     else:
         for k in range(n):
             p = lo + k
-            odds[k] = 1.0 + plan.factor[start + np.uint64(post.local[p])] * (_odds(f, p, post, plan, how) + floor)
+            odds[k] = 1.0 + post.factor[start + np.uint64(post.local[p])] * (event_odds(f, p, post, plan, how) + floor)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -281,7 +286,7 @@ def add_fact(
     """Add the run of one fact's item in block `b`; `turn` counts the query's facts so far."""
     i = plan.item[fact]
     lo, hi = np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])
-    start = np.uint64(post.first_record + b * post.block_size)
+    start = np.uint64(b * post.block_size)
     f, row, known = np.uint64(fact), np.uint64(plan.time_row[fact]), plan.known_day[fact]
     if how.combine == _ODDS:
         if post.repeats:
@@ -316,9 +321,12 @@ def n_postings(b: int, q: int, post: Postings, plan: Tables) -> int:
     return n
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_bare  # type: ignore[untyped-decorator]
 def add_facts(acc: Array, room: Room, b: int, q: int, post: Postings, plan: Tables, how: Manner) -> None:
-    """Add all runs of query `q` in block `b` to `acc`, which holds zeros."""
+    """Add all runs of query `q` in block `b` to `acc`, which holds zeros.
+
+    Not inlined: compiling it takes seconds, and several kernels call it. A call costs little beside a block's runs.
+    """
     first = plan.query_ptr[q]
     for f in range(first, plan.query_ptr[q + 1]):
         add_fact(acc, room, f - first, b, q, f, post, plan, how)
@@ -330,20 +338,20 @@ def fill(acc: Array, room: Room, b: int, q: int, post: Postings, plan: Tables, h
     acc[:] = 0
     room.held[:] = 0
     add_facts(acc, room, b, q, post, plan, how)
-    finish(acc, room.held, post.first_record + b * post.block_size, q, plan, how)
+    finish(acc, room.held, b * post.block_size, q, post, plan, how)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def finish(acc: Array, held: Array, start: int, q: int, plan: Tables, how: Manner) -> None:
-    """Apply what concerns the whole sum: all facts held, the record's factor, the cap."""
+def finish(acc: Array, held: Array, start: int, q: int, post: Postings, plan: Tables, how: Manner) -> None:
+    """Apply what concerns the whole sum: all facts held, the record's factor, the cap. `start` is the block's first record."""
     if how.combine == _MIN:
         for r in range(acc.size):
             if held[r] < plan.n_known[q]:
                 acc[r] = 0
-    elif how.combine == _SUM and plan.factor.size > 0:
+    elif how.combine == _SUM and post.factor.size > 0:
         for r in range(acc.size):
             if acc[r] != 0:
-                acc[r] = np.int64(np.rint(acc[r] * abs(plan.factor[start + r])))
+                acc[r] = np.int64(np.rint(acc[r] * post.factor[start + r]))
     cap = plan.cap[q]
     if cap < 2**31 - 1:
         for r in range(acc.size):

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
 from standout.errors import EngineError
+from standout.scoring.factors import factors_of
 from standout.scoring.fill import LOG_TABLE
 from standout.scoring.gpu_layout import Layout, Shape, macros, pack, shape_of, spaced, widths
 from standout.scoring.partials import LOWEST, Partials
@@ -66,7 +67,7 @@ class DeviceIndex:
                 self.missing_days |= bool((day == dataset.no_day).any())
             self.words[part] = pack(self.layout, local, code, day, dataset.no_day, xp=cp)
         self.ptr = cp.asarray(shard.ptr)
-        self.lengths = cp.asarray(dataset.lengths.astype(np.int64))
+        self.lengths = cp.asarray(shard.lengths)
         self.log_table = cp.asarray(LOG_TABLE)
         self.struct = _struct([self.words, self.ptr], [shard.first_record, shard.n_records, shard.ptr.shape[1] - 1])
 
@@ -99,7 +100,7 @@ class DevicePlan:
         rows[:, :n_times] = cp.asarray(time.astype(kind, copy=False))
         host: list[Array] = [
             t.odds_floor, np.clip(t.n_known, 0, 2**31 - 1).astype(np.int32), t.exclude, t.low, t.high, t.cut, t.cap,
-            t.shift, t.salt.astype(np.uint64), t.factor.astype(np.float64),
+            t.shift, t.salt.astype(np.uint64), factors_of(plan.factor, index.shard),
         ]  # fmt: skip
         self.arrays = [cp.asarray(np.ascontiguousarray(a)) for a in (*small, value.astype(kind, copy=False))]
         self.arrays += [rows, *(cp.asarray(np.ascontiguousarray(a)) for a in host), index.lengths, index.log_table]

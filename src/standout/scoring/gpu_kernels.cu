@@ -473,7 +473,6 @@ __device__ __forceinline__ bool allowed(int k, const Bar &bar, const Plan &plan)
     if (k == bar.hole) return false;
 #if FILTERED
     const i64 record = bar.start + k;
-    if ((FACTOR || COMBINE == 2) && plan.factor[record] < 0.0) return false;
     return plan.low[bar.q] <= plan.lengths[record] && plan.lengths[record] <= plan.high[bar.q];
 #else
     return true;

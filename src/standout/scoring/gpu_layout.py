@@ -118,7 +118,7 @@ def _longest_log(plan: Plan) -> float:
     if plan.combine != Combine.ODDS:
         return 0.0
     most = t.odds_value.max(initial=0.0) * t.odds_time.max(initial=0.0) + t.odds_floor.max(initial=0.0)
-    return float(np.log1p(most * np.abs(t.factor).max(initial=0.0)) * 2**LOG_BITS)
+    return float(np.log1p(most * (plan.factor.largest if plan.factor else 0.0)) * 2**LOG_BITS)
 
 
 def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_days: bool) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_days:
     values: dict[str, Any] = {
         "COMBINE": int(plan.combine), "TIE": int(plan.tie), "USE_VALUE": int(plan.use_value),
         "USE_TIME": int(plan.use_time), "REPEATS": int(shard.has_repeats), "FILTERED": int(plan.filtered),
-        "FACTOR": int(plan.tables.factor.size > 0), "WORD": layout.word,
+        "FACTOR": int(plan.factor is not None), "WORD": layout.word,
         "PTR": "u32" if shard.ptr.dtype == np.uint32 else "i64", "LOCAL_BITS": layout.local_bits,
         "CODE_BITS": layout.code_bits, "DAY_BITS": layout.day_bits, "BLOCK": layout.block_size,
         "THREADS": shape.threads, "PER_SM": shape.per_sm, "TABLES_SHARED": int(shape.tables_shared),

@@ -24,55 +24,46 @@ jit_wide = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"
 
 
 class Bar(NamedTuple):
-    """Scalars that say who is no candidate of one query; taken out of the plan once per block, not once per record."""
+    """Scalars that say which records are no candidates of one query; taken out of the plan once per block."""
 
     exclude: int
+    """Record that is not there, counted from the shard's first; below 0 = none in this shard."""
     low: int
     high: int
     filtered: bool
 
 
 @jit  # type: ignore[untyped-decorator]
-def bar_of(q: int, plan: Tables, how: Manner) -> Bar:
-    """The bar of query `q`."""
-    return Bar(plan.exclude[q], plan.low[q], plan.high[q], how.filtered)
+def bar_of(q: int, first: int, plan: Tables, how: Manner) -> Bar:
+    """The bar of query `q` in a shard whose first record is `first`."""
+    return Bar(plan.exclude[q] - first, plan.low[q], plan.high[q], how.filtered)
 
 
 @jit  # type: ignore[untyped-decorator]
-def passes(record: int, bar: Bar, factor: Array, lengths: Array) -> bool:
-    """Whether the record is a candidate: the test that loops over records use."""
-    if record == bar.exclude:
+def passes(r: int, bar: Bar, lengths: Array) -> bool:
+    """Whether record `r` of the shard is a candidate: the test that loops over records use."""
+    if r == bar.exclude:
         return False
-    if not bar.filtered:
-        return True
-    if factor.size > 0 and factor[np.uint64(record)] < 0.0:
-        return False
-    return bool(bar.low <= lengths[np.uint64(record)] <= bar.high)
+    return bool(not bar.filtered or bar.low <= lengths[np.uint64(r)] <= bar.high)
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def allowed(r: int, q: int, post: Postings, plan: Tables, how: Manner) -> bool:
+    """Whether record `r` of the shard is a candidate of query `q`."""
+    return passes(r, bar_of(q, post.first_record, plan, how), post.lengths)
 
 
 @jit  # type: ignore[untyped-decorator]
-def allowed(record: int, q: int, plan: Tables, how: Manner) -> bool:
-    """Whether the record is a candidate of the query at all."""
-    return passes(record, bar_of(q, plan, how), plan.factor, plan.lengths)
-
-
-@jit  # type: ignore[untyped-decorator]
-def key_of(record: int, tie: int, salt: int, lengths: Array) -> int:
-    """Tie key of the record, smaller first: as loops over records ask for it."""
+def key_of(r: int, first: int, tie: int, salt: int, lengths: Array) -> int:
+    """Tie key of record `r` of a shard whose first record is `first`; smaller keys come first."""
     if tie == _SHORT:
-        return np.uint64(lengths[np.uint64(record)])
+        return np.uint64(lengths[np.uint64(r)])
     if tie == _HASH:
-        x = np.uint64(record) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
+        x = np.uint64(first + r) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return ((x ^ (x >> np.uint64(31))) >> np.uint64(1)) | np.uint64(RANDOM_KEY)
     return np.uint64(0)
-
-
-@jit  # type: ignore[untyped-decorator]
-def tie_key(record: int, q: int, plan: Tables, how: Manner) -> int:
-    """Tie key of the record, smaller first."""
-    return key_of(record, how.tie, plan.salt[q], plan.lengths)
 
 
 @jit_wide  # type: ignore[untyped-decorator]
@@ -102,13 +93,13 @@ def _count(acc: Array, mark: int) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def _look_at_each(acc: Array, start: int, watch: int, cut: int, bar: Bar, factor: Array,
-                  lengths: Array) -> tuple[int, int, float, int, int, int]:  # fmt: skip
+def _look_at_each(acc: Array, start: int, watch: int, cut: int, bar: Bar, lengths: Array
+                  ) -> tuple[int, int, float, int, int, int]:  # fmt: skip
     """As `_look_over`, for queries that bar some records."""
     top, total, squares = np.int64(LOWEST), np.int64(0), 0.0
     n, n_watch, n_cut = np.int64(0), np.int64(0), np.int64(0)
     for k in range(acc.size):
-        if passes(start + k, bar, factor, lengths):
+        if passes(start + k, bar, lengths):
             s = np.int64(acc[k])
             top = max(top, s)
             total += s
@@ -129,7 +120,7 @@ def highest(acc: Array, lo: int, hi: int) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def promote(acc: Array, start: int, q: int, bar: Bar, tie: int, salt: int, factor: Array, lengths: Array,
+def promote(acc: Array, start: int, q: int, first: int, bar: Bar, tie: int, salt: int, lengths: Array,
             out: Partials) -> None:  # fmt: skip
     """Put the records of the block that belong there among the query's top k."""
     last = out.top.shape[1] - 1
@@ -144,9 +135,9 @@ def promote(acc: Array, start: int, q: int, bar: Bar, tie: int, salt: int, facto
             s = np.int64(acc[k])
             if s < least:
                 continue
-            key = key_of(start + k, tie, salt, lengths)
-            if (nobody or s > least or key < least_key) and passes(start + k, bar, factor, lengths):
-                insert(s, key, start + k, q, out)
+            key = key_of(start + k, first, tie, salt, lengths)
+            if (nobody or s > least or key < least_key) and passes(start + k, bar, lengths):
+                insert(s, key, first + start + k, q, out)
                 least, least_key, nobody = out.top_score[q, last], out.top_key[q, last], out.top[q, last] == NOBODY
 
 
@@ -175,7 +166,7 @@ def _count_equal(acc: Array, score: int) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def count_ties(acc: Array, start: int, q: int, bar: Bar, tie: int, factor: Array, lengths: Array, was: tuple[int, int, int],
+def count_ties(acc: Array, start: int, q: int, bar: Bar, tie: int, lengths: Array, was: tuple[int, int, int],
                out: Partials) -> None:  # fmt: skip
     """Add the block's candidates that tie with the best, after `promote`; `was` is the best before it: score, key, record."""
     score, key = out.top_score[q, 0], out.top_key[q, 0]
@@ -188,7 +179,7 @@ def count_ties(acc: Array, start: int, q: int, bar: Bar, tie: int, factor: Array
     n = np.int64(0)
     for k in range(acc.size):
         if acc[k] == score and (tie != _SHORT or np.uint64(lengths[np.uint64(start + k)]) == key):
-            n += passes(start + k, bar, factor, lengths)
+            n += passes(start + k, bar, lengths)
     out.n_top[q] += n
 
 
@@ -216,22 +207,21 @@ def _before(score: int, key: int, record: int, other_score: int, other_key: int,
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def look(acc: Array, start: int, q: int, watch: int, plan: Tables, how: Manner, out: Partials) -> None:
-    """Add a block's scores to the partials of query `q`."""
-    size, cut = acc.size, plan.cut[q]
-    hole = plan.exclude[q] - start
+def look(acc: Array, start: int, q: int, watch: int, post: Postings, plan: Tables, how: Manner, out: Partials) -> None:
+    """Add the scores of a block, whose first record is `start` of the shard, to the partials of query `q`."""
+    size, cut, first = acc.size, plan.cut[q], post.first_record
+    bar = bar_of(q, first, plan, how)
+    hole = bar.exclude - start
     if how.filtered:
-        top, total, squares, n_watch, n_cut, n = _look_at_each(
-            acc, start, watch, cut, bar_of(q, plan, how), plan.factor, plan.lengths
-        )
+        top, total, squares, n_watch, n_cut, n = _look_at_each(acc, start, watch, cut, bar, post.lengths)
     elif 0 <= hole < size:
-        top, total, squares = _look_over(acc, 0, hole)
+        top, total, squares = _look_over(acc, np.int64(0), hole)
         top2, total2, squares2 = _look_over(acc, hole + 1, size)
         top, total, squares, n = max(top, top2), total + total2, squares + squares2, size - 1
         n_watch = _count(acc, watch) - (1 if acc[hole] >= watch else 0)
         n_cut = _count(acc, cut) - (1 if acc[hole] >= cut else 0)
     else:
-        top, total, squares = _look_over(acc, 0, size)
+        top, total, squares = _look_over(acc, np.int64(0), size)
         n_watch, n_cut, n = _count(acc, watch), _count(acc, cut), size
     out.n[q] += n
     out.total[q] += total
@@ -242,9 +232,9 @@ def look(acc: Array, start: int, q: int, watch: int, plan: Tables, how: Manner, 
         last, was = out.top.shape[1] - 1, (out.top_score[q, 0], out.top_key[q, 0], out.top[q, 0])
         least = out.top_score[q, last]
         if top > least or out.top[q, last] == NOBODY or (top == least and how.tie != 0):
-            promote(acc, start, q, bar_of(q, plan, how), how.tie, plan.salt[q], plan.factor, plan.lengths, out)
+            promote(acc, start, q, first, bar, how.tie, plan.salt[q], post.lengths, out)
         if top == out.top_score[q, 0]:
-            count_ties(acc, start, q, bar_of(q, plan, how), how.tie, plan.factor, plan.lengths, was, out)
+            count_ties(acc, start, q, bar, how.tie, post.lengths, was, out)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -296,7 +286,7 @@ def look_at_met(acc: Array, start: int, b: int, q: int, watch: int, post: Postin
     Only where nobody is filtered out, sums are final, and `zeros_cannot_win`. Not inlined: the compiler made worse code
     of the loops that add up.
     """
-    cut, hole = plan.cut[q], plan.exclude[q] - start
+    cut, hole = plan.cut[q], plan.exclude[q] - post.first_record - start
     counts = watch <= _HIGHEST or cut <= _HIGHEST
     n = acc.size
     if 0 <= hole < acc.size:
@@ -313,8 +303,9 @@ def look_at_met(acc: Array, start: int, b: int, q: int, watch: int, post: Postin
             out.total[q] += more
             low, high, met, n_watch, n_cut = low + lower, high + higher, met + m, n_watch + w, n_cut + c
             if top >= least:
-                record = start + np.int64(post.local[p - np.uint64(1)])
-                enter(top, key_of(record, how.tie, plan.salt[q], plan.lengths), record, q, how.tie, out)
+                r = start + np.int64(post.local[p - np.uint64(1)])
+                key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
+                enter(top, key, post.first_record + r, q, how.tie, out)
     out.n[q] += n
     out.squares[q] += np.float64(high) * 4294967296.0 + np.float64(low)
     if counts:

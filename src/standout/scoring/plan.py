@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from standout.scoring.factors import RecordFactor
+
 Array = npt.NDArray[Any]
 
 ROOM = 2**30
@@ -86,10 +88,6 @@ class Tables(NamedTuple):
     """int64 (queries): scores above this count as this."""
     salt: Array
     """uint64 (queries): seed of `Tie.HASH`."""
-    factor: Array
-    """float64 (records, or none): multiplies a record's sum; for `Combine.ODDS` each odds."""
-    lengths: Array
-    """int64 (records): distinct items, for filters and `Tie.SHORT`."""
 
 
 class ExactTables(NamedTuple):
@@ -132,14 +130,16 @@ class ExactTables(NamedTuple):
     """float64 (facts): records that hold the item, the excluded one not counted."""
     mean_right: Array
     """float64 (facts): chance of what is told, averaged over the item's (record, item) pairs."""
+    gone_ptr: Array
+    """int64 (queries + 1): where the items of each query's excluded record lie in `gone_item`."""
+    gone_item: Array
+    """int64: distinct pickable items of the excluded records."""
     log_pick: Array
-    """float64 (records): logarithm of the number of ways to pick the right items, inf = the record cannot be the target."""
+    """float64 (records of a shard; empty in a plan): logarithm of the number of ways to pick the right items, inf = the
+    record cannot be the target. A shard works it out by `Plan.factor`."""
     weight: Array
-    """int64 (records, or none): sum of the supports of the record's pickable items."""
-    record_ptr: Array
-    record_item: Array
-    pickable: Array
-    """bool (items): items that the adversary may come to know."""
+    """float64 (records of a shard; empty in a plan): sum of the supports of the record's pickable items, where items can be
+    wrong. A shard works it out by `Plan.weight`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,11 +154,16 @@ class Plan:
     use_value: bool
     use_time: bool
     filtered: bool
-    """Whether `low` and `high` (or a negative factor, which bars a record) restrict the candidates."""
+    """Whether `low` and `high` restrict the candidates by length."""
     tables: Tables
     scale: Array
     base: Array
-    no_day: int
+    factor: RecordFactor | None = None
+    """How a shard works out what multiplies a record's sum; for `Combine.ODDS` each odds."""
+    weight: RecordFactor | None = None
+    """For `Combine.EXACT` with wrong items: how a shard works out `ExactTables.weight`."""
+    n_possible: Array | None = None
+    """int64 (queries): records that may be the target, for attacks with a model."""
     threshold: Array | None = None
     """float64 (queries): what the attack's criterion compares its statistic with, where queries differ in it."""
     exact: ExactTables | None = None

@@ -95,7 +95,7 @@ def _item_chances(
 
 
 def _chances(dataset: Dataset, channel: Array, none: int, low: Array, high: Array) -> Array:
-    post = postings(dataset.index, dataset.no_day)
+    post = postings(dataset.index)
     events = np.bincount(dataset.record_item, minlength=dataset.n_items)
     out = np.empty(dataset.n_items)
     threads = os.cpu_count() or 1

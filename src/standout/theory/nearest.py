@@ -239,7 +239,7 @@ def nearest(
     how = Agreement.of(dataset, value_within, time_within)
     n_threads = threads or os.cpu_count() or 1
     shard = dataset.index
-    post = postings(shard, dataset.no_day)
+    post = postings(shard)
     parts = []
     with ThreadPoolExecutor(n_threads) as pool:
         for first in range(0, records.size, BATCH):

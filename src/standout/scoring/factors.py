@@ -1,0 +1,177 @@
+"""Factors that a shard works out for its records: what depends on a record is no part of a plan."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from standout.adversary.sampling import mark_wrongable
+from standout.data.index import Shard
+from standout.formulas.f06 import cosine
+
+Array = npt.NDArray[Any]
+
+NO_FACTOR = np.empty(0)
+
+
+class RecordFactor(Protocol):
+    """Says how to work out one number per record. It is small: its size does not depend on the number of records."""
+
+    @property
+    def largest(self) -> float:
+        """No factor is larger than this."""
+        ...
+
+    def compute(self, shard: Shard) -> Array:
+        """float64 (records of the shard)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EntryTest:
+    """Entries whose value and day, as far as they are told, can be told wrongly."""
+
+    levels: Array
+    """bool (levels): whether a value of this level has room for a wrong one; empty where values are not told."""
+    reach: int
+    """Tolerance of days, -1 where days are not told."""
+    day_span: int
+
+    def passing(self, shard: Shard) -> Array:
+        """Mark the entries of the shard that pass."""
+        out = np.empty(shard.local.size, np.bool_)
+        mark_wrongable(shard.code, shard.day, shard.no_day, self.levels, self.reach, self.day_span, out)
+        return out
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByCount:
+    """Factor by the number of distinct items that a record holds, or by the number of its marked items."""
+
+    table: Array
+    """float64: factor by count."""
+    marked: Array | None = None
+    """bool (items): the items that count; all when None."""
+    only: EntryTest | None = None
+    """What an entry must be like for its item to count."""
+
+    @property
+    def largest(self) -> float:
+        """No factor is larger than this."""
+        return float(self.table.max(initial=0.0))
+
+    def compute(self, shard: Shard) -> Array:
+        """float64 (records of the shard)."""
+        if self.only is None:
+            return self.table[shard.lengths if self.marked is None else shard.count(self.marked)]
+        marked = np.ones(shard.ptr.shape[1] - 1, np.bool_) if self.marked is None else self.marked
+        count = np.zeros(shard.n_records, np.int64)
+        _count_with(shard.block_size, shard.ptr, shard.local, marked, self.only.passing(shard), count)
+        return self.table[count]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SumOfCounts:
+    """Sum of several factors by count."""
+
+    parts: tuple[ByCount, ...]
+
+    @property
+    def largest(self) -> float:
+        """No factor is larger than this."""
+        return sum(part.largest for part in self.parts)
+
+    def compute(self, shard: Shard) -> Array:
+        """float64 (records of the shard)."""
+        return np.asarray(sum(part.compute(shard) for part in self.parts))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BySum:
+    """Sum of the weights of the items that a record holds."""
+
+    weight: Array
+    """float64 (items)."""
+
+    @property
+    def largest(self) -> float:
+        """No factor is larger than this."""
+        return float(np.maximum(self.weight, 0.0).sum())
+
+    def compute(self, shard: Shard) -> Array:
+        """float64 (records of the shard)."""
+        return _sums(shard, self.weight)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByNorm:
+    """1/‖w_r‖ by the weights of the items that a record holds, 0 for a record without weight: divides to a cosine."""
+
+    weight: Array
+    """float64 (items)."""
+
+    @property
+    def largest(self) -> float:
+        """No factor is larger than this."""
+        return float(np.max(cosine(1.0, 1.0, np.abs(self.weight)), initial=0.0))
+
+    def compute(self, shard: Shard) -> Array:
+        """float64 (records of the shard)."""
+        return np.asarray(cosine(1.0, 1.0, np.sqrt(_sums(shard, self.weight**2))))
+
+
+def _sums(shard: Shard, weight: Array) -> Array:
+    """Sum of the weights of each record's distinct items, in the order of the items."""
+    out = np.zeros(shard.n_records)
+    # a thread costs more than it saves on a few entries
+    threads = min(os.cpu_count() or 1, 1 + shard.local.size // 500_000)
+    with ThreadPoolExecutor(threads) as pool:
+        list(
+            pool.map(
+                lambda b: _add_weights(b, shard.block_size, shard.ptr, shard.local, weight, out), range(shard.n_blocks)
+            )
+        )
+    return out
+
+
+def factors_of(factor: RecordFactor | None, shard: Shard) -> Array:
+    """Factors of the shard's records, kept with the shard as long as `factor` lives; empty where there is none."""
+    if factor is None:
+        return NO_FACTOR
+    kept: WeakKeyDictionary[RecordFactor, Array] = shard.__dict__.setdefault("_factors", WeakKeyDictionary())
+    if factor not in kept:
+        kept[factor] = np.ascontiguousarray(factor.compute(shard), np.float64)
+    return kept[factor]
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _add_weights(b: int, block_size: int, ptr: Array, local: Array, weight: Array, out: Array) -> None:
+    """Add the weight of each item to the records of block `b` that hold it, once per (record, item) pair."""
+    for i in range(ptr.shape[1] - 1):
+        last = np.int64(-1)
+        for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
+            k = np.int64(local[p])
+            if k != last:
+                out[b * block_size + k] += weight[i]
+            last = k
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _count_with(block_size: int, ptr: Array, local: Array, marked: Array, passing: Array, out: Array) -> None:
+    """Count the marked items of each record of which some entry passes."""
+    for b in range(ptr.shape[0]):
+        for i in range(marked.size):
+            last = np.int64(-1)
+            if marked[i]:
+                for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
+                    k = np.int64(local[p])
+                    if k != last and passing[p]:
+                        out[b * block_size + k] += 1
+                        last = k
