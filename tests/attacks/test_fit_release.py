@@ -297,7 +297,7 @@ def test_a_single_query_about_an_absent_target_mostly_says_so():
     aux = so.Adversary(knows=8).sample(source, np.arange(40), seed=5)
     runs = [so.attack("likelihood").run(source, single(aux, q), exclude=[q]) for q in range(40)]
     assert np.mean([v.matched[0] for v in runs]) < 0.2
-    assert np.mean([v.absent[0] for v in runs]) > 0.8
+    assert np.mean([v.absent[0] for v in runs]) > 0.7
 
 
 def test_a_single_query_settles_on_the_noise_that_explains_it():
