@@ -29,6 +29,7 @@ _HOME = {
     "amplification": "standout.theory.amplification",
     "population": "standout.theory.population",
     "render": "standout.report.page",
+    "render_pdf": "standout.report.pdf",
     "charts": "standout.report.charts",
     "explain": "standout.audit.explain",
     "MemoryEngine": "standout.engines.memory",

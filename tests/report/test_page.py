@@ -56,7 +56,19 @@ def test_the_file_names_no_address_outside_itself(text):
 
 def test_every_section_of_an_audit_is_there(text):
     ids = re.findall(r'<section id="([a-z]+)"', text)
-    assert ids == ["answer", "risk", "attackers", "absent", "bits", "who", "channels", "limits", "evidence", "terms"]
+    assert ids == [
+        "answer",
+        "data",
+        "risk",
+        "attackers",
+        "absent",
+        "bits",
+        "who",
+        "channels",
+        "limits",
+        "evidence",
+        "terms",
+    ]
 
 
 def test_every_chart_is_drawn_wide_and_narrow_with_a_table_behind_it(text):
@@ -142,7 +154,7 @@ def test_the_file_is_written_whole_and_small_and_soon(tmp_path):
 def test_a_failed_report_leaves_the_old_one(tmp_path, monkeypatch):
     target = tmp_path / "report.html"
     target.write_text("old")
-    monkeypatch.setattr("standout.report.page.page", lambda found: 1 / 0)
+    monkeypatch.setattr("standout.report.page.page", lambda found, **_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         so.render(sweep({2: 0.1}), target)
     assert target.read_text() == "old"

@@ -1,8 +1,9 @@
-"""`explain`: why one record stands out for one query, fact by fact. Plain data, with labels only where they were asked for."""
+"""`explain`: why a record comes first for one query, fact by fact. Labels are included unless `labels=False`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,48 @@ MOST_SCORES = 2**27
 """Scores that may be held at once: a query of 20 facts on three million records."""
 
 
+DEFAULT = "likelihood"
+"""The attack that is explained when none is named: the strongest one."""
+
+
+class Explanation(dict[str, Any]):
+    """The answer to one query, explained: a mapping of plain data that shows itself in a notebook.
+
+    `to_frame` has one row per fact, the rarest item first.
+    """
+
+    def to_frame(self) -> Any:
+        """One row per fact as a pandas frame: what is known, what the records hold, what the fact adds."""
+        import pandas as pd
+
+        return pd.DataFrame([_flat_fact(f) for f in self["facts"]])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: sentences, charts and the table of facts."""
+        # by name: the report lies above this layer
+        return str(import_module("standout.report.fragments").explanation_html(self))
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self['attack']['name']}, {len(self['facts'])} facts on {self['n_records']:,} records>"
+
+
+def _flat_fact(fact: dict[str, Any]) -> dict[str, Any]:
+    row = {k: fact[k] for k in ("item", "value", "day", "support", "share")}
+    for who in ("best", "runner_up", "target"):
+        part = fact[who]
+        held = part["holds"] if part else None
+        row |= {f"{who}_holds": held is not None if part else None, f"{who}_value": held["value"] if held else None,
+                f"{who}_day": held["day"] if held else None,
+                f"{who}_contribution": part["contribution"] if part else None}  # fmt: skip
+    without = fact["without"]
+    row |= {"same_best_without": without["same_best"] if without else None,
+            "eccentricity_without": without["eccentricity"] if without else None,
+            "rank_so_far": fact["after"]["rank"], "bits_so_far": fact["after"]["bits"]}  # fmt: skip
+    return row
+
+
 def find_record(dataset: Dataset, label: Any) -> int:
-    """Index of the record with this label. The label is not repeated in the error."""
+    """Return the index of the record with this label. Errors do not repeat the label."""
     at = int(find_labels(dataset.record_labels, np.array([label]))[0])
     if at < 0:
         raise InputError("no record has the label that was given; labels are those of the record column")
@@ -31,7 +72,7 @@ def find_record(dataset: Dataset, label: Any) -> int:
 
 
 def draw(dataset: Dataset, record: int, adversary: Adversary, seed: int = 0) -> Knowledge:
-    """Draw what an adversary knows of one record; a record that is too short is known as far as it goes."""
+    """Draw what an adversary knows of one record. If the record has fewer items, all of them are known."""
     length = int(dataset.lengths[record])
     who = adversary
     if adversary.n_right_items > length:
@@ -43,12 +84,12 @@ def draw(dataset: Dataset, record: int, adversary: Adversary, seed: int = 0) -> 
     return who.sample(dataset, [record], seed)
 
 
-def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = "scoreboard-rh", *, target: int | None = None,
-            labels: bool = True, engine: Any = "memory") -> dict[str, Any]:  # fmt: skip
+def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFAULT, *, target: int | None = None,
+            labels: bool = True, engine: Any = "memory") -> Explanation:  # fmt: skip
     """Explain the answer to one query.
 
-    Three kinds of queries are put to the attack: everything that is known, everything but one fact, and the facts one
-    after the other, the rarest item first. A fact's contribution to a record is what its score loses without the fact.
+    The attack answers three kinds of queries: all facts, all facts but one, and the facts up to each, the rarest item
+    first. A fact's contribution to a record is what its score loses without the fact.
 
     Parameters
     ----------
@@ -59,16 +100,16 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = "sco
     attack_
         Name of an attack, or an attack.
     target
-        The record behind the query, where that is known; bits are counted for it, else for the best record.
+        Index of the record that the query is about, where that is known. Bits are counted for it, else for the best record.
     labels
-        Whether to name records and items.
+        Whether to include the labels of records and items.
     engine
         Name of an engine, or an engine.
 
     Returns
     -------
-    dict
-        Plain data: `best`, `runner_up`, `target`, `facts` (the rarest first), `bits`.
+    Explanation
+        A mapping of plain data: `best`, `runner_up`, `target`, `facts` (the rarest first), `bits`.
     """
     if knowledge.n_queries != 1:
         raise ParameterError(f"explain takes one query, not {knowledge.n_queries}; choose one")
@@ -82,9 +123,12 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = "sco
     order = np.argsort(support, kind="stable")
     sets = _fact_sets(order)
     asked = _subqueries(knowledge, sets)
-    first = how.run(dataset, _subqueries(knowledge, sets[:1]), engine)
-    best, second = int(first.best[0]), int(first.runner_up[0])
-    watched = best if target is None else target
+    # on its own: an attack may score a complete query more exactly than a part of one
+    all_facts = _subqueries(knowledge, sets[:1])
+    first = how.run(dataset, all_facts, engine)
+    watched = int(first.best[0]) if target is None else target
+    whole = how.run(dataset, all_facts, engine, watch=[watched])
+    best, second = _first_two(whole, target)
     seen = how.run(dataset, asked, engine, watch=np.full(len(sets), watched))
     scores = how.scores(dataset, asked, engine)
     shown = {"best": best, "runner_up": second, "target": None if target in (best, second) else target}
@@ -92,43 +136,53 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = "sco
         {
             **_fact(dataset, knowledge, f, int(facts.item[f]), int(support[f]), labels),
             **{name: _share(dataset, record, facts, f, scores, 1 + place) for name, record in shown.items()},
-            **_turns(seen, place, order.size, best),
+            **_turns(seen, whole, place, order.size, best),
         }
         for place, f in enumerate(order.tolist())
     ]
-    return {
+    return Explanation({
         "attack": {"name": how.name, "options": how.options()},
         "n_records": dataset.n_records,
         "known": knowledge.adversary.describe() if knowledge.adversary else f"{order.size} facts from outside",
-        "verdict": _verdict(seen, 0),
+        "value_error": float(dataset.cleaning.value_error),
+        "verdict": _verdict(whole, 0) | {"n_tied": int(whole.n_tied[0])},
         "best": _who(dataset, best, labels) | {"score": _number(scores[0, best])},
         "runner_up": _who(dataset, second, labels) | {"score": _number(scores[0, second])} if second >= 0 else None,
         "target": None if target is None else _who(dataset, target, labels)
-        | {"score": _number(scores[0, target]), "rank": int(seen.rank[0]), "found": best == target},
-        "bits": {"prior": float(np.log2(dataset.n_records)), "left": _bits(seen, 0)},
+        | {"score": _number(scores[0, target]), "rank": int(whole.rank[0]), "found": bool(whole.credit[0] > 0)},
+        "bits": {"prior": float(np.log2(dataset.n_records)), "left": _bits(whole, 0)},
         "facts": rows,
-    }  # fmt: skip
+    })  # fmt: skip
 
 
-def _turns(seen: Verdicts, place: int, n: int, best: int) -> dict[str, Any]:
-    """The verdict without the fact at this place, and what is left of the record after the facts up to it."""
-    without, after = 1 + place, 1 + n + place
+def _first_two(whole: Verdicts, target: int | None) -> tuple[int, int]:
+    """The best record and the second. Where the target is tied at the top, it is the best, whatever the order of records."""
+    best, second = int(whole.best[0]), int(whole.runner_up[0])
+    if target is None or target == best or not whole.credit[0] > 0:
+        return best, second
+    return target, best
+
+
+def _turns(seen: Verdicts, whole: Verdicts, place: int, n: int, best: int) -> dict[str, Any]:
+    """The verdict without the fact at this place, and rank and bits of the watched record after the facts up to it."""
+    without = 1 + place
     rest = _verdict(seen, without) | {"same_best": int(seen.best[without]) == best}
-    return {"without": rest if n > 1 else None, "after": {"rank": int(seen.rank[after]), "bits": _bits(seen, after)}}
+    run, at = (whole, 0) if place == n - 1 else (seen, 1 + n + place)
+    return {"without": rest if n > 1 else None, "after": {"rank": int(run.rank[at]), "bits": _bits(run, at)}}
 
 
 def _fact_sets(order: Array) -> list[Array]:
-    """All facts; all but one, for each; then the first, the first two, … Every set keeps the facts in their own order."""
+    """All facts; all but one, for each; then the first, the first two, … Facts keep their order within a set."""
     if order.size > 1:
         but_one = [np.sort(np.delete(order, k)) for k in range(order.size)]
     else:
-        # one fact alone: nothing is left without it, so the query itself stands in
+        # one fact alone: nothing is left without it, so the query itself is used
         but_one = [order]
     return [np.sort(order), *but_one, *(np.sort(order[: k + 1]) for k in range(order.size))]
 
 
 def _subqueries(knowledge: Knowledge, sets: list[Array]) -> Knowledge:
-    """One query per set of facts, with everything else as it was."""
+    """One query per set of facts; everything else is unchanged."""
     chosen = np.concatenate(sets)
     ptr = np.zeros(len(sets) + 1, np.int64)
     np.cumsum([s.size for s in sets], out=ptr[1:])
@@ -156,7 +210,7 @@ def _share(
     """What a record holds of a fact, and what the fact adds to its score."""
     if record is None or record < 0:
         return None
-    # without its only fact a query says nothing, and every score is 0
+    # a query without facts gives every record the score 0
     rest = scores[without, record] if facts.item.size > 1 else 0.0
     added = _number(scores[0, record] - rest) if np.isfinite(rest) else None
     return {"holds": _held(dataset, record, int(facts.item[f]), float(facts.day[f])), "contribution": added}
@@ -197,7 +251,7 @@ def _bits(seen: Verdicts, q: int) -> float | None:
 
 
 def _number(x: Any) -> float | None:
-    """JSON knows neither NaN nor infinity."""
+    """A plain number; None where it is not finite, because JSON has neither NaN nor infinity."""
     return float(x) if np.isfinite(x) else None
 
 

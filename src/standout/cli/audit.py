@@ -27,17 +27,12 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the findin
 Sweep = Annotated[str, typer.Option(help="Kinds of knowledge to try: default (about 30) or full.")]
 
 
+@options.reads()
 def audit(
     path: options.DataPath,
+    reading: options.Reading,
     out: Out = None,
     overwrite: Overwrite = False,
-    record: options.Record = None,
-    item: options.Item = None,
-    value: options.Value = None,
-    time: options.Time = None,
-    repeats: options.Repeats = "keep",
-    skip_bad: options.SkipBad = False,
-    time_unit: options.TimeUnit = None,
     targets: options.Targets = str(TARGETS),
     seed: options.Seed = 0,
     attacks: options.Attacks = ATTACKS,
@@ -73,9 +68,8 @@ def audit(
         session.check(attacks, targets, engine)
         dataset = session.busy(
             "reading",
-            lambda: Dataset.read(path, record=record, item=item, value=value, time=time, repeats=repeats,
-                                 skip_bad=skip_bad, time_unit=time_unit),
-        )  # fmt: skip
+            lambda: Dataset.read(path, **reading.keywords),
+        )
         session.say_data(dataset)
         session.audit(dataset, attacks, targets, seed, engine, sweep, asked)
 

@@ -1,4 +1,4 @@
-"""`standout bound`: what the theorems ask for, what they promise, and what holds on this data."""
+"""`standout bound`: what the theorems require, what they promise, and which assumptions hold on this data."""
 
 from __future__ import annotations
 
@@ -14,30 +14,26 @@ if TYPE_CHECKING:
     from standout.theory.bounds import Bounds
 
 
+@options.reads()
 def bound(
     path: options.DataPath,
-    record: options.Record = None,
-    item: options.Item = None,
-    value: options.Value = None,
-    time: options.Time = None,
-    repeats: options.Repeats = "keep",
-    skip_bad: options.SkipBad = False,
-    time_unit: options.TimeUnit = None,
-    epsilon: Annotated[float, typer.Option(help="Chance of failure that the theorems may have.")] = 0.05,
-    delta: Annotated[float, typer.Option(help="How dissimilar the answer may be.")] = 0.2,
-    k: Annotated[int, typer.Option("--k", help="Size of the lineup.")] = 10,
+    reading: options.Reading,
+    epsilon: Annotated[float, typer.Option(help="Probability that a promise of a theorem may fail.")] = 0.05,
+    delta: Annotated[float, typer.Option(help="How much the answer may differ from the target, from 0 to 1.")] = 0.2,
+    k: Annotated[int, typer.Option("--k", help="Number of candidates in the lineup of Theorem 3.")] = 10,
     gamma: Annotated[float, typer.Option(help="Noise of known values as a share of the scale (DSS12).")] = 0.1,
     knows: Annotated[int, typer.Option(help="Items known, for DSS12's Theorem 3.")] = 10,
-    value_within: Annotated[str, typer.Option(help="Values this close agree; none leaves values out.")] = "1",
-    time_within: Annotated[str, typer.Option(help="Days this close agree; none leaves days out.")] = "14",
+    value_within: Annotated[str, typer.Option(help="Values at most this far apart agree; none ignores values.")] = "1",
+    time_within: Annotated[str, typer.Option(help="Days at most this far apart agree; none ignores days.")] = "14",
     population: Annotated[
-        float | None, typer.Option(help="People the release was drawn from. Default: 10 × records.")
+        float | None,
+        typer.Option(help="Size of the population that the release is a sample of. Default: 10 × records."),
     ] = None,
     targets: Annotated[int, typer.Option(help="Records attacked per measurement.")] = 300,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Show what the theorems ask for beside what was measured, and which assumptions hold on this data.
+    """Show what the theorems require and promise, what was measured, and which assumptions hold on this data.
 
     Example: standout bound ratings.csv --epsilon 0.05 --delta 0.5
     """
@@ -46,17 +42,7 @@ def bound(
 
     within_value = options.numbers(value_within, "value-within")[0]
     within_time = options.numbers(time_within, "time-within")[0]
-    dataset = read_quietly(
-        path,
-        json,
-        record=record,
-        item=item,
-        value=value,
-        time=time,
-        repeats=repeats,
-        skip_bad=skip_bad,
-        time_unit=time_unit,
-    )
+    dataset = read_quietly(path, json, **reading.keywords)
     with waiting(json) as progress:
         found = bounds(
             dataset,
@@ -83,21 +69,23 @@ def bound(
 
 
 def show(found: Bounds, console: Console) -> None:
-    """Print the table, then each theorem's assumptions and caveat."""
+    """Print the table, each theorem's assumptions and caveat, and what follows."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, show_edge=False)
-    for name in ("theorem", "promises", "asks", "measured", "assumptions"):
+    for name in ("theorem", "promises", "requires", "measured", "assumptions"):
         table.add_column(name, overflow="fold")
     for row in found.rows:
         table.add_row(row.theorem, row.says, row.asks, row.measured, "hold" if row.holds else "do not all hold")
     console.print(table)
-    said: set[str] = set()
+    printed: set[str] = set()
     for row in found.rows:
         console.print(f"\n{row.theorem}", markup=False)
         for a in row.assumptions:
             mark = {True: "holds", False: "fails", None: "given"}[a.holds]
             console.print(f"  {mark}: {a.text} ({a.measured})", markup=False)
-        if row.caveat and row.caveat not in said:
+        if row.caveat and row.caveat not in printed:
             console.print(f"  caveat: {row.caveat}", markup=False)
-            said.add(row.caveat)
+            printed.add(row.caveat)
+    console.print(Text(f"\n{found.summary()}"), soft_wrap=not console.is_terminal)

@@ -1,4 +1,4 @@
-"""`standout explain`: why one record stands out, fact by fact."""
+"""`standout explain`: why one record is found, fact by fact."""
 
 from __future__ import annotations
 
@@ -14,35 +14,36 @@ if TYPE_CHECKING:
     from standout.data.dataset import Dataset
 
 
+@options.reads(record="--record-column")
 def explain(
     path: options.DataPath,
+    reading: options.Reading,
     label: Annotated[str | None, typer.Option("--record", help="Label of the record to explain.")] = None,
     mentions: Annotated[
         Path | None,
         typer.Option(help="CSV with what is known of one person: columns item, and value and time where known."),
     ] = None,
-    attack: Annotated[str, typer.Option(help="The attack to explain.")] = "scoreboard-rh",
+    attack: Annotated[str, typer.Option(help="Attack to explain.")] = "likelihood",
     knows: Annotated[int, typer.Option(help="With --record: items drawn from the record.")] = 8,
     wrong: Annotated[int, typer.Option(help="With --record: how many of them are wrong.")] = 0,
-    value_within: Annotated[str, typer.Option(help="With --record: largest error of known values, or none.")] = "0",
-    time_within: Annotated[str, typer.Option(help="With --record: largest error of known days, or none.")] = "14",
+    value_within: Annotated[
+        str | None,
+        typer.Option(help="With --record: largest error of known values, or none. Default: 0 if there are values."),
+    ] = None,
+    time_within: Annotated[
+        str | None,
+        typer.Option(help="With --record: largest error of known days, or none. Default: 14 if there are days."),
+    ] = None,
     seed: options.Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Page to write as well.")] = None,
     hide_labels: Annotated[bool, typer.Option("--hide-labels", help="Name neither records nor items.")] = False,
-    record_column: options.Record = None,
-    item: options.Item = None,
-    value: options.Value = None,
-    time: options.Time = None,
-    repeats: options.Repeats = "keep",
-    skip_bad: options.SkipBad = False,
-    time_unit: options.TimeUnit = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the explanation as JSON on standard output, and nothing else there.")
     ] = False,
 ) -> None:
-    """Say why a record stands out: what each fact adds, who is second, what would be without each fact.
+    """Show why a record is found: what each fact adds, which record comes second, what changes without each fact.
 
-    Labels are shown because this verb asks for one; --hide-labels leaves them out.
+    Labels of records and items are shown; --hide-labels leaves them out.
 
     Example: standout explain ratings.csv --record 4711 --knows 6 -o why.html
     """
@@ -54,8 +55,7 @@ def explain(
 
     if (label is None) == (mentions is None):
         raise ParameterError("name one of --record LABEL and --mentions FILE")
-    dataset = read_quietly(path, json, record=record_column, item=item, value=value, time=time, repeats=repeats,
-                           skip_bad=skip_bad, time_unit=time_unit)  # fmt: skip
+    dataset = read_quietly(path, json, **reading.keywords)
     target = find_record(dataset, label) if label is not None else None
     known = (
         _draw(dataset, target, knows, wrong, value_within, time_within, seed) if target is not None else _read(mentions)
@@ -76,18 +76,30 @@ def explain(
 
 
 def _draw(
-    dataset: Dataset, target: int, knows: int, wrong: int, value_within: str, time_within: str, seed: int
+    dataset: Dataset, target: int, knows: int, wrong: int, value_within: str | None, time_within: str | None, seed: int
 ) -> Knowledge:
     from standout.adversary.adversary import Adversary
     from standout.audit.explain import draw
 
-    value = options.numbers(value_within, "value-within")[0] if dataset.has_value else None
-    time = options.numbers(time_within, "time-within")[0] if dataset.has_time else None
+    value = _within(value_within, "value", dataset.has_value, 0.0)
+    time = _within(time_within, "time", dataset.has_time, 14.0)
     return draw(dataset, target, Adversary(knows=knows, wrong=wrong, value_within=value, time_within=time), seed)
 
 
+def _within(text: str | None, channel: str, there: bool, default: float) -> float | None:
+    """Tolerance of a channel; one that the data does not have cannot be asked for."""
+    from standout.errors import ParameterError
+
+    if text is None:
+        return default if there else None
+    within = options.numbers(text, f"{channel}-within")[0]
+    if within is not None and not there:
+        raise ParameterError(f"--{channel}-within {text}: the data has no {channel} column; leave the option out")
+    return within
+
+
 def _read(mentions: Path | None) -> Knowledge:
-    """Read what is known of one person; every row is a fact."""
+    """Read what is known of one person, one fact per row."""
     import pandas as pd
 
     from standout.adversary.knowledge import Knowledge
@@ -100,12 +112,14 @@ def _read(mentions: Path | None) -> Knowledge:
         reason = getattr(error, "strerror", None) or "not a CSV file with a heading"
         raise InputError(f"cannot read the mentions {str(mentions)!r}: {reason}") from None
     if "item" not in frame.columns:
-        raise InputError(f"the mentions need a column 'item'. Columns: {', '.join(map(str, frame.columns))}")
+        raise InputError(f"the mentions file needs a column 'item'. Columns: {', '.join(map(str, frame.columns))}")
     if "time" in frame.columns and not pd.api.types.is_numeric_dtype(frame["time"]):
         try:
             frame["time"] = pd.to_datetime(frame["time"], format="ISO8601")
         except ValueError:
-            raise InputError("a time of the mentions is no date; write 2005-03-31, or leave the cell empty") from None
+            raise InputError(
+                "a time in the mentions file is not a date; write 2005-03-31, or leave the cell empty"
+            ) from None
     frame["one"] = 0
     return Knowledge.from_frame(frame, query="one", item="item", value="value" if "value" in frame.columns else None,
                                 time="time" if "time" in frame.columns else None)  # fmt: skip

@@ -1,4 +1,4 @@
-"""`standout report`: findings made readable again."""
+"""`standout report`: write the report again from saved findings."""
 
 from __future__ import annotations
 
@@ -9,21 +9,29 @@ import typer
 
 
 def report(
-    findings: Annotated[Path, typer.Argument(help="findings.json, or the folder that holds it.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("report.html"),
-    tables: Annotated[Path | None, typer.Option(help="Folder for the table and the picture of every chart.")] = None,
-    formats: Annotated[str, typer.Option(help="What to put there: csv, parquet, svg, png, pdf, json.")] = "csv,svg,png",
+    findings: Annotated[Path, typer.Argument(help="findings.json, or the folder that contains it.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path("report.html"),
+    title: Annotated[
+        str | None, typer.Option(help="Name of the dataset, shown in the title. Default: the one given to the audit.")
+    ] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Write a PDF beside the HTML file. Needs chromium.")] = False,
+    tables: Annotated[
+        Path | None, typer.Option(help="Folder to write the table and the picture of every chart to.")
+    ] = None,
+    formats: Annotated[
+        str, typer.Option(help="Formats to write there: csv, parquet, svg, png, pdf, json.")
+    ] = "csv,svg,png",
     csv: Annotated[
-        bool, typer.Option("--csv", help="Print one row per adversary and attack as CSV, and write no page.")
+        bool, typer.Option("--csv", help="Print one row per adversary and attack as CSV, and write no file.")
     ] = False,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print the answer and the table as Markdown, and write no page.")
+        bool, typer.Option("--markdown", help="Print the answer and the table as Markdown, and write no file.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON, and write no page.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON, and write no file.")] = False,
 ) -> None:
-    """Make the report anew from findings: one HTML file that needs no network, and exports.
+    """Write the report from saved findings: one HTML file that works offline, a PDF, and exports.
 
-    Example: standout report standout-out/findings.json -o report.html --tables exports --formats csv,pdf
+    Example: standout report standout-out/findings.json -o report.html --pdf --tables exports --formats csv,pdf
     """
     from standout.audit.findings import Findings
     from standout.errors import ParameterError
@@ -39,11 +47,21 @@ def report(
     from rich.console import Console
 
     from standout.report.charts import charts
-    from standout.report.page import export, render
+    from standout.report.page import check_forms, export, render
+    from standout.report.pdf import check_browser, render_pdf
 
+    # everything that can be refused is refused before the first file is written
+    forms = check_forms(f.strip() for f in formats.split(",") if f.strip())
+    if pdf and out.suffix == ".pdf":
+        raise ParameterError(f"--out {str(out)!r}: name the HTML file; the PDF gets the same name with .pdf")
+    if pdf:
+        check_browser()
     console = Console(highlight=False)
     terminal.show(found, console)
-    console.print(f"report: {render(found, out)}", markup=False, soft_wrap=True)
+    console.print(f"report: {render(found, out, title=title)}", markup=False, soft_wrap=True)
+    if pdf:
+        made = render_pdf(found, out.with_suffix(".pdf"), title=title)
+        console.print(f"PDF: {made}", markup=False, soft_wrap=True)
     if tables is not None:
-        written = export(charts(found).values(), tables, [f.strip() for f in formats.split(",")])
+        written = export(charts(found).values(), tables, forms)
         console.print(f"{len(written)} files in {tables}", markup=False, soft_wrap=True)

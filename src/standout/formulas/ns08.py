@@ -32,7 +32,7 @@ def closeness(gap: Any, width: float) -> Array:
     return np.asarray(np.exp(-np.abs(np.asarray(gap, dtype=np.float64)) / width))
 
 
-def within(gap: Any, tolerance: float) -> Array:
+def within(gap: Any, tolerance: Any) -> Array:
     """Sim = 1 if |gap| ≤ tolerance else 0: the threshold similarity.
 
     >>> within([0, 1, 2], 1).tolist()
@@ -91,6 +91,23 @@ def theorem_1_m(n_records: int, epsilon: float, delta: float) -> float:
     (73, 24)
     """
     return float((np.log(n_records) - np.log(epsilon)) / -np.log1p(-delta))
+
+
+def theorem_2_found(agree: Any, length: Any, m: int, n_records: int) -> Array:
+    """max(0, 1 - (N-1) Π_{j<m} (a-j)/(L-j)): chance that m items drawn from a record of L single it out, at least.
+
+    The argument of Theorems 1 and 2 for one record: each of the other N-1 agrees on at most `agree` = a of its L items,
+    so it fits m items drawn without replacement with probability at most C(a,m)/C(L,m), and a union bound gives the rest.
+    The theorem as printed assumes a ≤ (1-δ)L and bounds the product by (1-δ)^m. NaN where L < m.
+
+    >>> theorem_2_found([2, 9], 10, 4, 1000).round(3).tolist(), theorem_2_found(5, 20, 8, 1000).tolist()
+    ([1.0, 0.0], 1.0)
+    """
+    a, size = np.broadcast_arrays(np.asarray(agree, np.float64), np.asarray(length, np.float64))
+    fits = np.ones(a.shape)
+    for j in range(m):
+        fits = fits * np.maximum(a - j, 0.0) / np.maximum(size - j, 1.0)
+    return np.where(size >= m, np.maximum(0.0, 1.0 - (n_records - 1) * fits), np.nan)
 
 
 def theorem_3_m(n_records: int, k: int, delta: float) -> float:

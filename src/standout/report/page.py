@@ -1,4 +1,4 @@
-"""`render`: findings as one self-contained HTML file that asks nobody for anything."""
+"""`render`: findings as one self-contained HTML file that loads nothing from a network."""
 
 from __future__ import annotations
 
@@ -9,15 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from standout.audit.findings import Findings, write_whole
-from standout.report.drawing import NARROW, WIDE, Chart, for_page
+from standout.errors import InputError, ParameterError
+from standout.report.drawing import FORMATS, NARROW, WIDE, Chart, for_page
 from standout.report.words import TERMS
 
-PLAIN = ("item", "record", "at most", "interval")
+MORE_TERMS: dict[str, str] = {
+    "named correctly": "The target is in the data, the best record is far enough ahead to be named, and it is the target's.",
+    "phi": "Smallest lead at which Scoreboard and Scoreboard-RH name a record, in standard deviations of all scores.",
+    "theorem": "A proved statement of a paper. It says something about this data only where its assumptions hold here.",
+    "sparse": "Hardly any record has another one that resembles it. The numbers say how similar and for how many records.",
+    "bit": "Unit of uncertainty: one bit is the uncertainty between two equally likely records, ten bits that of 1,024.",
+}
+"""Terms of the page beside those that it shares with the terminal."""
+
+PLAIN = ("item", "record", "at most", "interval", "bit", "phi")
 """Terms that are too common in plain sentences to be linked there."""
 
 
-def render(findings: Findings, path: str | Path = "report.html") -> Path:
-    """Write the report, whole or not at all.
+def render(findings: Findings, path: str | Path = "report.html", *, title: str | None = None) -> Path:
+    """Write the report, completely or not at all.
 
     Parameters
     ----------
@@ -25,36 +35,45 @@ def render(findings: Findings, path: str | Path = "report.html") -> Path:
         What an audit found.
     path
         File to write.
+    title
+        Name of the dataset, for the title and the header. Default: the title recorded in the findings, if any.
 
     Returns
     -------
     Path
         The file.
     """
-    return write_whole(path, page(findings))
+    return write_whole(path, page(findings, title=title))
 
 
-def page(findings: Findings) -> str:
-    """Text of the report."""
+def page(findings: Findings, *, title: str | None = None) -> str:
+    """HTML text of the report."""
     from standout.report.sections import sections
     from standout.report.sentences import answer
     from standout.report.view import view
 
     seen = view(findings)
-    return fill("report.html.j2", view=seen, answer=answer(seen), sections=sections(findings))
+    name = title if title is not None else seen.provenance.get("title")
+    return fill(
+        "report.html.j2", view=seen, answer=answer(seen), sections=sections(findings), name=str(name or "").strip()
+    )
 
 
 def fill(template: str, **content: Any) -> str:
-    """Fill a template with the things that every page needs: style, script, terms, drawing."""
+    """Fill a template; style, script and terms are added for every page."""
     assets = Path(__file__).with_name("assets")
     return str(
         _environment().get_template(template).render(
             style=assets.joinpath("report.css").read_text(encoding="utf-8"),
             script=assets.joinpath("report.js").read_text(encoding="utf-8"),
-            terms=TERMS,
-            **content,
+            **{"terms": glossary(), **content},
         )
     )  # fmt: skip
+
+
+def glossary() -> dict[str, str]:
+    """Every term that a page may use, with its explanation."""
+    return {**MORE_TERMS, **TERMS}
 
 
 @cache
@@ -63,7 +82,7 @@ def _environment() -> Any:
 
     from standout.report import words
 
-    # autoescape: whatever a label holds, it stays text
+    # autoescape: markup in a label is shown as text
     made = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
@@ -97,10 +116,11 @@ def explained(text: str) -> Any:
     safe = str(escape(text))
     # longest first, so that "strongest attack" is not taken for "attack"; spots keep a link out of another
     spots: list[str] = []
-    for term in sorted(TERMS, key=len, reverse=True):
+    terms = glossary()
+    for term in sorted(terms, key=len, reverse=True):
         found = re.search(rf"\b{re.escape(term)}(?:e?s)?\b", safe, flags=re.IGNORECASE)
         if found and term not in PLAIN:
-            link = f'<a class="term" href="#{anchor(term)}" title="{escape(TERMS[term])}">{found[0]}</a>'
+            link = f'<a class="term" href="#{anchor(term)}" title="{escape(terms[term])}">{found[0]}</a>'
             spots.append(link)
             safe = f"{safe[: found.start()]}\x00{len(spots) - 1}\x00{safe[found.end() :]}"
     return Markup(re.sub(r"\x00(\d+)\x00", lambda m: spots[int(m[1])], safe))
@@ -117,11 +137,12 @@ def anchor(term: str) -> str:
 
 def export(charts: Iterable[Chart], folder: str | Path, forms: Iterable[str]) -> list[Path]:
     """Write the table of every chart (csv, parquet) and its picture (svg, png, pdf) into a folder."""
-    from standout.report.drawing import FORMATS
-
     place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    wanted = list(forms)
+    wanted = check_forms(forms)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write to {str(folder)!r}: {error.strerror}") from None
     written = []
     for chart in charts:
         for form in wanted:
@@ -134,11 +155,19 @@ def export(charts: Iterable[Chart], folder: str | Path, forms: Iterable[str]) ->
                 from standout.report.drawing import spec_json
 
                 write_whole(target, spec_json(chart))
-            elif form in FORMATS:
-                target.write_bytes(chart.to_bytes(form))
             else:
-                from standout.errors import ParameterError
-
-                raise ParameterError(f"no export format {form!r}. Formats: csv, parquet, json, {', '.join(FORMATS)}")
+                target.write_bytes(chart.to_bytes(form))
             written.append(target)
     return written
+
+
+def check_forms(forms: Iterable[str]) -> list[str]:
+    """Export formats as a list; refuse unknown ones before anything is written."""
+    known = ("csv", "parquet", "json", *FORMATS)
+    wanted = list(dict.fromkeys(forms))
+    for form in wanted:
+        if form not in known:
+            raise ParameterError(f"no export format {form!r}. Formats: {', '.join(known)}")
+    if not wanted:
+        raise ParameterError(f"name at least one export format. Formats: {', '.join(known)}")
+    return wanted

@@ -1,4 +1,4 @@
-"""One query explained: fact by fact, why a record stands out. Reads the plain data of `audit.explain`."""
+"""One query explained, fact by fact: sentences, charts and a page. Reads the plain data of `audit.explain`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 
 Plain = Mapping[str, Any]
 
+TERMS_USED = ("attack", "bit", "bits left", "eccentricity", "item", "record", "support", "threshold")
+"""Terms that the page explains."""
+
 
 def render_explanation(explanation: Plain, path: str | Path) -> Path:
-    """Write the explanation as a page, whole or not at all."""
-    from standout.report.page import fill
+    """Write the explanation as a page, completely or not at all."""
+    from standout.report.page import fill, glossary
 
     return write_whole(
         path,
         fill(
             "explain.html.j2",
             it=explanation,
+            terms={k: v for k, v in glossary().items() if k in TERMS_USED},
             sentences=sentences(explanation),
             charts=explanation_charts(explanation),
             table=fact_table(explanation),
@@ -66,36 +70,43 @@ def name(who: Plain | None, otherwise: str) -> str:
 def sentences(it: Plain) -> list[str]:
     """What happened, in words."""
     v, best, second, target = it["verdict"], it["best"], it["runner_up"], it["target"]
+    tied = int(v.get("n_tied") or 1)
     said = [
         f"Knowing {it['known']}, {it['attack']['name']} ranks {several(it['n_records'], 'record')}: "
         f"{name(best, 'a record')} comes first with score {_score(best['score'])}"
     ]
     if second is not None:
         said[0] += f", {name(second, 'another')} second with {_score(second['score'])}"
-    lead = (
-        f"The lead is {number(round(v['eccentricity'], 2))} standard deviations of all scores"
-        if v["eccentricity"] is not None
-        else "There is no lead to speak of"
+    said[0] += "."
+    if tied > 1:
+        said.append(
+            f"{several(tied, 'record')} have the best score, so naming one of them is right with chance 1/{tied:,}."
+        )
+    elif v["eccentricity"] is not None:
+        said.append(f"The lead is {number(round(v['eccentricity'], 2))} standard deviations of all scores.")
+    said.append(
+        "This is enough for the attack to name the record."
+        if v["matched"]
+        else "This is not enough for the attack to name a record."
     )
-    said = [
-        said[0] + ".",
-        f"{lead}; the attacker {'names the record' if v['matched'] else 'does not dare to name anybody'}.",
-    ]
     left = it["bits"]["left"]
     if left is not None:
         said.append(
-            f"Of {it['bits']['prior']:.1f} bits, {number(round(left, 2))} are left about {name(target or best, 'the record')}."
+            f"Of {it['bits']['prior']:.1f} bits of uncertainty, {number(round(left, 2))} remain about "
+            f"{name(target or best, 'the record')}."
         )
     if target is not None:
-        found = (
-            "is the record that was asked for"
+        said.append(
+            "The first record is the record that was asked for."
             if target["found"]
-            else f"is not the record that was asked for, which {several(target['rank'], 'record')} match at least as well"
+            else "The first record is not the record that was asked for; "
+            f"{several(target['rank'], 'record')} match at least as well as that one."
         )
-        said.append(f"The first record {found}.")
     need = [f for f in it["facts"] if f["without"] is not None and not f["without"]["same_best"]]
     if need:
         said.append(f"Without {' or '.join(_fact_name(f, it) for f in need[:3])} another record would come first.")
+    if it.get("value_error"):
+        said.append(f"Values are shown rounded, by at most {number(it['value_error'])}.")
     return said
 
 
@@ -145,8 +156,9 @@ def fact_table(it: Plain) -> Table:
         Column("item", "item"), Column("known", "known"), Column("share", "records that hold it", "share"),
         Column("best_holds", "first record holds"), Column("best_adds", "adds to it", "number"),
         Column("second_holds", "second holds"), Column("second_adds", "adds to it", "number"), *asked,
-        Column("eccentricity", "lead without this fact", "number", "eccentricity"), Column("same", "first without it"),
-        Column("bits", "bits left up to here", "bits", "bits left"), Column("rank", "records that fit as well", "count"),
+        Column("eccentricity", "lead without this fact", "number", "eccentricity"), Column("same", "first record without it"),
+        Column("bits", "bits left with the facts so far", "bits", "bits left"),
+        Column("rank", "records that fit as well so far", "count"),
     ), tuple(rows))  # fmt: skip
 
 
@@ -163,16 +175,16 @@ def _signed(x: float) -> str:
 
 
 def _steps(it: Plain) -> list[dict[str, Any]]:
-    """Bars of the waterfall: the prior, one per fact, what is left."""
+    """Bars of the waterfall: nothing known, one per fact, all facts."""
     before = it["bits"]["prior"]
-    rows = [_level("before", before)]
+    rows = [_level("nothing known", before)]
     for k, f in enumerate(it["facts"]):
         after, label = f["after"]["bits"], f"{k + 1}. {f['item'] if f['item'] is not None else 'fact'}"
         kind = "takes away" if after <= before else "adds"
         rows.append({"fact": label, "from": before, "to": after, "text": _signed(after - before), "kind": kind,
                      "tip": f"{label}: {before:.2f} to {after:.2f} bits"})  # fmt: skip
         before = after
-    return [*rows, _level("left", before)]
+    return [*rows, _level("all facts", before)]
 
 
 def _level(fact: str, bits: float) -> dict[str, Any]:
@@ -182,12 +194,12 @@ def _level(fact: str, bits: float) -> dict[str, Any]:
         "to": bits,
         "text": f"{bits:.1f}",
         "kind": "level",
-        "tip": f"{bits:.2f} bits {fact}",
+        "tip": f"{fact}: {bits:.2f} bits",
     }
 
 
 def waterfall(it: Plain) -> Chart | None:
-    """Bits left after each fact, from the prior down."""
+    """Remaining uncertainty after each fact, from nothing known down."""
     if any(f["after"]["bits"] is None for f in it["facts"]):
         return None
     rows = _steps(it)
@@ -205,7 +217,7 @@ def waterfall(it: Plain) -> Chart | None:
         color: Spec = {"field": "kind", "type": "nominal", "legend": None,
                        "scale": {"domain": ["level", "takes away", "adds"], "range": [SOFT, SERIES[0], SERIES[1]]}}  # fmt: skip
         return {
-            "width": width - width // 4, "height": {"step": 24}, "data": {"values": rows},
+            "width": width, "height": {"step": 24}, "data": {"values": rows},
             "layer": [
                 {"mark": {"type": "bar", "height": 13},
                  "encoding": {"y": y, "x": x, "x2": {"field": "to"}, "color": color, "description": {"field": "tip"}}},
@@ -217,13 +229,13 @@ def waterfall(it: Plain) -> Chart | None:
 
     table = Table(
         "waterfall",
-        "Bits left, fact by fact",
+        "Remaining uncertainty in bits, fact by fact",
         (Column("fact", "fact"), Column("from", "before", "bits"), Column("to", "after", "bits")),
         tuple(rows[1:-1]),
     )
     return Chart(
         "waterfall",
-        "Bits left, fact by fact",
+        "Remaining uncertainty in bits, fact by fact",
         f"From {prior:.1f} bits down to {number(round(before, 2))}, the rarest item first.",
         build,
         table,
@@ -240,7 +252,7 @@ def contributions(it: Plain) -> Chart | None:
             if part is not None and part["contribution"] is not None:
                 rows.append({"fact": label, "record": series[key], "adds": part["contribution"], "holds": _entry(part["holds"]),
                              "tip": f"{label}: {part['contribution']:.3g} to {series[key]} "
-                             "({_entry(part['holds'])})"})  # fmt: skip
+                             f"({_entry(part['holds'])})"})  # fmt: skip
     if not rows:
         return None
     order = list(dict.fromkeys(r["fact"] for r in rows))
@@ -255,7 +267,7 @@ def contributions(it: Plain) -> Chart | None:
             "axis": {"labelLimit": width // 3, "grid": True},
         }
         return {
-            "width": width - width // 4, "height": {"step": 24}, "data": {"values": rows},
+            "width": width, "height": {"step": 24}, "data": {"values": rows},
             "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
             "encoding": {
                 "y": y, "x": {"field": "adds", "type": "quantitative", "title": "added to the score"},

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from standout.report.charts import _series, _wide
 from standout.report.drawing import Chart, Spec
+from standout.report.marks import legend, series
 from standout.report.tables import Column, Table
 from standout.report.words import percent
 
 CHANNELS = {"none": "item alone", "value": "with its value", "time": "with its day"}
-DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 
 Plain = Mapping[str, Any]
 
@@ -93,18 +92,17 @@ def information(described: Plain) -> Chart | None:
 
 
 def _lines(rows: list[dict[str, Any]], field: str, names: list[str], x: Spec, y: Spec) -> Any:
-    looks = _series(names)
+    looks = series(names)
 
     def build(width: int) -> Spec:
-        legend = {"title": None, "symbolType": "stroke", "symbolStrokeWidth": 2, "columns": 3 if _wide(width) else 1}
+        key = legend(names, width, symbolType="stroke", symbolStrokeWidth=2)
         return {
             "width": width, "height": 220, "data": {"values": rows},
             "mark": {"type": "line", "strokeWidth": 2, "aria": False},
             "encoding": {
                 "x": x, "y": y,
-                "color": {"field": field, **looks["color"], "legend": legend},
-                "strokeDash": {"field": field, "type": "nominal", "sort": names, "legend": legend,
-                               "scale": {"domain": names, "range": [DASHES[k % 4] for k in range(len(names))]}},
+                "color": {"field": field, **looks["color"], "legend": key},
+                "strokeDash": {"field": field, **looks["strokeDash"], "legend": key},
             },
         }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""`bounds`: the theorems of NS08 and DSS12 as calculators, with their assumptions measured on the data at hand."""
+"""`bounds`: the theorems of NS08 and DSS12 as calculators, with their assumptions measured on this data."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ FIXED_RECORD = (
 
 @dataclass(frozen=True)
 class Assumption:
-    """One thing a theorem takes for granted, and what this data says about it."""
+    """One assumption of a theorem, and what was measured about it on this data."""
 
     text: str
     measured: str
     holds: bool | None
-    """None: a matter of the adversary or the proof, which data cannot show."""
+    """None: it concerns the adversary or the proof, so data cannot show it."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +54,17 @@ class Bound:
     theorem: str
     says: str
     asks_m: int | None
-    """Items the theorem asks for; None when it asks for something else."""
+    """Known items that the theorem requires; None when it requires something else."""
     asks: str
     measured_m: int | None
-    """Smallest tried number of items that kept the promise in fact; None when none did or none applies."""
+    """Smallest tried number of items that reached the promise in the experiment; None when none did or none applies."""
     measured: str
     assumptions: tuple[Assumption, ...]
     caveat: str = ""
 
     @property
     def holds(self) -> bool:
-        """Whether every assumption that data can show holds."""
+        """Whether all assumptions that data can show hold."""
         return all(a.holds is not False for a in self.assumptions)
 
 
@@ -81,6 +81,32 @@ class Bounds:
                 return row
         raise ParameterError(f"no theorem {theorem!r}. Theorems: {', '.join(r.theorem for r in self.rows)}")
 
+    def summary(self) -> str:
+        """What follows from all of it, in sentences."""
+        named = [r for r in self.rows if r.asks_m is not None]
+        proved = [r for r in named if r.holds]
+        kept = [r for r in named if r.measured_m is not None]
+        if proved:
+            first = min(proved, key=lambda r: r.asks_m or 0)
+            text = (
+                f"What follows: the assumptions of {', '.join(r.theorem for r in proved)} hold here, as far as data can show "
+                f"them. With {first.asks_m} known items {first.theorem} proves its promise: {first.says}."
+            )
+        else:
+            text = (
+                "What follows: no theorem proves anything about this data, because at least one assumption of each fails. "
+                "This is no sign of safety: the measured numbers above do not need the assumptions."
+            )
+        if kept:
+            fast = min(kept, key=lambda r: r.measured_m or 0)
+            text += (
+                f" In the experiment {_items(fast.measured_m or 0)} were enough for what {fast.theorem} promises, "
+                f"where the theorem requires {fast.asks_m}."
+            )
+        elif named:
+            text += " In the experiment no number of items that was tried reached what the theorems promise."
+        return text
+
     def to_frame(self) -> Any:
         """One row per theorem."""
         import pandas as pd
@@ -91,10 +117,18 @@ class Bounds:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {"parameters": self.parameters, "theorems": [{**asdict(r), "holds": r.holds} for r in self.rows]}
+        return {
+            "summary": self.summary(),
+            "parameters": self.parameters,
+            "theorems": [{**asdict(r), "holds": r.holds} for r in self.rows],
+        }
 
     def __repr__(self) -> str:
         return f"<Bounds: {len(self.rows)} theorems, assumptions of {sum(r.holds for r in self.rows)} hold>"
+
+
+def _items(n: int) -> str:
+    return f"{n:,} item{'' if n == 1 else 's'}"
 
 
 def bounds(
@@ -114,7 +148,7 @@ def bounds(
     seed: int = 0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Bounds:
-    """Say of each theorem what it asks for, what it promises, which assumptions hold here, and what was measured.
+    """Compute for each theorem what it requires and promises, which assumptions hold here, and what was measured.
 
     Parameters
     ----------
@@ -127,15 +161,15 @@ def bounds(
     gamma, knows
         DSS12: noise as a share of the scale, and items known for Theorem 3.
     value_within, time_within
-        Tolerances of Sim; a channel that the data lacks, or None, is left out.
+        Tolerances of Sim; None ignores the channel, as does data without it.
     population
-        Number of people the release was drawn from, for Theorem 5; ten times the records when left out.
+        Size of the population that the release is a sample of, for Theorem 5. Default: ten times the records.
     t
-        Rarity threshold of DSS12; one that fits the data when left out.
+        Rarity threshold of DSS12. Default: one that fits the data.
     targets, records
-        Records attacked per measurement, and records whose nearest neighbor is looked for (as in `describe`).
+        Records attacked per measurement, and records whose nearest neighbor is searched (as in `describe`).
     seed
-        Seed of all draws.
+        Random seed.
     progress
         Called with (what, done, total).
     """
@@ -182,7 +216,7 @@ def bounds(
 
 
 def _check(dataset: Dataset, epsilon: float, delta: float, k: int, people: float) -> None:
-    """Refuse parameters that make no sense."""
+    """Refuse impossible parameters."""
     check_records(dataset, None)
     if not (0 < epsilon < 1 and 0 < delta < 1 and epsilon + delta < 1):
         raise ParameterError(f"epsilon={epsilon}, delta={delta}: both above 0, their sum below 1")
@@ -204,7 +238,7 @@ def _ns08(
     n, theta = dataset.n_records, 1 - epsilon - delta
     m1, m3 = ns08.theorem_1_m(n, epsilon, delta), ns08.theorem_3_m(n, k, delta)
     drawn = Assumption(
-        "known items are drawn uniformly from the target's and agree within the tolerances", "so drawn here", None
+        "known items are drawn uniformly from the target's and agree within the tolerances", "drawn this way here", None
     )
     lemma = Assumption(
         f"no dissimilar record (Sim ≤ {theta:g}) agrees on {1 - delta:.0%} of a target's items",
@@ -232,13 +266,13 @@ def _ns08(
             caveat,
         )
 
-    sample = "same on any sample of the data; answers ⊥ when the target is absent"
+    sample = "the same on any sample of the data; no answer (⊥) when the target is absent"
     return [
         row("T1", f"a record with Sim ≥ {theta:g} is found with probability ≥ {1 - epsilon:g}", m1, lemma),
         row("T2", f"the record itself is found with probability ≥ {1 - epsilon:g}", m1, lemma, sparse),
         row(
             "T3",
-            f"a lineup of {k} holds the record: probability ≥ 1/{k}, {math.log2(k):.1f} bits left",
+            f"a lineup of {k} contains the record: probability ≥ 1/{k}, {math.log2(k):.1f} bits left",
             m3,
             lemma,
             sparse,
@@ -248,7 +282,7 @@ def _ns08(
 
 
 def _theorem_5(dataset: Dataset, theta: float, people: float, gamma: float, curve: Curve) -> Bound:
-    """Theorem 5, turned round: what the sparsity of this sample says about the population."""
+    """Theorem 5 in reverse: what the sparsity of this sample says about the population."""
     factor = people / dataset.n_records
     rate = curve.delta(theta)
     # the release is the sample here, even where every record of it was measured
@@ -263,7 +297,7 @@ def _theorem_5(dataset: Dataset, theta: float, people: float, gamma: float, curv
         None,
         f"δ ≤ {high:.2%} here; population δ ≤ {claim:.1%}" + (" (says nothing)" if empty else ""),
         (
-            Assumption("the release is a uniform random sample of the population", "not a matter of the data", None),
+            Assumption("the release is a uniform random sample of the population", "data cannot show it", None),
             Assumption(f"δ < γ/λ = {gamma / factor:.2g}", f"δ ≤ {high:.2g} (95 %)", not empty),
         ),
         HUB,
@@ -282,7 +316,9 @@ def _dss12_1(dataset: Dataset, epsilon: float, delta: float, gamma: float, targe
         need.m,
         need.words(),
         (
-            Assumption("known items are drawn uniformly, values at most γ of the scale off", "so drawn here", None),
+            Assumption(
+                "known items are drawn uniformly, values at most γ of the scale off", "drawn this way here", None
+            ),
             _long_enough(dataset, m, epsilon),
         ),
         FIXED_RECORD.format(m=math.ceil(safe)),
@@ -302,13 +338,16 @@ def _dss12_2(dataset: Dataset, epsilon: float, gamma: float, t: float, targets: 
         "e > γM",
         need.m,
         need.words(),
-        (Assumption("values at most γ of the scale off; the target is in the release", "so drawn here", None), share),
+        (
+            Assumption("values at most γ of the scale off; the target is in the release", "drawn this way here", None),
+            share,
+        ),
     )
 
 
 def _dss12_3(dataset: Dataset, knows: int, gamma: float, t: float | None, seed: int) -> Bound:
     says = f"S(target, answer) ≥ f_D(l1, l2, {ETA3:g}) with probability ≥ {ETA3:g}"
-    drawn = Assumption("f_D has Property 1: estimated from draws on this data", "so estimated here", None)
+    drawn = Assumption("f_D has Property 1: estimated from draws on this data", "estimated this way here", None)
     try:
         found = amplification(dataset, knows, gamma, t, RARE_SHARE, 0.75, ETA3, seed, runs=10).theorem_3[0]
     except EligibilityError as error:

@@ -1,10 +1,11 @@
-"""`describe`: the shape of a release, as far as it explains why people in it can be found."""
+"""`describe`: the properties of a release that explain why people in it can be found."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.theory.fits import Fit, fits
+from standout.theory.predicted import predicted
 from standout.theory.sparsity import Curve, curves, fitting_records
 
 Array = npt.NDArray[Any]
@@ -25,7 +27,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Description:
-    """What `describe` found; every table is a pandas frame, and `to_dict` is plain data without labels."""
+    """What `describe` found. Tables are pandas frames; `to_frame` is the overview; `to_dict` is plain data without labels."""
 
     overview: dict[str, Any]
     """Counts, quartiles, repeats, scale, span."""
@@ -41,6 +43,8 @@ class Description:
     """Frame: rank, support, none, value, time: bits that one known entry gives away. Fig. 7."""
     sparsity: tuple[Curve, ...]
     """Nearest-neighbor similarity under each tolerance. Fig. 1."""
+    theorem: tuple[dict[str, Any], ...] = ()
+    """What Theorem 2 of NS08 predicts, per tolerance (`theory.predicted`)."""
 
     def curves(self) -> Any:
         """The (ε,δ) curves, one below the other, as a frame."""
@@ -59,7 +63,26 @@ class Description:
             "outside_top": _rows(self.outside_top),
             "information": _rows(self.information),
             "sparsity": [c.to_dict() for c in self.sparsity],
+            "theorem": [dict(t) for t in self.theorem],
         }
+
+    def to_frame(self) -> Any:
+        """One row per measured number of the overview: part, measure, value."""
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = []
+        for key, x in self.overview.items():
+            parts = x.items() if isinstance(x, dict) else [("", x)]
+            rows += [{"part": key, "measure": name, "value": v} for name, v in parts if v is not None]
+        for curve in self.sparsity:
+            middle = float(np.quantile(curve.similarity, 0.5))
+            rows.append({"part": "nearest_neighbor", "measure": f"median similarity, {curve.words}", "value": middle})
+        return pd.DataFrame(rows, columns=["part", "measure", "value"])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the overview in words and the two charts, as in the report."""
+        # by name: the report lies above this layer
+        return str(import_module("standout.report.fragments").description_html(self))
 
     def __repr__(self) -> str:
         o = self.overview
@@ -82,11 +105,11 @@ def describe(
     dataset
         The release.
     records
-        Records whose nearest neighbor is looked for; all where that takes seconds, else 2,000, when left out.
+        Records whose nearest neighbor is searched. Default: all where that takes seconds, else 2,000.
     value_within, time_within
         Tolerances under which entries agree, as in the paper; channels that the data lacks are left out.
     seed
-        Seed of the sample of records.
+        Random seed of the sample of records.
     progress
         Called with (what, done, total).
 
@@ -103,7 +126,9 @@ def describe(
     if progress:
         progress("item information", 0, 1)
     information = item_information(dataset, value_within, time_within)
+    overall = overview(dataset)
     found: list[Curve] = []
+    theorem: list[dict[str, Any]] = []
     if dataset.n_records > 1:
         chosen = fitting_records(dataset, records, seed)
         total = chosen.size * (1 + dataset.has_value + dataset.has_time)
@@ -116,8 +141,10 @@ def describe(
                 progress("nearest neighbors", done, total)
 
         found = curves(dataset, chosen, value_within, time_within, step)
+        missing = [bool((overall[key] or {}).get("missing")) for key in ("scale", "span")]
+        theorem = predicted(dataset, chosen, found, (missing[0], missing[1]))
     return Description(
-        overview=overview(dataset),
+        overview=overall,
         lengths=_length_frame(dataset),
         supports=_support_frame(dataset),
         length_fits=tuple(_fits(dataset.lengths)),
@@ -125,6 +152,7 @@ def describe(
         outside_top=outside_top(dataset),
         information=information,
         sparsity=tuple(found),
+        theorem=tuple(theorem),
     )
 
 

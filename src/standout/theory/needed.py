@@ -1,4 +1,4 @@
-"""How many known items it takes in fact, to set beside how many a theorem asks for."""
+"""How many known items suffice in an experiment, for comparison with what a theorem requires."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 
 TRIED = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 FEWEST = 20
-"""Records that must hold m items before a rate among them is worth a line."""
+"""Fewest records with m items for which a rate is reported."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Needed:
     tried: list[tuple[int, Rate]] = field(default_factory=list)
 
     def see(self, m: int, rate: Rate) -> None:
-        """Take note of the rate at m items."""
+        """Add the rate at m items."""
         self.tried.append((m, rate))
         if self.m is None and rate.rate >= self.goal:
             self.m, self.rate = m, rate
@@ -43,7 +43,7 @@ class Needed:
     def words(self) -> str:
         """What was measured, in words."""
         if not self.tried:
-            return "not measured: too few records hold enough items"
+            return "not measured: too few records have enough items"
         if self.m is None or self.rate is None:
             m, rate = self.tried[-1]
             return f"not reached: {rate.rate:.1%} at {m} items"

@@ -109,6 +109,8 @@ class Curve:
     """Nearest-neighbor similarity of each measured record."""
     whole: bool
     """Whether every record was measured."""
+    agree: Array | None = None
+    """Most items of each measured record on which one other record agrees."""
 
     def delta(self, epsilon: float) -> Rate:
         """Share of records with a neighbor more similar than ε."""
@@ -168,7 +170,15 @@ def curves(
         )
         asked.append((both, value_within if dataset.has_value else None, time_within))
     whole = records.size == dataset.n_records
-    return [Curve(words, v, t, sparsity(dataset, v, t, records, progress=progress), whole) for words, v, t in asked]
+    from standout.theory.nearest import nearest
+
+    out = []
+    for words, v, t in asked:
+        check_channels(dataset, v, t)
+        # cut=1: agreement with any record counts, however similar
+        near = nearest(dataset, check_records(dataset, records), v, t, cut=1.0, progress=progress)
+        out.append(Curve(words, v, t, near.similarity, whole, near.cover))
+    return out
 
 
 MOST_POSTINGS = 4e9

@@ -1,0 +1,90 @@
+"""How charts name knowledge: its kind (a line or a group of panels) and its amount (a place on the axis)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from standout.report.view import Case, View, kind_words
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One case and where the charts put it."""
+
+    case: Case
+    kind: str
+    """Knowledge without its amount."""
+    amount: str
+    """Known items and how many of them are wrong: "4, 1 wrong"."""
+    title: str
+    """The same as a heading: "4 items, 1 wrong"."""
+    order: tuple[float, ...]
+    """Sort key of the amount."""
+    group: str
+    """Which points a line connects: all facts correct, or some of them wrong."""
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What a row of a chart's table says about its case."""
+        return {"kind": self.kind, "amount": self.amount, "panel": self.title, "knows": self.case.knows,
+                "wrong": self.case.adversary["wrong"]}  # fmt: skip
+
+
+def spots(seen: View) -> list[Spot]:
+    """All cases, the most exact kind first and each kind by rising amount."""
+    order = {kind: k for k, kind in enumerate(seen.kinds)}
+    cases = sorted(seen.cases, key=lambda c: order[c.kind])
+    kinds = [kind_words(c.adversary) for c in cases]
+    extras = [wrong_words(c) for c in cases]
+    if _repeated(cases, kinds, extras):
+        extras = [wrong_words(c, kind=True) for c in cases]
+    if _repeated(cases, kinds, extras):
+        kinds = [c.kind for c in cases]
+    # where the same number of items occurs with and without errors, errors get a part of the axis of their own
+    apart = bool(_repeated(cases, kinds, [""] * len(cases)))
+    made = []
+    for case, kind, extra in zip(cases, kinds, extras, strict=True):
+        wrong = float(case.adversary["wrong"])
+        place = (float(wrong > 0), case.knows, wrong) if apart else (case.knows, wrong)
+        items = f"{case.knows} item{'s' if case.knows > 1 else ''}"
+        made.append(
+            Spot(case, kind, f"{case.knows}{extra}", f"{items}{extra}", place, "some wrong" if wrong and apart else "")
+        )
+    rank = {kind: k for k, kind in enumerate(dict.fromkeys(kinds))}
+    return sorted(made, key=lambda s: (rank[s.kind], s.order))
+
+
+def _repeated(cases: list[Case], kinds: list[str], extras: list[str]) -> bool:
+    seen = Counter((k, c.knows, x) for c, k, x in zip(cases, kinds, extras, strict=True))
+    return max(seen.values()) > 1
+
+
+def wrong_words(case: Case, *, kind: bool = False) -> str:
+    """How much of the knowledge is wrong, to be put after the number of items; empty where nothing is.
+
+    A whole number counts wrong facts, a fraction is the probability that a fact is wrong.
+    """
+    wrong = case.adversary["wrong"]
+    if not wrong:
+        return ""
+    count = f"{100 * wrong:g}%" if 0 < wrong < 1 else f"{wrong:g}"
+    what = f" {case.adversary['wrong_kind']}{'' if wrong == 1 else 's'}" if kind else ""
+    return f", {count} wrong{what}"
+
+
+def kinds_of(all_spots: list[Spot]) -> list[str]:
+    """Kinds, the most exact first."""
+    return list(dict.fromkeys(s.kind for s in all_spots))
+
+
+def amounts_of(chosen: list[Spot]) -> list[Spot]:
+    """One spot per amount, in the order of the axis."""
+    return sorted({s.amount: s for s in chosen}.values(), key=lambda s: s.order)
+
+
+def beside(all_spots: list[Spot], about: Case) -> list[Spot]:
+    """Cases of the same kind as one case, by amount; only those without errors, or only those with, where there are both."""
+    own = next(s for s in all_spots if s.case is about or s.case.adversary == about.adversary)
+    return sorted((s for s in all_spots if s.kind == own.kind and s.group == own.group), key=lambda s: s.order)

@@ -1,0 +1,165 @@
+"""What was read, what the numbers do not cover, and where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from standout.report.section import Section, heading, written
+from standout.report.tables import Column, Table
+from standout.report.view import View
+from standout.report.words import number, percent, several
+
+ROLES = {"record": "the person", "item": "the item", "value": "the value", "time": "the time"}
+"""Roles that a column is used in, in words."""
+
+DROPPED = {
+    "rows_bad": "could not be parsed",
+    "rows_without_record": "had no person",
+    "rows_without_item": "had no item",
+}
+
+Inventory = list[Mapping[str, Any]]
+
+
+def inventory(seen: View) -> tuple[Inventory, Inventory]:
+    """Columns of the file that were used, and those that were not; both empty where no inventory was kept."""
+    columns = [
+        c for c in (seen.data.get("cleaning") or {}).get("columns") or () if isinstance(c, Mapping) and c.get("name")
+    ]
+    used = [c for c in columns if c.get("role") in ROLES]
+    return sorted(used, key=lambda c: list(ROLES).index(c["role"])), [c for c in columns if c.get("role") not in ROLES]
+
+
+def _ignored_words(column: Mapping[str, Any]) -> str:
+    role, reason = column.get("role"), column.get("reason")
+    more = [str(x) for x in (role if role not in (None, "", "ignored") else None, reason) if x]
+    return f"{column['name']} ({'; '.join(more)})" if more else str(column["name"])
+
+
+def data_read(seen: View) -> Section:
+    """Columns used and ignored, rows dropped: a wrong reading makes every number wrong."""
+    cleaning = seen.data.get("cleaning") or {}
+    used, ignored = inventory(seen)
+    points = []
+    if used:
+        points.append(("Columns used", ", ".join(f"{c['name']} as {ROLES[c['role']]}" for c in used)))
+    if ignored:
+        points.append(("Columns ignored", ", ".join(map(_ignored_words, ignored))))
+    points.append(("Rows", _rows(cleaning, seen)))
+    if cleaning.get("repeated_pairs"):
+        kept = {"keep": "all of them kept"}.get(str(cleaning.get("repeats")), f"reduced by: {cleaning.get('repeats')}")
+        points.append(("Repeats", f"{number(cleaning['repeated_pairs'])} entries beyond the first for the same person and item, "
+                       f"{kept}"))  # fmt: skip
+    missing = [
+        f"{number(cleaning[key])} entries without a {name}"
+        for key, name in (("values_missing", "value"), ("times_missing", "time")) if cleaning.get(key)
+    ]  # fmt: skip
+    if missing:
+        points.append(("Missing", ", ".join(missing)))
+    points += [("Reading", str(note)) for note in cleaning.get("notes") or ()]
+    return Section("data", "What was read", points=tuple(points))
+
+
+def _rows(cleaning: Mapping[str, Any], seen: View) -> str:
+    entries = several(int(seen.data["n_entries"]), "entry").replace("entrys", "entries")
+    read = cleaning.get("rows_read")
+    if not read:
+        return f"{entries} in all"
+    reasons = [f"{number(cleaning[k])} {words}" for k, words in DROPPED.items() if cleaning.get(k)]
+    dropped = sum(int(cleaning.get(k) or 0) for k in DROPPED)
+    if not dropped:
+        return f"{number(read)} read, none dropped; {entries} in all"
+    return f"{number(read)} read, {number(dropped)} dropped ({percent(dropped / read)}): {', '.join(reasons)}; {entries} in all"
+
+
+def limits(seen: View) -> Section:
+    """What the numbers do not say."""
+    chosen = ", ".join(sorted({str(c.adversary["choose"]) for c in seen.cases}))
+    points = [
+        ("Attacks that ran",
+         f"{', '.join(seen.attacks)}. A low rate says that these attacks failed, not that none could succeed."),
+        ("Source of the knowledge",
+         "It was sampled from the released records themselves and then blurred. Real outside sources disagree with the data in "
+         "other ways as well, so these rates overstate what linking a real second source achieves "
+         "(Wang and others, NDSS 2018)."),
+        ("Which items are known", f"Chosen as stated: {chosen}. Somebody who knows the rarest items of a person does better."),
+        ("Who was attacked", _eligible(seen)),
+        ("Ties",
+         "Where several records fit equally well, a hit counts as one divided by their number; “alone first” counts no tie."),
+        ("No threshold of safety",
+         "This report names no acceptable rate. That is a decision, with a source and a date for review."),
+        ("What is not covered",
+         "Attackers who combine several releases, who took part in making the data, or who learn about a person "
+         "without finding the record."),
+    ]  # fmt: skip
+    if ignored := inventory(seen)[1]:
+        points.append((
+            "Columns not covered",
+            f"The file also has {', '.join(str(c['name']) for c in ignored)}. They were not part of the attacks. If they are "
+            "released, people may be found more easily than stated here.",
+        ))  # fmt: skip
+    points += [("Note", w) for w in seen.warnings]
+    return Section("limits", "Limits and assumptions", points=tuple(points))
+
+
+def _eligible(seen: View) -> str:
+    fewest = min(seen.cases, key=lambda c: int(c.result["n_eligible"]))
+    n, total = int(fewest.result["n_eligible"]), int(seen.data["n_records"])
+    return (
+        f"At most {several(max(int(c.result['n_targets']) for c in seen.cases), 'record')}, drawn at random "
+        f"among those that hold enough items. For {fewest.words} these are {number(n)} of {number(total)} "
+        f"({percent(n / total)}). The rates say nothing about the others."
+    )
+
+
+NAMES = {"data_sha256": "SHA-256 of the data", "created": "Created", "seed": "Random seed", "targets": "Targets asked for",
+         "engine": "Engine", "n_attacks": "Attacks tried", "n_adversaries": "Kinds of knowledge tried",
+         "wall_seconds": "Run time in seconds", "platform": "Platform", "command": "Command that repeats it"}  # fmt: skip
+
+
+def evidence(seen: View) -> Section:
+    """Where the numbers come from, and how to repeat them."""
+    proof, data = seen.provenance, seen.data
+    entries = several(data["n_entries"], "entry").replace("entrys", "entries")
+    points = [("Data", f"{several(data['n_records'], 'record')}, {several(data['n_items'], 'item')}, {entries}")]
+    if data.get("values"):
+        v = data["values"]
+        points.append(("Values", f"{number(v['levels'])} levels from {number(v['low'])} to {number(v['high'])}"))
+    if data.get("days"):
+        points.append(("Days", f"{data['days']['first']} to {data['days']['last']}"))
+    points += [(title, _evidence_text(key, proof[key])) for key, title in NAMES.items() if proof.get(key) is not None]
+    hidden = (*NAMES, "versions", "title")
+    points += [(heading(k), written(v)) for k, v in proof.items() if k not in hidden and v is not None]
+    if proof.get("versions"):
+        points.append(("Versions", ", ".join(f"{k} {v}" for k, v in proof["versions"].items())))
+    rows = [
+        {"label": a["label"], "options": ", ".join(_option(k, v) for k, v in a["options"].items() if v is not None) or "none"}
+        for a in {r["attack"]["label"]: r["attack"] for case in seen.cases for r in case.results}.values()
+    ]  # fmt: skip
+    columns = (Column("label", "attack"), Column("options", "options"))
+    table = Table("parameters", "Attacks and their options", columns, tuple(rows))
+    return Section("evidence", "Evidence", tables=(table,), points=tuple(points))
+
+
+OPTIONS = {
+    "phi": "smallest lead to name a record (phi)",
+    "rho0": "scale of value differences (rho0)",
+    "d0": "scale of day differences (d0)",
+    "alpha": "smallest similarity of a match (alpha)",
+    "prior": "assumed probability that the person is in the data (prior)",
+    "cut": "smallest probability to name a record (cut)",
+}
+"""Options in words."""
+
+
+def _option(name: str, value: Any) -> str:
+    return f"{OPTIONS.get(name, name.replace('_', ' '))} = {written(value)}"
+
+
+def _evidence_text(key: str, x: Any) -> str:
+    if key == "command" and isinstance(x, list | tuple):
+        from shlex import join
+
+        return join(str(part) for part in x)
+    return str(x)
