@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,7 +48,8 @@ def judged(name, options, who, order):
     plain = so.Dataset.from_arrays(named("as it is")[record], item, value, time)
     renamed = so.Dataset.from_arrays(named(order)[record], item, value, time)
     persons = who.eligible(plain)
-    knowledge = who.sample(plain, persons, seed=3)
+    # the renamed data is what the knowledge was drawn from, under other names
+    knowledge = replace(who.sample(plain, persons, seed=3), source=renamed)
     targets = np.searchsorted(renamed.record_labels, named(order)[persons])
     one = attack(name, **options)
     present = one.run(renamed, knowledge, watch=targets)

@@ -119,3 +119,19 @@ def test_an_option_for_a_channel_that_the_data_lacks_is_refused(asked):
 def test_an_unknown_sweep_is_refused():
     with pytest.raises(ParameterError, match="'default' or 'full'"):
         so.Audit(release(), sweep="huge")
+
+
+def test_a_tolerance_wider_than_the_data_leaves_wrong_items_instead_of_wrong_days():
+    sweep = default_sweep(release(span=100), asked=Axes(time_within=(365,)))
+    assert {a.wrong_kind for a in sweep if a.wrong} == {"item"}
+    with pytest.raises(ParameterError, match="no day lies more than"):
+        default_sweep(release(span=100), asked=Axes(time_within=(365,), wrong_kind="value"))
+
+
+def test_amounts_are_known_roughly_to_within_a_share_of_the_value():
+    rng = np.random.default_rng(0)
+    data = release(values=np.round(rng.lognormal(3, 1, 500), 2))
+    sweep = default_sweep(data)
+    assert {a.value_within for a in sweep} == {None, "10%", 0}
+    found = so.Audit(data, sweep[-6:], "scoreboard", targets=30, describe=False).run()
+    assert str(found).startswith("Knowing")

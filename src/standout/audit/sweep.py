@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.audit.defaults import SWEEPS
 from standout.data.dataset import Dataset
+from standout.data.values import grid_step
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
@@ -31,8 +31,6 @@ ABOUT = 30
 """Cells up to which the default sweep is the full one."""
 
 ROUGH_DAYS = 14
-GRID_LEVELS = 64
-"""Evenly spaced scales up to this many levels are grids; their values are known roughly to within grid steps."""
 PART_OF_SCALE = 20
 """A rough value on a grid or on a scale with negative values is known to within one part in 20 of the range."""
 ROUGH_AMOUNT = "10%"
@@ -85,10 +83,6 @@ def default_sweep(dataset: Dataset, size: str = "default", asked: Axes | None = 
     if size not in SWEEPS:
         raise ParameterError(f"sweep={size!r}: use {' or '.join(map(repr, SWEEPS))}")
     axes = asked or Axes()
-    if not dataset.has_value and any(v is not None for v in axes.value_within or ()):
-        raise ParameterError(_no_channel("value_within", axes.value_within, "values", "value"))
-    if not dataset.has_time and any(t is not None for t in axes.time_within or ()):
-        raise ParameterError(_no_channel("time_within", axes.time_within, "times", "time"))
     amounts = axes.knows or _amounts(dataset, axes.choose)
     rows, corners = _rows(dataset, axes, size)
     cells = [
@@ -107,38 +101,27 @@ def default_sweep(dataset: Dataset, size: str = "default", asked: Axes | None = 
             f"wrong={lost[0]:g} of {', '.join(map(str, amounts))} known items: use at most as many as are known, and "
             "wrong_kind='item' where neither values nor days are known"
         )
-    return [
-        check_channels(
-            Adversary(knows=k, wrong=w, wrong_kind=_kind(row, axes), value_within=row[0], time_within=row[1],  # type: ignore[arg-type]
-                      choose=axes.choose), dataset)
-        for row, k, w in cells
-    ]  # fmt: skip
+    return [_adversary(row, k, w, axes, dataset) for row, k, w in cells]
 
 
-def check_channels(who: Adversary, dataset: Dataset) -> Adversary:
-    """Refuse knowledge of values or days that the data does not have.
-
-    `value_within=0` is the default of an adversary: without values in the data it means "no values" and is replaced by None.
-    """
-    asked = who.gamma is not None or who.value_within not in (None, 0)
-    if asked and not dataset.has_value:
-        name = "gamma" if who.gamma is not None else "value_within"
-        raise ParameterError(_no_channel(name, getattr(who, name), "values", "value"))
-    if who.time_within is not None and not dataset.has_time:
-        raise ParameterError(_no_channel("time_within", who.time_within, "times", "time"))
-    fitting = who if dataset.has_value or who.value_within is None else replace(who, value_within=None)
-    blind = fitting.value_within is None and fitting.gamma is None and fitting.time_within is None
-    if blind and fitting.wrong and fitting.wrong_kind == "value":
-        raise ParameterError(
-            f"wrong={who.wrong:g} with wrong_kind='value', but neither values nor days are known, so no fact could be "
-            "wrong: use wrong_kind='item'"
-        )
-    return fitting
+def fitting(who: Adversary, dataset: Dataset) -> Adversary:
+    """Refuse knowledge that the data does not hold; leave out exact values that nobody asked for where there are none."""
+    who.check_channels(dataset)
+    return who if dataset.has_value or who.value_within is None else replace(who, value_within=None)
 
 
-def _no_channel(name: str, given: Any, what: str, column: str) -> str:
-    shown = ", ".join(map(str, given)) if isinstance(given, tuple) else given
-    return f"{name}={shown}, but the data has no {what}: leave {name} out, or name the {column} column"
+def _adversary(row: tuple[Within, Within], knows: int, wrong: float, axes: Axes, dataset: Dataset) -> Adversary:
+    """One cell. Where no value or day could be wrong, and nobody asked for wrong ones, wrong facts are wrong items."""
+    # a wrong fact of an adversary who knows neither values nor days can only be a wrong item
+    kind = "item" if row == (None, None) else axes.wrong_kind or "value"
+    who = Adversary(knows=knows, wrong=wrong, wrong_kind=kind, value_within=row[0], time_within=row[1],  # type: ignore[arg-type]
+                    choose=axes.choose)  # fmt: skip
+    try:
+        return fitting(who, dataset)
+    except ParameterError:
+        if axes.wrong_kind is not None or not wrong or kind == "item":
+            raise
+        return fitting(replace(who, wrong_kind="item"), dataset)
 
 
 def rough_value(levels: Array) -> Within:
@@ -152,13 +135,11 @@ def rough_value(levels: Array) -> Within:
     """
     if levels.size < 3:
         return None
-    steps = np.diff(levels)
     span = float(levels[-1] - levels[0])
-    if levels.size <= GRID_LEVELS and np.allclose(steps, steps[0]):
-        return _plain(float(steps[0]) * max(1, round((levels.size - 1) / PART_OF_SCALE)))
-    if levels[0] >= 0:
-        return ROUGH_AMOUNT
-    return _plain(span / PART_OF_SCALE)
+    step = grid_step(levels)
+    if step is not None:
+        return _plain(step * max(1, round(span / step / PART_OF_SCALE)))
+    return ROUGH_AMOUNT if levels[0] >= 0 else _plain(span / PART_OF_SCALE)
 
 
 def rough_days(day_span: int) -> int:
@@ -228,10 +209,3 @@ def _kept(knows: int, wrong: float, axes: Axes, amounts: tuple[int, ...]) -> boo
     """Whether a cell of a row between the corners is in the default sweep."""
     amount = axes.knows is not None or knows in MIDDLE or len(amounts) == 1
     return amount and (axes.wrong is not None or not wrong)
-
-
-def _kind(row: tuple[Within, Within], axes: Axes) -> str:
-    """A wrong fact of an adversary who knows neither values nor days can only be a wrong item."""
-    if row == (None, None):
-        return "item"
-    return axes.wrong_kind or "value"
