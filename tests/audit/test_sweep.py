@@ -74,12 +74,18 @@ def test_items_that_few_people_hold_are_not_tried_and_that_is_noted():
 
 
 @pytest.mark.parametrize(("levels", "rough"), [
-    (np.arange(1, 6), 1), (np.arange(0.5, 5.5, 0.5), 0.5), (np.arange(64), 3), (np.array([0.0, 1.0]), None),
+    (np.arange(1, 6), 1), (np.arange(0.5, 5.5, 0.5), 0.5), (np.arange(64), "10%"), (np.arange(21), 1), (np.array([0.0, 1.0]), None),
     (np.array([1.0]), None), (np.array([1.0, 2.0, 3.5, 120.0]), "10%"), (np.arange(100), "10%"),
-    (np.arange(-10, 10, 0.01), 1),
+    (np.arange(-10, 10, 0.01), 0.8),
 ])  # fmt: skip
 def test_roughly_fits_the_scale(levels, rough):
     assert rough_value(levels.astype(float)) == rough
+
+
+def test_a_few_returns_do_not_make_amounts_a_scale_around_zero():
+    levels = np.array([-80_995.0, -3.0, 1.0, 2.0, 12.0, 80_995.0])
+    assert rough_value(levels, np.array([1, 20, 500, 300, 200, 1])) == "10%"
+    assert rough_value(levels, np.array([1, 400, 500, 300, 200, 1])) == 0.75
 
 
 def test_rough_days_fit_the_span():

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
@@ -31,8 +32,12 @@ ABOUT = 30
 """Cells up to which the default sweep is the full one."""
 
 ROUGH_DAYS = 14
+FEW_STEPS = 20
+"""Even steps up to which a rough value is known to within one step."""
 PART_OF_SCALE = 20
-"""A rough value on a grid or on a scale with negative values is known to within one part in 20 of the range."""
+"""A rough value on a scale around 0 is known to within one part in 20 of the range."""
+FEW_NEGATIVE = 0.05
+"""Share of negative values up to which a scale is one of amounts."""
 ROUGH_AMOUNT = "10%"
 
 
@@ -124,22 +129,31 @@ def _adversary(row: tuple[Within, Within], knows: int, wrong: float, axes: Axes,
         return fitting(replace(who, wrong_kind="item"), dataset)
 
 
-def rough_value(levels: Array) -> Within:
+def rough_value(levels: Array, counts: Array | None = None) -> Within:
     """What "roughly" means for this scale, None where a rough value would say nothing.
 
-    Few even steps: one step, or a twentieth of the scale in whole steps. Amounts and counts: 10 % of the value. Scales
-    with negative values, where a share of the value means little near 0: a twentieth of the range.
+    At most 20 even steps: one step. Amounts and counts, also with a few negative ones such as returns: 10 % of the value.
+    Scales around 0, where a share of the value means little: a twentieth of the range that holds the middle 80 % of
+    the values.
 
-    >>> rough_value(np.arange(0.5, 5.5, 0.5)), rough_value(np.array([1.0, 2.5, 40.0])), rough_value(np.array([0.0, 1.0]))
+    Parameters
+    ----------
+    levels
+        The values of the scale, rising.
+    counts
+        Entries per level; all equal when left out.
+
+    >>> rough_value(np.arange(0.5, 5.5, 0.5)), rough_value(np.array([1.0, 2.5, 90.0])), rough_value(np.array([0.0, 1.0]))
     (0.5, '10%', None)
     """
     if levels.size < 3:
         return None
-    span = float(levels[-1] - levels[0])
     step = grid_step(levels)
-    if step is not None:
-        return _plain(step * max(1, round(span / step / PART_OF_SCALE)))
-    return ROUGH_AMOUNT if levels[0] >= 0 else _plain(span / PART_OF_SCALE)
+    if step is not None and levels[-1] - levels[0] <= (FEW_STEPS + 0.5) * step:
+        return _plain(step)
+    below = np.cumsum(np.ones(levels.size) if counts is None else counts).astype(np.float64)
+    few, low, high = (float(levels[np.searchsorted(below, p * below[-1])]) for p in (FEW_NEGATIVE, 0.1, 0.9))
+    return ROUGH_AMOUNT if few >= 0 or low == high else _plain((high - low) / PART_OF_SCALE)
 
 
 def rough_days(day_span: int) -> int:
@@ -153,9 +167,8 @@ def rough_days(day_span: int) -> int:
 
 def _plain(x: float) -> float:
     """One significant digit, or the number itself where it has few."""
-    if x == round(x, 3):
-        return int(x) if x == int(x) else x
-    return float(f"{x:.1g}")
+    short = x if x == round(x, 3) and x < 100 else float(f"{x:.1g}")
+    return int(short) if short == int(short) else short
 
 
 def _amounts(dataset: Dataset, choose: str) -> tuple[int, ...]:
@@ -175,7 +188,7 @@ def _holders(dataset: Dataset, k: int, choose: str) -> int:
 def _rows(dataset: Dataset, axes: Axes, size: str) -> tuple[list[tuple[Within, Within]], set[tuple[Within, Within]]]:
     """(value tolerance, time tolerance) of each row, and the rows that bracket the others."""
     values: Sequence[Within] = axes.value_within or _exact_and_rough(
-        rough_value(dataset.levels), dataset.has_value and dataset.n_levels > 1
+        rough_value(dataset.levels, _counts(dataset)), dataset.has_value and dataset.n_levels > 1
     )
     days = rough_days(dataset.day_span)
     times: Sequence[Within] = axes.time_within or _exact_and_rough(
@@ -189,6 +202,11 @@ def _rows(dataset: Dataset, axes: Axes, size: str) -> tuple[list[tuple[Within, W
             # one channel exact and the other rough lies between both exact and both rough
             rows = [(v, t) for v, t in rows if v is None or t is None or (v == 0) == (t == 0)]
     return rows, corners
+
+
+def _counts(dataset: Dataset) -> Array:
+    """Entries per level of the value scale."""
+    return np.bincount(dataset.record_code, minlength=dataset.n_levels + 1)[: dataset.n_levels]
 
 
 def _exact_and_rough(rough: Within, there: bool) -> tuple[Within, ...]:
