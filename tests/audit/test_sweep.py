@@ -74,8 +74,8 @@ def test_items_that_few_people_hold_are_not_tried_and_that_is_noted():
 
 
 @pytest.mark.parametrize(("levels", "rough"), [
-    (np.arange(1, 6), 1), (np.arange(0.5, 5.5, 0.5), 0.5), (np.arange(64), "10%"), (np.arange(21), 1), (np.array([0.0, 1.0]), None),
-    (np.array([1.0]), None), (np.array([1.0, 2.0, 3.5, 120.0]), "10%"), (np.arange(100), "10%"),
+    (np.arange(1, 6), 1), (np.arange(0.5, 5.5, 0.5), 0.5), (np.arange(64), "10%"), (np.arange(21), 1),
+    (np.array([0.0, 1.0]), None), (np.array([1.0]), None), (np.array([1.0, 2.0, 3.5, 120.0]), "10%"), (np.arange(100), "10%"),
     (np.arange(-10, 10, 0.01), 0.8),
 ])  # fmt: skip
 def test_roughly_fits_the_scale(levels, rough):
