@@ -93,6 +93,13 @@ def test_an_option_that_makes_no_sense_is_refused(option, value, word, ratings, 
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_options_are_checked_before_the_data_is_read(tmp_path, monkeypatch, capsys):
+    code, _, said = run(
+        monkeypatch, capsys, "audit", tmp_path / "nowhere.csv", "--choose", "foo", "--out", tmp_path / "o"
+    )
+    assert code == 2 and "choose='foo'" in said
+
+
 @pytest.mark.parametrize(("option", "value"), [
     ("--value-within", "1"), ("--value-within", "0"), ("--time-within", "3"), ("--wrong-kind", "value"),
 ])  # fmt: skip
