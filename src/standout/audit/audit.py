@@ -31,7 +31,7 @@ from standout.errors import EligibilityError, ParameterError
 
 Array = npt.NDArray[Any]
 
-VARIANTS = (("scoreboard-rh", {"length": "sqrt"}),)
+VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (("scoreboard-rh", {"length": "sqrt"}),)
 """Options that make a different attack: `all` runs them beside the defaults."""
 
 MODEL = "likelihood"
