@@ -160,6 +160,18 @@ def test_senseless_targets_are_refused(dataset, targets):
         so.Audit(dataset, targets=targets)
 
 
+@pytest.mark.parametrize("targets", [["17"], [2.5], [True]])
+def test_a_label_is_not_taken_for_the_index_of_a_record(dataset, targets):
+    with pytest.raises(ParameterError, match="not labels"):
+        so.Adversary(knows=2).sample(dataset, targets)
+
+
+@pytest.mark.parametrize("seed", [2.5, "x", None, True])
+def test_a_seed_that_is_no_whole_number_is_refused(dataset, seed):
+    with pytest.raises(ParameterError, match="seed"):
+        so.Audit(dataset, seed=seed)
+
+
 def test_an_unknown_attack_is_refused_with_a_hint(dataset):
     with pytest.raises(ParameterError, match=r"Did you mean 'scoreboard-rh'"):
         so.Audit(dataset, attacks=["scoreboard-hr"])

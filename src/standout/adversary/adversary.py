@@ -295,7 +295,7 @@ class Adversary:
         from standout.adversary.sampling import sample
 
         eligible = self.eligible(dataset)
-        chosen = eligible if targets is None else np.asarray(targets, dtype=np.int64).reshape(-1)
+        chosen = eligible if targets is None else _indices(targets)
         if chosen.size == 0:
             raise EligibilityError(
                 f"no record holds enough items for an adversary who knows {self.describe()}; lower knows={self.knows}"
@@ -326,3 +326,13 @@ def _is_number(x: Any) -> bool:
 def _is_whole(x: Any) -> bool:
     """Whether x is a whole number; 3.0 is one, "3" and True are none."""
     return _is_number(x) and bool(np.isfinite(x)) and x == int(x)
+
+
+def _indices(targets: Any) -> Array:
+    """Record indices; a label like "17" would be taken for another record."""
+    given = np.asarray(targets).reshape(-1)
+    if given.size and given.dtype.kind not in "iu":
+        raise ParameterError(
+            "targets are record indices, whole numbers from 0 on, not labels; find the index of a label in dataset.record_labels"
+        )
+    return given.astype(np.int64)

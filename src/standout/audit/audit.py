@@ -23,7 +23,7 @@ from standout.audit.findings import Findings
 from standout.audit.judge import Trial, Truth, judge
 from standout.audit.progress import Progress, reporting
 from standout.audit.strongest import strongest
-from standout.audit.subject import describe_data, places, released, source_of, target_number
+from standout.audit.subject import describe_data, places, released, seed_number, source_of, target_number
 from standout.audit.sweep import default_sweep, fitting
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
@@ -73,7 +73,7 @@ class Audit:
                  seed: int = 0, engine: str | Engine = "memory", *, release: Any = None, defense: Any = None,
                  sweep: str = "default", describe: bool = True) -> None:  # fmt: skip
         self.source = source_of(source)
-        self.targets, self.seed, self.engine = target_number(targets), int(seed), engine_of(engine)
+        self.targets, self.seed, self.engine = target_number(targets), seed_number(seed), engine_of(engine)
         self.release = released(self.source, release, defense, self.seed)
         self.defense, self.describe = defense, describe
         self._place = None if self.release is self.source else places(self.source, self.release)
