@@ -160,6 +160,18 @@ def test_senseless_targets_are_refused(dataset, targets):
         so.Audit(dataset, targets=targets)
 
 
+@pytest.mark.parametrize("targets", [["17"], [2.5], [True]])
+def test_a_label_is_not_taken_for_the_index_of_a_record(dataset, targets):
+    with pytest.raises(ParameterError, match="not labels"):
+        so.Adversary(knows=2).sample(dataset, targets)
+
+
+@pytest.mark.parametrize("seed", [2.5, "x", None, True])
+def test_a_seed_that_is_no_whole_number_is_refused(dataset, seed):
+    with pytest.raises(ParameterError, match="seed"):
+        so.Audit(dataset, seed=seed)
+
+
 def test_an_unknown_attack_is_refused_with_a_hint(dataset):
     with pytest.raises(ParameterError, match=r"Did you mean 'scoreboard-rh'"):
         so.Audit(dataset, attacks=["scoreboard-hr"])
@@ -229,7 +241,7 @@ def test_an_adversary_who_is_none_is_refused(dataset):
 
 
 @pytest.mark.parametrize("who", [
-    {"value_within": 1}, {"gamma": 0.1}, {"time_within": 3}, {"wrong": 1, "wrong_kind": "value"},
+    {"value_within": 1}, {"value_within": 0}, {"gamma": 0.1}, {"time_within": 3}, {"wrong": 1, "wrong_kind": "value"},
 ])  # fmt: skip
 def test_knowledge_that_the_data_lacks_is_refused_and_never_quoted(who):
     bare = so.Dataset.from_arrays(np.repeat(np.arange(20), 3), np.tile(np.arange(10), 6))

@@ -16,8 +16,10 @@ from standout.errors import InputError
 @pytest.fixture(scope="module")
 def findings():
     rng = np.random.default_rng(0)
-    record = np.repeat(np.arange(120), 6)
-    item = np.concatenate([rng.choice(25, 6, replace=False) for _ in range(120)])
+    # every third record is too short for four known items
+    lengths = np.where(np.arange(120) % 3, 6, 3)
+    record = np.repeat(np.arange(120), lengths)
+    item = np.concatenate([rng.choice(25, n, replace=False) for n in lengths])
     data = so.Dataset.from_arrays(record, item, rng.integers(1, 6, record.size))
     who = [so.Adversary(knows=k) for k in (2, 4)]
     return so.Audit(data, who, ["scoreboard-rh", "likelihood"], targets=60, describe=False).run()
@@ -56,6 +58,8 @@ def test_findings_of_version_1_are_read_as_if_they_were_new(findings, tmp_path):
     for was, now in zip(old.to_dict()["results"], new["results"], strict=True):
         assert was["strongest"] == now["strongest"]
         assert was["eligible_share"] == now["eligible_share"]
+    assert [r["eligible_share"] for r in new["results"]] == pytest.approx([1.0, 2 / 3])
+    for was, now in zip(old.to_dict()["results"], new["results"], strict=True):
         assert [a["hit_all"] for a in was["attacks"]] == [a["hit_all"] for a in now["attacks"]]
         assert was["uncertainty"]["mean"] == now["uncertainty"]["mean"]
         # what version 1 did not measure is missing and no zero

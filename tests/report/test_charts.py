@@ -97,3 +97,16 @@ def test_every_chart_and_table_can_be_exported(tmp_path):
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="no export format 'gif'"):
         export(charts(FOUND).values(), tmp_path, ["gif"])
+
+
+def test_the_risk_table_tells_the_share_of_all_people_beside_that_of_people_with_enough_items():
+    found = findings(result(adversary(6), 37, 50, right=9, false=1, share=0.125))
+    row = charts(found)["risk"].table.plain()[0]
+    assert (row["rate"], row["rate_all"]) == (0.74, 0.0925)
+
+
+def test_the_uncertainty_names_the_attack_that_states_it():
+    one = result(adversary(2), 0, 50, right=0, false=1)
+    model = result(adversary(2), 0, 50, right=0, false=1, attack="likelihood")
+    made = charts(findings({**one, "uncertainty": model["uncertainty"]}, model))["bits"].table.plain()
+    assert [r["attack"] for r in made] == ["likelihood"]

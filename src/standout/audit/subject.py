@@ -69,6 +69,13 @@ def target_number(targets: Any) -> int | None:
     return int(targets)
 
 
+def seed_number(seed: Any) -> int:
+    """The random seed, a whole number."""
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
+        raise ParameterError(f"seed={seed!r}: use a whole number")
+    return int(seed)
+
+
 def describe_data(dataset: Dataset) -> dict[str, Any]:
     """Shape of a dataset and what reading did to it: counts only."""
     days = None

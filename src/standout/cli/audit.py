@@ -94,9 +94,9 @@ def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, va
     for k in asked.knows or (most,):
         Adversary(knows=k, wrong_kind=kind or "value", choose=choose)
     for w in asked.wrong or ():
-        Adversary(knows=most, wrong=w)  # type: ignore[arg-type]
+        Adversary(knows=most, wrong=w)
     for v in asked.value_within or ():
-        Adversary(value_within=v)  # type: ignore[arg-type]
+        Adversary(value_within=v)
     for t in asked.time_within or ():
         Adversary(time_within=t)  # type: ignore[arg-type]
     return asked
