@@ -32,18 +32,20 @@ def risk(seen: View) -> Chart:
     all_spots = spots(seen)
     rows = [
         {**s.columns, "group": s.group,
-         "attack": s.case.attack, **flat(s.case.hit), "random": s.case.random,
+         "attack": s.case.attack, **flat(s.case.hit), "all": s.case.hit_all["rate"], "random": s.case.random,
          "tip": f"{s.case.words}: {percent(s.case.hit['rate'])} ({between(s.case.hit)})"}
         for s in all_spots
     ]  # fmt: skip
     table = Table("risk", "Risk by number of known items", (
         KNOWN, *AMOUNT, Column("attack", "strongest attack", "text", "strongest attack"),
-        *rate_columns("hit rate", "hit rate"), Column("random", "random guess", "share", "random guess"),
+        *rate_columns("found, of people with enough items", "hit rate"), Column("all", "found, of all people", "share"),
+        Column("random", "random guess", "share", "random guess"),
     ), tuple(rows))  # fmt: skip
     top = max(rows, key=lambda r: r["rate"])
     low = min(rows, key=lambda r: r["rate"])
     summary = (
-        f"Share of people found by the strongest attack: from {percent(low['rate'])} ({_items(low)}, {low['kind']}) "
+        f"Share of people with enough items whom the strongest attack finds: from {percent(low['rate'])} "
+        f"({_items(low)}, {low['kind']}) "
         f"to {percent(top['rate'])} ({_items(top)}, {top['kind']}). All numbers are in the table."
     )
     kinds, axis = kinds_of(all_spots), [s.amount for s in amounts_of(all_spots)]
@@ -72,7 +74,7 @@ def _risk_spec(rows: list[dict[str, Any]], kinds: list[str], axis: list[str]) ->
                 "labelBaseline": "middle",
             }
         shared: Spec = {"x": x, "color": {"field": "kind", **looks["color"], "legend": key}}
-        y = {"title": "people found", **SHARE, "axis": SHARE_AXIS}
+        y = {"title": "found, of people with enough items", **SHARE, "axis": SHARE_AXIS}
         return {
             "width": width, "height": 260, "data": {"values": rows},
             "layer": [
@@ -156,7 +158,7 @@ def absent(seen: View, about: Case) -> Chart | None:
     looks = series(names)
 
     def build(width: int) -> Spec:
-        ticks = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 1]
+        ticks = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 1] if wide(width) else [0, 0.05, 0.25, 1]
         key = legend(names, width, symbolType="stroke", symbolStrokeWidth=2)
         return {
             "width": width, "height": 240, "data": {"values": [r for r in rows if r["shown"]]},
@@ -193,7 +195,7 @@ def bits(seen: View) -> Chart | None:
         if left:
             q = {f"p{100 * p['level']:.0f}": p["bits"] for p in left["quantiles"]}
             rows.append({**s.columns, "order": list(s.order),
-                         "attack": s.case.attack, "prior": left["prior"], "mean": left["mean"], **q,
+                         "attack": left.get("attack") or s.case.attack, "prior": left["prior"], "mean": left["mean"], **q,
                          "tip": f"{s.case.words}: {left['mean']:.1f} bits left on average, of {left['prior']:.1f}"})  # fmt: skip
     if not rows:
         return None
