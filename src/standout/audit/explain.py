@@ -130,6 +130,9 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFA
     whole = how.run(dataset, all_facts, engine, watch=[watched])
     best, second = _first_two(whole, target)
     seen = how.run(dataset, asked, engine, watch=np.full(len(sets), watched))
+    if second < 0 and int(seen.best[0]) == best:
+        # an exact score may bar everybody else; the comparison is then with the second by the score of partial queries
+        second = int(seen.runner_up[0])
     scores = how.scores(dataset, asked, engine)
     shown = {"best": best, "runner_up": second, "target": None if target in (best, second) else target}
     rows = [

@@ -16,9 +16,9 @@ Plain = Mapping[str, Any]
 TITLE = "Which theorem explains this"
 
 STATEMENT = (
-    "The theorem is Theorem 2 of Narayanan and Shmatikov (2008), with the overlap of records as measured here: if no other record agrees "
-    "with a person's record on more than a of its L items, then m of these items, drawn at random and known exactly, single "
-    "out the record with probability at least 1 − (N − 1) · C(a, m) / C(L, m), where N is the number of records."
+    "The theorem is Theorem 2 of Narayanan and Shmatikov (2008), with the overlap of records as measured here: if no other "
+    "record agrees with a person's record on more than a of its L items, then m of these items, drawn at random and known "
+    "exactly, single out the record with probability at least 1 − (N − 1) · C(a, m) / C(L, m), where N is the number of records."
 )
 ASSUMPTIONS = (
     "Assumptions: the known items are drawn at random from the record and are correct, which holds for the rows of the table by "
