@@ -171,6 +171,8 @@ def test_a_complete_query_is_explained_as_exactly_as_it_is_answered(data, longes
     seen = so.attack("likelihood").run(data, known, watch=[longest])
     assert made["bits"]["left"] == pytest.approx(float(seen.bits[0]), abs=1e-12)
     assert made["facts"][-1]["after"]["rank"] == seen.rank[0]
+    assert made["verdict"]["posterior"] == pytest.approx(float(seen.posterior[0]), abs=1e-12)
+    assert "The probability that it is the right record is" in " ".join(sentences(made))
 
 
 @pytest.mark.parametrize("option", ["--value-within", "--time-within"])

@@ -242,6 +242,7 @@ def _verdict(seen: Verdicts, q: int) -> dict[str, Any]:
     return {
         "score": _number(seen.score[q]), "second": _number(seen.second[q]), "sigma": _number(seen.sigma[q]),
         "eccentricity": _number(seen.eccentricity[q]), "statistic": _number(seen.statistic[q]), "matched": bool(seen.matched[q]),
+        "posterior": _number(seen.posterior[q]), "absent": _number(seen.absent[q]),
     }  # fmt: skip
 
 
