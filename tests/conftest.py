@@ -32,7 +32,7 @@ def drop_stale_kernels(package: Path) -> None:
     stamp = package / "__pycache__" / "kernels.sha256"
     texts = {p.name: p.read_text(encoding="utf-8") for p in sorted(package.glob("*.py"))}
     kernels = {name for name, text in texts.items() if "numba" in text or "jit" in text}
-    neighbor = re.compile(rf"from standout\.{package.name}\.(\w+) import")
+    neighbor = re.compile(rf"from standout\.(?:\w+\.)*{package.name}\.(\w+) import")
     for name in sorted(kernels):
         kernels |= {f"{module}.py" for module in neighbor.findall(texts[name])}
     digest = sha256("".join(texts[name] for name in sorted(kernels & set(texts))).encode()).hexdigest()
@@ -44,5 +44,5 @@ def drop_stale_kernels(package: Path) -> None:
     stamp.write_text(digest)
 
 
-for _init in Path(__file__).parent.parent.glob("src/standout/*/__init__.py"):
+for _init in Path(__file__).parent.parent.glob("src/standout/**/__init__.py"):
     drop_stale_kernels(_init.parent)

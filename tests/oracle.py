@@ -96,8 +96,10 @@ def wt(support: int) -> float:
     return 1.0 / math.log(max(support, 2))
 
 
-def agrees(table: Table, fact: Fact, event: Entry, value_within: float, time_within: float) -> bool:
+def agrees(table: Table, fact: Fact, event: Entry, value_within: float | str, time_within: float) -> bool:
     """The indicator "value within tolerance and time within tolerance"; a missing value or day never agrees."""
+    if isinstance(value_within, str):  # "10%": of the value itself
+        value_within = float(value_within.rstrip("%")) / 100 * abs(event.value)
     if knows_value(table, fact) and not abs(event.value - fact.value) <= value_within + 1e-9:
         return False
     return not (knows_day(table, fact) and not abs(event.day - fact.day) <= time_within + 1e-9)

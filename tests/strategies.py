@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -104,14 +105,41 @@ def adversaries(draw: st.DrawFn, max_knows: int = 4, plain: bool = False) -> so.
     knows = draw(st.integers(1, max_knows))
     return so.Adversary(
         knows=knows,
-        wrong=draw(st.integers(0, knows)),
+        wrong=draw(st.one_of(st.integers(0, knows), st.just(0.3))),
         wrong_kind=draw(st.sampled_from(["value", "item"])),
-        value_within=draw(st.sampled_from([None, 0, 0.5, 1, 2])),
+        value_within=draw(st.sampled_from([None, 0, 0.5, 1, 2, "25%"])),
         time_within=draw(st.sampled_from([None, 0, 3, 14])),
         choose="uniform" if plain else draw(st.sampled_from(["uniform", "outside-top:1", "rare:0.5@0.6"])),
         gamma=None if plain else draw(st.sampled_from([None, None, 0.0, 0.1])),
         length_within=draw(st.sampled_from([None, 0.0, 0.3, 0.5, 1.5])),
     )
+
+
+def value_tolerance(who: so.Adversary, table: Table, true: float) -> float | None:
+    """Largest error of a known value if the true one is `true`; None where she knows none."""
+    if who.gamma is not None:
+        return who.gamma * (table.scale()[-1] - table.scale()[0])
+    if isinstance(who.value_within, str):
+        return float(who.value_within.rstrip("%")) / 100 * abs(true)
+    return who.value_within
+
+
+def fitted(who: so.Adversary, table: Table) -> so.Adversary:
+    """The adversary without what this release cannot tell her; wrong items in place of wrong values that cannot be drawn."""
+    told_value = table.values and (who.value_within is not None or who.gamma is not None)
+    told_day = table.days and who.time_within is not None
+    if not told_value:
+        who = replace(who, value_within=None, gamma=None)
+    if not told_day:
+        who = replace(who, time_within=None)
+    room = told_value or told_day
+    if told_value:
+        scale = table.scale()
+        room = any(abs(x - y) > value_tolerance(who, table, y) + 1e-9 for x in scale for y in scale)
+    if told_day:
+        days = [e.day for e in table.entries if e.day == e.day]
+        room = room and max(days) - min(days) > who.time_within
+    return who if room else replace(who, wrong_kind="item")
 
 
 @st.composite

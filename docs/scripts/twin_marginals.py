@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from standout.data.synthetic import twin_arrays
-from standout.data.twin_marginals import SHARES, Row, compare, marginals
-from standout.data.twin_model import N_RECORDS
+from standout.data.twin.marginals import SHARES, Row, compare, marginals
+from standout.data.twin.model import N_RECORDS
 
 INTRO = """# The Netflix twin: its marginals compared with the real ones
 

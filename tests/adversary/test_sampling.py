@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from oracle import NAN, Entry, Fact, Table
-from strategies import adversaries, dataset, queries_of, random_table, tables
+from strategies import adversaries, dataset, fitted, queries_of, random_table, tables, value_tolerance
 
 import standout as so
 from standout.adversary.sampling import sample_targets
@@ -18,10 +18,10 @@ from standout.errors import EligibilityError, ParameterError
 seeds = st.integers(0, 2**40)
 
 
-def is_true(fact: Fact, event: Entry, who: so.Adversary, span: float) -> bool:
+def is_true(fact: Fact, event: Entry, who: so.Adversary, table: Table) -> bool:
     """Whether every channel she knows lies within her tolerance of this event; a channel it lacks is unknown."""
-    value_within = who.value_within if who.gamma is None else who.gamma * span
-    for known, real, tolerance in [(fact.value, event.value, value_within), (fact.day, event.day, who.time_within)]:
+    within = None if math.isnan(event.value) else value_tolerance(who, table, event.value)
+    for known, real, tolerance in [(fact.value, event.value, within), (fact.day, event.day, who.time_within)]:
         if tolerance is None or math.isnan(real):
             if not math.isnan(known):
                 return False
@@ -33,15 +33,12 @@ def is_true(fact: Fact, event: Entry, who: so.Adversary, span: float) -> bool:
 def drawn(table: Table, who: so.Adversary, seed: int) -> tuple[list[int], list[list[Fact]], so.Knowledge]:
     """Target labels, their facts, and the knowledge."""
     data = dataset(table)
+    who = fitted(who, table)
     targets = who.eligible(data)
     if targets.size == 0:
         reject()
     aux = who.sample(data, seed=seed)
     return [table.records[t] for t in targets], queries_of(aux), aux
-
-
-def span(table: Table) -> float:
-    return table.scale()[-1] - table.scale()[0] if table.scale() else 0.0
 
 
 # --- a draw is a function of (seed, target) ------------------------------------------------------------------------
@@ -50,6 +47,7 @@ def span(table: Table) -> float:
 @given(table=tables(), who=adversaries(), seed=seeds, data=st.data())
 def test_a_draw_depends_on_the_seed_and_the_target_alone(table, who, seed, data):
     release = dataset(table)
+    who = fitted(who, table)
     everyone = who.eligible(release)
     assume(everyone.size > 0)
     whole = who.sample(release, everyone, seed)
@@ -99,61 +97,43 @@ def test_whether_a_record_becomes_a_target_does_not_depend_on_who_else_is_eligib
 
 @given(table=tables(), who=adversaries(), seed=seeds)
 def test_right_facts_are_within_the_tolerances_of_one_event_and_clipped_to_the_scale(table, who, seed):
+    who = fitted(who, table)
     labels, queries, _ = drawn(table, who, seed)
     for record, facts in zip(labels, queries, strict=True):
         assert len(facts) == who.knows
         assert len({f.item for f in facts}) == who.knows, "an item is known twice"
-        right = [f for f in facts if any(is_true(f, e, who, span(table)) for e in table.events(record, f.item))]
-        assert len(right) >= who.knows - who.wrong
+        right = [f for f in facts if any(is_true(f, e, who, table) for e in table.events(record, f.item))]
+        assert len(right) >= who.knows - who.most_wrong
         for f in facts:
             if not math.isnan(f.value):
                 assert table.scale()[0] <= f.value <= table.scale()[-1]
 
 
-@given(table=tables(values=True, days=True, missing=False, repeats=False), who=adversaries(), seed=seeds)
+@given(table=tables(repeats=False), who=adversaries(), seed=seeds)
 def test_exactly_as_many_facts_are_wrong_as_she_is_told(table, who, seed):
-    assume(who.value_within is not None or who.time_within is not None or who.wrong_kind == "item")
+    who = fitted(who, table)
     labels, queries, _ = drawn(table, who, seed)
     for record, facts in zip(labels, queries, strict=True):
-        wrong = [f for f in facts if not any(is_true(f, e, who, span(table)) for e in table.events(record, f.item))]
+        wrong = [f for f in facts if not any(is_true(f, e, who, table) for e in table.events(record, f.item))]
         lacking = [f for f in facts if not table.events(record, f.item)]
-        if who.wrong_kind == "item":
-            assert len(lacking) == who.wrong
+        assert lacking == (wrong if who.wrong_kind == "item" else [])
+        if not who.wrong_varies:
+            # also where some entries have no value, no day, or no level outside the tolerance: another entry is drawn
             assert len(wrong) == who.wrong
-        else:
-            assert lacking == []
-            assert len(wrong) <= who.wrong
-            # a scale or a span of days that lies within the tolerance leaves no room to be wrong
-            if room_to_be_wrong(table, record, facts, who):
-                assert len(wrong) == who.wrong
-
-
-def room_to_be_wrong(table: Table, record: int, facts: list[Fact], who: so.Adversary) -> bool:
-    """Whether every one of these items has a level or a day of the release outside the tolerance."""
-    within = who.value_within if who.gamma is None else who.gamma * span(table)
-    for f in facts:
-        (e,) = table.events(record, f.item)
-        far_value = within is not None and any(abs(x - e.value) > within + 1e-9 for x in table.scale())
-        first, last = min(x.day for x in table.entries), max(x.day for x in table.entries)
-        far_day = who.time_within is not None and max(e.day - first, last - e.day) > who.time_within
-        if not (far_value or far_day):
-            return False
-    return True
 
 
 @given(table=tables(values=True, days=True, missing=False, repeats=False), seed=seeds)
 def test_a_wrong_value_is_outside_the_tolerance_in_value_and_in_day(table, seed):
-    who = so.Adversary(knows=1, wrong=1, value_within=1, time_within=3)
+    who = fitted(so.Adversary(knows=1, wrong=1, value_within=1, time_within=3), table)
+    assume(who.wrong_kind == "value")
     labels, queries, _ = drawn(table, who, seed)
     first, last = min(x.day for x in table.entries), max(x.day for x in table.entries)
     for record, (f,) in zip(labels, queries, strict=True):
         (e,) = table.events(record, f.item)
         assert f.value in table.scale()
         assert first <= f.day <= last
-        if any(abs(x - e.value) > 1 for x in table.scale()):
-            assert abs(f.value - e.value) > 1
-        if max(e.day - first, last - e.day) > 3:
-            assert abs(f.day - e.day) > 3
+        assert abs(f.value - e.value) > 1
+        assert abs(f.day - e.day) > 3
 
 
 def test_a_wrong_value_is_outside_the_tolerance_also_where_binary_fractions_lie():
@@ -167,7 +147,7 @@ def test_a_wrong_value_is_outside_the_tolerance_also_where_binary_fractions_lie(
 
 @given(table=tables(), seed=seeds, wrong=st.integers(1, 3))
 def test_wrong_items_are_not_the_targets_and_differ_from_each_other(table, seed, wrong):
-    who = so.Adversary(knows=wrong + 1, wrong=wrong, wrong_kind="item", value_within=0, time_within=0)
+    who = fitted(so.Adversary(knows=wrong + 1, wrong=wrong, wrong_kind="item", value_within=0, time_within=0), table)
     labels, queries, _ = drawn(table, who, seed)
     for record, facts in zip(labels, queries, strict=True):
         lacking = {f.item for f in facts if not table.events(record, f.item)}
@@ -182,7 +162,7 @@ def test_whole_steps_in_value_and_whole_days_are_added():
     for record, facts in zip(labels, queries, strict=True):
         for f in facts:
             (e,) = table.events(record, f.item)
-            assert f.value in {min(max(e.value + x, 1.0), 5.0) for x in (-1, 0, 1)}
+            assert f.value in {min(max(e.value + x, 1.0), 5.0) for x in (-1, -0.5, 0, 0.5, 1)}
             assert f.day == int(f.day)
 
 
@@ -196,17 +176,52 @@ def test_exact_knowledge_is_exact():
 
 @given(table=tables(), seed=seeds, wrong=st.integers(0, 2), kind=st.sampled_from(["value", "item"]))
 def test_a_channel_she_does_not_know_is_nan(table, seed, wrong, kind):
+    kind = "item" if wrong else kind
     who = so.Adversary(knows=2, wrong=wrong, wrong_kind=kind, value_within=None, time_within=None)
     _, _, aux = drawn(table, who, seed)
     assert np.isnan(aux.value).all()
     assert np.isnan(aux.time).all()
 
 
-@given(table=tables(values=False, days=False), who=adversaries(), seed=seeds)
-def test_a_channel_that_the_release_lacks_is_nan(table, who, seed):
-    _, _, aux = drawn(table, who, seed)
-    assert np.isnan(aux.value).all()
-    assert np.isnan(aux.time).all()
+def test_values_left_out_are_exact_where_there_are_values_and_unknown_where_there_are_none():
+    with_values, without = random_table(50, 9, 4, seed=1), random_table(50, 9, 4, seed=1, values=False, days=False)
+    assert not np.isnan(so.Adversary(knows=1).sample(dataset(with_values), seed=1).value).any()
+    assert np.isnan(so.Adversary(knows=1).sample(dataset(without), seed=1).value).all()
+    assert so.Adversary(knows=1) == so.Adversary(knows=1, value_within=0)
+    assert type(so.Adversary(knows=1).to_dict()["value_within"]) is int
+
+
+@pytest.mark.parametrize(
+    "options", [{"value_within": 0}, {"value_within": "10%"}, {"gamma": 0.1}, {"time_within": 3}], ids=str
+)
+def test_knowledge_that_the_data_lacks_is_refused(options):
+    data = dataset(random_table(50, 9, 4, seed=1, values=False, days=False))
+    with pytest.raises(ParameterError, match=f"{next(iter(options))}=.*the data has no"):
+        so.Adversary(knows=1, **options).sample(data)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"value_within": None}, "no value and no day is known"),
+        ({"value_within": 4}, "all values of the data lie within the tolerance"),
+        ({"gamma": 1.0}, "all values of the data lie within the tolerance"),
+        ({"value_within": "400%"}, "all values of the data lie within the tolerance"),
+        ({"value_within": 0, "time_within": 1000}, "spans .* days"),
+    ],
+    ids=str,
+)
+def test_wrong_values_that_cannot_be_drawn_are_refused(options, why):
+    data = dataset(random_table(50, 9, 4, seed=1))
+    with pytest.raises(ParameterError, match=why):
+        so.Adversary(knows=2, wrong=1, **options).sample(data)
+    so.Adversary(knows=2, wrong=1, wrong_kind="item", **options).sample(data)
+
+
+def test_a_wrong_value_of_data_without_channels_is_refused_by_default():
+    data = dataset(random_table(50, 9, 4, seed=1, values=False, days=False))
+    with pytest.raises(ParameterError, match="use wrong_kind='item'"):
+        so.Adversary(knows=2, wrong=1).sample(data)
 
 
 def test_of_several_events_she_knows_one_as_it_was():
@@ -225,29 +240,48 @@ def test_of_several_events_she_knows_one_as_it_was():
 
 @given(table=tables(max_items=9), top=st.integers(0, 5), seed=seeds, kind=st.sampled_from(["value", "item"]))
 def test_outside_top_never_picks_one_of_the_most_held_items(table, top, seed, kind):
-    who = so.Adversary(knows=2, wrong=1, wrong_kind=kind, choose=f"outside-top:{top}")
+    who = fitted(so.Adversary(knows=2, wrong=1, wrong_kind=kind, choose=f"outside-top:{top}"), table)
     _, queries, _ = drawn(table, who, seed)
     by_popularity = sorted(table.items, key=lambda i: (-table.support(i), i))
     assert not {f.item for facts in queries for f in facts} & set(by_popularity[:top])
 
 
+def can_be_wrong(e: Entry, table: Table, who: so.Adversary) -> bool:
+    """Whether a channel of this event is told, and every one that is told has a value or a day outside the tolerance."""
+    told_value = not math.isnan(e.value) and value_tolerance(who, table, e.value) is not None
+    told_day = not math.isnan(e.day) and who.time_within is not None
+    days = [x.day for x in table.entries if not math.isnan(x.day)]
+    if told_value and not any(abs(x - e.value) > value_tolerance(who, table, e.value) + 1e-9 for x in table.scale()):
+        return False
+    if told_day and max(e.day - min(days), max(days) - e.day) <= who.time_within:
+        return False
+    return told_value or told_day
+
+
 @settings(max_examples=300)
 @given(table=tables(max_items=9, max_records=6), who=adversaries())
 def test_eligible_are_those_who_hold_enough_items(table, who):
+    who = fitted(who, table)
     by_popularity = sorted(table.items, key=lambda i: (-table.support(i), i))
     top = who.choice.top if who.choice.kind == "outside-top" else 0
     pickable = set(by_popularity[top:])
     expected = []
     for at, record in enumerate(table.records):
         mine = {e.item for e in table.entries if e.record == record}
+        fine = {e.item for e in table.entries if e.record == record and can_be_wrong(e, table, who)}
         if who.choice.kind == "rare":
             rare = {i for i in mine if 1 / math.log2(max(table.support(i), 2)) >= who.choice.rarity}
             delta_m = who.choice.share * who.knows
             enough = len(rare) > delta_m and len(mine - rare) >= who.knows - delta_m
+            n_rare = math.ceil(delta_m)
+            pools = [(rare, n_rare), (mine - rare, who.knows - n_rare)]
         else:
             enough = len(mine & pickable) >= who.n_right_items
+            pools = [(mine & pickable, who.knows)]
         if who.wrong_kind == "item":
-            enough = enough and len(pickable - mine) >= who.wrong
+            enough = enough and len(pickable - mine) >= who.most_wrong
+        elif who.wrong:
+            enough = enough and all(len(pool & fine) >= min(n, who.most_wrong) for pool, n in pools)
         if enough:
             expected.append(at)
     assert who.eligible(dataset(table)).tolist() == expected
@@ -382,7 +416,11 @@ def test_every_eligible_record_is_equally_likely_to_be_a_target():
 @pytest.mark.parametrize(
     "options",
     [
-        {"knows": 0}, {"knows": 2, "wrong": 3}, {"wrong": -1}, {"wrong_kind": "both"}, {"value_within": -1},
+        {"knows": 0}, {"knows": 2.5}, {"knows": "8"}, {"knows": True}, {"knows": NAN}, {"knows": 2, "wrong": 3}, {"wrong": -1},
+        {"wrong": 1.5}, {"wrong": -0.25}, {"wrong": True}, {"wrong": "0.25"}, {"wrong": NAN}, {"time_within": 0.04},
+        {"time_within": 2.5}, {"time_within": "2h"}, {"time_within": True}, {"value_within": "10"}, {"value_within": "-5%"},
+        {"value_within": "ten %"}, {"value_within": True}, {"length_within": "half"}, {"gamma": "10%"}, {"choose": 5},
+        {"wrong_kind": "both"}, {"value_within": -1},
         {"time_within": math.inf}, {"gamma": NAN}, {"length_within": -0.5}, {"choose": "outside-top"},
         {"choose": "outside-top:-3"}, {"choose": "rare:0@0.1"}, {"choose": "rare:1.5@0.1"}, {"choose": "rare:0.5@0"},
         {"choose": "rare:0.5.1@0.1"}, {"choose": "popular"},

@@ -219,6 +219,8 @@ def test_an_excluded_record_is_as_if_it_had_never_been_there(name, table, data, 
     assert rest.n_items == data.n_items
     kept = np.arange(N) != gone
     attack = so.attack(name)
+    # knowledge from outside: what was sampled from `data` is informed about it and about no other release
+    aux = so.Knowledge.from_arrays(aux.query, aux.item, aux.value, aux.time)
     old, new = attack.scores(data, aux, exclude=np.full(targets.size, gone)), attack.scores(rest, aux)
     assert np.isneginf(old[:, gone]).all()
     np.testing.assert_array_equal(np.isfinite(old[:, kept]), np.isfinite(new))

@@ -1,5 +1,7 @@
 """The likelihood against a dense oracle, against exact Bayes, and against its own calibration."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -113,11 +115,13 @@ def test_scores_equal_the_formula(noise, repeats):
         np.testing.assert_allclose(got[q], dense_llr(ds, facts, noise), atol=5e-6)
 
 
-def test_items_outside_the_catalogue_never_bar_anybody():
+@pytest.mark.parametrize("complete", [False, True])
+def test_items_outside_the_catalogue_never_bar_anybody(complete):
     ds = release()
-    got = so.attack("likelihood", noise=NOISES[0]).scores(ds, so.Knowledge.from_arrays([0, 0], [3, 999], [2, 2]))
-    alone = so.attack("likelihood", noise=NOISES[0]).scores(ds, so.Knowledge.from_arrays([0], [3], [2]))
-    np.testing.assert_allclose(got, alone + np.log(NOISES[0].e), atol=1e-5)
+    noise = replace(NOISES[0], complete=complete)
+    got = so.attack("likelihood", noise=noise).scores(ds, so.Knowledge.from_arrays([0, 0], [3, 999], [2, 2]))
+    alone = so.attack("likelihood", noise=noise).scores(ds, so.Knowledge.from_arrays([0], [3], [2]))
+    np.testing.assert_allclose(got, alone + complete * np.log(noise.e), atol=1e-5)
     assert np.isfinite(got).all()
 
 

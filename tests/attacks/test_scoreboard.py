@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import NAN, Entry, Fact, Table
-from strategies import STRANGER, adversaries, cases, dataset, knowledge, queries_of, random_table, tables
+from strategies import STRANGER, adversaries, cases, dataset, fitted, knowledge, queries_of, random_table, tables
 
 import standout as so
 from standout.errors import ParameterError
@@ -131,7 +131,7 @@ def test_scoreboard_equals_the_dense_oracle(options, case, data):
 @pytest.mark.parametrize(("values", "days"), [(True, True), (True, False), (False, True), (False, False)])
 def test_both_equal_the_oracle_on_a_release_of_several_blocks(values, days, repeats):
     table = random_table(301, 23, 4, seed=5, values=values, days=days, missing=0.1, repeats=repeats)
-    who = so.Adversary(knows=2, wrong=1, value_within=1 if values else None, time_within=14 if days else None)
+    who = fitted(so.Adversary(knows=2, wrong=1, value_within=1, time_within=14), table)
     data = dataset(table)
     targets = who.eligible(data)[:12]
     queries = queries_of(who.sample(data, targets, seed=3))
@@ -208,6 +208,7 @@ def channels(table: Table) -> list[list[float]]:
 @given(table=tables(min_records=3), who=adversaries(plain=True), seed=st.integers(0, 99))
 def test_a_known_length_leaves_only_records_of_about_that_length(table, who, seed):
     data = dataset(table)
+    who = fitted(who, table)
     targets = who.eligible(data)
     if targets.size == 0 or who.length_within is None:
         return

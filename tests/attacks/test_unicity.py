@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import NAN, Entry, Fact, Query, Table
-from strategies import STRANGER, adversaries, cases, dataset, knowledge, queries_of, random_table, tables
+from strategies import STRANGER, adversaries, cases, dataset, fitted, knowledge, queries_of, random_table, tables
 
 import standout as so
 from standout.errors import ParameterError
@@ -78,6 +78,7 @@ def test_right_knowledge_always_agrees_with_its_own_target(table, who, seed):
     data = dataset(table)
     if who.wrong:
         who = so.Adversary(**{**who.to_dict(), "wrong": 0})
+    who = fitted(who, table)
     targets = who.eligible(data)
     if targets.size == 0:
         return

@@ -54,10 +54,27 @@ def test_paired_difference_counts_only_where_the_two_disagree():
     assert row["low"] <= row["difference"] <= row["high"]
 
 
+def test_parts_of_a_hit_count_as_parts_at_every_threshold():
+    credit = np.array([0.5, 0.25, 0.0, 1.0])
+    present, absent = np.array([9.0, 5, 7, 1]), np.array([6.0, 2, 0, 0])
+    thresholds, true_rate, _ = calibrate.sweep(credit, present, absent)
+    for t, share in zip(thresholds, true_rate, strict=True):
+        assert share == pytest.approx(credit[present >= t].sum() / 4)
+    found = calibrate.at_threshold(5.0, credit, present, absent)
+    assert (found["matched_right"]["count"], found["matched_wrong"]["count"]) == (0.75, 2.25)
+
+
+def test_paired_credits_are_compared_by_their_differences():
+    row = paired(np.array([0.5, 1.0, 0.0, 1.0]), np.array([0.5, 0.5, 0.25, 0.0]))
+    assert (row["only_first"], row["only_second"], row["difference"]) == (2, 1, 0.3125)
+    # of the eight ways to set the signs of .5, .25 and 1, four reach 1.25
+    assert row["p_value"] == pytest.approx(0.5)
+
+
 def trial(best, named_when_absent=(False, False, False, False)):
     class Answers:
         def __init__(self, best, matched):
-            self.best, self.matched = np.array(best), np.array(matched)
+            self.credit, self.matched = np.equal(best, 0).astype(float), np.array(matched)
 
     return Trial(None, Answers(best, [True] * 4), Answers(best, named_when_absent))
 

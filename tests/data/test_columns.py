@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from standout.data.columns import choose_columns
+from standout.data.reading.columns import choose_columns
 from standout.errors import ColumnError
 
 

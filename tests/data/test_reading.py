@@ -16,8 +16,8 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from standout.data import tally
 from standout.data.dataset import Dataset
+from standout.data.reading import tally
 
 ROWS = [
     (7, "tea", 4.5, "2019-12-30"),
@@ -221,12 +221,12 @@ def test_odd_column_names_are_only_names(tmp_path):
     assert (ds.n_records, ds.n_items) == (1, 1)
 
 
-def test_latin_1_is_read_and_that_is_said(tmp_path):
+def test_text_of_western_windows_is_read_and_that_is_printed(tmp_path):
     path = tmp_path / "old.csv"
     path.write_bytes("user,item\n1,café\n2,tea\n".encode("latin-1"))
     ds = Dataset.read(path)
     assert ds.item_labels.tolist() == ["café", "tea"]
-    assert "text: not UTF-8, read as Latin-1" in ds.cleaning.notes
+    assert "text: not UTF-8, read as cp1252" in " ".join(ds.cleaning.notes)
 
 
 def test_names_of_columns_may_be_latin_1_too(tmp_path):
@@ -292,7 +292,7 @@ def test_repeats_in_files_merge_as_in_arrays(tmp_path, how, labels):
     user, item, rating, day = (list(column) for column in zip(*rows, strict=True))
     path = tmp_path / "r.parquet"
     pq.write_table(pa.table({"user": user, "item": item, "rating": pa.array(rating), "day": pa.array(day)}), path)
-    ds = Dataset.read(path, repeats=how)
+    ds = Dataset.read(path, repeats=how, time_unit="day")
     nan = float("nan")
     same = Dataset.from_arrays(
         user, item, [nan if v is None else v for v in rating], [nan if d is None else d for d in day], repeats=how

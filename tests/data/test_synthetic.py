@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from standout.data import twin_items
 from standout.data.synthetic import EPOCH_DAY, twin, twin_arrays, twin_dataset, write_twin
-from standout.data.twin_marginals import compare, filtered_out, marginals, pair_lifts
-from standout.data.twin_model import N_DAYS, N_RECORDS, real_marginals, twin_model
+from standout.data.twin import items as twin_items
+from standout.data.twin.marginals import compare, filtered_out, marginals, pair_lifts
+from standout.data.twin.model import N_DAYS, N_RECORDS, real_marginals, twin_model
 from standout.errors import ParameterError
 
 N = 20_000

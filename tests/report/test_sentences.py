@@ -80,7 +80,8 @@ def test_an_inconclusive_audit_says_that_it_cannot_tell_and_what_would():
     level, sentences = said(findings(result(adversary(2), 0, 6, right=0, false=0)))
     assert level is Level.OPEN
     assert sentences == [
-        "This audit cannot tell: the strongest knowledge tried, 2 items, their values to within 1 and days to within 14, singled out 0 "
+        "This audit cannot tell: the strongest knowledge tried, 2 items, their values to within 1 and days to within 14, singled "
+        "out 0 "
         "of 6 people tested, "
         "which fits any rate up to 40% (95% confidence; a random guess: 0.01%).",
         "Used to link people with another source, scoreboard-rh named the right record for none of 6 (at most "

@@ -13,7 +13,7 @@ from strategies import dataset, random_table, tables
 
 import standout as so
 from standout.errors import EligibilityError, ParameterError
-from standout.theory.population import extend, take
+from standout.theory.population import extend
 
 
 @given(tables(min_records=2), st.data())
@@ -21,7 +21,7 @@ def test_a_part_is_the_release_that_holds_only_those_records(table, data):
     ds = dataset(table)
     kept = sorted(data.draw(st.sets(st.integers(0, ds.n_records - 1), min_size=1)))
     labels = {table.records[k] for k in kept}
-    part = take(ds, np.array(kept))
+    part = ds.take(np.array(kept))
     alone = dataset(Table(tuple(e for e in table.entries if e.record in labels), False, False))
     for name in ("record_labels", "item_labels", "record_ptr", "record_item", "lengths", "supports"):
         assert getattr(part, name).tolist() == getattr(alone, name).tolist()
@@ -58,7 +58,7 @@ def test_the_band_of_half_the_data_holds_the_risk_of_the_whole():
     ds = dataset(random_table(1_600, 60, 8, seed=5, days=False))
     who = so.Adversary(knows=2, value_within=1)
     whole = so.population(ds, who, targets=200, seed=1)
-    half = so.population(take(ds, np.arange(800)), who, targets=200, seed=1, populations=1_600)
+    half = so.population(ds.take(np.arange(800)), who, targets=200, seed=1, populations=1_600)
     # two different draws of targets: the band of the one widened by the interval of the other
     assert half.low[0] - 0.05 <= whole.rates[0].rate <= half.high[0] + 0.05
 

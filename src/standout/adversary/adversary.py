@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.dataset import Dataset
+from standout.data.values import percent
 from standout.errors import EligibilityError, ParameterError
 
 if TYPE_CHECKING:
@@ -45,6 +46,13 @@ class Choice:
         )
 
 
+class _LeftOut(int):
+    """A `value_within` of 0 that nobody asked for: exact values where the data has values, none where it has none."""
+
+
+_LEFT_OUT = _LeftOut(0)
+
+
 @dataclass(frozen=True)
 class Adversary:
     """What she may know of one target.
@@ -54,13 +62,15 @@ class Adversary:
     knows
         Number of items.
     wrong
-        How many of them are wrong.
+        A whole number: exactly so many of the facts are wrong. A float strictly between 0 and 1: each fact is wrong
+        with this probability, independently of the others.
     wrong_kind
         "value": the item is the target's, its value and day are not, and lie outside the tolerances.
         "item": the target does not hold the item at all.
     value_within
-        Largest error of a known value: moved by a uniform whole step (0 = exact), clipped to the scale.
-        None = she knows no values.
+        Largest error of a known value (0 = exact), clipped to the scale. On a regular grid with at most 64 steps the error
+        is a uniform whole number of steps, on other scales a uniform real number. "10%": a real number uniform in ±10 % of
+        the true value. None = she knows no values. Left out: exact values where the data has values.
     time_within
         Largest error of a known day: uniform whole days. None = she knows no days.
     choose
@@ -72,26 +82,53 @@ class Adversary:
     """
 
     knows: int = 8
-    wrong: int = 0
+    wrong: int | float = 0
     wrong_kind: str = "value"
-    value_within: float | None = 0
-    time_within: float | None = None
+    value_within: float | str | None = _LEFT_OUT
+    time_within: int | None = None
     choose: str = "uniform"
     gamma: float | None = None
     length_within: float | None = None
 
     def __post_init__(self) -> None:
-        if self.knows < 1:
-            raise ParameterError(f"knows={self.knows}: an adversary knows at least one item")
-        if not 0 <= self.wrong <= self.knows:
-            raise ParameterError(f"wrong={self.wrong}: between 0 and knows={self.knows}")
+        if not _is_whole(self.knows) or self.knows < 1:
+            raise ParameterError(f"knows={self.knows!r}: use a whole number of items, at least 1")
         if self.wrong_kind not in ("value", "item"):
             raise ParameterError(f"wrong_kind={self.wrong_kind!r}: use 'value' or 'item'")
-        for name in ("value_within", "time_within", "gamma", "length_within"):
+        if self.time_within is not None and (not _is_whole(self.time_within) or self.time_within < 0):
+            raise ParameterError(
+                f"time_within={self.time_within!r}: use a whole number of days ≥ 0, or None for no known days"
+            )
+        for name in ("value_within", "gamma", "length_within"):
             x = getattr(self, name)
-            if x is not None and not 0 <= x < np.inf:
-                raise ParameterError(f"{name}={x}: use a number ≥ 0, or None for a channel she does not know")
+            if x is None or (name == "value_within" and percent(x) is not None):
+                continue
+            if not _is_number(x) or not 0 <= x < np.inf:
+                share = ', a share like "10%"' if name == "value_within" else ""
+                raise ParameterError(f"{name}={x!r}: use a number ≥ 0{share}, or None for a channel she does not know")
+        if not isinstance(self.choose, str):
+            raise ParameterError(f"choose={self.choose!r}: use a text like 'uniform' or 'outside-top:500'")
         Choice.parse(self.choose)
+        self._settle_numbers()
+
+    def _settle_numbers(self) -> None:
+        """Check `wrong`, and turn NumPy's numbers and whole floats into plain integers."""
+        wrong = self.wrong
+        if _is_whole(wrong) and 0 <= wrong <= self.knows:
+            object.__setattr__(self, "wrong", int(wrong))
+        elif _is_number(wrong) and 0 < wrong < 1:
+            object.__setattr__(self, "wrong", float(wrong))
+        else:
+            raise ParameterError(
+                f"wrong={wrong!r}: use a whole number from 0 to knows={self.knows}, "
+                "or a share strictly between 0 and 1 for facts that are wrong independently"
+            )
+        for name in ("knows", "time_within"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, int(getattr(self, name)))
+        for name in ("value_within", "gamma", "length_within"):
+            if isinstance(x := getattr(self, name), np.generic):
+                object.__setattr__(self, name, x.item())
 
     @property
     def choice(self) -> Choice:
@@ -99,23 +136,46 @@ class Adversary:
         return Choice.parse(self.choose)
 
     @property
+    def wrong_varies(self) -> bool:
+        """Whether each fact is wrong independently, so that the number of wrong facts varies."""
+        return isinstance(self.wrong, float)
+
+    @property
+    def wrong_share(self) -> float:
+        """Expected share of wrong facts."""
+        return float(self.wrong) if self.wrong_varies else self.wrong / self.knows
+
+    @property
     def n_right_items(self) -> int:
-        """Items of hers that the target holds."""
-        return self.knows - (self.wrong if self.wrong_kind == "item" else 0)
+        """Known items that the target holds; where that number varies, the most there can be."""
+        return self.knows - (int(self.wrong) if self.wrong_kind == "item" else 0)
+
+    @property
+    def most_wrong(self) -> int:
+        """Most facts of one query that can be wrong."""
+        return self.knows if self.wrong_varies else int(self.wrong)
 
     def describe(self) -> str:
         """Her knowledge in words.
 
         >>> Adversary(knows=8, wrong=2, value_within=1, time_within=14).describe()
         '8 items, 2 with wrong values, values ±1, days ±14'
+        >>> Adversary(knows=4, wrong=0.25, wrong_kind="item", value_within="10%").describe()
+        '4 items, each fact a wrong item with probability 25 %, values ±10 %'
         """
         words = [f"{self.knows} item{'s' if self.knows > 1 else ''}"]
-        if self.wrong:
+        if self.wrong_varies:
+            what = "wrong" if self.wrong_kind == "value" else "a wrong item"
+            words.append(f"each fact {what} with probability {100 * self.wrong:g} %")
+        elif self.wrong:
             words.append(
                 f"{self.wrong} with wrong values" if self.wrong_kind == "value" else f"{self.wrong} of them wrong items"
             )
+        share = percent(self.value_within)
         if self.gamma is not None:
             words.append(f"values ±{self.gamma:g} of the scale")
+        elif share is not None:
+            words.append(f"values ±{100 * share:g} %")
         elif self.value_within is not None:
             words.append("values exact" if self.value_within == 0 else f"values ±{self.value_within:g}")
         if self.time_within is not None:
@@ -128,7 +188,49 @@ class Adversary:
 
     def to_dict(self) -> dict[str, Any]:
         """Parameters as plain data."""
-        return asdict(self)
+        plain = asdict(self)
+        if isinstance(self.value_within, _LeftOut):
+            plain["value_within"] = 0
+        return plain
+
+    def tells_value(self, dataset: Dataset) -> bool:
+        """Whether she knows values of this dataset."""
+        return dataset.has_value and (self.gamma is not None or self.value_within is not None)
+
+    def tells_time(self, dataset: Dataset) -> bool:
+        """Whether she knows days of this dataset."""
+        return dataset.has_time and self.time_within is not None
+
+    def value_tolerance(self, dataset: Dataset) -> Array:
+        """(levels,): largest error of a known value if the true one is that of the level."""
+        if self.gamma is not None:
+            return dataset.tolerance(self.gamma * dataset.value_range)
+        return dataset.tolerance(0.0 if self.value_within is None else self.value_within)
+
+    def check_channels(self, dataset: Dataset) -> None:
+        """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
+        asked = self.value_within is not None and not isinstance(self.value_within, _LeftOut)
+        if (asked or self.gamma is not None) and not dataset.has_value:
+            name = "gamma" if self.gamma is not None else "value_within"
+            raise ParameterError(f"{name}={getattr(self, name)!r}: the data has no values; use {name}=None")
+        if self.time_within is not None and not dataset.has_time:
+            raise ParameterError(f"time_within={self.time_within}: the data has no days; use time_within=None")
+        if not self.wrong or self.wrong_kind == "item":
+            return
+        if not (self.tells_value(dataset) or self.tells_time(dataset)):
+            raise ParameterError(
+                f"wrong={self.wrong}: no value and no day is known that could be wrong; use wrong_kind='item'"
+            )
+        if self.tells_value(dataset) and not wrong_levels(dataset.levels, self.value_tolerance(dataset)).any():
+            raise ParameterError(
+                f"wrong={self.wrong}: all values of the data lie within the tolerance of each other, so no value can be wrong; "
+                "lower value_within, or use wrong_kind='item'"
+            )
+        if self.tells_time(dataset) and dataset.day_span <= (self.time_within or 0):
+            raise ParameterError(
+                f"wrong={self.wrong}: the data spans {dataset.day_span + 1} days, so no day lies more than "
+                f"time_within={self.time_within} off; lower time_within, or use wrong_kind='item'"
+            )
 
     def pickable(self, dataset: Dataset) -> Array:
         """Mark the items that she may come to know (`rare` may pick every item)."""
@@ -136,41 +238,55 @@ class Adversary:
             return np.asarray(dataset.popularity_rank >= self.choice.top)
         return np.ones(dataset.n_items, np.bool_)
 
-    def _held(self, dataset: Dataset) -> Array:
-        """Items of each record that she may come to know."""
-        from standout.adversary.sampling import count_marked
+    def _pools(self, dataset: Dataset) -> list[tuple[Array, int]]:
+        """Sets of items that she draws from, as marks, and the number of facts that each gives."""
+        if self.choice.kind != "rare":
+            return [(self.pickable(dataset), self.n_right_items)]
+        rare, n_rare = self.rare_items(dataset)
+        return [(rare, n_rare), (~rare, self.knows - n_rare)]
 
-        if self.choice.kind != "outside-top":
-            return dataset.lengths
-        return np.asarray(count_marked(dataset.record_ptr, dataset.record_item, self.pickable(dataset)))
+    def rare_items(self, dataset: Dataset) -> tuple[Array, int]:
+        """Marks of the rare items, and how many of her facts are about them (`choose="rare:SHARE@T"`)."""
+        from standout.formulas.dss12 import is_rare
+
+        # the slack is for shares that binary fractions miss
+        n_rare = int(np.ceil(self.choice.share * self.knows - 1e-9))
+        return is_rare(dataset.supports, self.choice.rarity), n_rare
 
     def eligible(self, dataset: Dataset) -> Array:
         """Records that hold enough items for her knowledge, as indices."""
-        from standout.adversary.sampling import count_marked
+        from standout.adversary.sampling import count_marked, count_wrongable, wrongable
 
-        need = self.n_right_items
+        self.check_channels(dataset)
+        counts = [count_marked(dataset.record_ptr, dataset.record_item, marks) for marks, _ in self._pools(dataset)]
         if self.choice.kind == "rare":
-            from standout.formulas.dss12 import is_rare
-
-            rare = is_rare(dataset.supports, self.choice.rarity)
-            n_rare = count_marked(dataset.record_ptr, dataset.record_item, rare)
             delta = self.choice.share * self.knows
-            # the rule that reproduces the published Table 1: more than δm rare items and at least (1-δ)m others;
-            # the hair is for shares that binary fractions miss
-            fits = (n_rare > delta + 1e-9) & (dataset.lengths - n_rare >= self.knows - delta - 1e-9)
+            # the rule that reproduces the published Table 1: more than δm rare items and at least (1-δ)m others
+            fits = (counts[0] > delta + 1e-9) & (counts[1] >= self.knows - delta - 1e-9)
         else:
-            fits = self._held(dataset) >= need
+            fits = counts[0] >= self.n_right_items
         if self.wrong_kind == "item" and self.wrong:
-            fits &= self.pickable(dataset).sum() - self._held(dataset) >= self.wrong
+            pickable = self.pickable(dataset)
+            held = counts[0] if self.choice.kind != "rare" else dataset.lengths
+            fits &= pickable.sum() - held >= self.most_wrong
+        elif self.wrong and not (fine := wrongable(self, dataset)).all():
+            for marks, n in self._pools(dataset):
+                usable = count_wrongable(dataset.record_ptr, dataset.record_item, marks, fine)
+                fits &= usable >= min(n, self.most_wrong)
         return np.flatnonzero(fits)
 
     def sample(self, dataset: Dataset, targets: Any = None, seed: int = 0) -> Knowledge:
         """Draw her knowledge of each target; a draw depends on (seed, target) alone.
 
+        Wrong values are drawn first, among the target's entries that can be wrong: with a value or a day known, and a value
+        and a day of the release outside the tolerance. The right facts come from the remaining items. Wrong items are drawn
+        by (record, item) pairs of the release, one after the other, among the items that the target lacks; value and day
+        are those of a random pair, with her usual error. The order of the facts in a query is random.
+
         Parameters
         ----------
         dataset
-            The release.
+            The data that the knowledge is about.
         targets
             Record indices, one query each, in order; all eligible records when left out.
         seed
@@ -195,3 +311,18 @@ class Adversary:
                 "take targets from adversary.eligible(dataset)"
             )
         return sample(self, dataset, chosen, seed)
+
+
+def wrong_levels(levels: Array, tolerance: Array) -> Array:
+    """Per level: whether another level lies outside its tolerance."""
+    low, high = (levels[0], levels[-1]) if levels.size else (0.0, 0.0)
+    return np.asarray(np.maximum(levels - low, high - levels) > tolerance + 1e-9)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, (bool, np.bool_))
+
+
+def _is_whole(x: Any) -> bool:
+    """Whether x is a whole number; 3.0 is one, "3" and True are none."""
+    return _is_number(x) and bool(np.isfinite(x)) and x == int(x)

@@ -31,6 +31,8 @@ class Facts:
     """float64 per query: about how many items the target holds, NaN = unknown."""
     length_within: float | None
     adversary: Adversary | None
+    from_release: bool = False
+    """Whether the knowledge was sampled from this very dataset: only then is the adversary's noise its noise."""
 
     @property
     def n_queries(self) -> int:
@@ -46,7 +48,7 @@ class Facts:
         """Facts of queries `first … stop-1`."""
         lo, hi = int(self.query_ptr[first]), int(self.query_ptr[stop])
         return Facts(self.query_ptr[first : stop + 1] - lo, self.item[lo:hi], self.value[lo:hi], self.day[lo:hi],
-                     self.length[first:stop], self.length_within, self.adversary)  # fmt: skip
+                     self.length[first:stop], self.length_within, self.adversary, self.from_release)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +66,8 @@ class Knowledge:
     adversary: Adversary | None = None
     """Who drew this knowledge, when it was sampled; None when it came from outside."""
     seed: int | None = None
+    source: Dataset | None = None
+    """The dataset that this knowledge was sampled from; None when it came from outside."""
     _index: Array | None = None
     """Item indices in `_labels`, when known already."""
     _labels: Array | None = None
@@ -157,11 +161,24 @@ class Knowledge:
                     "none of the known items is in the data; are the item labels the same as in the release?"
                 )
         within = self.adversary.length_within if self.adversary else None
-        return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary)
+        from_release = self.source is not None and _same_content(self.source, dataset)
+        return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary, from_release)
 
     def __repr__(self) -> str:
         source = "sampled" if self.adversary else "from outside"
         return f"<Knowledge {self.n_queries:,} queries, {self.n_facts:,} facts, {source}>"
+
+
+def _same_content(one: Dataset, other: Dataset) -> bool:
+    """Whether two datasets hold the same entries; content is hashed only where all sizes agree."""
+    if one is other:
+        return True
+
+    def sizes(data: Dataset) -> tuple[int, ...]:
+        return (data.n_records, data.n_items, data.n_entries, data.n_levels, data.record_code.size,
+                data.record_day.size, int(data.first_day), int(data.day_span))  # fmt: skip
+
+    return sizes(one) == sizes(other) and one.fingerprint == other.fingerprint
 
 
 def _numbered(labels: Array, name: str) -> tuple[Array, Array]:
@@ -179,6 +196,8 @@ def _in_days(times: Array, unit: str | None) -> Array:
     if times.dtype.kind not in "iuf":
         return times
     numbers = times.astype(np.float64)
+    if unit == "week":
+        return np.floor(numbers * 7)
     largest = float(np.nanmax(np.abs(numbers), initial=0.0))
     return np.floor(numbers / PER_DAY.get(unit or unit_by_size(largest), 1))
 

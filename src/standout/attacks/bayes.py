@@ -12,13 +12,12 @@ import numpy.typing as npt
 from numba import njit
 from scipy.special import gammaln
 
-from standout.adversary.adversary import Adversary
+from standout.adversary.adversary import Adversary, wrong_levels
 from standout.adversary.knowledge import Facts
-from standout.adversary.sampling import count_marked
-from standout.attacks.noise import Noise, Steps
+from standout.adversary.sampling import count_marked, count_wrongable, wrongable
+from standout.attacks.noise import Cells, Noise, Steps
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
-from standout.formulas.dss12 import is_rare
 from standout.formulas.likelihood import shrunk
 from standout.scoring.exact import mean_chances
 from standout.scoring.fill import postings
@@ -76,7 +75,7 @@ def sum_supports(record_ptr: Array, record_item: Array, pickable: Array, support
 def picks(who: Adversary, dataset: Dataset) -> Picks:
     """What the choice rule makes of the dataset; worked out on first use and kept with it."""
     kept: dict[Any, Picks] = dataset.__dict__.setdefault("_picks", {})
-    key = (who.choose, who.knows, who.wrong, who.wrong_kind)
+    key = (who.choose, who.knows, who.wrong, who.wrong_kind, who.value_within, who.gamma, who.time_within)
     if key not in kept:
         kept[key] = _picks(who, dataset)
     return kept[key]
@@ -95,13 +94,20 @@ def _picks(who: Adversary, dataset: Dataset) -> Picks:
     marked = np.zeros(dataset.n_items, np.bool_)
     log_pick = log_falling(length, right)
     if who.choice.kind == "rare":
-        marked = np.asarray(is_rare(dataset.supports, who.choice.rarity))
-        n_rare = np.asarray(count_marked(dataset.record_ptr, dataset.record_item, marked))
-        n_marked = min(int(np.ceil(who.choice.share * who.knows - _SLACK)), right)
+        marked, n_marked = who.rare_items(dataset)
+        n_rare, n_marked = (
+            np.asarray(count_marked(dataset.record_ptr, dataset.record_item, marked)),
+            min(n_marked, right),
+        )
         # rare items and others are picked apart and then shuffled
         log_pick = (
             log_falling(n_rare, n_marked) + log_falling(length - n_rare, right - n_marked) + log_ways(right, n_marked)
         )
+    elif who.wrong and who.wrong_kind == "value" and not (fine := wrongable(who, dataset)).all():
+        # wrong facts come first, from the items that can be told wrongly
+        n_fine = np.asarray(count_wrongable(dataset.record_ptr, dataset.record_item, pickable, fine))
+        wrong = int(who.wrong)
+        log_pick = log_falling(n_fine, wrong) + log_falling(length - wrong, right - wrong)
     weight = np.empty(0, np.int64)
     if who.wrong and who.wrong_kind == "item":
         weight = sum_supports(dataset.record_ptr, dataset.record_item, pickable, dataset.supports)
@@ -109,7 +115,7 @@ def _picks(who: Adversary, dataset: Dataset) -> Picks:
 
 
 def log_falling(n: Array, k: int) -> Array:
-    """log n·(n-1)···(n-k+1), inf where n < k.
+    """Log n·(n-1)···(n-k+1), inf where n < k.
 
     >>> np.exp(log_falling(np.array([5, 1]), 2)).round(6).tolist()
     [20.0, inf]
@@ -120,15 +126,18 @@ def log_falling(n: Array, k: int) -> Array:
 
 
 def log_ways(n: Any, k: Any) -> Any:
-    """log of the number of ways to choose k of n."""
+    """Log of the number of ways to choose k of n."""
     return gammaln(np.asarray(n) + 1.0) - gammaln(np.asarray(k) + 1.0) - gammaln(np.asarray(n) - np.asarray(k) + 1.0)
 
 
 def is_exact(who: Adversary | None, facts: Facts) -> bool:
-    """Whether these facts can be what an adversary with a fixed number of wrong facts drew."""
-    if who is None or not float(who.wrong).is_integer():
+    """Whether these facts are what an adversary with a fixed number of wrong facts drew from this very release.
+
+    In any other release the target's entries may differ from what is told, and an exact model would rule the target out.
+    """
+    if who is None or who.wrong_varies or not facts.from_release:
         return False
-    return bool((np.diff(facts.query_ptr) == who.knows).all() and (facts.item >= 0).all())
+    return bool((np.diff(facts.query_ptr) == who.knows).all())
 
 
 def compile_exact(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, background: Array) -> Plan:
@@ -161,27 +170,21 @@ def compile_exact(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, 
 def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> ExactTables:
     """All tables but the means over the items' pairs."""
     data, n = known.dataset, known.facts.n_queries
-    use_value, use_time = data.has_value and noise.value is not None, data.has_time and who.time_within is not None
+    use_value, use_time = who.tells_value(data) and noise.value is not None, who.tells_time(data)
     value_row, right_value, wrong_value = _value_tables(known, who, noise, use_value)
-    able = (known.has_value & use_value) | (known.has_day & use_time)
     wrong_items = who.wrong_kind == "item" and who.wrong > 0
     wrong = np.full(n, int(who.wrong), np.int64)
-    ways = log_ways(np.diff(known.query_ptr), wrong)
-    if not wrong_items:
-        # a fact without value and day has nothing that could be wrong
-        n_able = known.sum_over_facts(able.astype(np.float64)).astype(np.int64)
-        wrong = np.minimum(wrong, n_able)
-        ways = log_ways(n_able, wrong)
+    fine = wrong_levels(data.levels, who.value_tolerance(data)) if use_value else np.empty(0, np.bool_)
     gone = known.exclude >= 0
     m = int(np.diff(known.query_ptr).max(initial=1))
     return ExactTables(
         wrong_items=wrong_items, use_value=use_value, use_time=use_time,
         reach=int(who.time_within or 0), day_span=int(data.day_span), n_marked=rule.n_marked,
-        most_facts=m, most_wrong=int(wrong.max(initial=0)), wrong=wrong, log_ways=np.asarray(ways, np.float64),
+        most_facts=m, most_wrong=int(wrong.max(initial=0)), wrong=wrong, log_ways=log_ways(np.diff(known.query_ptr), wrong),
         total=int(data.supports[rule.pickable].sum()) - np.where(gone, rule.length[known.exclude], 0),
         n_possible=int(rule.eligible.sum()) - np.where(gone, rule.eligible[known.exclude], 0),
         scale=fixed_point(NATS_PER_FACT * np.diff(known.query_ptr)), value_row=value_row, right_value=right_value,
-        wrong_value=wrong_value, has_day=known.has_day & use_time, able=able,
+        wrong_value=wrong_value, has_day=known.has_day & use_time, level_fine=fine,
         marked=rule.marked[known.item].astype(np.int64), support=known.support.astype(np.float64),
         mean_right=np.zeros(known.item.size), log_pick=rule.log_pick, weight=rule.weight,
         record_ptr=data.record_ptr, record_item=data.record_item, pickable=rule.pickable,
@@ -203,18 +206,8 @@ def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -
     right, wrong = (np.zeros((told.size + 1, levels.size + 1)) for _ in range(2))
     right[0, -1] = wrong[0, -1] = 1.0
     right[1:, :-1] = noise.value.table(told, levels)
-    wrong[1:, :-1] = wrong_values(told, levels, tolerance(who, known.dataset), _spread(told, known, noise))
+    wrong[1:, :-1] = wrong_values(told, levels, who.value_tolerance(known.dataset), _spread(told, known, noise))
     return row, right, wrong
-
-
-def tolerance(who: Adversary, dataset: Dataset) -> Array:
-    """Largest error of a right value, per level."""
-    if who.gamma is not None:
-        return np.full(dataset.n_levels, who.gamma * dataset.value_range)
-    within = str(who.value_within)
-    if within.endswith("%"):
-        return np.asarray(float(within[:-1]) / 100 * np.abs(dataset.levels))
-    return np.full(dataset.n_levels, float(within))
 
 
 def _spread(told: Array, known: Known, noise: Noise) -> Array:
@@ -224,10 +217,10 @@ def _spread(told: Array, known: Known, noise: Noise) -> Array:
     itself away; it is counted as spread over the scale instead, so that the attack does not live on that.
     """
     data = known.dataset
-    low, high = data.levels[0], data.levels[-1]
-    inside = (told > low + _SLACK) & (told < high - _SLACK)
-    if isinstance(noise.value, Steps) or high <= low:
+    low, high = data.scale_ends
+    if noise.value is None or isinstance(noise.value, (Steps, Cells)) or high <= low:
         return np.ones(told.size)
+    inside = (told > low + _SLACK) & (told < high - _SLACK)
     moves = noise.value.table(told, data.levels)
     # a value that does not move keeps its probability of 1
     return np.where(inside & ((moves > 0) & (moves != 1.0)).any(axis=1), data.n_levels / (high - low), 1.0)
@@ -236,21 +229,16 @@ def _spread(told: Array, known: Known, noise: Noise) -> Array:
 def wrong_values(told: Array, levels: Array, within: Array, unit: Array) -> Array:
     """(told, levels): chance of each told value if it is wrong: even over the levels outside the tolerance of the true level.
 
-    Where no level is outside, a wrong value is the farthest one.
-
     >>> wrong_values(np.array([1.0, 3.0]), np.array([1.0, 2.0, 3.0]), np.zeros(3), np.ones(2)).tolist()
     [[0.0, 0.5, 0.5], [0.5, 0.5, 0.0]]
     """
-    outside = np.abs(levels[:, None] - levels[None, :]) > within[None, :] + _SLACK
-    n_outside = outside.sum(axis=0)
+    reach = within + _SLACK
+    n_outside = np.searchsorted(levels, levels - reach) + levels.size
+    n_outside -= np.searchsorted(levels, levels + reach, side="right")
     at = np.clip(np.searchsorted(levels, told - _SLACK), 0, levels.size - 1)
     is_level = (np.abs(levels[at] - told) <= _SLACK) | (unit != 1.0)
-    off = (np.abs(told[:, None] - levels[None, :]) > within[None, :] + _SLACK) & is_level[:, None]
-    out = off * unit[:, None] / np.maximum(n_outside, 1)[None, :]
-    low, high = levels[0], levels[-1]
-    farthest = np.where(levels - low >= high - levels, low, high)
-    forced = np.abs(told[:, None] - farthest[None, :]) <= _SLACK
-    return np.asarray(np.where((n_outside == 0)[None, :], forced, out))
+    off = (np.abs(told[:, None] - levels[None, :]) > reach[None, :]) & is_level[:, None]
+    return np.asarray(off * unit[:, None] / np.maximum(n_outside, 1)[None, :])
 
 
 def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
@@ -284,7 +272,7 @@ def _even_chance(known: Known, noise: Noise) -> Array:
 
 def _log_absent(known: Known, who: Adversary, rule: Picks, tables: ExactTables, background: Array, wrong: Array,
                 even: Array) -> Array:  # fmt: skip
-    """log P(A|absent) = Σ_i log q_i·[(1-h)·g_i + h·ū_i] per query: what a person outside the release would tell."""
+    """Log P(A|absent) = Σ_i log q_i·[(1-h)·g_i + h·ū_i] per query: what a person outside the release would tell."""
     n = known.support.astype(np.float64)
     g = np.maximum(shrunk(tables.mean_right, n, background, SHRINK), LEAST_CHANCE)
     off = np.maximum(shrunk(wrong, n, even, SHRINK), LEAST_CHANCE)
@@ -299,5 +287,7 @@ def _log_absent(known: Known, who: Adversary, rule: Picks, tables: ExactTables, 
         total = np.where(tables.marked == 1, n_rare, total - n_rare)
     # an item whose only holder is the excluded record is still an item that people may name
     q = np.maximum(n, 0.5) / np.maximum(total, 1.0)
-    out = known.sum_over_facts(np.log(q * ((1 - h) * g + h * np.where(tables.able, off, g))))
+    # a fact that tells neither value nor day is wrong about neither
+    says = tables.has_day | (known.has_value & tables.use_value)
+    out = known.sum_over_facts(np.log(q * ((1 - h) * g + h * np.where(says, off, g))))
     return np.asarray(out - log_ways(who.knows, rule.n_marked) if by_class else out)

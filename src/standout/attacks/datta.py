@@ -19,6 +19,7 @@ from standout.attacks.attack import Attack, register
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.dataset import Dataset
+from standout.data.values import percent
 from standout.errors import ParameterError
 from standout.formulas import dss12
 from standout.scoring.partials import LOWEST
@@ -36,7 +37,18 @@ def perturbation(known: Known, gamma: float | None) -> Array:
     if who is None or not who.value_within:
         return np.zeros(n)
     p = known.value_range
-    return np.where(p > 0, np.minimum(who.value_within / np.where(p > 0, p, 1.0), 1.0), 0.0)
+    return np.where(p > 0, np.minimum(_largest_error(known, who.value_within) / np.where(p > 0, p, 1.0), 1.0), 0.0)
+
+
+def _largest_error(known: Known, within: float | str) -> Array:
+    """Per query: the largest error that a known value can have."""
+    most = float(known.dataset.tolerance(within).max(initial=0.0))
+    share = percent(within)
+    if share is None or share >= 1:
+        return np.full(known.facts.n_queries, most)
+    # |v - known| ≤ share·|v| holds only for |v| ≤ |known| / (1 - share)
+    each = np.where(known.has_value, np.abs(np.nan_to_num(known.value)) * share / (1 - share), 0.0)
+    return np.minimum(known.largest_fact(each), most)
 
 
 def similarity_table(known: Known) -> Array:
@@ -45,7 +57,8 @@ def similarity_table(known: Known) -> Array:
     if not known.has_value.any():
         return np.ones((n, 1))
     p = known.value_range[known.query][:, None]
-    t = dss12.T(known.value[:, None], known.dataset.levels[None, :], p)
+    # the smallest difference that a level's cell allows: coding never lowers the target's score
+    t = dss12.T(known.value_gaps(), 0.0, p)
     return np.where(known.has_value[:, None], np.column_stack([t, np.zeros(n)]), 1.0)
 
 

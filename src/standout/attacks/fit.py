@@ -2,6 +2,9 @@
 
 Pooled over all queries: one e, one h, one value kernel, one day kernel. Weak priors (e, h ~ Beta(1, 4); one pseudo-count per
 kernel), kernels binned by gap and decreasing, everything in the log domain. Every target is taken to be in the release.
+
+A fact that the release lost (a dropped entry) is explained by e. A fact about an item that no candidate holds has the same
+chance for every record: it says nothing about e and is left out.
 """
 
 from __future__ import annotations
@@ -14,7 +17,17 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.adversary.knowledge import Facts
-from standout.attacks.likelihood import compile_odds, item_share, pick_rates, time_odds, value_odds, wrong_chance
+from standout.adversary.sampling import sample_targets
+from standout.attacks.attack import _batches
+from standout.attacks.likelihood import (
+    _histograms,
+    compile_odds,
+    item_share,
+    pick_rates,
+    time_odds,
+    value_odds,
+    wrong_chance,
+)
 from standout.attacks.noise import DAY_EDGES, VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
@@ -23,19 +36,29 @@ from standout.engines.memory import MemoryEngine
 Array = npt.NDArray[Any]
 
 MOST_QUERIES = 400
-MOST_CANDIDATES = 512
+MOST_CELLS = 8_000_000
+"""Facts × value levels that one fit takes."""
+MOST_CANDIDATES = 448
+"""Records per query that score highest."""
+N_SAMPLED = 64
+"""Further records per query, drawn at random, that represent all records with lower scores."""
 ROUNDS = (6, 12, 40)
-"""Steps of EM between two looks for candidates; the last round runs until nothing moves."""
-TOLERANCE = 1e-4
+"""Steps of EM between two selections of candidates; the last round runs until nothing changes."""
+TOLERANCE = 1e-6
 SCALE_EDGES = (0.01, 0.03, 0.1, 0.3)
 """Further bins of value gaps, as shares of the scale's range, for scales that are wider than a handful of steps."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
-    """Events of the candidates for the known items, flattened: `cell` numbers (query, candidate, fact)."""
+    """What the candidates hold of the known items. A cell is a (query, candidate, fact) whose item the candidate holds."""
 
+    row: Array
+    """Per cell: query · candidates per query + candidate."""
+    fact: Array
+    """Per cell: the fact."""
     cell: Array
+    """Per event of a cell's item: the cell."""
     share: Array
     """1 / number of the candidate's events for that item."""
     code: Array
@@ -46,50 +69,66 @@ class Evidence:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _events(record_ptr: Array, record_item: Array, candidate: Array, query_ptr: Array, item: Array, cell: Array, at: Array,
-            share: Array) -> int:  # fmt: skip
-    """List the candidates' events for the known items; with empty outputs, only count them."""
-    n, base = 0, 0
+def _events(record_ptr: Array, record_item: Array, candidate: Array, query_ptr: Array, item: Array, row: Array,
+            fact: Array, cell: Array, at: Array, share: Array) -> tuple[int, int]:  # fmt: skip
+    """List cells and their events; with empty outputs, only count them."""
+    n, n_cells = 0, 0
     for q in range(candidate.shape[0]):
-        m = query_ptr[q + 1] - query_ptr[q]
         for c in range(candidate.shape[1]):
             r = candidate[q, c]
-            for f in range(m):
-                if r >= 0:
-                    i = item[query_ptr[q] + f]
-                    lo, hi = record_ptr[r], record_ptr[r + 1]
-                    k = lo + np.searchsorted(record_item[lo:hi], i)
-                    first = k
-                    while k < hi and record_item[k] == i:
-                        k += 1
-                    for e in range(first, k):
-                        if cell.size > 0:
-                            cell[n], at[n], share[n] = base + f, e, 1.0 / (k - first)
-                        n += 1
-            base += m
-    return n
+            if r < 0:
+                continue
+            lo, hi = record_ptr[r], record_ptr[r + 1]
+            for f in range(query_ptr[q], query_ptr[q + 1]):
+                k = lo + np.searchsorted(record_item[lo:hi], item[f])
+                first = k
+                while k < hi and record_item[k] == item[f]:
+                    k += 1
+                if k > first:
+                    if row.size > 0:
+                        row[n_cells], fact[n_cells] = q * candidate.shape[1] + c, f
+                        for e in range(first, k):
+                            cell[n + e - first], at[n + e - first], share[n + e - first] = n_cells, e, 1.0 / (k - first)
+                    n_cells += 1
+                    n += k - first
+    return n_cells, n
 
 
-def fit_noise(dataset: Dataset, facts: Facts) -> Noise:
-    """Noise that explains the knowledge best."""
-    step = max(1, facts.n_queries // MOST_QUERIES)
-    known = Known.of(dataset, _every(facts, step), np.full(len(range(0, facts.n_queries, step)), -1, np.int64))
+def fit_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
+    """Noise that explains the knowledge best.
+
+    Parameters
+    ----------
+    dataset, facts
+        The release, and what is known.
+    exclude
+        One record index per query, -1 = none: that query is fitted as if the record were not in the data.
+    """
+    known = _usable(dataset, facts, exclude)
     noise = _start(dataset, known)
+    if known.item.size == 0:
+        return noise
     for rounds in ROUNDS:
-        candidate = _candidates(dataset, known, noise)
-        noise = _em(dataset, known, candidate, noise, rounds)
+        candidate, weight = _candidates(dataset, known, noise)
+        noise = _em(dataset, known, candidate, weight, noise, rounds)
     return noise
 
 
-def _every(facts: Facts, step: int) -> Facts:
-    """Every `step`-th query."""
-    if step == 1:
-        return facts
-    parts = [facts.part(q, q + 1) for q in range(0, facts.n_queries, step)]
-    ptr = np.concatenate([[0], np.cumsum([p.item.size for p in parts])]).astype(np.int64)
-    return Facts(ptr, np.concatenate([p.item for p in parts]), np.concatenate([p.value for p in parts]),
-                 np.concatenate([p.day for p in parts]), np.concatenate([p.length for p in parts]),
-                 facts.length_within, facts.adversary)  # fmt: skip
+def _usable(dataset: Dataset, facts: Facts, exclude: Array) -> Known:
+    """Facts about items that a candidate holds, of at most 400 queries that have such facts."""
+    known = Known.of(dataset, facts, exclude)
+    held = known.support > 0
+    counts = np.bincount(known.query[held], minlength=facts.n_queries)
+    queries = np.flatnonzero(counts)
+    most = min(MOST_QUERIES, MOST_CELLS // (max(dataset.n_levels, 1) * max(int(counts.max(initial=0)), 1)))
+    queries = queries[:: -(-queries.size // max(most, 1)) or 1]
+    chosen = np.zeros(facts.n_queries, np.bool_)
+    chosen[queries] = True
+    here = np.flatnonzero(facts.item >= 0)[held & chosen[known.query]]
+    ptr = np.concatenate([[0], np.cumsum(counts[queries])]).astype(np.int64)
+    few = Facts(ptr, facts.item[here], facts.value[here], facts.day[here], facts.length[queries],
+                facts.length_within, facts.adversary, facts.from_release)  # fmt: skip
+    return Known.of(dataset, few, exclude[queries])
 
 
 def _start(dataset: Dataset, known: Known) -> Noise:
@@ -97,10 +136,9 @@ def _start(dataset: Dataset, known: Known) -> Noise:
     value = time = None
     if known.has_value.any() and dataset.n_levels > 1:
         extra = tuple(s * dataset.value_range for s in SCALE_EDGES if s * dataset.value_range > 1.5 * VALUE_EDGES[-1])
-        gaps = np.unique(np.abs(dataset.levels[:, None] - dataset.levels[None, :]))
         edges = np.asarray((*VALUE_EDGES, *extra))
-        place = np.searchsorted(edges, gaps - 1e-9)
-        edges = edges[np.isin(np.arange(edges.size), place)]
+        bins = ValueBins(tuple(edges.tolist()), (0.0,) * (edges.size + 1))
+        edges = edges[bins.reach(dataset.levels).any(axis=0)[:-1]]
         value = ValueBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
     if known.has_day.any():
         time = DayBins(
@@ -109,27 +147,39 @@ def _start(dataset: Dataset, known: Known) -> Noise:
     return Noise(e=0.2, h=0.2 if value or time else 0.0, value=value, time=time)
 
 
-def _candidates(dataset: Dataset, known: Known, noise: Noise) -> Array:
-    """(queries, candidates): the records that score highest under the present noise, -1 = none."""
-    n = min(MOST_CANDIDATES, dataset.n_records)
-    out = np.empty((known.facts.n_queries, n), np.int64)
-    batch = max(1, 40_000_000 // dataset.n_records)
-    engine = MemoryEngine()
-    for first in range(0, known.facts.n_queries, batch):
-        stop = min(first + batch, known.facts.n_queries)
-        plan = compile_odds(dataset, known.facts.part(first, stop), known.exclude[first:stop], noise)
-        scores = engine.scores(plan, dataset)
-        out[first:stop] = np.argpartition(-scores, n - 1, axis=1)[:, :n] if n < dataset.n_records else np.arange(n)
-    return out
+def _candidates(dataset: Dataset, known: Known, noise: Noise) -> tuple[Array, Array]:
+    """(queries, candidates): records to weigh for each query, -1 = none, and the number of records each stands for.
+
+    The records that score highest under the present noise stand for themselves. A random sample of the others stands for
+    all others: left out, weak knowledge would always seem to agree with somebody, and e would come out too small.
+    """
+    n_top = max(2, min(MOST_CANDIDATES, dataset.n_records))
+    drawn = sample_targets(np.arange(dataset.n_records), N_SAMPLED if n_top < dataset.n_records else 0, seed=0)
+    machine = MemoryEngine()
+    parts = []
+    for facts, exclude in _batches(dataset, known.facts, known.exclude, False, machine):
+        plan = compile_odds(dataset, facts, exclude, noise)
+        found = machine.run(plan, dataset, k=n_top)
+        low, high = plan.tables.low[:, None], plan.tables.high[:, None]
+        others = (low <= dataset.lengths[drawn]) & (dataset.lengths[drawn] <= high) & (drawn != exclude[:, None])
+        for row, top in zip(others, found.top, strict=True):
+            row &= ~np.isin(drawn, top)
+        is_top = found.top >= 0
+        each = (found.n - is_top.sum(axis=1)) / np.maximum(others.sum(axis=1), 1)
+        parts.append((np.concatenate([found.top, np.where(others, drawn, -1)], axis=1),
+                      np.concatenate([is_top, others * each[:, None]], axis=1)))  # fmt: skip
+    candidate, weight = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return candidate, weight
 
 
 def _evidence(dataset: Dataset, known: Known, candidate: Array, noise: Noise) -> Evidence:
     arguments = (dataset.record_ptr, dataset.record_item, candidate, known.query_ptr, known.item)
     none = np.empty(0, np.int64)
-    n = _events(*arguments, none, none, np.empty(0))
+    n_cells, n = _events(*arguments, none, none, none, none, np.empty(0))
+    row, cell_fact = np.empty(n_cells, np.int64), np.empty(n_cells, np.int64)
     cell, at, share = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    _events(*arguments, cell, at, share)
-    fact = _fact_of_cell(known, candidate.shape[1])[cell]
+    _events(*arguments, row, cell_fact, cell, at, share)
+    fact = cell_fact[cell]
     code = dataset.record_code[at].astype(np.int64) if dataset.has_value else np.zeros(n, np.int64)
     known_code, day_bin = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     if isinstance(noise.value, ValueBins):
@@ -139,42 +189,38 @@ def _evidence(dataset: Dataset, known: Known, candidate: Array, noise: Noise) ->
         day = dataset.record_day[at].astype(np.int64)
         told = known.has_day[fact] & (day != dataset.no_day)
         day_bin[told] = noise.time.place(known.day[fact[told]] - day[told])
-    return Evidence(cell, share, code, known_code, day_bin)
+    return Evidence(row, cell_fact, cell, share, code, known_code, day_bin)
 
 
-def _fact_of_cell(known: Known, n_candidates: int) -> Array:
-    """Fact that each cell (query, candidate, fact) is about."""
-    counts = np.diff(known.query_ptr)
-    return np.concatenate([
-        np.tile(np.arange(lo, lo + m), n_candidates) for lo, m in zip(known.query_ptr[:-1].tolist(), counts.tolist(), strict=True)
-    ]) if counts.size else np.empty(0, np.int64)  # fmt: skip
-
-
-def _em(dataset: Dataset, known: Known, candidate: Array, noise: Noise, rounds: int) -> Noise:
-    """Run EM over fixed candidates."""
+def _em(dataset: Dataset, known: Known, candidate: Array, n_like: Array, noise: Noise, rounds: int) -> Noise:
+    """Run EM over fixed candidates, each of which stands for `n_like` records."""
     seen = _evidence(dataset, known, candidate, noise)
-    n_candidates = candidate.shape[1]
-    fact = _fact_of_cell(known, n_candidates)
-    row = np.repeat(np.arange(known.facts.n_queries * n_candidates), np.repeat(np.diff(known.query_ptr), n_candidates))
-    held = np.bincount(seen.cell, minlength=fact.size) > 0
+    record = candidate.reshape(-1)[seen.row]
+    fact = seen.fact[seen.cell]
     q = item_share(known)
     # the background of days is counted from the release; that of values is seen through the kernel
     time_back = time_odds(known, noise)[1]
-    before = np.inf
+    counted = _histograms(known, np.flatnonzero(known.has_value), "value") if noise.value else None
+    before, rate = np.inf, np.empty(0)
+    n_right: int | None = -1
     for _ in range(rounds):
-        value_back = value_odds(known, noise)[1]
+        value_back = value_odds(known, noise, counted)[1]
         g = value_back * time_back
-        rate = pick_rates(dataset, known.facts, noise)[candidate].reshape(-1)[row]
-        chance = _chances(dataset, noise, seen, value_back[fact[seen.cell]], time_back[fact[seen.cell]])
+        if n_right != noise.n_right:
+            rate, n_right = pick_rates(dataset, known.facts, noise)[record], noise.n_right
+        chance = _chances(dataset, noise, seen, value_back[fact], time_back[fact])
         right_events = (1 - noise.e) * (1 - noise.h) * rate[seen.cell] * seen.share * chance
-        right = np.bincount(seen.cell, weights=right_events, minlength=fact.size)
-        wrong_value = np.where(held, (1 - noise.e) * noise.h * rate * wrong_chance(known, noise, g)[fact], 0.0)
-        wrong_item = noise.e * (q * g)[fact]
-        whole = right + wrong_value + wrong_item
-        who, level = _posterior(np.log(whole), row, known.facts.n_queries, n_candidates)
-        weight = who[row] / whole
-        noise = _maximize(dataset, known, noise, seen, weight[seen.cell] * right_events, float((weight * wrong_value).sum()),
-                          float((weight * wrong_item).sum()))  # fmt: skip
+        right = np.bincount(seen.cell, weights=right_events, minlength=record.size)
+        wrong_value = (1 - noise.e) * noise.h * rate * wrong_chance(known, noise, g)[seen.fact]
+        wrong_item = noise.e * q * g
+        whole = right + wrong_value + wrong_item[seen.fact]
+        who, level = _posterior(np.log(whole / wrong_item[seen.fact]), seen.row, n_like)
+        level += float(np.log(wrong_item).sum())
+        weight = who[seen.row] / whole
+        n_wrong_value = float((weight * wrong_value).sum())
+        # a fact is right, has a wrong value, or is a wrong item
+        n_wrong_item = known.item.size - n_wrong_value - float((weight * right).sum())
+        noise = _maximize(dataset, known, noise, seen, weight[seen.cell] * right_events, n_wrong_value, n_wrong_item)
         if abs(level - before) < TOLERANCE * max(1.0, abs(level)):
             break
         before = level
@@ -185,9 +231,8 @@ def _chances(dataset: Dataset, noise: Noise, seen: Evidence, value_back: Array, 
     """K of each event; a channel unknown on one side counts as background."""
     out = np.ones(seen.cell.size)
     if isinstance(noise.value, ValueBins):
-        chance = np.einsum("b,bcv->cv", np.asarray(noise.value.share), noise.value.landing(dataset.levels))
         told = seen.known_code >= 0
-        out[told] *= chance[seen.code[told], seen.known_code[told]]
+        out[told] *= noise.value.chance(dataset.levels, seen.code[told], seen.known_code[told])
         out[~told] *= value_back[~told]
     if isinstance(noise.time, DayBins):
         each_day = np.asarray(noise.time.share) / noise.time.widths()
@@ -197,13 +242,14 @@ def _chances(dataset: Dataset, noise: Noise, seen: Evidence, value_back: Array, 
     return out
 
 
-def _posterior(log_whole: Array, row: Array, n_queries: int, n_candidates: int) -> tuple[Array, float]:
-    """Posterior of each (query, candidate) given that the target is one of them, and the log-likelihood."""
-    log_record = np.bincount(row, weights=log_whole, minlength=n_queries * n_candidates).reshape(
-        n_queries, n_candidates
-    )
-    top = log_record.max(axis=1, keepdims=True)
-    p = np.exp(log_record - top)
+def _posterior(log_odds: Array, row: Array, n_like: Array) -> tuple[Array, float]:
+    """Posterior of each (query, candidate) given that the target is in the release, and the log-likelihood.
+
+    A candidate that stands for several records has their posterior together.
+    """
+    log_record = np.bincount(row, weights=log_odds, minlength=n_like.size).reshape(n_like.shape)
+    top = np.where(n_like > 0, log_record, -np.inf).max(axis=1, keepdims=True)
+    p = n_like * np.exp(log_record - top)
     total = p.sum(axis=1, keepdims=True)
     return (p / total).reshape(-1), float((top + np.log(total)).sum())
 
@@ -216,26 +262,15 @@ def _maximize(dataset: Dataset, known: Known, noise: Noise, seen: Evidence, weig
     h = wrong_value / (right + wrong_value + 3.0) if noise.h > 0 else 0.0
     value, time = noise.value, noise.time
     if isinstance(value, ValueBins):
-        value = ValueBins(
-            value.edges, without_floor(_value_counts(dataset.levels, value, seen, weight), value.widths(dataset.levels))
-        )
+        told = seen.known_code >= 0
+        counts = value.counts(dataset.levels, seen.code[told], seen.known_code[told], weight[told])
+        value = ValueBins(value.edges, without_floor(counts, value.widths(dataset.levels)))
     if isinstance(time, DayBins):
         told = seen.day_bin >= 0
         counts = np.bincount(seen.day_bin[told], weights=weight[told], minlength=len(time.share))
         time = DayBins(time.edges, without_floor(decreasing(counts, time.widths()), time.widths()), time.span)
     n_right = round((1 - e) * float(np.median(np.diff(known.facts.query_ptr))))
     return Noise(float(np.clip(e, 1e-4, 0.95)), float(np.clip(h, 0.0, 0.95)), value, time, n_right or None, sure=False)
-
-
-def _value_counts(levels: Array, value: ValueBins, seen: Evidence, weight: Array) -> Array:
-    """Expected number of errors in each bin; where clipping hides which one it was, by their present chances."""
-    told = seen.known_code >= 0
-    n = levels.size
-    pairs = np.bincount(seen.code[told] * n + seen.known_code[told], weights=weight[told], minlength=n * n).reshape(
-        n, n
-    )
-    parts = np.asarray(value.share)[:, None, None] * value.landing(levels)
-    return np.asarray((parts * (pairs / np.maximum(parts.sum(axis=0), 1e-300))).sum(axis=(1, 2)))
 
 
 def decreasing(counts: Array, widths: Array) -> Array:

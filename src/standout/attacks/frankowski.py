@@ -21,6 +21,7 @@ from standout.attacks.attack import Attack, register
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.dataset import Dataset
+from standout.data.values import percent
 from standout.errors import ParameterError
 from standout.formulas import f06, ns08
 from standout.scoring.plan import Combine, Plan
@@ -220,11 +221,11 @@ class Scoring(Attack):
         return 1.0 / seen.plan.scale
 
 
-def _held_within(known: Known, gain: Array, delta: float) -> Array:
+def _held_within(known: Known, gain: Array, delta: float | str) -> Array:
     """Gain where the value is within `delta` of the known one, elsewhere as if not held (F06, equation 3)."""
     if not known.has_value.any():
         return gain[:, None]
-    inside = ns08.within(np.nan_to_num(known.value_gaps(), nan=0.0), delta) > 0
+    inside = ns08.within(np.nan_to_num(known.value_gaps(), nan=0.0), known.dataset.tolerance(delta)) > 0
     # an entry without a value does not agree with a known one
     inside = np.column_stack([inside, np.zeros(gain.size, np.bool_)]) | ~known.has_value[:, None]
     return np.where(inside, gain[:, None], -np.inf)
@@ -250,21 +251,21 @@ class FuzzyRating(Scoring):
     Parameters
     ----------
     delta
-        Largest difference of values that still agrees.
+        Largest difference of values that still agrees; "10%" is relative to the record's value.
     options
         Those of `scoring`.
     """
 
-    def __init__(self, *, delta: float = f06.FUZZY, **options: Any) -> None:
+    def __init__(self, *, delta: float | str = f06.FUZZY, **options: Any) -> None:
         super().__init__(**options)
-        self.delta = _at_least_0(delta, "delta")
+        self.delta = delta if percent(delta) is not None else _at_least_0(delta, "delta")
 
     def _held(self, known: Known, gain: Array) -> Array:
         """Gain where the value is within delta of the known one."""
         return _held_within(known, gain, self.delta)
 
 
-def _at_least_0(x: float, name: str = "phi") -> float:
-    if not x >= 0:
-        raise ParameterError(f"{name}={x}: use a number ≥ 0")
+def _at_least_0(x: Any, name: str = "phi") -> float:
+    if isinstance(x, str) or not x >= 0:
+        raise ParameterError(f"{name}={x!r}: use a number ≥ 0")
     return x

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.adversary.sampling import count_marked
-from standout.attacks.attack import Attack, register
+from standout.attacks.attack import Attack, _one_per_query, register
 from standout.attacks.bayes import SHRINK, compile_exact, is_exact
 from standout.attacks.noise import Noise
 from standout.attacks.tables import Known
@@ -34,9 +34,10 @@ class Likelihood(Attack):
     Parameters
     ----------
     noise
-        "informed": the parameters of the adversary who drew the knowledge. "fit": estimated by EM from the knowledge
-        alone (averaged over a grid for fewer than 8 queries). A `Noise`: as given. Left out: informed when the knowledge
-        was sampled from an adversary, fit when it came from outside.
+        "informed": the parameters of the adversary who drew the knowledge; only for knowledge that was drawn from the
+        release itself. "fit": estimated by EM from the knowledge alone (averaged over a grid for fewer than 8 queries).
+        A `Noise`: as given, for example how a defense changed the release. Left out: informed when the knowledge was
+        drawn from this release, else fit.
     prior
         λ, the prior that the target is in the release.
     cut
@@ -45,18 +46,21 @@ class Likelihood(Attack):
 
     needs_lineup = True
 
-    def __init__(self, *, noise: str | Noise | None = None, prior: float = 0.5, cut: float = 0.5) -> None:
+    def __init__(self, *, noise: str | Noise | None = None, prior: float = 0.5, cut: float = 0.5,
+                 calibrate: bool = True) -> None:  # fmt: skip
         if isinstance(noise, str) and noise not in ("informed", "fit"):
             raise ParameterError(f"noise={noise!r}: use 'informed', 'fit' or a Noise")
         if not (0 < prior <= 1 and 0 < cut <= 1):
             raise ParameterError(f"prior={prior} and cut={cut} lie above 0 and at most at 1")
-        self.noise, self.prior, self.cut = noise, prior, cut
+        self.noise, self.prior, self.cut, self.calibrate = noise, prior, cut, calibrate
         self._noise: Noise | None = None
 
     def options(self) -> dict[str, Any]:
         """Options as plain data."""
         noise = self.noise if self.noise is None or isinstance(self.noise, str) else repr(self.noise)
-        return {"noise": noise, "prior": self.prior, "cut": self.cut, **self.rule_options()}
+        return {
+            "noise": noise, "prior": self.prior, "cut": self.cut, "calibrate": self.calibrate, **self.rule_options(),
+        }  # fmt: skip
 
     @property
     def fitted(self) -> Noise | None:
@@ -64,36 +68,41 @@ class Likelihood(Attack):
         return self._noise
 
     def fit(self, dataset: Dataset, knowledge: Knowledge | Facts, exclude: Any = None) -> Likelihood:
-        """Return a copy with the noise settled for all queries together."""
+        """Return a copy with the noise settled for all queries together, each without the record that it excludes."""
         fitted = copy(self)
         facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
-        fitted._noise = self._settle(dataset, facts)
+        fitted._noise = self._settle(dataset, facts, _one_per_query(exclude, facts, "exclude", dataset))
         return fitted
 
-    def _settle(self, dataset: Dataset, facts: Facts) -> Noise:
+    def _settle(self, dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
+        """Noise for all queries together; the release must be the source for an adversary's own parameters to hold."""
         if isinstance(self.noise, Noise):
             return self.noise
-        if self.noise == "informed" and facts.adversary is None:
-            raise ParameterError(
-                "noise='informed' needs knowledge that was sampled from an Adversary; use noise='fit' for outside knowledge"
-            )
         if self._is_informed(facts) and facts.adversary is not None:
             return Noise.informed(facts.adversary, dataset)
+        if self.noise == "informed":
+            why = (
+                "the knowledge came from outside, with no Adversary who states its noise"
+                if facts.adversary is None
+                else "the knowledge was drawn from other data than this release, and entries that the release lost or "
+                "changed would count as proof that the target is absent"
+            )
+            raise ParameterError(f"noise='informed': {why}; use noise='fit', or a Noise if you know how they differ")
         if facts.n_queries < FEWEST_TO_FIT:
             return Noise.broad(dataset)
         from standout.attacks.fit import fit_noise
 
-        return fit_noise(dataset, facts)
+        return fit_noise(dataset, facts, exclude)
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Exact tables for a fixed number of wrong facts that the adversary's own noise explains, else odds tables."""
-        noise = self._noise or self._settle(dataset, facts)
+        noise = self._noise or self._settle(dataset, facts, exclude)
         if self._is_informed(facts) and is_exact(facts.adversary, facts):
             return compile_exact(dataset, facts, exclude, noise, told_background(dataset, facts, exclude, noise))
         return compile_odds(dataset, facts, exclude, noise)
 
     def _is_informed(self, facts: Facts) -> bool:
-        return self.noise in (None, "informed") and facts.adversary is not None
+        return self.noise in (None, "informed") and facts.from_release and facts.adversary is not None
 
     def beta(self, seen: Outcome) -> Array:
         """Lineup Π(r) ∝ e^LLR: the posterior given that the target is in the release."""
@@ -133,7 +142,11 @@ def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise
 
 
 def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Plan:
-    """Plan of LLR(r) for all queries."""
+    """Plan of LLR(r) for all queries.
+
+    A fact about an item that no candidate holds is either wrong (`noise.complete`) or withheld from everybody: then it
+    has the same chance for every record and for an absent target, and counts for neither.
+    """
     known = Known.of(dataset, facts, exclude)
     q = item_share(known)
     value, value_background = value_odds(known, noise)
@@ -145,7 +158,7 @@ def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -
     value = value * (right * (1 - noise.h) / g)[:, None]
     # an absent person's values are wrong just as often: a wrong value is no sign of presence
     absent = known.sum_over_facts(np.log(1 - noise.h + noise.h * wrong / g))
-    m = np.diff(facts.query_ptr)
+    m = known.n_known if noise.complete else known.sum_over_facts(known.support > 0)
     return known.odds_plan(value, time, floor, pick_rates(dataset, facts, noise), m * np.log(noise.e) - absent)
 
 
@@ -159,17 +172,24 @@ def item_share(known: Known) -> Array:
 
 
 def pick_rates(dataset: Dataset, facts: Facts, noise: Noise) -> Array:
-    """1/L_r, L_r counted over what the adversary's choice rule could pick."""
+    """1/L_r, L_r counted over what the adversary's choice rule could pick, where the release shows that.
+
+    A rule such as "outside the most held items" is about the source. Another release ranks its items differently, so
+    there all items of a record count.
+    """
     who = facts.adversary
-    if who is None or who.choice.kind != "outside-top":
+    if who is None or who.choice.kind != "outside-top" or not facts.from_release:
         pickable = dataset.lengths
     else:
         pickable = count_marked(dataset.record_ptr, dataset.record_item, who.pickable(dataset))
     return formula.pick_rate(pickable, noise.n_right, noise.sure)
 
 
-def value_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
-    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background."""
+def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] | None = None) -> tuple[Array, Array]:
+    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background.
+
+    `counted` is what `_histograms` gives for the facts with values, where the caller has it already.
+    """
     n = known.item.size
     has = known.has_value
     if noise.value is None or not has.any():
@@ -179,7 +199,7 @@ def value_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
     back = np.ones(n)
     distinct, place = np.unique(known.value[has], return_inverse=True)
     chance = noise.value.table(distinct, levels)[place]
-    own, n_own, common = _histograms(known, np.flatnonzero(has), "value")
+    own, n_own, common = counted or _histograms(known, np.flatnonzero(has), "value")
     back[has] = np.maximum(
         formula.shrunk((chance * own).sum(axis=1) / np.maximum(n_own, 1), n_own, (chance * common).sum(axis=1), SHRINK),
         1e-12,
@@ -236,7 +256,10 @@ def _histograms(known: Known, facts: Array, channel: str) -> tuple[Array, Array,
     back = background(known.dataset)
     by_item = back.value if channel == "value" else back.day
     all_items = back.all_values if channel == "value" else back.all_days
-    if by_item.shape[0] > 1:
+    counted = by_item.shape[0] > 1 or channel == "value"
+    if channel == "value":
+        own = back.values_of(known.dataset, known.item[facts])
+    elif counted:
         own = by_item[known.item[facts]].astype(np.float64)
     else:
         own = np.zeros((facts.size, all_items.size))
@@ -247,7 +270,7 @@ def _histograms(known: Known, facts: Array, channel: str) -> tuple[Array, Array,
     whole = {gone: entries_of(known.dataset, gone, -1)[which] for gone in np.unique(excluded[excluded >= 0]).tolist()}
     for k in np.flatnonzero(excluded >= 0):
         gone = int(excluded[k])
-        if by_item.shape[0] > 1:
+        if counted:
             own[k] -= entries_of(known.dataset, gone, int(known.item[facts[k]]))[which]
         everyone[k] -= whole[gone]
     return own, own.sum(axis=1), everyone / everyone.sum(axis=1, keepdims=True)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.data.dataset import Dataset
+from standout.data.values import percent
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
@@ -24,7 +25,11 @@ MOST_REGULAR = 64
 
 
 class ValueKernel(Protocol):
-    """Chance of each known value, given the candidate's."""
+    """Chance of each known value, given the candidate's.
+
+    A row of a table holds probabilities or densities, the same for all levels of the row, so that ratios within a row
+    and ratios against a background made with the same kernel are likelihood ratios.
+    """
 
     def table(self, known: Array, levels: Array) -> Array:
         """(facts, levels): K(known value | level)."""
@@ -52,28 +57,92 @@ class Steps:
     step: float = 1.0
 
     def table(self, known: Array, levels: Array) -> Array:
-        """Share of the steps that lead from each level to the known value."""
+        """Probability: share of the steps that lead from each level to the known value."""
         n = int(np.floor(self.within / self.step + _SLACK))
-        moved = np.clip(levels[:, None] + self.step * np.arange(-n, n + 1)[None, :], levels[0], levels[-1])
-        return np.asarray((np.abs(known[:, None, None] - moved[None, :, :]) < 1e-6).mean(axis=2))
+        low, high, near = levels[0], levels[-1], _rounding(levels)
+        gap = known[:, None] - levels[None, :]
+        if n == 0:
+            return np.asarray(np.abs(gap) <= near, np.float64)
+        steps = np.rint(gap / self.step)
+        count = ((np.abs(gap - steps * self.step) <= near) & (np.abs(steps) <= n)).astype(np.float64)
+        # the steps that would leave the scale all end on its last level
+        below = np.clip(n + 1 - np.ceil((levels - low) / self.step - _SLACK), 0, 2 * n + 1)[None, :]
+        above = np.clip(n + 1 - np.ceil((high - levels) / self.step - _SLACK), 0, 2 * n + 1)[None, :]
+        at_low, at_high = (np.abs(known - end)[:, None] <= near for end in (low, high))
+        count = np.where(at_low, below, np.where(at_high, above, count))
+        beyond = ((known < low - near) | (known > high + near))[:, None]
+        return np.asarray(np.where(at_low & at_high, 2 * n + 1, np.where(beyond, 0, count)) / (2 * n + 1))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Value known exactly, of a scale whose levels stand for the values from `low` to `high`."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def table(self, known: Array, levels: Array) -> Array:
+        """Probability of the cell: 1 where the known value lies in it, else 0."""
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        return np.asarray((known[:, None] >= low[None, :]) & (known[:, None] <= high[None, :]), np.float64)
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Value moved by a real number uniform in ±width, clipped to the scale (DSS12). Ends of the scale hold a lump."""
+    """Value moved by a real number uniform in ±width, clipped to the scale (DSS12).
+
+    `low` and `high` are the ends of the scale; left out, they are the first and the last level.
+    """
 
     width: float
+    low: float | None = None
+    high: float | None = None
 
     def table(self, known: Array, levels: Array) -> Array:
         """Density inside the scale, probability at its ends."""
-        if self.width <= 0:
-            return Steps(0).table(known, levels)
-        low, high, w = levels[0], levels[-1], self.width
-        inside = (np.abs(known[:, None] - levels[None, :]) <= w + _SLACK) / (2 * w)
-        at_low = np.clip((low - (levels - w)) / (2 * w), 0, 1)[None, :]
-        at_high = np.clip(((levels + w) - high) / (2 * w), 0, 1)[None, :]
-        out = np.where((known <= low + _SLACK)[:, None], at_low, inside)
-        return np.asarray(np.where((known >= high - _SLACK)[:, None], at_high, out))
+        return _clipped(known, levels, np.full(levels.size, self.width), self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Relative:
+    """Value moved by a real number uniform in ±share of the value's size, clipped to the scale.
+
+    `low` and `high` are the ends of the scale; left out, they are the first and the last level.
+    """
+
+    share: float
+    low: float | None = None
+    high: float | None = None
+
+    def table(self, known: Array, levels: Array) -> Array:
+        """Density inside the scale, probability at its ends and at 0, which does not move."""
+        return _clipped(known, levels, self.share * np.abs(levels), self.low, self.high)
+
+
+def _rounding(levels: Array) -> float:
+    """Differences up to this are rounding errors of binary fractions: far below the smallest gap of the scale."""
+    size = 1e-9 * max(float(np.abs(levels).max(initial=0.0)), 1e-300)
+    return float(min(size, np.diff(levels).min(initial=np.inf) / 4))
+
+
+def _clipped(known: Array, levels: Array, width: Array, low: float | None, high: float | None) -> Array:
+    """(facts, levels): level + uniform real number in ±width[level], clipped to low … high.
+
+    A row of a known value at an end, or at a level that does not move, holds probabilities; any other row densities.
+    """
+    low, high = levels[0] if low is None else low, levels[-1] if high is None else high
+    near = _rounding(levels)
+    moves = width > 0
+    w = np.where(moves, width, 1.0)
+    gap = np.abs(known[:, None] - levels[None, :])
+    out = np.where(moves & (gap <= width + near), 1 / (2 * w), 0.0)
+    still = (gap <= near) & ~moves
+    out = np.where(still.any(axis=1)[:, None], still, out)
+    at_low = np.where(moves, np.clip((low - (levels - w)) / (2 * w), 0, 1), np.abs(levels - low) <= near)
+    at_high = np.where(moves, np.clip((levels + w - high) / (2 * w), 0, 1), np.abs(levels - high) <= near)
+    out = np.where((known <= low + near)[:, None], at_low[None, :], out)
+    out = np.where((known >= high - near)[:, None], at_high[None, :], out)
+    return np.asarray(np.where(((known < low - near) | (known > high + near))[:, None], 0.0, out))
 
 
 @dataclass(frozen=True)
@@ -98,30 +167,57 @@ class ValueBins:
 
     def table(self, known: Array, levels: Array) -> Array:
         """Chance of the level nearest to the known value."""
-        chance = np.einsum("b,bcv->cv", np.asarray(self.share), self.landing(levels))
-        return np.asarray(chance.T[nearest_level(known, levels)])
+        at = nearest_level(known, levels)
+        if self.is_regular(levels):
+            chance = np.einsum("b,bcv->cv", np.asarray(self.share), self.landing(levels))
+            return np.asarray(chance.T[at])
+        # on an uneven scale nobody can say where an error would have led: count the levels that are there
+        each = np.asarray(self.share)[None, :] / np.maximum(self.reach(levels), 1.0)
+        return np.asarray(each[np.arange(levels.size)[None, :], self.place(levels[None, :] - levels[at][:, None])])
+
+    def chance(self, levels: Array, code: Array, known_code: Array) -> Array:
+        """Chance of each known level given the true one, pair by pair; both are codes of `levels`."""
+        if self.is_regular(levels):
+            return np.asarray(np.einsum("b,bcv->cv", np.asarray(self.share), self.landing(levels))[code, known_code])
+        each = np.asarray(self.share)[None, :] / np.maximum(self.reach(levels), 1.0)
+        return np.asarray(each[code, self.place(levels[code] - levels[known_code])])
+
+    def counts(self, levels: Array, code: Array, known_code: Array, weight: Array) -> Array:
+        """Expected number of errors in each bin; where clipping hides which one it was, by their present chances."""
+        n, n_bins = levels.size, len(self.share)
+        if not self.is_regular(levels):
+            return np.bincount(self.place(levels[code] - levels[known_code]), weights=weight, minlength=n_bins)
+        pairs = np.bincount(code * n + known_code, weights=weight, minlength=n * n).reshape(n, n)
+        parts = np.asarray(self.share)[:, None, None] * self.landing(levels)
+        return np.asarray((parts * (pairs / np.maximum(parts.sum(axis=0), 1e-300))).sum(axis=(1, 2)))
+
+    @staticmethod
+    def is_regular(levels: Array) -> bool:
+        """Whether the scale is evenly spaced and short, so that clipping at its ends is taken into account."""
+        step = np.diff(levels)
+        return bool(levels.size <= MOST_REGULAR and np.allclose(step, step[:1]))
 
     def landing(self, levels: Array) -> Array:
-        """(bins, levels, levels): chance that an error in the bin leads from the first level to the second."""
-        step = np.diff(levels)
-        if levels.size <= MOST_REGULAR and np.allclose(step, step[0]):
-            offsets = np.arange(-(levels.size - 1), levels.size)
-            bins = self.place(offsets * step[0])
-            ends = np.clip(np.arange(levels.size)[:, None] + offsets[None, :], 0, levels.size - 1)
-            out = np.zeros((len(self.share), levels.size, levels.size))
-            for k in range(offsets.size):
-                out[bins[k], np.arange(levels.size), ends[:, k]] += 1.0
-        else:
-            # on an uneven scale nobody can say where an error would have led: count the levels that are there
-            bins = self.place(levels[:, None] - levels[None, :])
-            out = (bins[None, :, :] == np.arange(len(self.share))[:, None, None]).astype(np.float64)
+        """(bins, levels, levels) of a regular scale: chance that an error in the bin leads from one level to the other."""
+        offsets = np.arange(-(levels.size - 1), levels.size)
+        bins = self.place(offsets * (levels[1] - levels[0] if levels.size > 1 else 1.0))
+        ends = np.clip(np.arange(levels.size)[:, None] + offsets[None, :], 0, levels.size - 1)
+        out = np.zeros((len(self.share), levels.size, levels.size))
+        for k in range(offsets.size):
+            out[bins[k], np.arange(levels.size), ends[:, k]] += 1.0
         return np.asarray(out / np.maximum(out.sum(axis=2, keepdims=True), 1.0))
+
+    def reach(self, levels: Array) -> Array:
+        """(levels, bins): number of levels whose distance from a level lies in each bin."""
+        edges = np.asarray(self.edges) + _SLACK
+        upper = np.searchsorted(levels, levels[:, None] + edges[None, :], side="right")
+        lower = np.searchsorted(levels, levels[:, None] - edges[None, :], side="left")
+        inside = np.column_stack([upper - lower, np.full(levels.size, levels.size)])
+        return np.diff(inside, axis=1, prepend=0).astype(np.float64)
 
     def widths(self, levels: Array) -> Array:
         """Mean number of levels whose distance lies in each bin."""
-        bins = self.place(levels[:, None] - levels[None, :])
-        count = np.array([(bins == b).sum() for b in range(len(self.share))])
-        return np.asarray(np.maximum(count / levels.size, 1e-6))
+        return np.asarray(np.maximum(self.reach(levels).mean(axis=0), 1e-6))
 
     def place(self, gap: Array) -> Array:
         """Bin of each gap."""
@@ -233,6 +329,10 @@ class Noise:
     even_wrong
         Share of wrong values and days that are spread evenly over the scale and the span; the rest follow the item's
         own distribution.
+    complete
+        Whether the release holds every item of the data that the knowledge is about. If so, a fact about any other item
+        is wrong and costs ln e. If not, the release withholds that item from everybody: the fact is equally likely for
+        every record and for an absent target, and changes nothing.
     """
 
     e: float
@@ -242,6 +342,7 @@ class Noise:
     n_right: int | None = None
     sure: bool = True
     even_wrong: float = 0.5
+    complete: bool = False
 
     def __post_init__(self) -> None:
         if not (0 < self.e < 1 and 0 <= self.h < 1):
@@ -249,23 +350,17 @@ class Noise:
 
     @classmethod
     def informed(cls, who: Adversary, dataset: Dataset) -> Noise:
-        """The noise that the adversary's knowledge really has."""
-        share = who.wrong / who.knows
+        """The noise of knowledge that the adversary draws from this dataset."""
+        share = who.wrong_share
         wrong_item = share if who.wrong_kind == "item" else 0.0
-        value: ValueKernel | None = None
-        if who.gamma is not None:
-            value = Uniform(who.gamma * dataset.value_range)
-        elif who.value_within is not None:
-            gaps = np.diff(dataset.levels)
-            fine = float(gaps.min()) if gaps.size else 1.0
-            value = Steps(who.value_within, 1.0 if who.value_within >= 1 else fine)
         return cls(
             e=min(max(wrong_item, LEAST_WRONG), 1 - LEAST_WRONG),
             h=min(share if who.wrong_kind == "value" else 0.0, 1 - LEAST_WRONG),
-            value=value,
+            value=value_kernel(who, dataset),
             time=None if who.time_within is None else Window(int(who.time_within)),
-            n_right=who.n_right_items or None,
+            n_right=None if who.wrong_varies and who.wrong_kind == "item" else who.n_right_items or None,
             even_wrong=1.0,
+            complete=True,
         )
 
     @classmethod
@@ -276,6 +371,28 @@ class Noise:
             DAY_EDGES, averaged(np.asarray(DAY_EDGES, dtype=np.float64), (0, 3, 14, 30, 90)), dataset.day_span
         )
         return cls(e=0.1, h=0.1, value=values, time=days)
+
+
+def value_kernel(who: Adversary, dataset: Dataset) -> ValueKernel | None:
+    """The error of a right value that the adversary draws from this dataset; None where she knows no values.
+
+    The same rules as in `adversary.sampling`: whole steps on a regular grid, real numbers on any other scale.
+    """
+    if not dataset.n_levels or (who.gamma is None and who.value_within is None):
+        return None
+    low, high = (float(bound) for bound in dataset.scale_ends)
+    if who.gamma is not None:
+        return Uniform(who.gamma * dataset.value_range, low, high)
+    share = percent(who.value_within)
+    if share is not None:
+        return Relative(share, low, high)
+    within = float(who.value_within or 0.0)
+    if dataset.value_grid is not None:
+        return Steps(within, dataset.value_grid)
+    if within:
+        return Uniform(within, low, high)
+    bounds = dataset.level_bounds
+    return Cells(tuple(bounds[0].tolist()), tuple(bounds[1].tolist())) if dataset.level_low.size else Steps(0)
 
 
 VALUE_EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)

@@ -13,6 +13,7 @@ from standout.attacks.attack import Attack, register
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
 from standout.data.dataset import Dataset
+from standout.data.values import percent
 from standout.errors import ParameterError
 from standout.formulas import ns08
 from standout.scoring.plan import Combine, Plan, Tie
@@ -23,18 +24,28 @@ VALUE_WITHIN, TIME_WITHIN = 1.0, 14.0
 """Tolerances of Fig. 1, for knowledge that does not say how exact it is."""
 
 
-def tolerances(known: Known, value_within: float | None, time_within: float | None) -> tuple[float, float]:
-    """Tolerances as given, else those of the adversary who drew the knowledge, else those of Fig. 1."""
+def check_value_within(within: float | str | None) -> float | str | None:
+    """Refuse a tolerance that is neither a number ≥ 0 nor a share of the value like "10%"."""
+    if within is None or percent(within) is not None:
+        return within
+    if isinstance(within, (bool, str)) or not 0 <= within < np.inf:
+        raise ParameterError(f'value_within={within!r}: use a number ≥ 0, a share like "10%", or None')
+    return within
+
+
+def tolerances(known: Known, value_within: float | str | None, time_within: float | None) -> tuple[Array, float]:
+    """Tolerance of the value by level and of the day: as given, else the adversary's, else those of Fig. 1."""
     who = known.facts.adversary
     value, time = value_within, time_within
     if who and value is None:
         value = who.value_within if who.gamma is None else who.gamma * known.dataset.value_range
     if who and time is None:
         time = who.time_within
-    return VALUE_WITHIN if value is None else float(value), TIME_WITHIN if time is None else float(time)
+    allowed = known.dataset.tolerance(VALUE_WITHIN if value is None else value)
+    return allowed, TIME_WITHIN if time is None else float(time)
 
 
-def threshold_tables(known: Known, weight: Array, value_within: float, time_within: float) -> tuple[Array, Array]:
+def threshold_tables(known: Known, weight: Array, value_within: Array, time_within: float) -> tuple[Array, Array]:
     """Contribution `weight` where every known channel is within its tolerance, veto elsewhere."""
     n = known.item.size
     value, time = weight[:, None], np.zeros((n, 1))
@@ -63,11 +74,11 @@ class Scoreboard(Attack):
     """
 
     def __init__(
-        self, *, value_within: float | None = None, time_within: float | None = None, alpha: float = 0.0
+        self, *, value_within: float | str | None = None, time_within: float | None = None, alpha: float = 0.0
     ) -> None:
         if not 0 <= alpha < 1:
             raise ParameterError(f"alpha={alpha}: use 0 ≤ alpha < 1")
-        self.value_within, self.time_within, self.alpha = value_within, time_within, alpha
+        self.value_within, self.time_within, self.alpha = check_value_within(value_within), time_within, alpha
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Similarity tables; every fact must be met."""
@@ -103,7 +114,7 @@ class ScoreboardRH(Attack):
 
     def __init__(self, *, similarity: str = "exponential", phi: float = ns08.PHI, length: str | None = None,
                  rho0: float = ns08.RHO_0, d0: float = ns08.D_0,
-                 value_within: float | None = None, time_within: float | None = None) -> None:  # fmt: skip
+                 value_within: float | str | None = None, time_within: float | None = None) -> None:  # fmt: skip
         if similarity not in ("exponential", "threshold"):
             raise ParameterError(f"similarity={similarity!r}: use 'exponential' or 'threshold'")
         if length not in (None, "sqrt"):
@@ -111,7 +122,7 @@ class ScoreboardRH(Attack):
         if not (rho0 > 0 and d0 > 0 and phi >= 0):
             raise ParameterError(f"rho0={rho0}, d0={d0} must be above 0 and phi={phi} at least 0")
         self.similarity, self.phi, self.length, self.rho0, self.d0 = similarity, phi, length, rho0, d0
-        self.value_within, self.time_within = value_within, time_within
+        self.value_within, self.time_within = check_value_within(value_within), time_within
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Weighted similarity tables."""

@@ -156,8 +156,8 @@ class Known:
         return ~np.isnan(self.day)
 
     def value_gaps(self) -> Array:
-        """(facts, levels): level minus known value, NaN where unknown."""
-        return self.dataset.levels[None, :] - self.value[:, None]
+        """(facts, levels): level minus known value, 0 where the value lies in the level's cell, NaN where unknown."""
+        return self.dataset.value_gaps(self.value)
 
     @property
     def n_known(self) -> Array:
@@ -179,7 +179,8 @@ class Known:
         ends = ends_without(data.record_ptr, data.record_code, data.n_levels, self.exclude)
         some = ends[:, 1] >= ends[:, 0]
         inside = np.clip(ends, 0, data.n_levels - 1)
-        return np.where(some, data.levels[inside[:, 1]] - data.levels[inside[:, 0]], 0.0)
+        low, high = data.level_bounds
+        return np.where(some, high[inside[:, 1]] - low[inside[:, 0]], 0.0)
 
     def sum_over_facts(self, x: Array) -> Array:
         """Sum of a number per fact, by query."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from standout.adversary.knowledge import Facts
 from standout.attacks import criterion
 from standout.attacks.attack import Attack, register
-from standout.attacks.scoreboard import threshold_tables
+from standout.attacks.scoreboard import check_value_within, threshold_tables
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
 from standout.data.dataset import Dataset
@@ -33,11 +33,10 @@ class Unicity(Attack):
         Largest differences that still agree; the adversary's own when left out, 0 for knowledge from outside.
     """
 
-    def __init__(self, *, value_within: float | None = None, time_within: float | None = None) -> None:
-        for name, x in (("value_within", value_within), ("time_within", time_within)):
-            if x is not None and not 0 <= x < np.inf:
-                raise ParameterError(f"{name}={x}: use a number ≥ 0, or None for the adversary's")
-        self.value_within, self.time_within = value_within, time_within
+    def __init__(self, *, value_within: float | str | None = None, time_within: float | None = None) -> None:
+        if time_within is not None and not 0 <= time_within < np.inf:
+            raise ParameterError(f"time_within={time_within}: use a number ≥ 0, or None for the adversary's")
+        self.value_within, self.time_within = check_value_within(value_within), time_within
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Agreement tables; every fact must be met."""
@@ -45,14 +44,14 @@ class Unicity(Attack):
         value, time = threshold_tables(known, np.ones(known.item.size), *self._tolerances(dataset, facts))
         return known.plan(Combine.MIN, value, time, cut=1.0)
 
-    def _tolerances(self, dataset: Dataset, facts: Facts) -> tuple[float, float]:
+    def _tolerances(self, dataset: Dataset, facts: Facts) -> tuple[Array, float]:
         who = facts.adversary
         value, time = self.value_within, self.time_within
         if value is None and who is not None:
             value = who.value_within if who.gamma is None else who.gamma * dataset.value_range
         if time is None and who is not None:
             time = who.time_within
-        return float(value or 0.0), float(time or 0.0)
+        return dataset.tolerance(0.0 if value is None else value), float(time or 0.0)
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff exactly one record agrees."""

@@ -156,9 +156,7 @@ class Audit:
                 advance(what, n)
 
             present = one.run(self.release, knowledge, self.engine, watch=truth.target, progress=step)
-            absent = one.run(
-                self.release, knowledge, self.engine, exclude=truth.target, lineup=False, progress=step
-            )
+            absent = one.run(self.release, knowledge, self.engine, exclude=truth.target, lineup=False, progress=step)
             trials[label] = trial = Trial(one, present, absent)
             judged.append({
                 "attack": {"label": label, "name": one.name, "options": one.options()},

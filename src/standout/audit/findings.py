@@ -114,9 +114,7 @@ class Findings:
 
     def __repr__(self) -> str:
         attacks = len(self.results[0]["attacks"]) if self.results else 0
-        return (
-            f"<Findings: {len(self.results)} kinds of knowledge × {attacks} attacks on {self.data['n_records']:,} records>"
-        )
+        return f"<Findings: {len(self.results)} kinds of knowledge × {attacks} attacks on {self.data['n_records']:,} records>"
 
 
 def _row(result: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,7 +123,11 @@ def _row(result: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {"adversary": words, **who, "attack": one["attack"]["label"], "n": result["n_targets"]}
     row |= {name: result[name] for name in ("n_eligible", "n_records", "eligible_share")}
     row |= {"hit": one["hit"]["rate"], "hit_low": one["hit"]["low"], "hit_high": one["hit"]["high"]}
-    row |= {"hit_all": one["hit_all"]["rate"], "hit_all_low": one["hit_all"]["low"], "hit_all_high": one["hit_all"]["high"]}
+    row |= {
+        "hit_all": one["hit_all"]["rate"],
+        "hit_all_low": one["hit_all"]["low"],
+        "hit_all_high": one["hit_all"]["high"],
+    }
     for name in ("matched_right", "matched_wrong", "false_match"):
         row[name] = one[name]["rate"]
     row |= {f"k{r['k']}": r["rate"] for r in one["k_identified"]}

@@ -33,9 +33,7 @@ def strongest(trials: dict[str, Trial], truth: Truth, eligible_share: float = 1.
         return None
     credit = {label: trial.credit(truth) for label, trial in trials.items()}
     # a tie goes to the attack with fewer false matches, then to the one named first
-    winner = max(
-        credit, key=lambda label: (math.fsum(credit[label][chosen]), -_false_matches(trials[label], chosen))
-    )
+    winner = max(credit, key=lambda label: (math.fsum(credit[label][chosen]), -_false_matches(trials[label], chosen)))
     hit = Rate.of(credit[winner][reported])
     row: dict[str, Any] = {
         "attack": winner,

@@ -20,18 +20,23 @@ def source_of(data: Any, name: str = "source") -> Dataset:
     """A dataset from what was given: a dataset, or a frame whose columns can be guessed."""
     if isinstance(data, str | Path):
         raise ParameterError(f"{name} is a path: read it first, Audit(Dataset.read(path), …)")
-    if not isinstance(data, Dataset):
+    made: Dataset
+    if isinstance(data, Dataset):
+        made = data
+    else:
         if not (hasattr(data, "columns") or hasattr(data, "column_names")):
             raise ParameterError(
                 f"{name} is a {type(data).__name__}: use a Dataset (Dataset.read, from_arrays) or a pandas, polars or "
                 "pyarrow frame"
             )
-        data = Dataset.from_frame(data)
-    if data.n_records < 2:
-        raise InputError(f"the data has {data.n_records} record: nobody to tell it from; an audit needs at least 2")
-    if data.n_items < 2:
-        raise InputError(f"the data has {data.n_items} item: nothing to tell records apart by; an audit needs at least 2")
-    return data
+        made = Dataset.from_frame(data)
+    if made.n_records < 2:
+        raise InputError(f"the data has {made.n_records} record: nobody to tell it from; an audit needs at least 2")
+    if made.n_items < 2:
+        raise InputError(
+            f"the data has {made.n_items} item: nothing to tell records apart by; an audit needs at least 2"
+        )
+    return made
 
 
 def released(source: Dataset, release: Any, defense: Any, seed: int) -> Dataset:

@@ -85,6 +85,10 @@ def default_sweep(dataset: Dataset, size: str = "default", asked: Axes | None = 
     if size not in SWEEPS:
         raise ParameterError(f"sweep={size!r}: use {' or '.join(map(repr, SWEEPS))}")
     axes = asked or Axes()
+    if not dataset.has_value and any(v is not None for v in axes.value_within or ()):
+        raise ParameterError(_no_channel("value_within", axes.value_within, "values", "value"))
+    if not dataset.has_time and any(t is not None for t in axes.time_within or ()):
+        raise ParameterError(_no_channel("time_within", axes.time_within, "times", "time"))
     amounts = axes.knows or _amounts(dataset, axes.choose)
     rows, corners = _rows(dataset, axes, size)
     cells = [
@@ -119,13 +123,9 @@ def check_channels(who: Adversary, dataset: Dataset) -> Adversary:
     asked = who.gamma is not None or who.value_within not in (None, 0)
     if asked and not dataset.has_value:
         name = "gamma" if who.gamma is not None else "value_within"
-        raise ParameterError(
-            f"{name}={getattr(who, name)!r}, but the data has no values: use value_within=None, or name the value column"
-        )
+        raise ParameterError(_no_channel(name, getattr(who, name), "values", "value"))
     if who.time_within is not None and not dataset.has_time:
-        raise ParameterError(
-            f"time_within={who.time_within!r}, but the data has no times: use time_within=None, or name the time column"
-        )
+        raise ParameterError(_no_channel("time_within", who.time_within, "times", "time"))
     fitting = who if dataset.has_value or who.value_within is None else replace(who, value_within=None)
     blind = fitting.value_within is None and fitting.gamma is None and fitting.time_within is None
     if blind and fitting.wrong and fitting.wrong_kind == "value":
@@ -134,6 +134,11 @@ def check_channels(who: Adversary, dataset: Dataset) -> Adversary:
             "wrong: use wrong_kind='item'"
         )
     return fitting
+
+
+def _no_channel(name: str, given: Any, what: str, column: str) -> str:
+    shown = ", ".join(map(str, given)) if isinstance(given, tuple) else given
+    return f"{name}={shown}, but the data has no {what}: leave {name} out, or name the {column} column"
 
 
 def rough_value(levels: Array) -> Within:

@@ -16,7 +16,7 @@ from standout.attacks.attack import attack
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.data.synthetic import write_twin
-from standout.data.twin_model import N_RECORDS
+from standout.data.twin.model import N_RECORDS
 from standout.scoring.plan import Combine, Plan
 
 Array = npt.NDArray[Any]

@@ -26,7 +26,7 @@ def measure(size: float, rounds: int = 3) -> Iterator[Line]:
     sizes = [s for s in (size / 1000, size / 316, size / 100, size / 31.6, size / 10, size / 3.16, size) if s >= 0.001]
     largest = Dataset.read(twin_file(size))
     for s in sizes:
-        data = largest if s == size else _first(largest, round(largest.n_records * s / size))
+        data = largest if s == size else largest.take(np.arange(round(largest.n_records * s / size)))
         yield _point("records", data.n_records, Case.of(Path(), data, _targets(data), again=True), rounds)
     for share in (0.03, 0.1, 0.3, 1.0):
         data = _thinned(largest, share)
@@ -55,24 +55,12 @@ def _point(what: str, x: float, case: Case, rounds: int) -> Line:
     }  # fmt: skip
 
 
-def _first(data: Dataset, n: int) -> Dataset:
-    """The first `n` records."""
-    stop = int(data.record_ptr[n])
-    record = np.repeat(np.arange(n), np.diff(data.record_ptr[: n + 1]))
-    return Dataset.from_arrays(
-        record, data.record_item[:stop], data.levels[data.record_code[:stop]], data.record_day[:stop]
-    )
-
-
 def _thinned(data: Dataset, share: float) -> Dataset:
-    """Each entry kept with that chance."""
+    """Each entry kept with that chance; records without entries are dropped."""
     if share >= 1.0:
         return data
-    kept = np.random.default_rng(1).random(data.n_entries) < share
-    record = np.repeat(np.arange(data.n_records), np.diff(data.record_ptr))[kept]
-    return Dataset.from_arrays(
-        record, data.record_item[kept], data.levels[data.record_code[kept]], data.record_day[kept]
-    )
+    thin = data.with_entries(np.random.default_rng(1).random(data.n_entries) < share)
+    return thin.take(thin.lengths > 0)
 
 
 def exponents(lines: list[Line]) -> dict[str, float]:

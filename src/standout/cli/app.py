@@ -11,7 +11,7 @@ import typer
 
 from standout.errors import StandoutError
 
-VERBS = ("demo", "audit", "describe", "bound", "reproduce", "twin", "report", "explain", "bench", "doctor")
+VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "report", "explain", "bench", "doctor")
 """In the order in which a person meets them. `standout.cli.VERB` holds a function of the same name."""
 
 app = typer.Typer(

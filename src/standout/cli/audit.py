@@ -19,23 +19,20 @@ ATTACKS = ",".join(DEFAULT_ATTACKS)
 
 Out = Annotated[
     Path | None,
-    typer.Option(help="Folder for findings.json and report.html. Default: standout-out, or the next free standout-out-2, …"),
+    typer.Option(
+        help="Folder for findings.json and report.html. Default: standout-out, or the next free standout-out-2, …"
+    ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the findings that the output folder holds.")]
 Sweep = Annotated[str, typer.Option(help="Kinds of knowledge to try: default (about 30) or full.")]
 
 
+@options.reads()
 def audit(
     path: options.DataPath,
+    reading: options.Reading,
     out: Out = None,
     overwrite: Overwrite = False,
-    record: options.Record = None,
-    item: options.Item = None,
-    value: options.Value = None,
-    time: options.Time = None,
-    repeats: options.Repeats = "keep",
-    skip_bad: options.SkipBad = False,
-    time_unit: options.TimeUnit = None,
     targets: options.Targets = str(TARGETS),
     seed: options.Seed = 0,
     attacks: options.Attacks = ATTACKS,
@@ -50,7 +47,9 @@ def audit(
     time_within: Annotated[
         str | None, typer.Option(help="Largest error of known days, e.g. 0,14,none (none: days are not known).")
     ] = None,
-    choose: Annotated[str, typer.Option(help="Items that may be known: uniform, outside-top:K, rare:SHARE@T.")] = "uniform",
+    choose: Annotated[
+        str, typer.Option(help="Items that may be known: uniform, outside-top:K, rare:SHARE@T.")
+    ] = "uniform",
     json: options.Json = False,
 ) -> None:
     """Attack a release and report how many people are found, knowing how much.
@@ -69,9 +68,8 @@ def audit(
         session.check(attacks, targets, engine)
         dataset = session.busy(
             "reading",
-            lambda: Dataset.read(path, record=record, item=item, value=value, time=time, repeats=repeats,
-                                 skip_bad=skip_bad, time_unit=time_unit),
-        )  # fmt: skip
+            lambda: Dataset.read(path, **reading.keywords),
+        )
         session.say_data(dataset)
         session.audit(dataset, attacks, targets, seed, engine, sweep, asked)
 
@@ -89,7 +87,7 @@ def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, va
         wrong=None if wrong is None else tuple(_share_or_count(part, wrong) for part in wrong.split(",")),
         wrong_kind=kind,
         value_within=None if value_within is None else tuple(_tolerance(part, value_within) for part in value_within.split(",")),
-        time_within=None if time_within is None else tuple(options.numbers(time_within, "time-within")),
+        time_within=None if time_within is None else tuple(_days(part, time_within) for part in time_within.split(",")),
         choose=choose,
     )  # fmt: skip
     most = max(asked.knows or (16,))
@@ -100,8 +98,6 @@ def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, va
     for v in asked.value_within or ():
         Adversary(value_within=v)  # type: ignore[arg-type]
     for t in asked.time_within or ():
-        if t is not None and not float(t).is_integer():
-            raise ParameterError(f"--time-within {time_within!r}: use whole days separated by commas, or none")
         Adversary(time_within=t)  # type: ignore[arg-type]
     return asked
 
@@ -118,6 +114,16 @@ def _tolerance(part: str, text: str) -> Within:
             f"--value-within {text!r}: use numbers or shares like 10% separated by commas, or none"
         ) from None
     return int(number) if number is not None and number.is_integer() else number
+
+
+def _days(part: str, text: str) -> int | None:
+    """A whole number of days, or None for `none`."""
+    word = part.strip().lower()
+    if word == "none":
+        return None
+    if not word.isdecimal():
+        raise ParameterError(f"--time-within {text!r}: use whole days separated by commas, or none")
+    return int(word)
 
 
 def _share_or_count(part: str, text: str) -> float:

@@ -14,15 +14,10 @@ if TYPE_CHECKING:
     from standout.theory.bounds import Bounds
 
 
+@options.reads()
 def bound(
     path: options.DataPath,
-    record: options.Record = None,
-    item: options.Item = None,
-    value: options.Value = None,
-    time: options.Time = None,
-    repeats: options.Repeats = "keep",
-    skip_bad: options.SkipBad = False,
-    time_unit: options.TimeUnit = None,
+    reading: options.Reading,
     epsilon: Annotated[float, typer.Option(help="Probability that a promise of a theorem may fail.")] = 0.05,
     delta: Annotated[float, typer.Option(help="How much the answer may differ from the target, from 0 to 1.")] = 0.2,
     k: Annotated[int, typer.Option("--k", help="Number of candidates in the lineup of Theorem 3.")] = 10,
@@ -47,17 +42,7 @@ def bound(
 
     within_value = options.numbers(value_within, "value-within")[0]
     within_time = options.numbers(time_within, "time-within")[0]
-    dataset = read_quietly(
-        path,
-        json,
-        record=record,
-        item=item,
-        value=value,
-        time=time,
-        repeats=repeats,
-        skip_bad=skip_bad,
-        time_unit=time_unit,
-    )
+    dataset = read_quietly(path, json, **reading.keywords)
     with waiting(json) as progress:
         found = bounds(
             dataset,

@@ -14,15 +14,10 @@ if TYPE_CHECKING:
     from standout.theory.describe import Description
 
 
+@options.reads()
 def describe(
     path: options.DataPath,
-    record: options.Record = None,
-    item: options.Item = None,
-    value: options.Value = None,
-    time: options.Time = None,
-    repeats: options.Repeats = "keep",
-    skip_bad: options.SkipBad = False,
-    time_unit: options.TimeUnit = None,
+    reading: options.Reading,
     records: Annotated[
         int | None, typer.Option(help="Records whose nearest neighbor is searched. Default: all if that takes seconds.")
     ] = None,
@@ -38,17 +33,7 @@ def describe(
     from standout.cli.waiting import read_quietly, waiting
     from standout.theory.describe import describe as measure
 
-    dataset = read_quietly(
-        path,
-        json,
-        record=record,
-        item=item,
-        value=value,
-        time=time,
-        repeats=repeats,
-        skip_bad=skip_bad,
-        time_unit=time_unit,
-    )
+    dataset = read_quietly(path, json, **reading.keywords)
     with waiting(json) as progress:
         found = measure(
             dataset, records=records, value_within=value_within, time_within=time_within, seed=seed, progress=progress

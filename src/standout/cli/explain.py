@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from standout.data.dataset import Dataset
 
 
+@options.reads(record="--record-column")
 def explain(
     path: options.DataPath,
+    reading: options.Reading,
     label: Annotated[str | None, typer.Option("--record", help="Label of the record to explain.")] = None,
     mentions: Annotated[
         Path | None,
@@ -35,13 +37,6 @@ def explain(
     seed: options.Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Page to write as well.")] = None,
     hide_labels: Annotated[bool, typer.Option("--hide-labels", help="Name neither records nor items.")] = False,
-    record_column: options.Record = None,
-    item: options.Item = None,
-    value: options.Value = None,
-    time: options.Time = None,
-    repeats: options.Repeats = "keep",
-    skip_bad: options.SkipBad = False,
-    time_unit: options.TimeUnit = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the explanation as JSON on standard output, and nothing else there.")
     ] = False,
@@ -60,8 +55,7 @@ def explain(
 
     if (label is None) == (mentions is None):
         raise ParameterError("name one of --record LABEL and --mentions FILE")
-    dataset = read_quietly(path, json, record=record_column, item=item, value=value, time=time, repeats=repeats,
-                           skip_bad=skip_bad, time_unit=time_unit)  # fmt: skip
+    dataset = read_quietly(path, json, **reading.keywords)
     target = find_record(dataset, label) if label is not None else None
     known = (
         _draw(dataset, target, knows, wrong, value_within, time_within, seed) if target is not None else _read(mentions)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,23 +15,112 @@ from standout.errors import ParameterError
 
 DataPath = Annotated[
     str,
-    typer.Argument(help="File, folder or glob: .csv .tsv .dat .parquet .arrow, gz or zst, MovieLens, Netflix Prize."),
+    typer.Argument(
+        help="File, folder or glob (CSV and other text, JSON lines, Parquet, Arrow, xlsx, SQLite, DuckDB, MovieLens, "
+        "Netflix Prize; text may be gz or zst), file.db::table, book.xlsx::sheet, or - for standard input."
+    ),
 ]
-Record = Annotated[str | None, typer.Option(help="Column that names the person. Guessed when left out.")]
-Item = Annotated[str | None, typer.Option(help="Column that names the item. Guessed when left out.")]
-Value = Annotated[str | None, typer.Option(help="Column with the value; '' for none. Guessed when left out.")]
-Time = Annotated[str | None, typer.Option(help="Column with the time; '' for none. Guessed when left out.")]
-TimeUnit = Annotated[str | None, typer.Option(help="Unit of numeric times: s, ms, us, ns or day.")]
-Repeats = Annotated[str, typer.Option(help="Repeated (record, item) pairs: keep, last, first, max, sum or count.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Drop rows that do not parse instead of refusing the file.")]
 Out = Annotated[Path, typer.Option(help="Folder for findings.json and report.html.")]
-Seed = Annotated[int, typer.Option(help="Seed of all draws.")]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
 Targets = Annotated[str, typer.Option(help="Number of records to attack, or all.")]
 Attacks = Annotated[str, typer.Option(help="Attacks, comma-separated, or all.")]
 Engine = Annotated[str, typer.Option(help="Engine that runs the attacks.")]
 Json = Annotated[
     bool, typer.Option("--json", help="Print the findings as JSON on standard output, and nothing else there.")
 ]
+
+
+def _option(help: str, *flags: str) -> Any:
+    return typer.Option(*flags, help=help, rich_help_panel="Reading the data")
+
+
+_RECORD = "Column that names the person. Guessed when left out."
+# one option per keyword of `Dataset.read`: its type and its default
+_READING: dict[str, tuple[Any, Any]] = {
+    "record": (Annotated[str | None, _option(_RECORD)], None),
+    "item": (Annotated[str | None, _option("Column that names the item. Guessed when left out.")], None),
+    "value": (Annotated[str | None, _option("Column with the value; '' for none. Guessed when left out.")], None),
+    "time": (Annotated[str | None, _option("Column with the time; '' for none. Guessed when left out.")], None),
+    "repeats": (
+        Annotated[str, _option("Repeated (record, item) pairs: keep, last, first, max, sum or count.")],
+        "keep",
+    ),
+    "skip_bad": (Annotated[bool, _option("Drop rows that do not parse.", "--skip-bad")], False),
+    "max_bad": (
+        Annotated[float | None, _option("Largest share of rows that --skip-bad may drop. Default: 0.01.")],
+        None,
+    ),
+    "time_unit": (
+        Annotated[str | None, _option("Numeric times: s, ms, us, ns, min, hour, day or week. Dates: m/d or d/m.")],
+        None,
+    ),
+    "date_format": (Annotated[str | None, _option("How dates are written, e.g. '%d.%m.%Y %H:%M'.")], None),
+    "encoding": (Annotated[str | None, _option("Encoding of text, e.g. cp1252. Default: detected.")], None),
+    "delimiter": (
+        Annotated[str | None, _option("What separates fields, e.g. ';' or tab. Default: detected.")],
+        None,
+    ),
+    "decimal": (Annotated[str | None, _option("Decimal sign of values: . or , Default: detected.")], None),
+    "header": (
+        Annotated[
+            bool | None, _option("Whether the first line holds names. Default: detected.", "--header/--no-header")
+        ],
+        None,
+    ),
+    "names": (Annotated[str | None, _option("Names of the columns of a file without a header: user,item,time.")], None),
+    "wide": (Annotated[bool, _option("Rows are records, columns are items.", "--wide")], False),
+    "zeros": (
+        Annotated[str | None, _option("With --wide: keep (a zero is an entry) or drop (it is none).")],
+        None,
+    ),
+    "ignore": (Annotated[str | None, _option("Columns to leave out, comma-separated.")], None),
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the command line says about reading."""
+
+    keywords: dict[str, Any]
+    """Keywords of `Dataset.read`, without those that were left out."""
+
+
+def reads(record: str = "--record") -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a verb the options of reading: its parameter `reading` is replaced by one option per keyword.
+
+    Parameters
+    ----------
+    record
+        Flag for the column of the records, for a verb that uses --record for something else.
+    """
+
+    def with_options(verb: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(verb)
+        def run(**given: Any) -> None:
+            keywords = {name: given.pop(name) for name in _READING}
+            said = {name: x for name, x in keywords.items() if x != _READING[name][1]}
+            verb(**given, reading=Reading(said))
+
+        parameters = _expanded(verb, record)
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return with_options
+
+
+def _expanded(verb: Callable[..., None], record: str) -> list[inspect.Parameter]:
+    """Parameters of a verb, with one per option of reading in the place of `reading`."""
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(verb, eval_str=True).parameters.values():
+        if parameter.name != "reading":
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        for name, (kind, default) in _READING.items():
+            if name == "record":
+                kind = Annotated[str | None, _option(_RECORD, record)]
+            parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+    return parameters
 
 
 def numbers(text: str, name: str) -> list[float | None]:

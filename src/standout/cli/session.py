@@ -172,7 +172,9 @@ def _check_writable(folder: Path) -> None:
             os.close(handle)
             Path(name).unlink()
     except OSError as error:
-        raise ParameterError(f"--out {str(folder)!r} cannot be written to: {error.strerror}; name another folder") from None
+        raise ParameterError(
+            f"--out {str(folder)!r} cannot be written to: {error.strerror}; name another folder"
+        ) from None
 
 
 def _move(draft: Path, folder: Path) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from standout.data.build import EntryBuilder
 from standout.data.dataset import Cleaning, Dataset
 from standout.data.repeats import Rows, merge_repeats
-from standout.data.values import code_values, codes_of, coding_note, upper_ends
+from standout.data.values import Scale, code_values, codes_of, coding_note
 from standout.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -28,26 +28,27 @@ def assemble(rows: Rows, record_labels: Array, item_labels: Array, cleaning: Cle
         rows = merge_repeats(rows, cleaning.repeats, record_labels.size, item_labels.size)
         _check_left(rows.value, "value", cleaning.repeats)
         _check_left(rows.day, "time", cleaning.repeats)
-    codes, levels, cleaning = _coded(rows.value, cleaning)
+    codes, scale, cleaning = _coded(rows.value, cleaning)
     days, first_day, span, cleaning = _counted(rows.day, cleaning)
     builder = EntryBuilder(
         np.bincount(rows.record, minlength=record_labels.size),
         item_labels.size,
         has_value=codes is not None,
         has_time=days is not None,
+        n_levels=scale.levels.size,
         day_span=span,
     )
     if days is not None:
         days = np.where(np.isnan(days), builder.no_day, days).astype(builder.day.dtype)
     builder.add(rows.record.astype(np.uint32), rows.item.astype(np.uint32), codes, days)
-    return complete(builder, record_labels, item_labels, levels, first_day, span, cleaning, n_before)
+    return complete(builder, record_labels, item_labels, scale, first_day, span, cleaning, n_before)
 
 
 def complete(
     builder: EntryBuilder,
     record_labels: Array,
     item_labels: Array,
-    levels: Array,
+    scale: Scale,
     first_day: int,
     span: int,
     cleaning: Cleaning,
@@ -63,12 +64,14 @@ def complete(
         record_item=builder.item,
         record_code=builder.code,
         record_day=builder.day,
-        levels=levels,
+        levels=scale.levels,
         first_day=first_day,
         day_span=span,
         lengths=lengths,
         supports=supports,
         cleaning=cleaning,
+        level_low=scale.low if scale.error else np.empty(0),
+        level_high=scale.high if scale.error else np.empty(0),
     )
 
 
@@ -92,18 +95,19 @@ def _check_left(numbers: Array | None, channel: str, repeats: str) -> None:
         )
 
 
-def _coded(value: Array | None, cleaning: Cleaning) -> tuple[Array | None, Array, Cleaning]:
-    """Codes, levels, and what to say about them."""
+def _coded(value: Array | None, cleaning: Cleaning) -> tuple[Array | None, Scale, Cleaning]:
+    """Codes, their scale, and the cleaning with the coding error."""
     if value is None:
-        return None, np.empty(0, np.float64), cleaning
+        return None, Scale.empty(), cleaning
     if bool(np.isinf(value).any()):
         raise InputError(f"{int(np.isinf(value).sum()):,} infinite values: replace or remove them")
     distinct, counts = np.unique(value[~np.isnan(value)], return_counts=True)
-    levels, codes, error = code_values(distinct, counts)
-    cleaning = replace(cleaning, values_missing=int(np.isnan(value).sum()), value_error=error)
-    if error:
-        cleaning = replace(cleaning, notes=(*cleaning.notes, coding_note(distinct.size, levels.size, error)))
-    return codes_of(value, upper_ends(distinct, codes)), levels, cleaning
+    scale = code_values(distinct, counts)
+    cleaning = replace(cleaning, values_missing=int(np.isnan(value).sum()), value_error=scale.error)
+    if scale.error:
+        note = coding_note(distinct.size, scale.levels.size, scale.error)
+        cleaning = replace(cleaning, notes=(*cleaning.notes, note))
+    return codes_of(value, scale.high), scale, cleaning
 
 
 def _counted(day: Array | None, cleaning: Cleaning) -> tuple[Array | None, int, int, Cleaning]:

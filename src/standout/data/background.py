@@ -31,6 +31,15 @@ class Background:
     all_values: Array
     all_days: Array
 
+    def values_of(self, dataset: Dataset, items: Array) -> Array:
+        """(items, levels): histogram of each item's values, counted from its postings where no table is kept."""
+        if self.value.shape[0] > 1 or dataset.n_items == 1:
+            return np.asarray(self.value[items], np.float64)
+        distinct, place = np.unique(items, return_inverse=True)
+        out = np.zeros((distinct.size, dataset.n_levels))
+        _count_postings(dataset.index.ptr, dataset.index.code, distinct, out)
+        return np.asarray(out[place.reshape(-1)])
+
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _count(record_item: Array, record_code: Array, record_day: Array, n_levels: int, no_day: int, bin_days: int,
@@ -54,6 +63,16 @@ def _histogram_of(lo: int, hi: int, record_item: Array, record_code: Array, reco
                 value[record_code[k]] += 1
             if record_day.size > 0 and record_day[k] != no_day:
                 day[record_day[k] // bin_days] += 1
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _count_postings(ptr: Array, code: Array, items: Array, out: Array) -> None:
+    """Count the value codes in the posting lists of the items."""
+    for row in range(items.size):
+        for b in range(ptr.shape[0]):
+            for p in range(ptr[b, items[row]], ptr[b, items[row] + 1]):
+                if code[p] < out.shape[1]:
+                    out[row, code[p]] += 1.0
 
 
 def background(dataset: Dataset) -> Background:

@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from standout.data.values import code_type
+from standout.errors import InputError
+
 Array = npt.NDArray[Any]
 
 
@@ -31,8 +34,15 @@ def _place(
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _sort_records(first: int, stop: int, ptr: Array, item: Array, code: Array, day: Array) -> None:
+def _sort_records(
+    first: int, stop: int, ptr: Array, item: Array, code: Array, day: Array, code_bits: int, day_bits: int
+) -> None:
     """Order the entries of each record by item, then day, then value code."""
+    item_shift, day_shift = np.uint64(code_bits + day_bits), np.uint64(code_bits)
+    code_mask, day_mask = (
+        (np.uint64(1) << day_shift) - np.uint64(1),
+        (np.uint64(1) << np.uint64(day_bits)) - np.uint64(1),
+    )
     has_code = code.size > 0
     has_day = day.size > 0
     for r in range(first, stop):
@@ -40,24 +50,24 @@ def _sort_records(first: int, stop: int, ptr: Array, item: Array, code: Array, d
         n = hi - lo
         key = np.empty(n, np.uint64)
         for k in range(n):
-            x = np.uint64(item[lo + k]) << np.uint64(32)
+            x = np.uint64(item[lo + k]) << item_shift
             if has_day:
-                x |= np.uint64(day[lo + k]) << np.uint64(8)
+                x |= np.uint64(day[lo + k]) << day_shift
             if has_code:
                 x |= np.uint64(code[lo + k])
             key[k] = x
         key.sort()
         for k in range(n):
             x = key[k]
-            item[lo + k] = x >> np.uint64(32)
+            item[lo + k] = x >> item_shift
             if has_day:
-                day[lo + k] = (x >> np.uint64(8)) & np.uint64(0xFFFFFF)
+                day[lo + k] = (x >> day_shift) & day_mask
             if has_code:
-                code[lo + k] = x & np.uint64(0xFF)
+                code[lo + k] = x & code_mask
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _count_pairs(ptr: Array, item: Array, lengths: Array, supports: Array) -> None:
+def count_pairs(ptr: Array, item: Array, lengths: Array, supports: Array) -> None:
     """Count distinct (record, item) pairs by record and by item."""
     for r in range(ptr.size - 1):
         last = -1
@@ -89,12 +99,21 @@ class EntryBuilder:
         Number of items.
     has_value, has_time
         Which channels the entries carry.
+    n_levels
+        Number of value levels; it decides how wide the codes are.
     day_span
         Largest day offset that will come. The largest number of the day type means "no day".
     """
 
     def __init__(
-        self, record_counts: Array, n_items: int, *, has_value: bool, has_time: bool, day_span: int = 0
+        self,
+        record_counts: Array,
+        n_items: int,
+        *,
+        has_value: bool,
+        has_time: bool,
+        n_levels: int = 0,
+        day_span: int = 0,
     ) -> None:
         n = int(record_counts.sum())
         self.n_items = n_items
@@ -102,10 +121,15 @@ class EntryBuilder:
         np.cumsum(record_counts, out=self.ptr[1:])
         self._cursor = self.ptr[:-1].copy()
         self.item = np.empty(n, smallest_unsigned(n_items))
-        self.code = np.empty(n if has_value else 0, np.uint8)
+        self.code = np.empty(n if has_value else 0, code_type(n_levels))
         # 24 bits of the sort key hold the day: 16.7 million days
         self.day = np.empty(n if has_time else 0, smallest_unsigned(day_span + 1))
         self.no_day = missing_day(self.day.dtype)
+        self._bits = (8 if self.code.dtype == np.uint8 else 12, int(self.no_day).bit_length())
+        if n_items.bit_length() + sum(self._bits) > 64:
+            raise InputError(
+                f"{n_items:,} items with so many values and days are more than a sort key of 64 bits holds"
+            )
 
     def add(self, record: Array, item: Array, code: Array | None = None, day: Array | None = None) -> None:
         """Place one batch; `code` and `day` only where the channel exists."""
@@ -126,10 +150,14 @@ class EntryBuilder:
         edges = [0, *np.minimum(cuts, n_records).tolist(), n_records]
         with ThreadPoolExecutor(threads) as pool:
             spans = pairwise(edges)
-            list(pool.map(lambda s: _sort_records(s[0], s[1], self.ptr, self.item, self.code, self.day), spans))
+            list(
+                pool.map(
+                    lambda s: _sort_records(s[0], s[1], self.ptr, self.item, self.code, self.day, *self._bits), spans
+                )
+            )
         lengths = np.zeros(n_records, np.int64)
         supports = np.zeros(self.n_items, np.int64)
-        _count_pairs(self.ptr, self.item, lengths, supports)
+        count_pairs(self.ptr, self.item, lengths, supports)
         return lengths, supports
 
 

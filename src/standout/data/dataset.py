@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -15,11 +15,26 @@ import numpy.typing as npt
 
 from standout.data.build import missing_day
 from standout.data.index import Shard, build_shard, fitting_block
+from standout.data.reading.options import GUESS, Column, ReadOptions
+from standout.data.values import grid_step, percent
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
 
 REPEATS = ("keep", "last", "first", "max", "sum", "count")
+
+
+@dataclass(frozen=True)
+class ColumnUse:
+    """What a column of the source is used for."""
+
+    name: str
+    role: str
+    """record, item, value or time; "ignored" where the column is not used."""
+    reason: str
+    """How the role was found and what the column holds, in words, without any cell."""
+    identifier: str | None = None
+    """Direct identifier that the column looks like, such as "e-mail address"."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +51,11 @@ class Cleaning:
     values_missing: int = 0
     times_missing: int = 0
     value_error: float = 0.0
-    """Largest difference between a value and the level it is coded as; 0 when up to 255 levels are kept exactly."""
+    """Largest difference between a value and the level it is coded as; 0 when up to 4,095 distinct values are kept exactly."""
     notes: tuple[str, ...] = ()
     """How columns were chosen and times read, in words."""
+    columns: tuple[ColumnUse, ...] = ()
+    """Every column of the source, used or ignored; empty where the source has no columns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,49 +84,77 @@ class Dataset:
     lengths: Array
     supports: Array
     cleaning: Cleaning = field(default_factory=Cleaning)
+    level_low: Array = field(default_factory=lambda: np.empty(0))
+    level_high: Array = field(default_factory=lambda: np.empty(0))
+    """Smallest and largest value that each level stands for. Size 0 where every level is one value, kept exactly."""
 
     @classmethod
     def read(
         cls,
-        path: str | Path,
+        path: str | Path | Sequence[str | Path],
         *,
-        record: str | None = None,
-        item: str | None = None,
-        value: str | None = None,
-        time: str | None = None,
+        record: Column = GUESS,
+        item: Column = GUESS,
+        value: Column = GUESS,
+        time: Column = GUESS,
         repeats: str = "keep",
         skip_bad: bool = False,
+        max_bad: float | None = None,
         time_unit: str | None = None,
+        date_format: str | None = None,
+        encoding: str | None = None,
+        delimiter: str | None = None,
+        decimal: str | None = None,
+        header: bool | None = None,
+        names: Sequence[str] | str | None = None,
+        wide: bool = False,
+        zeros: str | None = None,
+        ignore: Sequence[str] | str | None = None,
     ) -> Dataset:
-        """Read a file or folder: .csv .tsv .dat .parquet .arrow, MovieLens and Netflix Prize layouts.
+        """Read a file, a folder, a glob, a table of a database or standard input.
+
+        Formats are recognized by content: CSV and other delimited text, JSON lines, Parquet, Arrow, xlsx, SQLite,
+        DuckDB, gz and zst of text, the MovieLens and Netflix Prize layouts, and folders that `save` wrote.
 
         Parameters
         ----------
         path
-            File, folder or glob.
+            File, folder, glob, list of files with the same columns, `file.db::table`, `book.xlsx::sheet`, or "-".
         record, item, value, time
-            Column names. Left out, they are guessed from common names; the guess is in `cleaning.notes`.
-            An empty string for `value` or `time` says that there is none.
+            Column names. Left out, they are guessed from content and name; the guess is in `cleaning.columns`.
+            None (or "") for `value` or `time` says that there is none.
         repeats
             What to do with repeated (record, item) pairs: keep (all events), last, first, max, sum or count.
         skip_bad
             Drop rows that do not parse instead of refusing the file.
+        max_bad
+            Largest share of rows that `skip_bad` may drop. Default: 0.01.
         time_unit
-            "s", "ms", "us", "ns" or "day" for numeric times; guessed from their size when left out. "m/d" or "d/m"
-            for dates in text that can be read both ways.
+            "s", "ms", "us", "ns", "min", "hour", "day" or "week" for numeric times; found by their size where that
+            leaves no doubt. "m/d" or "d/m" for dates in text that can be read both ways.
+        date_format
+            How dates in text are written, such as "%d.%m.%Y %H:%M".
+        encoding
+            Encoding of text files. Default: detected.
+        delimiter
+            What separates the fields of a text file. Default: detected.
+        decimal
+            "." or ",": what separates the decimals of values in text. Default: detected.
+        header
+            Whether text files begin with the names of the columns. Default: detected.
+        names
+            Names of the columns of text files without a header.
+        wide
+            Rows are records and columns are items. Empty cells are no entries.
+        zeros
+            In a wide matrix: "keep" (a zero is an entry) or "drop" (it is none).
+        ignore
+            Columns to leave out.
         """
-        from standout.data.read import read
+        from standout.data.reading.read import read
 
-        return read(
-            path,
-            record=record,
-            item=item,
-            value=value,
-            time=time,
-            repeats=repeats,
-            skip_bad=skip_bad,
-            time_unit=time_unit,
-        )
+        return read(path, ReadOptions(record, item, value, time, repeats, skip_bad, max_bad, time_unit, date_format,
+                                      encoding, delimiter, decimal, header, names, wide, zeros, ignore))  # fmt: skip
 
     @classmethod
     def from_arrays(
@@ -121,12 +166,18 @@ class Dataset:
         return from_arrays(record, item, value, time, repeats=repeats)
 
     @classmethod
-    def from_frame(cls, frame: Any, *, record: str | None = None, item: str | None = None, value: str | None = None,
-                   time: str | None = None, repeats: str = "keep", time_unit: str | None = None) -> Dataset:  # fmt: skip
-        """Make a dataset of a pandas, polars or pyarrow frame; columns are named or guessed as in `read`."""
-        from standout.data.read import from_frame
+    def from_frame(cls, frame: Any, *, record: Column = GUESS, item: Column = GUESS, value: Column = GUESS,
+                   time: Column = GUESS, repeats: str = "keep", time_unit: str | None = None,
+                   date_format: str | None = None, wide: bool = False, zeros: str | None = None,
+                   ignore: Sequence[str] | str | None = None) -> Dataset:  # fmt: skip
+        """Make a dataset of a pandas, polars or pyarrow frame; the options mean the same as in `read`.
 
-        return from_frame(frame, record=record, item=item, value=value, time=time, repeats=repeats, time_unit=time_unit)
+        A column that is left out is guessed; None says that there is no such channel.
+        """
+        from standout.data.reading.read import from_frame
+
+        return from_frame(frame, ReadOptions(record, item, value, time, repeats, time_unit=time_unit,
+                                             date_format=date_format, wide=wide, zeros=zeros, ignore=ignore))  # fmt: skip
 
     @classmethod
     def from_sparse(cls, matrix: Any) -> Dataset:
@@ -147,6 +198,48 @@ class Dataset:
         from standout.data.store import save_folder
 
         save_folder(self, folder)
+
+    def take(self, records: Any, *, drop_empty: bool = True) -> Dataset:
+        """Dataset of some of the records.
+
+        Parameters
+        ----------
+        records
+            Indices in any order, or one bool per record. The result has them in rising order.
+        drop_empty
+            Whether items that none of these records holds leave the catalog, as if they had never been read.
+        """
+        from standout.data.derive import take
+
+        return take(self, records, drop_empty)
+
+    def select(self, items: Any, *, drop_empty: bool = True) -> Dataset:
+        """Dataset of some of the items.
+
+        Parameters
+        ----------
+        items
+            Indices in any order, or one bool per item. The result has them in rising order.
+        drop_empty
+            Whether records that hold none of these items are left out; otherwise record indices stay the same.
+        """
+        from standout.data.derive import select
+
+        return select(self, items, drop_empty)
+
+    def with_entries(self, keep: Any = None, *, value: Any = None, day: Any = None) -> Dataset:
+        """Dataset with the same records and items, and some of the entries or entries with other values and days.
+
+        Parameters
+        ----------
+        keep
+            One bool per entry; all entries when left out.
+        value, day
+            One number per kept entry, NaN = none: values on this dataset's scale, days counted from 1970-01-01.
+        """
+        from standout.data.derive import with_entries
+
+        return with_entries(self, keep, value=value, day=day)
 
     @property
     def n_records(self) -> int:
@@ -196,7 +289,55 @@ class Dataset:
     @property
     def value_range(self) -> float:
         """Range of the value scale: DSS12's p."""
-        return float(self.levels[-1] - self.levels[0]) if self.n_levels else 0.0
+        low, high = self.scale_ends
+        return high - low
+
+    @property
+    def scale_ends(self) -> tuple[float, float]:
+        """Smallest and largest value of the data."""
+        low, high = self.level_bounds
+        return (float(low[0]), float(high[-1])) if self.n_levels else (0.0, 0.0)
+
+    @property
+    def level_bounds(self) -> tuple[Array, Array]:
+        """Smallest and largest value that each level stands for; both are `levels` where the coding is exact."""
+        return (self.level_low, self.level_high) if self.level_low.size else (self.levels, self.levels)
+
+    @cached_property
+    def value_grid(self) -> float | None:
+        """Step of the value scale where it is a regular grid with at most 64 steps, else None."""
+        return None if self.level_low.size else grid_step(self.levels)
+
+    def value_gaps(self, values: Any) -> Array:
+        """(values, levels): signed distance from each value to the nearest value that the level stands for.
+
+        A value that lies in a level's cell has distance 0 to it. NaN stays NaN.
+        """
+        low, high = self.level_bounds
+        known = np.asarray(values, np.float64)[:, None]
+        if not self.level_low.size:
+            return np.asarray(self.levels[None, :] - known)
+        gap = np.maximum(low[None, :] - known, 0.0) + np.minimum(high[None, :] - known, 0.0)
+        return np.where(np.isnan(known), np.nan, gap)
+
+    def tolerance(self, within: float | str) -> Array:
+        """(levels,): largest error of a known value if the true value is that of the level; "10%" is relative to it."""
+        share = percent(within)
+        if share is None:
+            return np.full(self.n_levels, float(within))
+        low, high = self.level_bounds
+        return np.asarray(share * np.maximum(np.abs(low), np.abs(high)))
+
+    def value_text(self, code: int) -> str:
+        """The value of a code as the file has it; the bounds of its cell where values are not kept exactly.
+
+        >>> Dataset.from_arrays([1, 2], [1, 1], [2.5, 4]).value_text(1)
+        '4'
+        """
+        if not 0 <= code < self.n_levels:
+            return ""
+        low, high = (f"{bound[code]:.15g}" for bound in self.level_bounds)
+        return low if low == high else f"{low} to {high}"
 
     @cached_property
     def popularity_rank(self) -> Array:
@@ -214,6 +355,8 @@ class Dataset:
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             data = array if array.dtype.kind != "O" else np.array([str(x) for x in array])
             digest.update(np.ascontiguousarray(data).data.cast("B") if data.size else b"")
+        if self.level_low.size:
+            digest.update(np.ascontiguousarray(self.level_bounds).data.cast("B"))
         return digest.hexdigest()
 
     @cached_property

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.dataset import Cleaning, Dataset
+from standout.data.dataset import Cleaning, ColumnUse, Dataset
 from standout.data.index import Shard
 from standout.data.labels import text_labels
 from standout.errors import InputError, ParameterError
@@ -25,6 +25,8 @@ FORMAT = "standout-dataset"
 SCHEMA = 1
 _LABELS = ("record_labels", "item_labels")
 _ARRAYS = (*_LABELS, "record_ptr", "record_item", "record_code", "record_day", "levels", "lengths", "supports")
+_BOUNDS = ("level_low", "level_high")
+"""Written only where values are not kept exactly; a folder of an older version has none."""
 _INDEX_ARRAYS = ("ptr", "local", "code", "day")
 _INDEX_NUMBERS = ("first_record", "n_records", "block_size", "has_repeats")
 
@@ -57,17 +59,32 @@ def open_folder(folder: str | Path) -> Dataset:
     meta = _read_meta(source)
     try:
         arrays = {name: _load(source, name) for name in _ARRAYS}
+        arrays |= {name: _load(source, name) for name in _BOUNDS if (source / f"{name}.npy").exists()}
         index_arrays: dict[str, Any] = {name: _load(source, f"index_{name}") for name in _INDEX_ARRAYS}
         index = Shard(**meta["index"], **index_arrays)
-        cleaning = Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"])})
+        columns = tuple(ColumnUse(**use) for use in meta["cleaning"].get("columns", ()))
+        cleaning = Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns})
         ds = Dataset(**arrays, first_day=meta["first_day"], day_span=meta["day_span"], cleaning=cleaning)
+        ds = _with_bounds(ds)
         whole = ds.record_ptr[-1] == ds.record_item.size == index.local.size and ds.record_labels.size == ds.n_records
+        whole &= ds.level_low.size == ds.level_high.size and ds.level_low.size in (0, ds.n_levels)
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         whole = False
     if not whole:
         raise InputError(f"{source.name} is a saved dataset, but damaged: save it again from the original data")
     ds.__dict__["index"] = index  # the cached property finds it there
     return ds
+
+
+def _with_bounds(ds: Dataset) -> Dataset:
+    """The dataset, with bounds of its levels where an older version coded values inexactly and kept no bounds."""
+    error = ds.cleaning.value_error
+    if not error or ds.level_low.size:
+        return ds
+    # a cell reaches at most `error` from its middle, and never past the level of the next cell
+    low = np.maximum(ds.levels - error, np.append(-np.inf, ds.levels[:-1]))
+    high = np.minimum(ds.levels + error, np.append(ds.levels[1:], np.inf))
+    return replace(ds, level_low=low, level_high=high)
 
 
 def is_saved(folder: Path) -> bool:
@@ -112,7 +129,7 @@ def _put(building: Path, target: Path) -> None:
 
 
 def _write(ds: Dataset, folder: Path) -> None:
-    for name in _ARRAYS:
+    for name in (*_ARRAYS, *(_BOUNDS if ds.level_low.size else ())):
         _dump(folder, name, getattr(ds, name))
     index = ds.index
     for name in _INDEX_ARRAYS:

@@ -6,8 +6,8 @@ rated until its disc appears, then most, then less. Which item a person rates de
 the record, the further down the tail), on the person's taste (a mix of latent groups) and on the item's age. A
 *value* is the item's quality plus the person's leniency plus chance, cut into 1 to 5.
 
-The numbers are solved from marginals in `twin_model` and `twin_items`; the draws are in `twin_kernels`;
-`twin_marginals` measures any data the way the real marginals were measured.
+The numbers are solved from marginals in `twin.model` and `twin.items`; the draws are in `twin.kernels`;
+`twin.marginals` measures any data the way the real marginals were measured.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.twin_kernels import draw_entries, draw_people
-from standout.data.twin_model import FIRST_DAY, N_ITEMS, N_RECORDS, real_marginals, twin_model
+from standout.data.twin.kernels import draw_entries, draw_people
+from standout.data.twin.model import FIRST_DAY, N_ITEMS, N_RECORDS, real_marginals, twin_model
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -13,9 +13,17 @@ from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
 
-PER_DAY = {"day": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+PER_DAY = {
+    "day": 1,
+    "s": 86_400,
+    "ms": 86_400_000,
+    "us": 86_400_000_000,
+    "ns": 86_400_000_000_000,
+    "min": 1_440,
+    "hour": 24,
+}
 ORDERS = {"m/d": "month/day/year", "d/m": "day/month/year"}
-TIME_UNITS = (*PER_DAY, *ORDERS)
+TIME_UNITS = (*PER_DAY, "week", *ORDERS)
 
 
 def days_of(values: Any) -> tuple[Array, Array]:

@@ -1,8 +1,9 @@
-"""Values become codes of one byte: up to 255 levels exactly, more of them with a stated largest error."""
+"""Values become codes: up to 4,095 distinct values exactly, more of them as narrow cells with stated bounds."""
 
 from __future__ import annotations
 
-from typing import Any
+from bisect import bisect_right
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,71 +11,93 @@ from numba import njit
 
 Array = npt.NDArray[Any]
 
-MOST_LEVELS = 255
-"""Code 255 has to stay free: the code after the last level means "no value"."""
+MOST_LEVELS = 4095
+"""Codes have 12 bits in the sort key, and the code after the last level means "no value"."""
+
+MOST_GRID_STEPS = 64
+"""A regular scale with at most this many steps from end to end is a grid: errors on it are whole steps."""
 
 
-def code_values(distinct: Array, counts: Array, lows: Array | None = None) -> tuple[Array, Array, float]:
-    """Levels for the distinct values, the level of each, and the largest difference between the two.
+class Scale(NamedTuple):
+    """The levels that values are coded as. A level stands for the values from `low` to `high`."""
 
-    Up to 255 distinct values are their own levels. More are covered by at most 255 intervals, as narrow as can
-    be on the scale asinh((v - median) / step), which is even near the median and logarithmic far from it: small
-    counts stay exact where a few huge ones would otherwise eat the levels. The level is the middle of its
-    interval.
+    levels: Array
+    """Rises strictly, at most 4,095 elements."""
+    low: Array
+    high: Array
+
+    @property
+    def error(self) -> float:
+        """Largest difference between a value and its level; 0 when the coding is exact."""
+        if not self.levels.size:
+            return 0.0
+        return float(np.maximum(self.levels - self.low, self.high - self.levels).max())
+
+    @classmethod
+    def empty(cls) -> Scale:
+        """Scale of data without values."""
+        return cls(np.empty(0), np.empty(0), np.empty(0))
+
+
+def code_type(n_levels: int) -> np.dtype[Any]:
+    """Type of the codes: one byte for up to 255 levels, two bytes for more.
+
+    >>> code_type(255), code_type(256)
+    (dtype('uint8'), dtype('uint16'))
+    """
+    return np.dtype(np.uint8 if n_levels <= np.iinfo(np.uint8).max else np.uint16)
+
+
+def code_values(distinct: Array, counts: Array, lows: Array | None = None) -> Scale:
+    """Levels for the distinct values.
+
+    Up to 4,095 distinct values are their own levels. More are covered by at most 4,095 cells, as narrow as
+    possible on the scale asinh((v - median) / step), which is even near the median and logarithmic far from it: small
+    counts stay exact beside a few huge ones. The level is the middle of its cell.
 
     Parameters
     ----------
     distinct
         The distinct values, rising, finite.
     counts
-        How often each occurs; they say where the median lies.
+        How often each occurs; they give the median.
     lows
         Where `distinct` holds the upper ends of narrow ranges of values: their lower ends.
 
-    Returns
-    -------
-    levels, code_of_distinct, max_error
-        `levels` rises strictly and has at most 255 elements.
-
     Examples
     --------
-    >>> levels, codes, error = code_values(np.array([1.0, 2.5, 4.0]), np.array([3, 1, 9]))
-    >>> levels.tolist(), codes.tolist(), error
-    ([1.0, 2.5, 4.0], [0, 1, 2], 0.0)
+    >>> scale = code_values(np.array([1.0, 2.5, 4.0]), np.array([3, 1, 9]))
+    >>> scale.levels.tolist(), scale.error
+    ([1.0, 2.5, 4.0], 0.0)
     """
-    high = np.asarray(distinct, np.float64) + 0.0  # -0.0 becomes 0.0, whichever of the two stood first in the file
+    high = np.asarray(distinct, np.float64) + 0.0  # -0.0 becomes 0.0, whichever of the two came first in the file
     low = high if lows is None else np.asarray(lows, np.float64) + 0.0
     if high.size <= MOST_LEVELS and lows is None:
-        return high, np.arange(high.size, dtype=np.uint8), 0.0
+        return Scale(high, high, high)
     t_low, t_high = _compressed(low, high, np.asarray(counts))
     start = _narrowest_cover(t_low, t_high)
     stop = np.append(start[1:], high.size) - 1
     lo, hi = low[start], high[stop]
-    levels = np.clip(lo / 2 + hi / 2, lo, hi)
-    error = float(np.maximum(levels - lo, hi - levels).max())
-    codes = np.repeat(np.arange(start.size), stop - start + 1).astype(np.uint8)
-    return levels, codes, error
+    return Scale(np.clip(lo / 2 + hi / 2, lo, hi), lo, hi)
 
 
-def upper_ends(distinct: Array, codes: Array) -> Array:
-    """Largest value of each code, from which `codes_of` finds the code of any value.
+def codes_of(values: Array, ends: Array) -> Array:
+    """Code of each value: the number of ends (`Scale.high`) below it; the number of all ends, "no value", for NaN.
 
-    >>> upper_ends(np.array([1.0, 2.0, 7.0]), np.array([0, 0, 1], np.uint8)).tolist()
-    [2.0, 7.0]
+    >>> codes_of(np.array([1.0, 7.0, np.nan]), np.array([2.0, 7.0])).tolist()
+    [0, 1, 2]
     """
-    last = np.append(np.flatnonzero(np.diff(codes.astype(np.int64))), codes.size - 1)
-    ends: Array = np.asarray(distinct, np.float64)[last] + 0.0
-    return ends
+    code = np.empty(values.size, code_type(ends.size))
+    _find_codes(values, ends, code)
+    return code
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def codes_of(values: Array, ends: Array) -> Array:
-    """Code of each value: the number of ends below it; of NaN, the number of all ends, means "no value"."""
-    code = np.empty(values.size, np.uint8)
+def _find_codes(values: Array, ends: Array, code: Array) -> None:
     few = ends.size <= 16
     for k in range(values.size):
         v = values[k]
-        if few:  # rating scales: no branch to guess, which is several times faster than a search
+        if few:  # rating scales: a loop without branches is several times faster than a search
             c = 0
             for e in ends:
                 c += not v <= e
@@ -88,7 +111,37 @@ def codes_of(values: Array, ends: Array) -> Array:
                 else:
                     lo = mid + 1
             code[k] = lo
-    return code
+
+
+def grid_step(levels: Array) -> float | None:
+    """Step of a regular grid with at most 64 steps that holds all levels, None for any other scale.
+
+    >>> grid_step(np.array([1.0, 2.0, 4.0, 5.0])), grid_step(np.arange(0.0, 100.0)), grid_step(np.array([1.0, 2.0, 3.7]))
+    (1.0, None, None)
+    """
+    if levels.size < 2:
+        return 1.0 if levels.size else None
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = (levels - levels[0]) / np.diff(levels).min()
+        n = np.rint(steps[-1])
+        if not (n <= MOST_GRID_STEPS and np.all(np.abs(steps - np.rint(steps)) < 1e-6)):
+            return None
+    return float((levels[-1] - levels[0]) / n)
+
+
+def percent(within: Any) -> float | None:
+    """Share that a tolerance like "10%" states, None where it is not of that form.
+
+    >>> percent("10%"), percent(1)
+    (0.1, None)
+    """
+    if not isinstance(within, str):
+        return None
+    try:
+        share = float(within.strip().removesuffix("%")) / 100 if within.strip().endswith("%") else -1.0
+    except ValueError:
+        return None
+    return share if 0 <= share < np.inf else None
 
 
 def coding_note(n_distinct: int, n_levels: int, error: float, *, about: bool = False) -> str:
@@ -119,12 +172,13 @@ def _compressed(low: Array, high: Array, counts: Array) -> tuple[Array, Array]:
 
 
 def _narrowest_cover(t_low: Array, t_high: Array) -> Array:
-    """Where the intervals start in the cover of at most 255 whose width is smallest, found by bisection."""
+    """Where the cells start in the cover of at most 4,095 whose width is smallest, found by bisection."""
     narrow, wide = 0.0, float(t_high[-1] - t_low[0])
     best = np.zeros(1, np.int64)
+    lows, highs = t_low.tolist(), t_high.tolist()  # bisect is ten times faster than NumPy for one number at a time
     for _ in range(60):
         width = (narrow + wide) / 2
-        start = _cover(t_low, t_high, width)
+        start = _cover(lows, highs, width)
         if start is None:
             narrow = width
         else:
@@ -132,13 +186,13 @@ def _narrowest_cover(t_low: Array, t_high: Array) -> Array:
     return best
 
 
-def _cover(t_low: Array, t_high: Array, width: float) -> Array | None:
-    """Starts of the greedy cover by intervals of `width`, or None when it takes more than 255."""
+def _cover(t_low: list[float], t_high: list[float], width: float) -> Array | None:
+    """Starts of the greedy cover by cells of `width`, or None when it takes more than 4,095."""
     starts: list[int] = []
     at = 0
-    while at < t_high.size:
+    while at < len(t_high):
         if len(starts) == MOST_LEVELS:
             return None
         starts.append(at)
-        at = max(at + 1, int(np.searchsorted(t_high, t_low[at] + width, side="right")))
+        at = max(at + 1, bisect_right(t_high, t_low[at] + width, lo=at))
     return np.array(starts, np.int64)

@@ -148,7 +148,7 @@ def wrong_order(support: Array, n: int, rest: float, scratch: Array) -> float:
 @njit(nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: float, log_pick: float, log_ways: float,
                     wrong: Array, scratch: Array) -> float:  # fmt: skip
-    """log P(A|r) = Σ_{i∈R} log K_i + log W + Σ_{j∉R} log g_j - log (L_r)_(m-w) - log C(m,w), exactly w items wrong.
+    """Log P(A|r) = Σ_{i∈R} log K_i + log W + Σ_{j∉R} log g_j - log (L_r)_(m-w) - log C(m,w), exactly w items wrong.
 
     R are the facts whose item r holds. W is `wrong_order` of the other items.
 
@@ -187,10 +187,8 @@ def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: f
 
 
 @njit(nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def log_wrong_values(
-    right: Array, wrong: Array, w: int, log_pick: float, log_ways: float, scratch: Array
-) -> float:
-    """log P(A|r) = log [x^w] Π_i (K_i + u_i·x) - log (L_r)_(m) - log C(n,w), exactly w of n facts with wrong value and day.
+def log_wrong_values(right: Array, wrong: Array, w: int, log_pick: float, log_ways: float, scratch: Array) -> float:
+    """Log P(A|r) = log [x^w] Π_i (K_i + u_i·x) - log (L_r)_(m) - log C(n,w), exactly w of n facts with wrong value and day.
 
     The polynomial sums over all choices of the wrong facts, so it is exact also where r does not determine them.
 

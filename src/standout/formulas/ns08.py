@@ -32,7 +32,7 @@ def closeness(gap: Any, width: float) -> Array:
     return np.asarray(np.exp(-np.abs(np.asarray(gap, dtype=np.float64)) / width))
 
 
-def within(gap: Any, tolerance: float) -> Array:
+def within(gap: Any, tolerance: Any) -> Array:
     """Sim = 1 if |gap| ≤ tolerance else 0: the threshold similarity.
 
     >>> within([0, 1, 2], 1).tolist()

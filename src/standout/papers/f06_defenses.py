@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from standout.adversary.sampling import count_marked
 from standout.data.dataset import Dataset
 from standout.papers.mentions import Mentions
 
@@ -23,15 +21,7 @@ POPULAR = "most popular first"
 
 def without_items(dataset: Dataset, dropped: Array) -> Dataset:
     """The release without the entries of some items; records and catalogue stay, so that indices and the third do."""
-    keep = ~dropped[dataset.record_item]
-    ptr = np.concatenate([[0], np.cumsum(keep)])[dataset.record_ptr]
-    return replace(
-        dataset, record_ptr=ptr.astype(dataset.record_ptr.dtype), record_item=dataset.record_item[keep],
-        record_code=dataset.record_code[keep] if dataset.has_value else dataset.record_code,
-        record_day=dataset.record_day[keep] if dataset.has_time else dataset.record_day,
-        lengths=count_marked(dataset.record_ptr, dataset.record_item, ~dropped).astype(dataset.lengths.dtype),
-        supports=np.where(dropped, 0, dataset.supports).astype(dataset.supports.dtype),
-    )  # fmt: skip
+    return dataset.with_entries(~dropped[dataset.record_item])
 
 
 def hide_rarest(mentions: Mentions, dataset: Dataset, share: float) -> Mentions:

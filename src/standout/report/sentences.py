@@ -190,7 +190,7 @@ def _inference(level: Level, case: Case, seen: View) -> str:
         rest = "Anyone who finds a record can infer the rest of it"
         more = case.entry["more_items"]
         if more is None:
-            return f"{rest}{_dates(seen)}."
+            return f"{rest}."
         short = number(round(more)) if more >= 10 else number(round(more, 1))
         return (
             f"{rest}: for {_holders(case)}, on average {short} more item{'' if short == '1' else 's'} than the "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from standout.audit.findings import Findings
 from standout.report.sentences import answer, hits
 from standout.report.view import Case, View, amount_words, kind_words, view, weaker_first
-from standout.report.words import number, percent, sparkline
+from standout.report.words import percent, sparkline
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -50,7 +50,8 @@ class Case:
     @property
     def uncertainty(self) -> Plain | None:
         """Remaining uncertainty in bits, and the attack that states it."""
-        return self.entry["uncertainty"]
+        left: Plain | None = self.entry["uncertainty"]
+        return left
 
     @property
     def knows(self) -> int:
@@ -276,11 +277,7 @@ def _expected_wrong(case: Case) -> float:
 
 def strongest_knowledge(cases: Sequence[Case]) -> list[Case]:
     """Cases that no other case exceeds in what is known."""
-    return [
-        c
-        for c in cases
-        if not any(at_least_as_strong(d, c) and not at_least_as_strong(c, d) for d in cases)
-    ]
+    return [c for c in cases if not any(at_least_as_strong(d, c) and not at_least_as_strong(c, d) for d in cases)]
 
 
 def untried(seen: View) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 TERMS: dict[str, str] = {
@@ -99,7 +99,7 @@ def several(n: int, noun: str) -> str:
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def sparkline(shares: list[float | None]) -> str:
+def sparkline(shares: Sequence[float | None]) -> str:
     """Draw shares from 0 to 1 as bars; a gap where there is none.
 
     >>> sparkline([0.0, 0.5, 1.0, None])

@@ -68,54 +68,58 @@ def seek(local: Array, lo: int, hi: int, record: int) -> int:
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def event_chances(p: int, f: int, post: Postings, known_day: Array, t: ExactTables) -> tuple[float, float]:
-    """Chances of the told value and day if posting `p` is the entry behind fact `f`: told rightly, told wrongly."""
-    right, wrong = 1.0, 1.0
+def event_chances(p: int, f: int, post: Postings, known_day: Array, t: ExactTables) -> tuple[float, float, bool]:
+    """Chances of the told value and day if posting `p` is the entry behind fact `f`: told rightly, told wrongly.
+
+    The third says whether the entry can be told wrongly at all: it has a value or a day that is told, and each of them has
+    room outside its tolerance.
+    """
+    right, wrong, says, fine = 1.0, 1.0, False, True
     if t.use_value:
         code = min(np.int64(post.code[p]), t.right_value.shape[1] - 1)
         right, wrong = t.right_value[t.value_row[f], code], t.wrong_value[t.value_row[f], code]
+        if code < t.level_fine.size:
+            says, fine = True, t.level_fine[code]
     if t.use_time:
         day = np.int64(post.day[p])
-        if not t.has_day[f] or day == post.no_day:
-            # an entry without a day is told without one, and no other is
-            if t.has_day[f] or day != post.no_day:
-                right, wrong = 0.0, 0.0
-        else:
+        has_day = day != post.no_day
+        if has_day:
+            says = True
+            fine = fine and max(day, t.day_span - day) > t.reach
+        if has_day and t.has_day[f]:
             right_day, wrong_day = day_chances(known_day[f], day, t.reach, t.day_span)
             right, wrong = right * right_day, wrong * wrong_day
-    return right, wrong if t.able[f] else 0.0
+        elif has_day or t.has_day[f]:
+            # an entry without a day is told without one, and no other is
+            right, wrong = 0.0, 0.0
+    fine = fine and says
+    return right, wrong if fine else 0.0, fine
 
 
 @jit  # type: ignore[untyped-decorator]
 def day_chances(known: int, day: int, reach: int, span: int) -> tuple[float, float]:
-    """Chance of the known day if the entry's is `day`: even within ±reach, or even over the rest of 0 … span.
-
-    Where the window covers the whole span, a wrong day is the farther end.
-    """
+    """Chance of the known day if the entry's is `day`: even within ±reach, or even over the rest of 0 … span."""
     if abs(known - day) <= reach:
-        right = 1.0 / (2 * reach + 1)
-    else:
-        right = 0.0
-    before, after = max(0, day - reach), max(0, span - day - reach)
-    if before + after == 0:
-        farther = 0 if day >= span - day else span
-        return right, 1.0 if known == farther else 0.0
-    outside = abs(known - day) > reach and 0 <= known <= span
-    return right, 1.0 / (before + after) if outside else 0.0
+        return 1.0 / (2 * reach + 1), 0.0
+    outside = max(0, day - reach) + max(0, span - day - reach)
+    return 0.0, 1.0 / max(outside, 1) if 0 <= known <= span else 0.0
 
 
 @jit_inline  # type: ignore[untyped-decorator]
 def pair_chances(p: int, hi: int, f: int, post: Postings, known_day: Array, t: ExactTables) -> tuple[float, float, int]:
-    """Mean chances over the events of one (record, item) pair that starts at posting `p`, and where the next pair starts."""
-    right, wrong = event_chances(p, f, post, known_day, t)
-    n = np.int64(1)
+    """Mean chances over the events of the (record, item) pair that starts at posting `p`, and where the next pair starts.
+
+    A right fact comes from any of the events, a wrong one from those that can be told wrongly.
+    """
+    right, wrong, fine = event_chances(p, f, post, known_day, t)
+    n, n_fine = np.int64(1), np.int64(fine)
     if post.repeats:
         record = post.local[p]
         while p + n < hi and post.local[p + n] == record:
-            more_right, more_wrong = event_chances(p + n, f, post, known_day, t)
-            right, wrong = right + more_right, wrong + more_wrong
+            more_right, more_wrong, fine = event_chances(p + n, f, post, known_day, t)
+            right, wrong, n_fine = right + more_right, wrong + more_wrong, n_fine + np.int64(fine)
             n += 1
-        right, wrong = right / n, wrong / n
+        right, wrong = right / n, wrong / max(n_fine, 1)
     return right, wrong, p + n
 
 
@@ -143,7 +147,7 @@ def shared_weight(first: int, second: int, t: ExactTables) -> int:
 
 @jit_inline  # type: ignore[untyped-decorator]
 def log_chance(k: int, record: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTables, desk: Desk) -> float:
-    """log P(knowledge of query `q` | record), -inf where the record cannot be the target. Records must come rising."""
+    """Log P(knowledge of query `q` | record), -inf where the record cannot be the target. Records must come rising."""
     lo, hi = plan.query_ptr[q], plan.query_ptr[q + 1]
     m = hi - lo
     missing, n_marked = np.int64(0), np.int64(0)

@@ -124,8 +124,8 @@ class ExactTables(NamedTuple):
     """float64 (rows, levels + 1): the same if it is wrong."""
     has_day: Array
     """bool (facts): whether a day is told."""
-    able: Array
-    """bool (facts): whether the fact tells a value or a day, and so can be wrong about it."""
+    level_fine: Array
+    """bool (levels): whether another level lies outside the tolerance, so that the value can be told wrongly."""
     marked: Array
     """int64 (facts): 1 for a marked item."""
     support: Array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,7 @@ from standout.adversary.adversary import Adversary
 from standout.adversary.sampling import sample_targets, starts
 from standout.attacks.attack import Attack
 from standout.attacks.attack import attack as find_attack
-from standout.data.build import smallest_unsigned
 from standout.data.dataset import Dataset
-from standout.data.index import rows_of
 from standout.errors import EligibilityError, ParameterError
 from standout.formulas import ns08
 from standout.formulas.rates import Rate, at_most, wilson
@@ -157,7 +155,7 @@ def population(
     for j, n in enumerate(sizes):
         for draw in range(DRAWS if n < dataset.n_records else 1):
             kept = np.sort(_in_line(dataset, chosen, seed, draw)[:n])
-            part = dataset if n == dataset.n_records else take(dataset, kept)
+            part = dataset if n == dataset.n_records else dataset.take(kept)
             hits[j, draw:] = kept[machine.run(part, aux, engine=engine).best] == chosen
         if progress:
             progress(j + 1, len(sizes))
@@ -210,28 +208,6 @@ def _in_line(dataset: Dataset, first: Array, seed: int, draw: int) -> Array:
     others = np.setdiff1d(np.arange(dataset.n_records, dtype=np.int64), first)
     key = starts(np.uint64(seed % 2**64), PURPOSE_SUBSET + draw, others)
     return np.concatenate([first, others[np.argsort(key, kind="stable")]])
-
-
-def take(dataset: Dataset, records: Array) -> Dataset:
-    """The release as if only these records (rising indices) were in it; items that nobody holds any more are gone."""
-    ptr, at = rows_of(dataset.record_ptr, records)
-    item = dataset.record_item[at].astype(np.int64)
-    fresh = np.concatenate([[True], item[1:] != item[:-1]]) if item.size else np.zeros(0, np.bool_)
-    fresh[ptr[:-1][np.diff(ptr) > 0]] = True
-    supports = np.bincount(item[fresh], minlength=dataset.n_items)
-    held = supports > 0
-    number = np.cumsum(held) - 1
-    return replace(
-        dataset,
-        record_labels=dataset.record_labels[records],
-        item_labels=dataset.item_labels[held],
-        record_ptr=ptr,
-        record_item=number[item].astype(smallest_unsigned(int(held.sum()))),
-        record_code=dataset.record_code[at] if dataset.has_value else dataset.record_code,
-        record_day=dataset.record_day[at] if dataset.has_time else dataset.record_day,
-        lengths=dataset.lengths[records],
-        supports=supports[held],
-    )
 
 
 def extend(sizes: Array, hits: Array, asked: Array, seed: int) -> tuple[Array, Array, Array]:

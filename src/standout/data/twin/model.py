@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.twin_items import (
+from standout.data.twin.items import (
     CLASS_EDGES,
     N_SAMPLES,
     alias_tables,
@@ -28,7 +28,7 @@ from standout.data.twin_items import (
     settled,
     target_support,
 )
-from standout.data.twin_kernels import Z_MAX, Catalog, People, draw_people
+from standout.data.twin.kernels import Z_MAX, Catalog, People, draw_people
 
 Array = npt.NDArray[Any]
 
@@ -74,7 +74,7 @@ LENIENCY = 0.44
 @lru_cache(maxsize=1)
 def real_marginals() -> dict[str, Any]:
     """Aggregates of the Netflix Prize training data, as shipped with the package."""
-    text = files("standout.data").joinpath("netflix_marginals.json").read_text(encoding="utf-8")
+    text = files("standout.data.twin").joinpath("netflix_marginals.json").read_text(encoding="utf-8")
     out: dict[str, Any] = json.loads(text)
     return out
 

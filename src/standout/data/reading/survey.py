@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import duckdb
 
 from standout.data.assemble import check_span
-from standout.data.columns import Roles
 from standout.data.dataset import Cleaning
-from standout.data.time_rules import NO_CELL, TimeRule, time_rule
-from standout.data.workspace import one_row, quoted
-from standout.errors import InputError, RowError
+from standout.data.reading.columns import Roles
+from standout.data.reading.number_rules import NumberRule, number_rule
+from standout.data.reading.options import ReadOptions
+from standout.data.reading.source import Source
+from standout.data.reading.time_rules import TimeRule, time_rule
+from standout.data.reading.workspace import one_row, quoted
+from standout.errors import InputError, ParameterError, RowError
 
 _LABELLED = "record IS NOT NULL AND item IS NOT NULL"
 _NO_LABEL = ("", "NULL", "null", "NaN", "nan", "<NA>", "\\N")
 """Texts that exports write where a text file has no label."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """Rows behind the view `source` of a connection, whose columns are called by their roles."""
-
-    name: str
-    """What messages call it."""
-    text: bool
-    """Cells are text, and what they mean is ours to find out."""
-    notes: tuple[str, ...] = ()
-    rows_bad: int = 0
-    """Rows that were lost before the view: they do not split into fields."""
-    first_bad: str | None = None
-    place: Callable[[int], str] = "row {:,}".format
-    """Where row number n (from 1) stands, in words."""
 
 
 @dataclass(frozen=True)
@@ -49,21 +35,26 @@ class Survey:
     cleaning: Cleaning
 
 
-def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, *, repeats: str, skip_bad: bool,
-           time_unit: str | None) -> Survey:  # fmt: skip
+def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options: ReadOptions) -> Survey:
     """Make the view `rows` (record, item, value, day, moment) of the good rows, and count what was left out.
 
     Raises
     ------
     RowError
-        Where rows do not parse and `skip_bad` does not say to drop them.
+        Where rows do not parse and `skip_bad` does not say to drop them, or they are more than `max_bad` allows.
     InputError
         Where nothing is left, or a channel holds nothing, text or infinity.
     """
     kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
-    rule = time_rule(con, roles.time, kinds["time"], time_unit) if roles.time is not None else None
-    _make_typed(con, source, roles, kinds, rule)
-    cleaning = _make_rows(con, source, roles, kinds, skip_bad)
+    rule = None
+    if roles.time is not None:
+        rule = time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
+    elif options.time_unit is not None or options.date_format is not None:
+        raise ParameterError("time_unit and date_format are for a time column, and there is none: leave them out")
+    numbers = None if roles.value is None else _value_rule(con, kinds["value"], roles.value, options.decimal)
+    _make_typed(con, source, kinds, numbers, rule)
+    may_fail = any(r is not None and r.bad != "false" for r in (numbers, rule))
+    cleaning = _make_rows(con, source, roles, options, may_fail)
     n, values, lowest, highest, distinct, days, low, high = one_row(
         con,
         "SELECT count(*), count(value), min(value), max(value), approx_count_distinct(value), "
@@ -80,25 +71,33 @@ def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, *, repe
         check_span(low, high)
     cleaning = replace(
         cleaning,
-        repeats=repeats,
+        repeats=options.repeats,
         values_missing=n - values if roles.value is not None else 0,
         times_missing=n - days if roles.time is not None else 0,
-        notes=(*roles.notes, *source.notes, *([] if rule is None else [rule.note])),
+        notes=(*roles.notes, *source.notes, *(r.note for r in (numbers, rule) if r is not None and r.note)),
+        columns=roles.columns,
     )
     return Survey(n, distinct, int(low or 0), int((high or 0) - (low or 0)), cleaning)
 
 
-def _make_rows(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, kinds: dict[str, str], skip_bad: bool
+def _make_rows(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options: ReadOptions, may_fail: bool
                ) -> Cleaning:  # fmt: skip
     """View `rows`: those of `typed` that have labels and parse; the others are counted."""
     total, no_record, no_item = _count_labels(con)
-    bad_value, bad_time, bad = _count_bad(con, kinds)
+    bad_value, bad_time, bad = _count_bad(con) if may_fail else (0, 0, 0)
     if bad_value and not one_row(con, f"SELECT count(value) FROM typed WHERE {_LABELLED}")[0]:
         raise InputError(
-            f"column {roles.value!r} holds text where numbers belong: name another, or none (value='', --value '')"
+            f"column {roles.value!r} holds text where numbers belong: name another, or none (value=None, --value '')"
         )
-    if bad + source.rows_bad and not skip_bad:
+    n_bad = bad + source.rows_bad
+    if n_bad and not options.skip_bad:
         raise _row_error(con, source, roles, bad_value, bad_time, bad)
+    if n_bad > options.most_bad * (total + source.rows_bad):
+        raise RowError(
+            f"{source.name}: {n_bad:,} of {total + source.rows_bad:,} rows do not parse, more than the share of "
+            f"{options.most_bad:g} that may be dropped. Is a column, a format or the encoding wrong? If not, allow more "
+            "with --max-bad SHARE (max_bad=)"
+        )
     # a condition that always holds would cost a comparison per row in every pass
     needed = {"record IS NOT NULL": no_record, "item IS NOT NULL": no_item, "NOT value_bad AND NOT time_bad": bad}
     conditions = " AND ".join(condition for condition, count in needed.items() if count)
@@ -112,12 +111,10 @@ def _make_rows(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, kin
     )
 
 
-def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, kinds: dict[str, str],
+def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, kinds: dict[str, str], numbers: NumberRule | None,
                 rule: TimeRule | None) -> None:  # fmt: skip
     """View `typed`: all rows, with labels, value and day of one type each, and flags for cells that do not parse."""
-    value, value_bad = ("NULL::DOUBLE", "false")
-    if roles.value is not None:
-        value, value_bad = _value_sql(kinds["value"], roles.value)
+    value, value_bad = ("NULL::DOUBLE", "false") if numbers is None else (numbers.number, numbers.bad)
     if source.text:
         record, item = _text_label_sql(con)
     else:
@@ -144,10 +141,8 @@ def _count_labels(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
     return total, total - records, no_item
 
 
-def _count_bad(con: duckdb.DuckDBPyConnection, kinds: dict[str, str]) -> tuple[int, int, int]:
+def _count_bad(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
     """Rows with labels whose value does not parse, whose time does not, and either."""
-    if "VARCHAR" not in (kinds.get("value"), kinds.get("time")):
-        return 0, 0, 0
     bad_value, bad_time, bad = one_row(
         con,
         "SELECT count(*) FILTER (value_bad), count(*) FILTER (time_bad), count(*) FILTER (value_bad OR time_bad) "
@@ -156,19 +151,18 @@ def _count_bad(con: duckdb.DuckDBPyConnection, kinds: dict[str, str]) -> tuple[i
     return bad_value, bad_time, bad
 
 
-def _value_sql(kind: str, column: str) -> tuple[str, str]:
-    """SQL for the value and for "this is no number"."""
+def _value_rule(con: duckdb.DuckDBPyConnection, kind: str, column: str, decimal: str | None) -> NumberRule:
+    """How to read values of this SQL type."""
     base = kind.split("(")[0]
     if kind == "VARCHAR":
-        words = ", ".join(quoted(w) for w in NO_CELL)
-        number = "TRY_CAST(value AS DOUBLE)"
-        bad = f"(value IS NOT NULL AND {number} IS NULL AND lower(trim(value)) NOT IN ({words}))"
-        return f"CASE WHEN NOT isnan({number}) THEN {number} END", bad
+        return number_rule(con, column, decimal)
     if base in ("FLOAT", "DOUBLE"):
-        return "CASE WHEN NOT isnan(value) THEN value::DOUBLE END", "false"
+        return NumberRule("CASE WHEN NOT isnan(value) THEN value::DOUBLE END", "false", None)
     if base in ("DECIMAL", "BOOLEAN", '"NULL"') or base.endswith(("INT", "INTEGER")):
-        return "value::DOUBLE", "false"
-    raise InputError(f"column {column!r} holds {kind.lower()} where numbers belong: name another, or none (value='')")
+        return NumberRule("value::DOUBLE", "false", None)
+    raise InputError(
+        f"column {column!r} holds {kind.lower()} where numbers belong: name another, or none (value=None, --value '')"
+    )
 
 
 def _text_label_sql(con: duckdb.DuckDBPyConnection) -> tuple[str, str]:
@@ -212,10 +206,10 @@ def _row_error(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, bad
             reasons.append(f"{count:,} without a {what} in column {column!r} (first: {source.place(row)})")
     return RowError(
         f"{source.name}: {bad + source.rows_bad:,} rows do not parse: {'; '.join(reasons)}. "
-        "Mend them, or drop them with --skip-bad (skip_bad=True)"
+        "Fix them, or drop them with --skip-bad (skip_bad=True)"
     )
 
 
 def _check_channel(column: str | None, role: str, present: int) -> None:
     if column is not None and not present:
-        raise InputError(f"column {column!r} is empty in every row: leave it out with {role}='' (--{role} '')")
+        raise InputError(f"column {column!r} is empty in every row: leave it out with {role}=None (--{role} '')")

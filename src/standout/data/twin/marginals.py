@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from standout.data.twin_items import CLASS_EDGES, CLASSES
-from standout.data.twin_model import N_RECORDS, real_marginals
+from standout.data.twin.items import CLASS_EDGES, CLASSES
+from standout.data.twin.model import N_RECORDS, real_marginals
 
 Array = npt.NDArray[Any]
 

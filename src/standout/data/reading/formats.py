@@ -1,18 +1,20 @@
-"""What lies at a path, told by its content: the name of a file may say anything."""
+"""What a path holds, found by content: the name of a file may say anything."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
 
 from standout.data.store import is_saved
-from standout.errors import InputError
+from standout.errors import InputError, ParameterError
 
-Kind = Literal["saved", "parquet", "arrow", "arrow-stream", "netflix", "text"]
+Kind = Literal["saved", "parquet", "arrow", "arrow-stream", "netflix", "text", "json", "sqlite", "duckdb", "xlsx"]
 Compression = Literal["gzip", "zstd"] | None
 
 HEAD = 1 << 16
@@ -21,7 +23,13 @@ HEAD = 1 << 16
 _NETFLIX_HEAD = re.compile(rb"\s*\d+:\s*\n\d+,\d,\d{4}-\d\d-\d\d\s*(\n|$)")
 _NETFLIX_NAME = re.compile(r"(mv_\d+|combined_data_\d+)\.txt(\.gz|\.zst)?")
 _MOVIELENS_NAME = re.compile(r"(ratings\.(csv|dat)|u\.data)(\.gz|\.zst)?")
+_JSON_HEAD = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*(\"|\})")
 _PARQUET_NAMES = ("*.parquet", "*.parq", "*.pq")
+_TEXT_NAME = re.compile(
+    r".*\.(csv|tsv|tab|psv|dat|data|jsonl|ndjson|json|xlsx|arrow|feather)(\.gz|\.zst)?", re.IGNORECASE
+)
+_MANY = ("text", "parquet", "netflix", "json")
+"""Kinds of which several files can make one table."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +41,29 @@ class Found:
     """One file, or the files of a folder in order; for a saved dataset its folder."""
     name: str
     """What messages call it."""
+    table: str | None = None
+    """Table of a database, or sheet of a workbook, where one was named."""
 
 
-def find_source(path: str | Path) -> Found:
-    """Say what lies at the path; raise when it is nothing that can be read."""
-    where = Path(path)
+def find_source(path: str | Path | Sequence[str | Path]) -> Found:
+    """Find out what the path holds; raise when it is nothing that can be read."""
+    if isinstance(path, (list, tuple)):
+        return _in_list(path)
+    if not isinstance(path, (str, Path)):
+        raise ParameterError(f"path is of type {type(path).__name__}: give a path, or a list of paths")
+    if not str(path):
+        raise ParameterError("the path is empty: name a file or a folder")
+    where, table = Path(path), None
+    if "::" in where.name and not where.exists():
+        file, _, table = str(path).rpartition("::")
+        where = Path(file)
+    found = _at(where)
+    if table is not None and found.kind not in ("sqlite", "duckdb", "xlsx"):
+        raise InputError(f"{found.name} is neither a database nor a workbook: leave out ::{table}")
+    return replace(found, table=table)
+
+
+def _at(where: Path) -> Found:
     name = where.name or str(where)
     try:
         if where.is_dir():
@@ -98,8 +124,20 @@ def _file_kind(path: Path) -> Kind:
     if path.suffix in (".arrow", ".feather", ".ipc"):
         raise InputError(f"{path.name} is not an Arrow IPC file, although it is called one")
     if magic[:4] == b"PK\x03\x04":
-        raise InputError(f"{path.name} is a zip archive or a spreadsheet: unpack it, or save it as CSV")
+        if _is_workbook(path):
+            return "xlsx"
+        raise InputError(
+            f"{path.name} is a zip archive or a spreadsheet that is no .xlsx: unpack it, or save it as CSV"
+        )
+    if magic == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+        raise InputError(f"{path.name} is a spreadsheet in the old .xls format: save it as .xlsx or CSV")
     head = head_of(path)
+    if head.startswith(b"SQLite format 3\0"):
+        return "sqlite"
+    if head[8:12] == b"DUCK":
+        return "duckdb"
+    if _JSON_HEAD.match(head):
+        return "json"
     if _NETFLIX_HEAD.match(head) or is_tar(head):
         return "netflix"
     if not head.strip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"):
@@ -120,9 +158,12 @@ def _in_folder(folder: Path, name: str) -> Found:
     movielens = sorted(p for p in folder.iterdir() if _MOVIELENS_NAME.fullmatch(p.name))
     if len(movielens) == 1:
         return Found(_file_kind(movielens[0]), (movielens[0],), f"{name}/{movielens[0].name}")
+    files = sorted(p for p in folder.rglob("*") if _is_data(p, folder) and _TEXT_NAME.fullmatch(p.name))
+    if files:
+        return _together(files, name)
     raise InputError(
-        f"folder {name} holds no data that can be read: no Parquet files, no saved dataset, no Netflix Prize or "
-        "MovieLens ratings. Name one file"
+        f"folder {name} holds no data that can be read: no Parquet, CSV or JSON files, no saved dataset, no Netflix "
+        "Prize or MovieLens ratings. Name one file"
     )
 
 
@@ -130,11 +171,42 @@ def _in_glob(matches: list[Path], where: Path, name: str) -> Found:
     if not matches:
         raise InputError(f"no such file or folder: {where}")
     if len(matches) == 1:
-        return find_source(matches[0])
-    kinds = {_file_kind(p) for p in matches if p.is_file()}
-    if kinds == {"parquet"} or kinds == {"netflix"}:
-        return Found(kinds.pop(), tuple(p for p in matches if p.is_file()), name)
-    raise InputError(f"{name} matches {len(matches)} files that are not all Parquet: name one file")
+        return _at(matches[0])
+    return _together([p for p in matches if p.is_file()], name)
+
+
+def _in_list(paths: Sequence[str | Path]) -> Found:
+    """Files that were named one by one."""
+    if not paths or not all(isinstance(p, (str, Path)) for p in paths):
+        raise ParameterError("path: the list is empty or holds something that is no path")
+    if len(paths) == 1:
+        return find_source(paths[0])
+    missing = [str(p) for p in paths if not Path(p).is_file()]
+    if missing:
+        raise InputError(f"no such file: {missing[0]}")
+    try:
+        return _together([Path(p) for p in paths], f"{Path(paths[0]).name} and {len(paths) - 1:,} more")
+    except OSError as error:
+        raise InputError(f"cannot read the files: {error.strerror or type(error).__name__}") from None
+
+
+def _together(files: list[Path], name: str) -> Found:
+    """Several files of one kind; whether they are one table is for their reader to say."""
+    if len(files) == 1:
+        return Found(_file_kind(files[0]), (files[0],), f"{name}/{files[0].name}" if name != files[0].name else name)
+    kinds = {path: _file_kind(path) for path in files}
+    if len(set(kinds.values())) > 1 or next(iter(kinds.values())) not in _MANY:
+        listed = ", ".join(f"{p.name} ({kind})" for p, kind in list(kinds.items())[:20])
+        raise InputError(f"{name} holds {len(files):,} files that are not one table: {listed}. Name one file")
+    return Found(kinds[files[0]], tuple(files), name)
+
+
+def _is_workbook(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except (zipfile.BadZipFile, OSError):
+        return False
 
 
 def _is_data(path: Path, folder: Path) -> bool:

@@ -13,9 +13,10 @@ from numba import njit
 
 from standout.data.dataset import Cleaning
 from standout.data.labels import index_labels, integers_of
-from standout.data.survey import Source, Survey
-from standout.data.values import code_values, coding_note, upper_ends
-from standout.data.workspace import one_row
+from standout.data.reading.source import Source
+from standout.data.reading.survey import Survey
+from standout.data.reading.workspace import one_row
+from standout.data.values import Scale, code_values, coding_note
 
 Array = npt.NDArray[Any]
 
@@ -51,8 +52,8 @@ def tally_labels(con: duckdb.DuckDBPyConnection, source: Source) -> tuple[Labels
     return record, item
 
 
-def tally_values(con: duckdb.DuckDBPyConnection, found: Survey) -> tuple[Array, Array, Cleaning]:
-    """Levels, the largest value of each, and the cleaning with what is to be said about them."""
+def tally_values(con: duckdb.DuckDBPyConnection, found: Survey) -> tuple[Scale, Cleaning]:
+    """Scale of the values, and the cleaning with the coding error."""
     many = found.n_distinct > MOST_DISTINCT
     if many:
         table = con.sql(_binned(con)).to_arrow_table()
@@ -61,12 +62,12 @@ def tally_values(con: duckdb.DuckDBPyConnection, found: Survey) -> tuple[Array, 
             "SELECT value AS high, count(*) AS n FROM rows WHERE value IS NOT NULL GROUP BY ALL ORDER BY high"
         ).to_arrow_table()
     high, n = table.column("high").to_numpy(), table.column("n").to_numpy()
-    levels, codes, error = code_values(high, n, table.column("low").to_numpy() if many else None)
-    cleaning = replace(found.cleaning, value_error=error)
-    if error:
-        note = coding_note(found.n_distinct if many else high.size, levels.size, error, about=many)
+    scale = code_values(high, n, table.column("low").to_numpy() if many else None)
+    cleaning = replace(found.cleaning, value_error=scale.error)
+    if scale.error:
+        note = coding_note(found.n_distinct if many else high.size, scale.levels.size, scale.error, about=many)
         cleaning = replace(cleaning, notes=(*cleaning.notes, note))
-    return levels, upper_ends(high, codes), cleaning
+    return scale, cleaning
 
 
 def _small_range(con: duckdb.DuckDBPyConnection, role: str) -> tuple[int, int] | None:

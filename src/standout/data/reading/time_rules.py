@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import duckdb
 
+from standout.data.reading.names import words
+from standout.data.reading.profile import NO_CELL
+from standout.data.reading.workspace import one_row, quoted
 from standout.data.times import ORDERS, PER_DAY, unit_by_size
-from standout.data.workspace import one_row, quoted
-from standout.errors import InputError, ParameterError
+from standout.errors import ColumnError, InputError, ParameterError
 
 _WORDS = {
     "day": "day numbers",
@@ -17,19 +19,40 @@ _WORDS = {
     "ms": "milliseconds",
     "us": "microseconds",
     "ns": "nanoseconds",
+    "min": "minutes",
+    "hour": "hours",
+    "week": "weeks",
 }
 
-NO_CELL = ("", "na", "n/a", "nan", "nat", "null", "none", "<na>", "\\n")
-"""Texts that say that a value or a time is missing, in lower case."""
-
-_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M:%S")
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M:%S", ", %H:%M", ", %I:%M %p")
 _DATES = {
     # %y comes first: %Y would read the year of 12/1/10 as 10
-    "m/d": ("%m/%d/%y", "%m/%d/%Y", "%m-%d-%y", "%m-%d-%Y"),
+    "m/d": ("%m/%d/%y", "%m/%d/%Y", "%m-%d-%y", "%m-%d-%Y", "%m %d, %Y"),
     "d/m": ("%d/%m/%y", "%d/%m/%Y", "%d-%m-%y", "%d-%m-%Y", "%d.%m.%y", "%d.%m.%Y"),
-    "name": ("%d %b %Y", "%d-%b-%y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y"),
+    "name": (
+        *(
+            "%d %b %Y",
+            "%d-%b-%y",
+            "%d-%b-%Y",
+            "%b %d, %Y",
+            "%d %B %Y",
+            "%B %d, %Y",
+            "%b %d %Y",
+            "%d %b %y",
+            "%d. %B %Y",
+        ),
+        *("%d/%b/%Y", "%a, %d %b %Y", "%a %d %b %Y", "%A, %B %d, %Y", "%d-%B-%Y"),
+    ),
+    "zone": (*("%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z", "%d/%b/%Y:%H:%M:%S %z", "%d %b %Y %H:%M:%S %z"),),
+    "dots": ("%Y.%m.%d",),
 }
-_NAMED = "dates with the name of the month"
+_NAMES = {
+    "iso": "ISO dates",
+    "name": "dates with the name of the month",
+    "zone": "dates of e-mails and logs, in UTC",
+    "dots": "year.month.day",
+    **ORDERS,
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +68,9 @@ class TimeRule:
     note: str
 
 
-def time_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str | None) -> TimeRule:
+def time_rule(
+    con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str | None, date_format: str | None = None
+) -> TimeRule:
     """Find out how to read the times of the view `source`, whose SQL type is `kind`.
 
     Parameters
@@ -58,7 +83,18 @@ def time_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str 
         SQL type of the column.
     unit
         What the caller says about the unit, None = find out.
+    date_format
+        How dates in text are written, None = find out.
+
+    Raises
+    ------
+    ColumnError
+        Where numbers have no unit that follows from their size, or dates can be read in two orders.
     """
+    if date_format is not None:
+        return _format_rule(con, column, kind, date_format)
+    if unit is not None and (kind == "DATE" or kind.startswith("TIMESTAMP")):
+        raise ParameterError(f"time_unit={unit!r} is for numbers and text, and column {column!r} holds dates")
     if kind == "DATE" or kind.startswith("TIMESTAMP"):
         # DuckDB has no functions for zoned nanoseconds
         stamp = "time::TIMESTAMP_NS" if kind == "TIMESTAMPTZ_NS" else "time"
@@ -76,7 +112,7 @@ def time_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str 
             con, column, unit, "time::DOUBLE" if "HUGE" in kind or kind == "UBIGINT" else "time::BIGINT"
         )
     raise InputError(
-        f"column {column!r} is of type {kind.lower()}, which holds no dates: name another, or none (time='')"
+        f"column {column!r} is of type {kind.lower()}, which holds no dates: name another, or none (time=None, --time '')"
     )
 
 
@@ -97,15 +133,61 @@ def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, 
         if low is not None and whole and low >= 19_000_101 and high <= 21_001_231 and _all_calendar(con, x):
             return _calendar_rule(_calendar(x), bad, f"time: column {column!r} read as dates written YYYYMMDD")
         unit = unit_by_size(0.0 if low is None else max(abs(low), abs(high)))
-    per_day = PER_DAY[unit]
+        if low is not None and unit == "day":
+            _check_days(column, low, high)
     why = "by their size" if guessed else "as asked"
     note = f"time: column {column!r} read as {_WORDS[unit]} since 1970 ({why})"
+    if unit == "week":
+        note = f"time: column {column!r} read as numbers of weeks: days within a week are not known (as asked)"
+        return TimeRule(f"CAST(floor({x} * 7) AS BIGINT)", f"({x})::DOUBLE * 7", bad, note)
+    per_day = PER_DAY[unit]
     if "DOUBLE" in x:
         day = f"CAST(floor({x} / {per_day}) AS BIGINT)"
     else:
         # `//` cuts towards zero, and days before 1970 have to go down
         day = f"CAST(({x} - (({x} % {per_day} + {per_day}) % {per_day})) // {per_day} AS BIGINT)"
     return TimeRule(day, f"({x})::DOUBLE / {per_day}", bad, note)
+
+
+def _check_days(column: str, low: float, high: float) -> None:
+    """Ask for the unit of numbers that are small, unless the name or the size says that they are days."""
+    named = bool({"day", "days", "daynumber", "daynr"} & {*words(column), "".join(words(column))})
+    if named and not (low >= 0 and high <= 31):
+        return
+    if not named and low >= 3650 and high <= 60_000:  # 1979 to 2134
+        return
+    what = "days of the month or numbers of days" if named else "days, weeks, hours or something else"
+    raise ColumnError(
+        f"column {column!r} holds small numbers, and nothing says whether they are {what}: say which with "
+        "--time-unit day, week, hour, min or s (time_unit=), or leave the time out with time=None (--time '')"
+    )
+
+
+def _format_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, date_format: str) -> TimeRule:
+    """Rule for texts that are written as the caller says."""
+    if kind != "VARCHAR" and not kind.endswith(("INT", "INTEGER")):
+        raise ParameterError(
+            f"date_format={date_format!r} is for dates in text, and column {column!r} is {kind.lower()}"
+        )
+    cell = _cell("time" if kind == "VARCHAR" else "time::VARCHAR")
+    stamp = f"try_strptime({cell}, {quoted(date_format)})::TIMESTAMP"
+    try:
+        n, n_read = one_row(con, f"SELECT count({cell}), count({stamp}) FROM source")
+    except duckdb.InvalidInputException:
+        raise ParameterError(
+            f"date_format={date_format!r} is no format: use %Y, %m, %d, %H, %M and %S as in %d.%m.%Y"
+        ) from None
+    if n and not n_read:
+        raise InputError(f"no cell of column {column!r} is written like date_format={date_format!r}")
+    return _calendar_rule(
+        stamp, f"({cell} IS NOT NULL AND {stamp} IS NULL)", f"time: column {column!r} read as {date_format} (as asked)"
+    )
+
+
+def _cell(time: str = "time") -> str:
+    """SQL for the text of a cell, NULL where it says that the time is missing."""
+    listed = ", ".join(quoted(w) for w in NO_CELL)
+    return f"CASE WHEN lower(trim({time})) NOT IN ({listed}) THEN trim({time}) END"
 
 
 def _calendar(x: str) -> str:
@@ -120,26 +202,27 @@ def _all_calendar(con: duckdb.DuckDBPyConnection, x: str) -> bool:
 
 def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None) -> TimeRule:
     """Rule for text: numbers, ISO, or the known way to write dates that reads the most cells."""
-    words = ", ".join(f"'{w}'" for w in NO_CELL)
-    cell = f"CASE WHEN lower(trim(time)) NOT IN ({words}) THEN trim(time) END"
+    cell = _cell()
     number = f"TRY_CAST({cell} AS DOUBLE)"
     iso = _four_digit_year(f"TRY_CAST({cell} AS TIMESTAMP)")
     n, n_number, n_iso = one_row(con, f"SELECT count({cell}), count({number}), count({iso}) FROM source")
-    if unit in PER_DAY or (n_number >= n_iso and n_number * 2 > n):
+    if unit in PER_DAY or unit == "week" or (n_number >= n_iso and n_number * 2 > n):
         _check_some(n_number if n else 1, column, "numbers")
         return _number_rule(con, column, unit, number, f"({cell} IS NOT NULL AND {number} IS NULL)")
     if n_iso == n and unit is None:
         return _calendar_rule(iso, "false", f"time: ISO dates of column {column!r}")
-    stamps, counts = _family_counts(con, cell, unit)
+    stamps, counts = _family_counts(con, cell)
     stamps["iso"], counts["iso"] = iso, n_iso
-    best = max(counts, key=lambda k: counts[k])
+    best = unit if unit is not None else max(counts, key=lambda k: counts[k])
     _check_some(counts[best], column, "dates")
     if unit is None and counts["m/d"] == counts["d/m"] == counts[best]:
-        raise InputError(
+        raise ColumnError(
             f"dates of column {column!r} read both as month/day and as day/month: say which with "
             "time_unit='m/d' or 'd/m' (--time-unit m/d or d/m)"
         )
-    word = {"iso": "ISO dates", "name": _NAMED, **ORDERS}[best]
+    if counts[best] < n:
+        _check_one_order(con, column, cell, stamps, best)
+    word = _NAMES[best]
     return _calendar_rule(
         stamps[best],
         f"({cell} IS NOT NULL AND {stamps[best]} IS NULL)",
@@ -147,15 +230,25 @@ def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None) ->
     )
 
 
-def _family_counts(
-    con: duckdb.DuckDBPyConnection, cell: str, unit: str | None
-) -> tuple[dict[str, str], dict[str, int]]:
-    """SQL for each way to write dates, and how many cells it reads."""
-    families = {unit: _DATES[unit]} if unit is not None else _DATES
+def _check_one_order(con: duckdb.DuckDBPyConnection, column: str, cell: str, stamps: dict[str, str], best: str) -> None:
+    """Refuse dates of several orders in one column: reading some of them wrong, or not, would change the risk."""
+    others = " OR ".join(f"{stamp} IS NOT NULL" for family, stamp in stamps.items() if family != best)
+    n = one_row(con, f"SELECT count(*) FROM source WHERE {cell} IS NOT NULL AND {stamps[best]} IS NULL AND ({others})")[
+        0
+    ]
+    if n:
+        raise InputError(
+            f"column {column!r} mixes ways to write dates: most are {_NAMES[best]}, {n:,} are written otherwise. Write "
+            "all of them in one way, or name one with --date-format (date_format=), which makes the others bad rows"
+        )
+
+
+def _family_counts(con: duckdb.DuckDBPyConnection, cell: str) -> tuple[dict[str, str], dict[str, int]]:
+    """SQL for each way to write dates, and how many cells it reads; 0 where it reads none of the first thousand."""
     stamps, counts = {}, {}
     sample = f"(SELECT {cell} AS c FROM source WHERE {cell} IS NOT NULL LIMIT 1000)"
-    for family, dates in families.items():
-        formats = [d + clock for d in dates for clock in _CLOCKS]
+    for family, dates in _DATES.items():
+        formats = [d + clock for d in dates for clock in (_CLOCKS if family != "zone" else ("",))]
         hits = one_row(
             con, f"SELECT {', '.join(f'count(try_strptime(c, {quoted(f)}))' for f in formats)} FROM {sample}"
         )
@@ -163,8 +256,8 @@ def _family_counts(
         tried = [f for f, hit in zip(formats, hits, strict=True) if hit]
         formats = tried + [f for f in formats if f not in tried]
         listed = ", ".join(quoted(f) for f in formats)
-        stamps[family] = _four_digit_year(f"try_strptime({cell}, [{listed}])")
-        counts[family] = int(one_row(con, f"SELECT count({stamps[family]}) FROM source")[0])
+        stamps[family] = _four_digit_year(f"try_strptime({cell}, [{listed}])::TIMESTAMP")
+        counts[family] = int(one_row(con, f"SELECT count({stamps[family]}) FROM source")[0]) if tried else 0
     return stamps, counts
 
 
@@ -176,5 +269,5 @@ def _four_digit_year(stamp: str) -> str:
 def _check_some(n_read: int, column: str, what: str) -> None:
     if n_read == 0:
         raise InputError(
-            f"column {column!r} holds text where {what} belong: name another, or none (time='', --time '')"
+            f"column {column!r} holds text where {what} belong: name another, or none (time=None, --time '')"
         )

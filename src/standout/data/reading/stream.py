@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from standout.data.assemble import assemble, complete
 from standout.data.build import EntryBuilder
-from standout.data.columns import Roles
 from standout.data.dataset import Dataset
+from standout.data.reading.columns import Roles
+from standout.data.reading.source import Source
+from standout.data.reading.survey import Survey
+from standout.data.reading.tally import BATCH, Labels, tally_labels, tally_values
 from standout.data.repeats import Rows
-from standout.data.survey import Source, Survey
-from standout.data.tally import BATCH, Labels, tally_labels, tally_values
-from standout.data.values import codes_of
+from standout.data.values import Scale, codes_of
 
 Array = npt.NDArray[Any]
 
@@ -36,14 +37,15 @@ def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: S
 
 def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels) -> Dataset:
     """Place every row as it comes: nothing but the result is ever held."""
-    levels, ends, cleaning = np.empty(0), np.empty(0), found.cleaning
+    scale, cleaning = Scale.empty(), found.cleaning
     if roles.value is not None:
-        levels, ends, cleaning = tally_values(con, found)
+        scale, cleaning = tally_values(con, found)
     builder = EntryBuilder(
         records.counts,
         items.labels.size,
         has_value=roles.value is not None,
         has_time=roles.time is not None,
+        n_levels=scale.levels.size,
         day_span=found.day_span,
     )
     columns = {}
@@ -56,14 +58,14 @@ def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
     with ThreadPoolExecutor(1) as pool:
         placing: Future[None] | None = None
         for batch in _batches(con, records, items, columns, "rows"):
-            code = codes_of(batch["value"], ends) if "value" in batch else None
+            code = codes_of(batch["value"], scale.high) if "value" in batch else None
             if placing is not None:
                 placing.result()
             placing = pool.submit(builder.add, batch["record"], batch["item"], code, batch.get("day"))
         if placing is not None:
             placing.result()
     return complete(
-        builder, records.labels, items.labels, levels, found.first_day, found.day_span, cleaning, found.n_rows
+        builder, records.labels, items.labels, scale, found.first_day, found.day_span, cleaning, found.n_rows
     )
 
 

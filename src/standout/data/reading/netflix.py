@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
-from standout.data.formats import compression_of, damaged, head_of, is_tar
+from standout.data.reading.formats import compression_of, damaged, head_of, is_tar
 from standout.errors import InputError
 
 Array = npt.NDArray[Any]

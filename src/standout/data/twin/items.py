@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from standout.data.twin_kernels import AGE_STEP
+from standout.data.twin.kernels import AGE_STEP
 
 Array = npt.NDArray[Any]
 

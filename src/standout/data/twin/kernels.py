@@ -32,7 +32,7 @@ class People(NamedTuple):
     log_days: Array
     """Log of the distinct days per record, over the normal score."""
     knobs: Array
-    """Correlations and spreads; see `twin_model.KNOBS` for names and values."""
+    """Correlations and spreads; see `model.KNOBS` for names and values."""
     calendar: Array
     """Cumulative activity by day, n_days + 1 numbers: where in its span a record's days fall."""
     longest: int

@@ -1,0 +1,283 @@
+"""The draw of knowledge itself: which items, which events, with which errors."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from standout.adversary.splitmix import below, start, step
+
+Array = npt.NDArray[Any]
+
+jit = njit(nogil=True, cache=True)
+
+PURPOSE_KNOWLEDGE = 1
+_TRIES = 256
+
+
+class Source(NamedTuple):
+    """The data that knowledge is drawn from."""
+
+    ptr: Array
+    item: Array
+    code: Array
+    day: Array
+    supports: Array
+    has_repeats: bool
+    fine: Array
+    """Per entry: whether it can be told wrong. Size 0 where no value is told wrong."""
+    levels: Array
+    width: Array
+    """(levels,): largest error of a right value, where errors are real numbers."""
+    tolerance: Array
+    """(levels,): wrong values lie farther off than this."""
+    low: float
+    high: float
+    first_day: int
+    day_span: int
+    no_day: int
+
+
+class Rule(NamedTuple):
+    """What is drawn."""
+
+    knows: int
+    n_wrong: int
+    """Exact number of wrong facts; not used where `p_wrong` is positive."""
+    p_wrong: float
+    wrong_items: bool
+    """Whether wrong facts are wrong items; else wrong values."""
+    n_rare: int
+    """Items taken from the marked ones; the rest from the unmarked. -1: all from the marked."""
+    tells_value: bool
+    value_steps: int
+    """Largest error of a right value in steps of the grid; -1 where errors are real numbers."""
+    value_step: float
+    time_within: int
+    """-1: no days are told."""
+    length_within: float
+
+
+@jit  # type: ignore[untyped-decorator]
+def _pick(state: Array, pool: Array, start_: int, stop: int, n: int, out: Array, first: int) -> None:
+    """Move `n` of `pool[start_:stop]` to its front and to `out[first:]`, without replacement."""
+    for k in range(n):
+        j = start_ + k + below(state, stop - start_ - k)
+        pool[start_ + k], pool[j] = pool[j], pool[start_ + k]
+        out[first + k] = pool[start_ + k]
+
+
+@jit  # type: ignore[untyped-decorator]
+def _move_value(state: Array, c: int, data: Source, rule: Rule) -> float:
+    """Value as she remembers it: moved by the noise, clipped to the scale."""
+    value = data.levels[c]
+    if rule.value_steps >= 0:
+        moved = value + rule.value_step * (below(state, 2 * rule.value_steps + 1) - rule.value_steps)
+    else:
+        moved = value + data.width[c] * (2.0 * step(state) - 1.0)
+    return min(max(moved, data.low), data.high)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _wrong_value(state: Array, c: int, data: Source) -> float:
+    """A level of the scale outside the tolerance, each with the same chance."""
+    # 0.4 - 0.3 is a little more than 0.1 in binary, and still within it
+    reach = data.tolerance[c] + 1e-9
+    n_below = np.searchsorted(data.levels, data.levels[c] - reach)
+    first_above = np.searchsorted(data.levels, data.levels[c] + reach, side="right")
+    turn = below(state, n_below + data.levels.size - first_above)
+    return data.levels[turn if turn < n_below else first_above + turn - n_below]
+
+
+@jit  # type: ignore[untyped-decorator]
+def _wrong_day(state: Array, day: int, reach: int, data: Source) -> int:
+    """A day of the release's span outside the tolerance, each with the same chance."""
+    before = max(0, day - reach)
+    x = below(state, before + max(0, data.day_span - day - reach))
+    return x if x < before else day + reach + 1 + (x - before)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _tell(state: Array, at: int, is_wrong: bool, data: Source, rule: Rule, f: int, value: Array, time: Array) -> None:
+    """Write what she knows of the entry at `at` into fact `f`."""
+    if rule.tells_value and data.code[at] < data.levels.size:
+        c = np.int64(data.code[at])
+        value[f] = _wrong_value(state, c, data) if is_wrong else _move_value(state, c, data, rule)
+    if rule.time_within >= 0 and data.day[at] != data.no_day:
+        d, reach = np.int64(data.day[at]), rule.time_within
+        moved = _wrong_day(state, d, reach, data) if is_wrong else d + below(state, 2 * reach + 1) - reach
+        time[f] = data.first_day + moved
+
+
+@jit  # type: ignore[untyped-decorator]
+def _place_of(data: Source, r: int, i: int) -> int:
+    """First entry of item `i` in record `r`, -1 where the record does not hold it."""
+    lo, hi = data.ptr[r], data.ptr[r + 1]
+    k = lo + np.searchsorted(data.item[lo:hi], i)
+    return np.int64(k) if k < hi and data.item[k] == i else np.int64(-1)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _random_event(state: Array, at: int, stop: int, data: Source, only_fine: bool) -> int:
+    """A random event of the pair that starts at `at`; with `only_fine`, one of those that can be wrong."""
+    n, n_fine = 0, 0
+    while at + n < stop and data.item[at + n] == data.item[at]:
+        n_fine += only_fine and data.fine[at + n]
+        n += 1
+    if not only_fine:
+        return at + below(state, n) if n > 1 else at
+    turn = below(state, n_fine)
+    for k in range(at, at + n):
+        if data.fine[k]:
+            if turn == 0:
+                return k
+            turn -= 1
+    return at
+
+
+@jit  # type: ignore[untyped-decorator]
+def _random_pair(state: Array, data: Source) -> int:
+    """First entry of one of the release's (record, item) pairs, each with the same chance."""
+    while True:
+        j = below(state, data.item.size)
+        if not data.has_repeats or j == 0 or data.item[j] != data.item[j - 1]:
+            return j
+        # the same item as the entry before: a new pair only where a record starts
+        if data.ptr[np.searchsorted(data.ptr, j)] == j:
+            return j
+
+
+@jit  # type: ignore[untyped-decorator]
+def _may_be_wrong(data: Source, r: int, i: int, pickable: Array, taken: Array, n_taken: int) -> bool:
+    """Whether item `i` may be picked, is not the target's, and was not taken before."""
+    if not pickable[i] or _place_of(data, r, i) >= 0:
+        return False
+    for k in range(n_taken):
+        if taken[k] == i:
+            return False
+    return True
+
+
+@jit  # type: ignore[untyped-decorator]
+def _wrong_pair(state: Array, r: int, data: Source, pickable: Array, taken: Array, n_taken: int) -> int:
+    """First entry of a random (record, item) pair among those whose item would be a wrong one."""
+    for _ in range(_TRIES):
+        at = _random_pair(state, data)
+        if _may_be_wrong(data, r, data.item[at], pickable, taken, n_taken):
+            return at
+    # the target holds nearly everything: count the pairs of the remaining items, and take one of those
+    total = np.int64(0)
+    for i in range(pickable.size):
+        if _may_be_wrong(data, r, i, pickable, taken, n_taken):
+            total += data.supports[i]
+    turn = below(state, total)
+    for i in range(pickable.size):
+        if _may_be_wrong(data, r, i, pickable, taken, n_taken):
+            if turn < data.supports[i]:
+                for s in range(data.ptr.size - 1):
+                    at = _place_of(data, s, i)
+                    if at >= 0:
+                        if turn == 0:
+                            return at
+                        turn -= 1
+            turn -= data.supports[i]
+    return np.int64(-1)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _end_of(data: Source, at: int) -> int:
+    """End of the record that the entry at `at` belongs to."""
+    return data.ptr[np.searchsorted(data.ptr, at, side="right")]
+
+
+@jit  # type: ignore[untyped-decorator]
+def _fill_pools(r: int, data: Source, marked: Array, pool: Array, others: Array) -> tuple[int, int, int, int]:
+    """Put the record's pairs into `pool` (marked items) and `others`, those that can be wrong first; count both kinds."""
+    n_pool, fine_pool, n_others, fine_others = 0, 0, 0, 0
+    k = data.ptr[r]
+    stop = data.ptr[r + 1]
+    while k < stop:
+        first, fine = k, False
+        while k < stop and data.item[k] == data.item[first]:
+            fine = fine or (data.fine.size > 0 and data.fine[k])
+            k += 1
+        if marked[data.item[first]]:
+            pool[n_pool] = first
+            if fine:
+                pool[n_pool], pool[fine_pool] = pool[fine_pool], pool[n_pool]
+                fine_pool += 1
+            n_pool += 1
+        else:
+            others[n_others] = first
+            if fine:
+                others[n_others], others[fine_others] = others[fine_others], others[n_others]
+                fine_others += 1
+            n_others += 1
+    return n_pool, fine_pool, n_others, fine_others
+
+
+@jit  # type: ignore[untyped-decorator]
+def _choose_wrong(state: Array, rule: Rule, wrong: Array) -> int:
+    """Decide which of the facts are wrong, at random places; how many."""
+    n = 0
+    for k in range(rule.knows):
+        wrong[k] = k < rule.n_wrong if rule.p_wrong <= 0.0 else step(state) < rule.p_wrong
+        n += wrong[k]
+    if rule.p_wrong <= 0.0 and 0 < n < rule.knows:
+        for k in range(rule.knows):
+            j = k + below(state, rule.knows - k)
+            wrong[k], wrong[j] = wrong[j], wrong[k]
+    return n
+
+
+@jit  # type: ignore[untyped-decorator]
+def draw_queries(targets: Array, seed: int, data: Source, marked: Array, pickable: Array, rule: Rule, lengths: Array,
+          item: Array, value: Array, time: Array, length: Array) -> None:  # fmt: skip
+    """Draw the facts of each target into `item` (indices), `value`, `time` and `length`."""
+    longest = 0
+    for r in targets:
+        longest = max(longest, data.ptr[r + 1] - data.ptr[r])
+    pool, others = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    chosen, taken = np.empty(rule.knows, np.int64), np.empty(rule.knows, np.int64)
+    wrong, place = np.empty(rule.knows, np.bool_), np.empty(rule.knows, np.int64)
+    state = np.empty(1, np.uint64)
+    for q in range(targets.size):
+        r = targets[q]
+        state[0] = start(seed, PURPOSE_KNOWLEDGE, np.uint64(r))
+        n_pool, fine_pool, n_others, fine_others = _fill_pools(r, data, marked, pool, others)
+        n_wrong = _choose_wrong(state, rule, wrong)
+        right = rule.knows - (n_wrong if rule.wrong_items else 0)
+        from_marked = right if rule.n_rare < 0 else min(rule.n_rare, right)
+        # wrong values are drawn first, among the entries that can be wrong; `chosen` has them in front
+        w_marked, w_others = 0, 0
+        if not rule.wrong_items:
+            for k in range(rule.knows):
+                w_marked += wrong[k] and k < from_marked
+            w_others = n_wrong - w_marked
+        _pick(state, pool, 0, fine_pool, w_marked, chosen, 0)
+        _pick(state, others, 0, fine_others, w_others, chosen, w_marked)
+        _pick(state, pool, w_marked, n_pool, from_marked - w_marked, chosen, w_marked + w_others)
+        _pick(state, others, w_others, n_others, right - from_marked - w_others, chosen, from_marked + w_others)
+        # the place of a fact in its query must not say whether it is wrong
+        for k in range(rule.knows):
+            place[k] = k
+        for k in range(rule.knows):
+            j = k + below(state, rule.knows - k)
+            place[k], place[j] = place[j], place[k]
+        base = q * rule.knows
+        for k in range(right):
+            is_wrong = k < w_marked + w_others
+            at = _random_event(state, chosen[k], data.ptr[r + 1], data, is_wrong)
+            item[base + place[k]] = data.item[at]
+            _tell(state, at, is_wrong, data, rule, base + place[k], value, time)
+        for k in range(right, rule.knows):
+            at = _wrong_pair(state, r, data, pickable, taken, k - right)
+            taken[k - right] = data.item[at]
+            at = _random_event(state, at, _end_of(data, at), data, False)
+            item[base + place[k]] = data.item[at]
+            _tell(state, at, False, data, rule, base + place[k], value, time)
+        if rule.length_within >= 0.0:
+            length[q] = lengths[r] * (1.0 + rule.length_within * (2.0 * step(state) - 1.0))

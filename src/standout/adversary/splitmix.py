@@ -1,0 +1,43 @@
+"""SplitMix64: random numbers that are a function of (seed, purpose, target)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Array = npt.NDArray[Any]
+
+jit = njit(nogil=True, cache=True)
+
+
+@jit  # type: ignore[untyped-decorator]
+def mix(x: int) -> int:
+    """Scramble 64 bits (the finalizer of SplitMix64)."""
+    x = np.uint64(x)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@jit  # type: ignore[untyped-decorator]
+def start(seed: int, purpose: int, target: int) -> int:
+    """State that (seed, purpose, target) starts from."""
+    x = mix(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15))
+    x = mix(x ^ (np.uint64(purpose) * np.uint64(0xD1342543DE82EF95)))
+    return mix(x ^ (np.uint64(target) * np.uint64(0xA0761D6478BD642F)))
+
+
+@jit  # type: ignore[untyped-decorator]
+def step(state: Array) -> float:
+    """Next uniform number in [0, 1) and the state after it (SplitMix64)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    return np.float64(mix(state[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@jit  # type: ignore[untyped-decorator]
+def below(state: Array, n: int) -> int:
+    """Uniform whole number in 0 … n-1."""
+    return np.int64(step(state) * n)

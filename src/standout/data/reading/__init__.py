@@ -1,0 +1,1 @@
+"""Files, folders, databases and frames become a `Dataset`."""

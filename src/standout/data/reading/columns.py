@@ -1,0 +1,313 @@
+"""Which column is the record, the item, the value and the time: as named, or guessed from content and name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from standout.data.dataset import ColumnUse
+from standout.data.reading import names as by_name
+from standout.data.reading.options import GUESS, Column
+from standout.data.reading.profile import Profile
+from standout.errors import ColumnError
+
+_MEANINGS = {
+    "record": "the person (user, customer, member …)",
+    "item": "the thing (movie, product, place …)",
+}
+ROLES = ("record", "item", "value", "time")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Columns by role; None = the data has no such channel."""
+
+    record: str
+    item: str
+    value: str | None
+    time: str | None
+    notes: tuple[str, ...]
+    columns: tuple[ColumnUse, ...] = ()
+    """Every column of the source, in its order, and what it is used for."""
+
+    def chosen(self) -> dict[str, str]:
+        """Role → column, for the roles that have one."""
+        pairs = {"record": self.record, "item": self.item, "value": self.value, "time": self.time}
+        return {role: column for role, column in pairs.items() if column is not None}
+
+
+def choose_columns(
+    names: Sequence[str],
+    *,
+    record: Column = GUESS,
+    item: Column = GUESS,
+    value: Column = GUESS,
+    time: Column = GUESS,
+    profiles: Mapping[str, Profile] | None = None,
+    constant_per: Callable[[str, str], bool] = lambda column, by: False,
+    ignore: Sequence[str] = (),
+) -> Roles:
+    """Column for each role: the one that was named, else the only one whose content and name fit.
+
+    Parameters
+    ----------
+    names
+        All columns.
+    record, item, value, time
+        A column, None or "" for no such channel, or `GUESS`.
+    profiles
+        What the columns hold; without it, only names decide.
+    constant_per
+        Whether rows with the same content in the second column have the same content in the first.
+    ignore
+        Columns that are not to be guessed.
+
+    Raises
+    ------
+    ColumnError
+        Where a named column is missing, or more than one could be meant. The message names the options that settle it.
+
+    Examples
+    --------
+    >>> choose_columns(["userId", "movieId", "rating"]).notes[0]
+    'columns: record = userId, item = movieId, value = rating (guessed)'
+    """
+    said: dict[str, Column] = {"record": record, "item": item, "value": value, "time": time}
+    found: dict[str, str | None] = {}
+    for role, column in said.items():
+        if column is None or column == "":
+            found[role] = None
+        elif isinstance(column, str):
+            found[role] = _named(names, column, role)
+    _check_apart(found)
+    chooser = _Chooser([n for n in names if n not in ignore], dict(profiles or {}), constant_per, found)
+    for role in ("record", "item", "time", "value"):  # what is a time is no value
+        if role not in found:
+            found[role] = chooser.guess(role)
+    assert found["record"] is not None and found["item"] is not None
+    columns = inventory(names, found, {r for r in said if said[r] is GUESS}, profiles or {}, chooser.reasons)
+    notes = _notes(found, {role for role in said if said[role] is GUESS}, columns, profiles is not None)
+    return Roles(found["record"], found["item"], found["value"], found["time"], notes, columns)
+
+
+def inventory(
+    names: Sequence[str],
+    found: Mapping[str, str | None],
+    guessed: set[str],
+    profiles: Mapping[str, Profile],
+    reasons: Mapping[str, str],
+) -> tuple[ColumnUse, ...]:
+    """Each column with its role ("ignored" for none), the reason, and the direct identifier that it looks like."""
+    role_of = {column: role for role, column in found.items() if column is not None}
+    uses = []
+    for name in names:
+        profile = profiles.get(name)
+        role = role_of.get(name, "ignored")
+        reason = "" if profile is None else profile.words
+        if role != "ignored":
+            how = f"guessed from the {reasons.get(role, 'name')}" if role in guessed else "named"
+            reason = f"{how}; {reason}" if reason else how
+        uses.append(ColumnUse(name, role, reason, None if profile is None else profile.identifier))
+    return tuple(uses)
+
+
+def _notes(
+    found: Mapping[str, str | None], guessable: set[str], columns: Sequence[ColumnUse], looked: bool
+) -> tuple[str, ...]:
+    """What to tell about the choice: columns used, channels that are missing, columns ignored, identifiers."""
+    chosen = {role: found[role] for role in ROLES if found.get(role) is not None}
+    guessed = [role for role in chosen if role in guessable]
+    note = "columns: " + ", ".join(f"{role} = {column}" for role, column in chosen.items())
+    if guessed:
+        note += " (guessed)" if len(guessed) == len(chosen) else f" (guessed: {', '.join(guessed)})"
+    notes = [note]
+    missing = [role for role in ("value", "time") if found[role] is None and role in guessable]
+    if missing:
+        notes.append(f"no {' and no '.join(missing)} column found")
+    if looked:
+        notes += ignored_note(columns)
+        notes += identifier_notes(columns)
+    return tuple(notes)
+
+
+def ignored_note(columns: Sequence[ColumnUse]) -> list[str]:
+    """Sentence that lists the ignored columns, if there are any."""
+    ignored = [use.name for use in columns if use.role == "ignored"]
+    if not ignored:
+        return []
+    listed = ", ".join(ignored[:20]) + (f" and {len(ignored) - 20:,} more" if len(ignored) > 20 else "")
+    return [f"ignored columns, whose risk is not measured: {listed}"]
+
+
+def identifier_notes(columns: Sequence[ColumnUse]) -> list[str]:
+    """A warning per column that looks like a direct identifier."""
+    return [
+        f"warning: column {use.name!r} looks like a direct identifier ({use.identifier}): remove it before a release"
+        for use in columns
+        if use.identifier is not None
+    ]
+
+
+def _named(names: Sequence[str], name: str, role: str) -> str:
+    times = Counter(names)[name]
+    if times == 1:
+        return name
+    if times > 1:
+        raise ColumnError(f"column {name!r} for {role} stands {times} times: rename all but one")
+    lower = {n.lower(): n for n in names}
+    near = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
+    hint = f" Did you mean {lower[near[0]]!r}?" if near else ""
+    raise ColumnError(f"no column {name!r} for {role}. Columns: {listed(names)}.{hint}")
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names, cut where there are very many."""
+    return ", ".join(names[:40]) + (f" and {len(names) - 40:,} more" if len(names) > 40 else "")
+
+
+def _check_apart(found: dict[str, str | None]) -> None:
+    """Refuse one column in two roles."""
+    roles_of: dict[str, list[str]] = {}
+    for role, column in found.items():
+        if column is not None:
+            roles_of.setdefault(column, []).append(role)
+    for column, roles in roles_of.items():
+        if len(roles) > 1:
+            raise ColumnError(f"column {column!r} cannot be {' and '.join(roles)} at once: name another one")
+
+
+@dataclass
+class _Chooser:
+    """Guesses columns; `found` is shared with the caller and grows."""
+
+    names: Sequence[str]
+    profiles: dict[str, Profile]
+    constant_per: Callable[[str, str], bool]
+    found: dict[str, str | None]
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Role → what the guess rests on."""
+
+    def guess(self, role: str) -> str | None:
+        """The one column of the best tier; None for a value or time that there is not."""
+        taken = {column for column in self.found.values() if column is not None}
+        free = [n for n in self.names if n not in taken]
+        for reason, options in {"record": self._records, "item": self._items, "value": self._values,
+                                "time": self._times}[role](free):  # fmt: skip
+            if len(options) == 1:
+                self.reasons[role] = reason
+                return options[0]
+            if options:
+                raise ColumnError(
+                    f"more than one column could be the {role}: {listed(options)}. Name one with --{role} NAME"
+                    f"{_or_none(role)}"
+                )
+        if role in ("value", "time"):
+            return None
+        wide = ". If each row is a person and each column an item, use --wide" if self._looks_wide(free) else ""
+        raise ColumnError(
+            f"no column looks like {_MEANINGS[role]}. Columns: {listed(self.names)}. Name it with --{role} NAME{wide}"
+        )
+
+    def _fits(self, name: str, *kinds: str) -> bool:
+        """Whether the column holds one of these kinds; without a profile, everything fits."""
+        profile = self.profiles.get(name)
+        return profile is None or profile.kind in kinds
+
+    def _records(self, free: list[str]) -> list[tuple[str, list[str]]]:
+        tiers = by_name.TIERS["record"]
+        named = [[n for n in free if by_name.plain(n) in tier] for tier in tiers]
+        named.insert(1, [n for n in free if by_name.is_record_like(n) and n not in named[0]])
+        return self._fitting_first(named, "whole", "text", "epoch")
+
+    def _items(self, free: list[str]) -> list[tuple[str, list[str]]]:
+        tiers = [[n for n in free if by_name.plain(n) in tier] for tier in by_name.TIERS["item"]]
+        known = {n for tier in tiers for n in tier}
+        tiers.insert(1, [n for n in free if by_name.is_item_like(n) and n not in known])
+        some = [n for n in free if by_name.is_some_identifier(n) and n not in known and not self._numbers_rows(n)]
+        tiers[-1] = [n for n in free if n in tiers[-1] or n in some]
+        return self._fitting_first(tiers, "whole", "text", "epoch")
+
+    def _values(self, free: list[str]) -> list[tuple[str, list[str]]]:
+        tiers = [[n for n in free if by_name.plain(n) in tier] for tier in by_name.TIERS["value"]]
+        known = {n for tier in tiers for n in tier}
+        tiers.append([n for n in free if self.profiles and by_name.is_value_like(n) and n not in known])
+        options = self._fitting_first(tiers[:-1], "whole", "real", "flag", "epoch")
+        fitting, unfit = options[: len(tiers) - 1], options[len(tiers) - 1 :]
+        numbers = [n for n in free if n in self.profiles and self.profiles[n].is_number and self._varies(n)]
+        return [
+            *fitting,
+            ("name and content", [n for n in tiers[-1] if n in numbers]),
+            *unfit,
+            ("content", [n for n in numbers if not by_name.is_identifier(n) and not by_name.is_attribute(n)
+                         and not by_name.is_time_like(n) and by_name.plain(n) not in by_name.TIERS["time"][2]]),
+        ]  # fmt: skip
+
+    def _times(self, free: list[str]) -> list[tuple[str, list[str]]]:
+        tiers = [[n for n in free if by_name.plain(n) in tier] for tier in by_name.TIERS["time"]]
+        if not self.profiles:
+            return [("name", tier) for tier in tiers]
+        dated = [n for n in free if self.profiles[n].is_time]
+        known = {n for tier in tiers for n in tier}
+        like = [n for n in dated if by_name.is_time_like(n) and n not in known and not by_name.is_identifier(n)]
+        others = [
+            n for n in dated
+            if n not in known and n not in like and self.profiles[n].kind == "date" and not by_name.is_foreign_date(n)
+            and not any(by_name.plain(n) in tier for tier in by_name.TIERS["value"]) and not self._depends(n)
+        ]  # fmt: skip
+        options = [("name and content", [n for n in tier if n in dated]) for tier in tiers]
+        options += [("name and content", like), ("content", others)]
+        # numbers and texts that are no dates: what they mean is asked when they are read
+        options += [
+            ("name", [n for n in tier if n not in dated and self.profiles[n].kind != "clock"]) for tier in tiers
+        ]
+        if not any(tier for _, tier in options):
+            self._ask_about_epochs(free)
+        return options
+
+    def _ask_about_epochs(self, free: list[str]) -> None:
+        """Ask about numbers that could be seconds since 1970, in a column whose name does not say so."""
+        could = [
+            n for n in free
+            if self.profiles[n].kind == "epoch" and not by_name.is_identifier(n) and not by_name.is_foreign_date(n)
+            and not any(by_name.plain(n) in tier for tier in by_name.TIERS["value"]) and not self._depends(n)
+        ]  # fmt: skip
+        if could:
+            raise ColumnError(
+                f"column {could[0]!r} holds numbers that could be times since 1970. Name it with --time {could[0]}"
+                f"{_or_none('time')}"
+            )
+
+    def _fitting_first(self, tiers: list[list[str]], *kinds: str) -> list[tuple[str, list[str]]]:
+        """The tiers with the columns whose content fits, then the same tiers with the others."""
+        fit = [[n for n in tier if self._fits(n, *kinds) and not self._is_constant(n)] for tier in tiers]
+        rest = [[n for n in tier if n not in kept] for tier, kept in zip(tiers, fit, strict=True)]
+        reason = "name and content" if self.profiles else "name"
+        return [(reason, tier) for tier in fit] + [("name", tier) for tier in rest]
+
+    def _is_constant(self, name: str) -> bool:
+        return name in self.profiles and self.profiles[name].is_constant
+
+    def _numbers_rows(self, name: str) -> bool:
+        return name in self.profiles and self.profiles[name].numbers_rows
+
+    def _depends(self, name: str) -> bool:
+        """Whether the column describes the record or the item instead of the entry."""
+        by = [self.found.get("record"), self.found.get("item")]
+        return any(column is not None and self.constant_per(name, column) for column in by)
+
+    def _varies(self, name: str) -> bool:
+        profile = self.profiles[name]
+        numbered = profile.kind == "whole" and profile.numbers_rows
+        return not numbered and not profile.is_constant and not self._depends(name)
+
+    def _looks_wide(self, free: list[str]) -> bool:
+        numbers = [
+            n for n in free if n in self.profiles and (self.profiles[n].is_number or not self.profiles[n].present)
+        ]
+        return len(numbers) >= 10 and 2 * len(numbers) > len(free)
+
+
+def _or_none(role: str) -> str:
+    return f", or none with {role}=None (--{role} '')" if role in ("value", "time") else ""

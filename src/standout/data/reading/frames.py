@@ -1,0 +1,90 @@
+"""Frames of pandas, polars and pyarrow as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from standout.data.reading.profile import SAMPLE
+from standout.data.reading.source import Source
+from standout.errors import InputError, ParameterError
+
+
+class FrameTable:
+    """A frame in memory; see `Table`."""
+
+    name = "the frame"
+    profiled = True
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.names = tuple(_columns(frame))
+
+    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Make the table `sample_`; see `Table`."""
+        frame = self._frame
+        head = frame.slice(0, SAMPLE) if isinstance(frame, pa.Table) else frame.head(SAMPLE)
+        if hasattr(head, "collect") and not hasattr(head, "get_column"):
+            head = head.collect()  # a lazy frame of polars
+        columns = [_sampled(head, k) for k in range(len(self.names))]
+        con.register("head_", pa.table({f"c{k}": column for k, column in enumerate(columns)}))
+        con.execute("CREATE OR REPLACE TABLE sample_ AS SELECT * FROM head_")
+        con.unregister("head_")
+
+    def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
+        """Make the view `source`; see `Table`."""
+        frame = self._frame
+        if hasattr(frame, "collect") and not hasattr(frame, "get_column"):
+            frame = frame.select(list(chosen.values())).collect()  # a lazy frame of polars
+        table = pa.table({role: _arrow_column(frame, name, role) for role, name in chosen.items()})
+        if table.num_rows == 0:
+            raise InputError("the frame holds no rows")
+        con.register("frame", table)
+        con.execute("CREATE VIEW source AS SELECT * FROM frame")
+        return Source(self.name, text=False)
+
+
+def _columns(frame: Any) -> list[str]:
+    if hasattr(frame, "collect_schema"):
+        return list(frame.collect_schema().names())
+    if hasattr(frame, "column_names"):
+        return list(frame.column_names)
+    if hasattr(frame, "columns"):
+        return [str(name) for name in frame.columns]
+    raise ParameterError(f"from_frame takes a pandas, polars or pyarrow frame, not {type(frame).__name__}")
+
+
+def _sampled(head: Any, place: int) -> Any:
+    """A column of the first rows; as text where its objects are of no one kind."""
+    column = head.iloc[:, place] if hasattr(head, "iloc") else head[_columns(head)[place]]
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        return column
+    try:
+        return column.to_arrow() if hasattr(column, "to_arrow") else pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        return pa.array(
+            [None if x is None else type(x).__name__ if _is_nested(x) else str(x) for x in column], pa.string()
+        )
+
+
+def _is_nested(x: Any) -> bool:
+    return isinstance(x, (list, dict, set, tuple))
+
+
+def _arrow_column(frame: Any, name: str, role: str) -> Any:
+    # by position, because the names of pandas need not be text
+    column = frame.iloc[:, _columns(frame).index(name)] if hasattr(frame, "iloc") else frame[name]
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        return column
+    if hasattr(column, "to_arrow"):
+        return column.to_arrow()
+    try:
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        if role not in ("record", "item"):
+            raise InputError(f"column {name!r} holds objects where numbers or times belong") from None
+        # labels of several kinds in one column: what they have in common is how they print
+        missing = column.isna()
+        return pa.array([None if gone else str(x) for x, gone in zip(column, missing, strict=True)], pa.string())

@@ -1,0 +1,179 @@
+"""What the name of a column says about its role: exact names in tiers, then the words that a name consists of."""
+
+from __future__ import annotations
+
+import re
+
+# fmt: off
+_PERSONS = (
+    "user", "customer", "client", "subscriber", "member", "person", "reviewer", "visitor", "account", "patient",
+    "reader", "viewer", "listener", "player", "student", "buyer", "shopper", "borrower", "cardholder", "patron",
+    "guest", "rider", "driver", "passenger", "employee", "respondent", "participant", "citizen", "author",
+    "kunde", "kunden", "nutzer", "benutzer", "mitglied", "utilisateur", "usuario", "cliente",
+)
+_THINGS = (
+    "movie", "item", "product", "article", "place", "poi", "venue", "url", "page", "track", "song", "artist", "book",
+    "film", "anime", "game", "business", "location", "merchant", "host", "domain", "beer", "recipe", "show", "query",
+    "app", "course", "link", "site", "station", "diagnosis", "tag",
+    "joke", "loc", "spot", "restaurant", "hotel", "video", "tweet", "hashtag", "podcast", "episode", "album", "drug",
+    "medication", "procedure", "cell", "tower", "antenna", "wine", "job", "artikel", "produkt", "produit", "producto",
+)
+_GROUPS = ("store", "shop", "department", "brand", "genre", "channel", "playlist", "subreddit", "city")
+_MOMENTS = (
+    "timestamp", "datetime", "ts", "datestamp", "unixtimestamp", "unixreviewtime", "invoicedate", "orderdate",
+    "purchasedate", "transactiondate", "ratingdate", "reviewdate", "checkindate", "eventdate", "ratedat", "createdat",
+    "orderedat", "purchasedat", "visitedat", "listenedat", "watchedat", "eventtime", "checkintime", "querytime",
+    "visittime", "transactiontime", "ordertime", "utctimestamp", "utctime", "playedat", "checkedinat",
+)
+_RATINGS = (
+    "rating", "ratings", "stars", "score", "overall", "reviewscore", "starrating", "feedback", "grade", "vote",
+    "preference", "bewertung",
+)
+_AMOUNTS = (
+    "quantity", "qty", "value", "amount", "count", "plays", "playcount", "weight", "visits", "clicks", "views",
+    "listens", "hours", "menge", "anzahl", "betrag",
+)
+_PRICES = ("price", "unitprice", "spend", "sales", "total", "cost", "preis", "umsatz")
+
+_ID_WORDS = {
+    "id", "ids", "key", "no", "nr", "num", "number", "code", "hash", "hashed", "uuid", "guid", "anon", "anonymous",
+    "anonymized", "pseudonym", "pseudo", "encrypted", "idx",
+}
+_ROW_WORDS = {
+    "order", "invoice", "transaction", "trans", "session", "basket", "review", "rating", "event", "row", "line",
+    "record", "index", "batch", "ticket", "receipt", "bill", "entry", "request", "log", "unnamed", "zip", "postal",
+}
+_TIME_WORDS = {"time", "timestamp", "date", "datetime", "ts", "at", "when", "moment", "epoch", "utc", "datum", "zeit",
+               "day"}
+_NOT_ENTRY = {
+    "birth", "born", "dob", "birthday", "birthdate", "release", "released", "publish", "published", "join", "joined",
+    "signup", "register", "registered", "registration", "expiry", "expires", "expiration", "since", "updated", "modified",
+}
+_ATTRIBUTES = {
+    "age", "zip", "zipcode", "postal", "postcode", "plz", "lat", "latitude", "lon", "lng", "long", "longitude", "year",
+    "month", "hour", "minute", "weekday", "index", "row", "rank", "version", "gender", "sex", "offset", "timezone", "tz",
+    "avg", "average", "mean", "median", "birth", "height", "income", "x", "y", "unnamed",
+}
+# fmt: on
+
+# Names as `plain` leaves them, in tiers: the first tier with a column of that name wins.
+# Identifiers come before bare nouns, because a table may hold CustomerID and the customer's name.
+TIERS: dict[str, tuple[frozenset[str], ...]] = {
+    "record": (
+        frozenset(["record", "recordid", "uid", "userhash", *(f"{p}{x}" for p in _PERSONS for x in ("id", "number"))]),
+        frozenset([*_PERSONS, "users", "customers", "username", "anonid"]),
+        frozenset(
+            ["device", "deviceid", "household", "householdid", "householdkey", "cookie", "cookieid", "card", "cardid"]
+        ),
+    ),
+    "item": (
+        frozenset(
+            ["stockcode", "sku", "asin", "isbn", "ean", "upc", "gtin", "iid"]
+            + [f"{t}{x}" for t in _THINGS for x in ("id", "code")]
+        ),
+        frozenset([*_THINGS, "items", "clickurl"]),
+        frozenset([f"{g}{x}" for g in _GROUPS for x in ("id", "code", "")]),
+        frozenset(["title", "description", "category", "categoryid", "name"]),
+    ),
+    "value": (frozenset(_RATINGS), frozenset(_AMOUNTS), frozenset(_PRICES)),
+    "time": (
+        frozenset(_MOMENTS),
+        frozenset(["date", "reviewtime", "datum"]),
+        frozenset(["time", "day", "epoch", "week"]),
+    ),
+}
+
+
+def plain(name: str) -> str:
+    """Name without case, underscores, hyphens, dots and spaces."""
+    return re.sub(r"[\s_.\-]+", "", name).lower()
+
+
+def words(name: str) -> list[str]:
+    """Words that a name consists of, in lower case.
+
+    >>> words("hashedUserID"), words("utc_timestamp")
+    (['hashed', 'user', 'id'], ['utc', 'timestamp'])
+    """
+    spaced = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", name)
+    return [word.lower() for word in re.split(r"[^A-Za-zÀ-ÿ]+", spaced) if word]
+
+
+def is_record_like(name: str) -> bool:
+    """Whether the name is a word for a person with words for an identifier: `customer_no`, `anonUserId`."""
+    rest = [word for word in words(name) if word not in _ID_WORDS]
+    return len(rest) == 1 and rest[0] in _PERSONS and len(words(name)) > 1
+
+
+def is_item_like(name: str) -> bool:
+    """Whether the name is a word for a thing with words for an identifier: `item_key`, `venue_hash`."""
+    rest = [word for word in words(name) if word not in _ID_WORDS]
+    return len(rest) == 1 and rest[0] in _THINGS and len(words(name)) > 1
+
+
+def is_some_identifier(name: str) -> bool:
+    """Whether the name ends like an identifier, of something that is neither a person nor a row: `fooId`."""
+    found = words(name)
+    rest = [word for word in found if word not in _ID_WORDS]
+    return (
+        len(found) > 1
+        and found[-1] in _ID_WORDS - {"num", "number", "no", "nr"}
+        and bool(rest)
+        and not any(word in _PERSONS or word in _ROW_WORDS for word in rest)
+    )
+
+
+def is_identifier(name: str) -> bool:
+    """Whether the name says that the column identifies something, so that its numbers measure nothing."""
+    found = words(name)
+    return bool(found) and (found[-1] in _ID_WORDS or plain(name) in TIERS["item"][0] | TIERS["record"][0])
+
+
+def is_time_like(name: str) -> bool:
+    """Whether a word of the name means a time, and none says that it belongs to the person or the item."""
+    found = set(words(name))
+    return bool(found & _TIME_WORDS) and not found & _NOT_ENTRY
+
+
+def is_foreign_date(name: str) -> bool:
+    """Whether the name is that of a date of the person or of the item: birth, release, registration."""
+    return bool(set(words(name)) & _NOT_ENTRY)
+
+
+def is_value_like(name: str) -> bool:
+    """Whether the last word, or the first, means a value: `user_rating`, `playCount`."""
+    found = words(name)
+    known = {*_RATINGS, *_AMOUNTS, *_PRICES}
+    return bool(found) and (found[-1] in known or found[0] in known) and not set(found) & _ATTRIBUTES
+
+
+def is_attribute(name: str) -> bool:
+    """Whether the name is that of a number that describes the person, the item or the row."""
+    return bool(set(words(name)) & _ATTRIBUTES)
+
+
+def direct_identifier(name: str) -> str | None:
+    """What the name says that a cell holds, where that identifies a person by itself.
+
+    >>> direct_identifier("customer_name"), direct_identifier("movie_name")
+    ('person name', None)
+    """
+    found, joined = words(name), plain(name)
+    if joined in ("firstname", "lastname", "surname", "fullname", "realname", "familyname", "givenname", "vorname",
+                  "nachname", "prenom", "nom"):  # fmt: skip
+        return "person name"
+    if "name" in found and any(word in _PERSONS for word in found):
+        return "user name" if "user" in found else "person name"
+    known = {
+        "e-mail address": {"email", "mail"},
+        "phone number": {"phone", "telephone", "mobile", "fax", "msisdn", "tel"},
+        "IP address": {"ip", "ipaddress"},
+        "card number": {"creditcard", "cardnumber", "pan"},
+        "bank account": {"iban"},
+        "national identifier": {"ssn", "passport"},
+        "street address": {"street", "address"},
+        "date of birth": {"birth", "dob", "birthday", "birthdate", "born"},
+        "user name": {"username", "login", "nickname", "screenname"},
+        "device identifier": {"imei", "mac"},
+    }
+    return next((what for what, names in known.items() if names & {*found, joined}), None)

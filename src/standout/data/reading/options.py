@@ -1,0 +1,157 @@
+"""Options of reading: the keywords of `Dataset.read`, checked in one place."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from standout.data.times import check_time_unit
+from standout.errors import ParameterError
+
+MOST_BAD = 0.01
+"""Share of rows that `skip_bad` may drop unless `max_bad` allows more."""
+
+_DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
+
+
+class Guess(Enum):
+    """Type of `GUESS`: the value of a column option that was left out."""
+
+    GUESS = "guess"
+
+    def __repr__(self) -> str:
+        return "GUESS"
+
+
+GUESS = Guess.GUESS
+"""Default of `record`, `item`, `value` and `time`: find the column. None says that there is no such column."""
+
+Column = str | Guess | None
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read a source. See `Dataset.read` for what each option means."""
+
+    record: Column = GUESS
+    item: Column = GUESS
+    value: Column = GUESS
+    time: Column = GUESS
+    repeats: str = "keep"
+    skip_bad: bool = False
+    max_bad: float | None = None
+    time_unit: str | None = None
+    date_format: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    names: Sequence[str] | str | None = None
+    wide: bool = False
+    zeros: str | None = None
+    ignore: Sequence[str] | str | None = None
+
+    def __post_init__(self) -> None:
+        for role in ("record", "item", "value", "time"):
+            _check_column(role, getattr(self, role), self.wide)
+        for name in ("time_unit", "date_format", "encoding", "delimiter", "decimal", "zeros"):
+            _check_text(name, getattr(self, name))
+        check_time_unit(self.time_unit)
+        self._check_bad()
+        self._check_text_options()
+        if self.wide:
+            self._check_wide()
+        elif self.zeros is not None:
+            raise ParameterError("zeros is for wide matrices: give wide=True (--wide) with it")
+        for name in ("names", "ignore"):
+            object.__setattr__(self, name, _listed(name, getattr(self, name)))
+        if self.names is not None and self.header:
+            raise ParameterError("names are for a file without a header: leave out header=True (--header)")
+
+    @property
+    def roles(self) -> dict[str, Column]:
+        """Role → column as given; an empty text means no column, like None."""
+        given = {"record": self.record, "item": self.item, "value": self.value, "time": self.time}
+        return {role: None if column == "" else column for role, column in given.items()}
+
+    @property
+    def most_bad(self) -> float:
+        """Largest share of rows that may be dropped because they do not parse."""
+        return MOST_BAD if self.max_bad is None else self.max_bad
+
+    def named(self) -> list[str]:
+        """Options that differ from their defaults, as text, without those that every source takes."""
+        free = ("repeats", "skip_bad", "max_bad")
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in free}
+        return [f"{name}={x!r}" for name, x in fields.items() if x is not None and x is not GUESS and x is not False]
+
+    def _check_bad(self) -> None:
+        if self.max_bad is None:
+            return
+        if isinstance(self.max_bad, bool) or not isinstance(self.max_bad, (int, float)) or not 0 <= self.max_bad <= 1:
+            raise ParameterError(f"max_bad={self.max_bad!r}: give a share of the rows between 0 and 1")
+        if not self.skip_bad:
+            raise ParameterError("max_bad has no effect without skip_bad=True (--skip-bad): give both")
+
+    def _check_text_options(self) -> None:
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise ParameterError(f"encoding={self.encoding!r} is not known: use utf-8, cp1252, utf-16, …") from None
+        if self.delimiter is not None:
+            delimiter = _DELIMITERS.get(self.delimiter, self.delimiter)
+            if not 1 <= len(delimiter) <= 4 or any(c in delimiter for c in '\r\n"'):
+                raise ParameterError(f"delimiter={self.delimiter!r}: use 1 to 4 characters, or tab, space, pipe")
+            object.__setattr__(self, "delimiter", delimiter)
+        if self.decimal not in (None, ".", ","):
+            raise ParameterError(f"decimal={self.decimal!r}: use '.' or ','")
+        if self.date_format is not None and "%" not in self.date_format:
+            raise ParameterError(f"date_format={self.date_format!r}: use a format such as %d.%m.%Y or %m/%d/%y %H:%M")
+        if self.date_format is not None and self.time_unit is not None:
+            raise ParameterError("date_format and time_unit exclude each other: give one of them")
+
+    def _check_wide(self) -> None:
+        for role in ("item", "value", "time"):
+            if getattr(self, role) is not GUESS:
+                raise ParameterError(f"{role} has no place in a wide matrix, whose columns are the items: leave it out")
+        if self.zeros not in (None, "keep", "drop"):
+            raise ParameterError(f"zeros={self.zeros!r}: use keep (a zero is an entry) or drop (it is none)")
+        if self.time_unit is not None or self.date_format is not None:
+            raise ParameterError("a wide matrix has no times: leave out time_unit and date_format")
+
+
+def _check_column(role: str, column: Any, wide: bool) -> None:
+    if column is GUESS or isinstance(column, str):
+        if column == "" and role in ("record", "item") and not (wide and role == "record"):
+            raise ParameterError(f"{role}='': every dataset has a {role}; name the column, or leave {role} out")
+        return
+    if column is not None:
+        raise ParameterError(f"{role}={column!r}: give the name of a column as text")
+    if role in ("record", "item") and not (wide and role == "record"):
+        raise ParameterError(f"{role}=None: every dataset has a {role}; name the column, or leave {role} out")
+
+
+def _check_text(name: str, text: Any) -> None:
+    if text is not None and not isinstance(text, str):
+        raise ParameterError(f"{name}={text!r}: give text")
+
+
+def _listed(name: str, given: Any) -> tuple[str, ...] | None:
+    """Names in a list, or separated by commas."""
+    if given is None:
+        return None
+    parts = given.split(",") if isinstance(given, str) else given
+    try:
+        names = tuple(part.strip() for part in parts)
+    except (TypeError, AttributeError):
+        raise ParameterError(f"{name}: give names of columns, in a list or separated by commas") from None
+    if not names or any(not part for part in names):
+        raise ParameterError(f"{name}: one of the names is empty")
+    twice = sorted({part for part in names if names.count(part) > 1})
+    if twice:
+        raise ParameterError(f"{name}: {', '.join(twice)} stands more than once")
+    return names

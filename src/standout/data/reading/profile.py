@@ -1,0 +1,189 @@
+"""What a column holds, by a sample of its cells: kind of content, and whether it looks like a direct identifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from standout.data.reading.names import direct_identifier, words
+from standout.data.reading.workspace import one_row, quoted
+
+SAMPLE = 5_000
+"""Rows that are looked at."""
+_MOST = 0.8
+"""Share of the present cells that decides what a column holds."""
+
+NO_CELL = ("", "na", "n/a", "nan", "nat", "null", "none", "<na>", "\\n")
+"""Texts that say that a value or a time is missing, in lower case."""
+
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_PATTERNS = {
+    "date": (
+        r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})|\d{1,2} \d{1,2}, \d{4})([T ,].*)?"
+        rf"|(?i)([a-z]{{3,9}},? )?({_MONTH}[ .-]*\d{{1,2}}|\d{{1,2}}(st|nd|rd|th)?[ ./-]*{_MONTH})\b.*\d{{2}}.*"
+    ),
+    "clock": r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?",
+    "number": r"[-+(]?\s*[^\sA-Za-z0-9.,'+()-]?\s*[-+]?\d[\d.,' \x{A0}\x{202F}]*\s*([^\sA-Za-z0-9.,']|[A-Z]{3})?\)?",
+    "e-mail address": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
+    "IP address": r"(\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){3,7}",
+    "device identifier": r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}",
+    "phone number": r"(\+|00)\d[\d ()/.-]{7,18}\d|\(\d{3}\) ?\d{3}[- ]\d{4}",
+    "bank account": r"[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}",
+    "national identifier": r"\d{3}-\d{2}-\d{4}",
+    "card": r"\d{4}([ -]?\d{4}){2}[ -]?\d{1,7}|\d{13,19}",
+    "person": r"\p{Lu}\p{Ll}+,? (\p{Lu}\. ?)?\p{Lu}\p{Ll}+",
+}
+_EPOCHS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_EARLIEST, _LATEST = 315_532_800, 4_102_444_800  # 1980 and 2100 in seconds
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What the sample shows about one column. Holds counts and kinds, no cells."""
+
+    name: str
+    kind: str
+    """empty, date, clock, epoch, whole, real, flag, text or other."""
+    rows: int
+    present: int
+    distinct: int
+    identifier: str | None = None
+    """What it looks like, where that identifies a person by itself."""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the cells can be values."""
+        return self.kind in ("whole", "real", "flag")
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the cells are dates, date-times or seconds since 1970."""
+        return self.kind in ("date", "epoch")
+
+    @property
+    def numbers_rows(self) -> bool:
+        """Whether every row has a number or name of its own."""
+        return self.rows >= 50 and self.distinct == self.rows
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all rows of a sample that is large enough hold the same."""
+        return self.rows >= 50 and self.distinct <= 1
+
+    @property
+    def words(self) -> str:
+        """The content in words."""
+        if self.kind == "empty":
+            return "empty in the sample"
+        word = {"date": "dates", "clock": "times of day", "epoch": "dates as numbers", "whole": "whole numbers",
+                "real": "numbers", "flag": "true or false", "text": "text", "other": "nested data"}[self.kind]  # fmt: skip
+        return f"{word}, {self.distinct:,} distinct in {self.rows:,} rows"
+
+
+def profile_columns(con: duckdb.DuckDBPyConnection, names: list[str] | tuple[str, ...]) -> dict[str, Profile]:
+    """Profile of each column; the table `sample_` holds the rows to look at, its columns called c0, c1 and so on."""
+    kinds = [kind for _, kind, *_ in con.execute("DESCRIBE sample_").fetchall()]
+    rows = int(one_row(con, "SELECT count(*) FROM sample_")[0])
+    found = {}
+    for k, name in enumerate(names):
+        if name not in found:
+            found[name] = _profiled(con, name, f"c{k}", kinds[k], rows)
+    return found
+
+
+def is_constant_per(con: duckdb.DuckDBPyConnection, column: int, by: int) -> bool:
+    """Whether the sample's rows with the same `by` all hold the same `column`, where that can be told."""
+    pairs, groups, rows, values = one_row(
+        con,
+        f"SELECT count(DISTINCT (c{by}, c{column})), count(DISTINCT c{by}), count(*), count(DISTINCT c{column}) "
+        f"FROM sample_ WHERE c{by} IS NOT NULL AND c{column} IS NOT NULL",
+    )
+    return bool(values > 1 and groups > 1 and rows >= 1.5 * groups and pairs == groups)
+
+
+def _profiled(con: duckdb.DuckDBPyConnection, name: str, column: str, kind: str, rows: int) -> Profile:
+    base = kind.split("(")[0]
+    text = kind == "VARCHAR" or base == "ENUM"
+    listed = ", ".join(quoted(w) for w in NO_CELL)
+    cell = f"CASE WHEN lower(trim({column}::VARCHAR)) NOT IN ({listed}) THEN trim({column}::VARCHAR) END"
+    present, distinct = (int(x) for x in one_row(con, f"SELECT count({cell}), count(DISTINCT {cell}) FROM sample_"))
+    content, identifier = "other", None
+    if not present:
+        content = "empty"
+    elif text:
+        content, identifier = _text_kind(con, cell, present, "name" in words(name))
+    elif kind == "DATE" or kind.startswith("TIMESTAMP"):
+        content = "date"
+    elif base == "TIME":
+        content = "clock"
+    elif base == "BOOLEAN":
+        content = "flag"
+    elif base in ("FLOAT", "DOUBLE", "DECIMAL") or base.endswith(("INT", "INTEGER")):
+        content = _number_kind(con, cell)
+        identifier = "card number" if content == "whole" and _are_cards(con, cell) else None
+    elif base == "UUID":
+        content = "text"
+    identifier = identifier or direct_identifier(name)
+    return Profile(name, content, rows, present, distinct, None if content == "empty" else identifier)
+
+
+def _text_kind(con: duckdb.DuckDBPyConnection, cell: str, present: int, is_name: bool) -> tuple[str, str | None]:
+    """Kind of a column of text, and the direct identifier that its cells look like."""
+    counts = one_row(
+        con,
+        "SELECT count(TRY_CAST(c AS DOUBLE)), "
+        + ", ".join(f"count(*) FILTER (regexp_full_match(c, {quoted(p)}))" for p in _PATTERNS.values())
+        + f" FROM (SELECT {cell} AS c FROM sample_) WHERE c IS NOT NULL",
+    )
+    cast, hits = counts[0], dict(zip(_PATTERNS, counts[1:], strict=True))
+    most = _MOST * present
+    if cast >= most and cast * 2 > present:
+        kind = _number_kind(con, cell)
+        return kind, "card number" if kind == "whole" and hits["card"] >= most and _are_cards(con, cell) else None
+    for kind in ("date", "clock"):
+        # rows that do not parse are for the reader to count: the column is still one of dates
+        if hits[kind] * 2 > present:
+            return kind, None
+    for what in ("e-mail address", "IP address", "device identifier", "phone number", "bank account",
+                 "national identifier"):  # fmt: skip
+        if hits[what] >= most:
+            return "text", what
+    if hits["card"] >= most and _are_cards(con, cell):
+        return "text", "card number"
+    if is_name and hits["person"] >= most:
+        return "text", "person name"
+    return ("real" if hits["number"] * 2 > present else "text"), None
+
+
+def _number_kind(con: duckdb.DuckDBPyConnection, cell: str) -> str:
+    """Kind of a column of numbers: whole, real, or dates as numbers."""
+    low, high, whole, calendar, n = one_row(
+        con,
+        "SELECT min(x), max(x), bool_and(x = floor(x)), count(*) FILTER (x BETWEEN 19000101 AND 21001231 AND "
+        "TRY(make_date(x::BIGINT // 10000, x::BIGINT // 100 % 100, x::BIGINT % 100)) IS NOT NULL), count(*) FROM "
+        f"(SELECT TRY_CAST({cell} AS DOUBLE) AS x FROM sample_) WHERE isfinite(x)",
+    )
+    if n == 0:
+        return "real"
+    if n == calendar or any(_EARLIEST * f <= low and high <= _LATEST * f for f in _EPOCHS.values()):
+        return "epoch"
+    return "whole" if whole else "real"
+
+
+def _are_cards(con: duckdb.DuckDBPyConnection, cell: str) -> bool:
+    """Whether the cells are as long as card numbers and nearly all have the right check digit."""
+    cells: list[tuple[Any]] = con.execute(
+        f"SELECT DISTINCT regexp_replace({cell}, '[ -]', '', 'g') AS c FROM sample_ WHERE c IS NOT NULL LIMIT 300"
+    ).fetchall()
+    digits = [c for (c,) in cells if c.isdecimal() and 13 <= len(c) <= 19]
+    return len(digits) >= 10 and len(digits) >= _MOST * len(cells) and sum(map(_luhn, digits)) >= 0.9 * len(digits)
+
+
+def _luhn(digits: str) -> bool:
+    total = 0
+    for k, c in enumerate(reversed(digits)):
+        x = int(c) * (1 + k % 2)
+        total += x - 9 if x > 9 else x
+    return total % 10 == 0

@@ -1,0 +1,143 @@
+"""Files, folders, databases, standard input and frames become a `Dataset`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import duckdb
+
+from standout.data.dataset import ColumnUse, Dataset
+from standout.data.reading.columns import Roles, choose_columns, inventory, listed
+from standout.data.reading.formats import Found, find_source
+from standout.data.reading.frames import FrameTable
+from standout.data.reading.options import ReadOptions
+from standout.data.reading.profile import Profile, is_constant_per, profile_columns
+from standout.data.reading.source import Source, Table
+from standout.data.reading.stream import build
+from standout.data.reading.survey import survey
+from standout.data.reading.tables import open_table
+from standout.data.reading.wide import load_wide
+from standout.data.reading.workspace import workspace
+from standout.data.repeats import check_repeats
+from standout.errors import ColumnError, InputError, ParameterError
+
+PathLike = str | Path | Sequence[str | Path]
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """Columns of a source and what reading would use them for."""
+
+    source: str
+    columns: tuple[ColumnUse, ...]
+    notes: tuple[str, ...]
+    question: str | None
+    """What has to be answered before the source can be read; None where everything is clear."""
+
+
+def read(path: PathLike, options: ReadOptions) -> Dataset:
+    """Read a file, folder, glob, table or standard input; see `Dataset.read`."""
+    check_repeats(options.repeats, True)
+    with _found(path) as found:
+        if found.kind == "saved":
+            return _opened(found.paths[0], options)
+        with workspace(found.name) as (con, folder):
+            return _read_table(con, open_table(con, folder, found, options), options)
+
+
+def from_frame(frame: Any, options: ReadOptions) -> Dataset:
+    """Make a dataset of a pandas, polars or pyarrow frame; see `Dataset.from_frame`."""
+    check_repeats(options.repeats, True)
+    table = FrameTable(frame)
+    with workspace(table.name) as (con, _):
+        return _read_table(con, table, options)
+
+
+def inspect_columns(path: PathLike, options: ReadOptions) -> Inventory:
+    """Find out what the columns of a source would be used for, from a sample of its rows."""
+    with _found(path) as found:
+        if found.kind == "saved":
+            ds = _opened(found.paths[0], options)
+            return Inventory(found.name, ds.cleaning.columns, ds.cleaning.notes, None)
+        with workspace(found.name) as (con, folder):
+            table = open_table(con, folder, found, options)
+            profiles = _profiles(con, table)
+            try:
+                if options.wide:
+                    roles = load_wide(con, table, options)[1]
+                else:
+                    roles = _roles(con, table, profiles, options)
+            except ColumnError as error:
+                return Inventory(table.name, inventory(table.names, {}, set(), profiles, {}), (), str(error))
+            return Inventory(table.name, roles.columns, roles.notes, None)
+
+
+@contextmanager
+def _found(path: PathLike) -> Iterator[Found]:
+    """What the path holds; standard input is kept in a temporary file meanwhile."""
+    if path != "-":
+        yield find_source(path)
+        return
+    with TemporaryDirectory(prefix="standout-") as made:
+        kept = Path(made) / "stdin"
+        with kept.open("wb") as to:
+            shutil.copyfileobj(sys.stdin.buffer, to)
+        if kept.stat().st_size == 0:
+            raise InputError("standard input is empty")
+        yield replace(find_source(kept), name="standard input")
+
+
+def _opened(folder: Path, options: ReadOptions) -> Dataset:
+    """A saved dataset, which has its columns and its handling of repeats already."""
+    if options.named():
+        raise ParameterError(
+            f"{folder.name} is a saved dataset, whose columns are set: leave out {', '.join(options.named())}"
+        )
+    ds = Dataset.open(folder)
+    if options.repeats not in ("keep", ds.cleaning.repeats):
+        raise ParameterError(
+            f"repeats={options.repeats!r}, but {folder.name} was saved with repeats={ds.cleaning.repeats!r}: "
+            "read the original data"
+        )
+    return ds
+
+
+def _read_table(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions) -> Dataset:
+    source: Source
+    if options.wide:
+        source, roles = load_wide(con, table, options)
+    else:
+        roles = _roles(con, table, _profiles(con, table), options)
+        source = table.load(con, roles.chosen())
+    check_repeats(options.repeats, roles.value is not None)
+    return build(con, source, roles, survey(con, source, roles, options))
+
+
+def _profiles(con: duckdb.DuckDBPyConnection, table: Table) -> dict[str, Profile]:
+    if not table.profiled:
+        return {}
+    table.sample(con)
+    return profile_columns(con, table.names)
+
+
+def _roles(con: duckdb.DuckDBPyConnection, table: Table, profiles: dict[str, Profile], options: ReadOptions) -> Roles:
+    """Choose the columns of a table with one row per entry."""
+    left_out = tuple(options.ignore or ())
+    missing = [name for name in left_out if name not in table.names]
+    if missing:
+        raise ColumnError(f"no column {missing[0]!r} to ignore. Columns: {listed(table.names)}")
+    place = {name: k for k, name in enumerate(table.names)}
+    return choose_columns(
+        table.names,
+        **options.roles,
+        profiles=profiles or None,
+        constant_per=lambda column, by: is_constant_per(con, place[column], place[by]),
+        ignore=left_out,
+    )

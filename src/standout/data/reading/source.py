@@ -1,0 +1,75 @@
+"""What readers of formats give: a table with named columns that can be sampled and loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import duckdb
+
+from standout.data.reading.profile import SAMPLE
+from standout.data.reading.workspace import identifier
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows behind the view `source` of a connection, whose columns are called by their roles."""
+
+    name: str
+    """What messages call it."""
+    text: bool
+    """Cells are text, and what they mean is ours to find out."""
+    notes: tuple[str, ...] = ()
+    rows_bad: int = 0
+    """Rows that were lost before the view: they do not split into fields."""
+    first_bad: str | None = None
+    place: Callable[[int], str] = "row {:,}".format
+    """Where row number n (from 1) is, in words."""
+
+
+class Table(Protocol):
+    """A table of some format, opened on a connection."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its columns."""
+
+    @property
+    def profiled(self) -> bool:
+        """Whether the content of its columns has to be looked at; a known layout needs no look."""
+
+    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Make the table `sample_` of some rows, its columns called c0, c1 and so on in the order of `names`."""
+
+    def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
+        """Make the view `source` with the chosen columns (role → name), called by their roles."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table that DuckDB reads by itself: `sql` is what stands after FROM."""
+
+    name: str
+    names: tuple[str, ...]
+    sql: str
+    text: bool = False
+    notes: tuple[str, ...] = ()
+    rows_bad: int = 0
+    first_bad: str | None = None
+    profiled: bool = True
+
+    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Make the table `sample_`; see `Table`."""
+        columns = ", ".join(f"{identifier(name)} AS c{k}" for k, name in enumerate(self.names))
+        con.execute(f"CREATE OR REPLACE TABLE sample_ AS SELECT {columns} FROM {self.sql} LIMIT {SAMPLE}")
+
+    def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
+        """Make the view `source`; see `Table`."""
+        columns = ", ".join(f"{identifier(name)} AS {role}" for role, name in chosen.items())
+        con.execute(f"CREATE VIEW source AS SELECT {columns} FROM {self.sql}")
+        return Source(self.name, self.text, self.notes, self.rows_bad, self.first_bad)

@@ -1,0 +1,263 @@
+"""Tables of every format but delimited text: Parquet, Arrow, JSON, databases, workbooks, the Netflix Prize."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from standout.data.reading.formats import Found
+from standout.data.reading.options import ReadOptions
+from standout.data.reading.source import Relation, Table
+from standout.data.reading.text import TextTable, several_tables, unpacked
+from standout.data.reading.workspace import identifier, literal_path, one_row, quoted
+from standout.errors import InputError, ParameterError
+
+_ROWS = 100_000
+
+
+def open_table(con: duckdb.DuckDBPyConnection, folder: Path, found: Found, options: ReadOptions) -> Table:
+    """Open the source on the connection; refuses what is damaged, empty or more than one table."""
+    if found.kind == "text":
+        return TextTable(folder, found, options)
+    _refuse_text_options(found, options)
+    if found.kind == "netflix":
+        return _netflix(con, found)
+    if found.kind == "parquet":
+        return _parquet(con, found)
+    if found.kind == "json":
+        return _json(con, folder, found)
+    if found.kind == "duckdb":
+        return _duckdb(con, found)
+    if found.kind == "sqlite":
+        return _sqlite(con, folder, found)
+    if found.kind == "xlsx":
+        return _workbook(con, found)
+    return _arrow(con, found)
+
+
+def _refuse_text_options(found: Found, options: ReadOptions) -> None:
+    given = [name for name in ("encoding", "delimiter", "header", "names") if getattr(options, name) is not None]
+    if given:
+        raise ParameterError(f"{', '.join(given)}: for delimited text, and {found.name} is {found.kind}: leave it out")
+
+
+def _relation(con: duckdb.DuckDBPyConnection, name: str, sql: str, **more: Any) -> Relation:
+    columns = tuple(con.sql(f"SELECT * FROM {sql} LIMIT 0").columns)
+    return Relation(name, columns, sql, **more)
+
+
+def _netflix(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+    from standout.data.reading.netflix import NAMES, parse_netflix
+
+    parsed = parse_netflix(found.paths)
+    con.register("table_", parsed.table())
+    notes = (f"layout: Netflix Prize, {len(found.paths):,} file{'s' if len(found.paths) > 1 else ''}",)
+    return Relation(found.name, NAMES, "table_", False, notes, parsed.bad_lines, parsed.first_bad, profiled=False)
+
+
+def _parquet(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+    """Parquet files that have the same columns."""
+    hive = ", hive_partitioning = true" if all("=" in p.parent.name for p in found.paths) else ""
+    try:
+        if len(found.paths) > 1:
+            names = {p.name: tuple(con.sql(f"SELECT * FROM read_parquet({literal_path(p)}) LIMIT 0").columns)
+                     for p in found.paths[:100]}  # fmt: skip
+            if len({frozenset(columns) for columns in names.values()}) > 1:
+                raise several_tables(found.name, names)
+        files = ", ".join(literal_path(path) for path in found.paths)
+        relation = f"read_parquet([{files}]{hive}{', union_by_name = true' if len(found.paths) > 1 else ''})"
+        n_rows = one_row(con, f"SELECT count(*) FROM {relation}")[0]
+    except duckdb.Error:
+        raise InputError(f"{found.name} is not a Parquet file that can be read: truncated or damaged?") from None
+    if n_rows == 0:
+        raise InputError(f"{found.name} holds no rows")
+    return _relation(con, found.name, relation)
+
+
+def _arrow(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+    """The Arrow file, which stays mapped."""
+    try:
+        mapped = pa.memory_map(str(found.paths[0]))
+        table = (pa.ipc.open_file if found.kind == "arrow" else pa.ipc.open_stream)(mapped).read_all()
+    except (pa.ArrowException, OSError):
+        raise InputError(f"{found.name} is not an Arrow IPC file that can be read: truncated or damaged?") from None
+    return _registered(con, found.name, table)
+
+
+def _registered(con: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> Relation:
+    if table.num_rows == 0:
+        raise InputError(f"{name} holds no rows")
+    con.register("table_", table)
+    return Relation(name, tuple(table.column_names), "table_")
+
+
+def _json(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relation:
+    """JSON lines, or arrays of objects; lines that are no JSON are counted as bad rows."""
+    paths = [unpacked(path, folder, k) for k, path in enumerate(found.paths)]
+    files = f"[{', '.join(literal_path(p) for p in paths)}]"
+    options = "compression = 'none', maximum_object_size = 67108864"
+    first = paths[0].read_bytes()[:1] if paths[0].stat().st_size < 1 << 20 else _first_byte(paths[0])
+    try:
+        if first == b"[":
+            return _checked_json(con, found, f"read_json({files}, format = 'array', {options})", 0, None)
+        lines = f"read_ndjson_objects({files}, ignore_errors = true, {options})"
+        bad = int(one_row(con, f"SELECT count(*) - count(json) FROM {lines}")[0])
+        relation = (
+            f"read_json({files}, format = 'newline_delimited', ignore_errors = true, sample_size = -1, {options})"
+        )
+        if not bad:
+            return _checked_json(con, found, relation, 0, None)
+        row = one_row(
+            con, f"SELECT min(n) FROM (SELECT row_number() OVER () AS n, json FROM {lines}) WHERE json IS NULL"
+        )
+        present = " OR ".join(
+            f"{identifier(c)} IS NOT NULL" for c in con.sql(f"SELECT * FROM {relation} LIMIT 0").columns
+        )
+        return _checked_json(con, found, f"(SELECT * FROM {relation} WHERE {present})", bad, f"line {row[0]:,}")
+    except duckdb.Error:
+        raise InputError(
+            f"{found.name} is not JSON that can be read: one object per line, or an array of them"
+        ) from None
+
+
+def _first_byte(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+
+
+def _checked_json(con: duckdb.DuckDBPyConnection, found: Found, sql: str, bad: int, first: str | None) -> Relation:
+    # parsed once: DuckDB would parse the text again in every pass
+    con.execute(f"CREATE TABLE table_ AS SELECT * FROM {sql}")
+    relation = _relation(con, found.name, "table_", rows_bad=bad, first_bad=first)
+    if one_row(con, "SELECT count(*) FROM table_")[0] + bad == 0:
+        raise InputError(f"{found.name} holds no rows")
+    return relation
+
+
+def _chosen_table(found: Found, tables: list[str], what: str) -> str:
+    """The table that was named, or the only one."""
+    if not tables:
+        raise InputError(f"{found.name} holds no {what}")
+    if found.table is not None:
+        if found.table not in tables:
+            raise InputError(f"{found.name} has no {what} {found.table!r}. It has: {', '.join(tables[:40])}")
+        return found.table
+    if len(tables) > 1:
+        raise InputError(
+            f"{found.name} holds {len(tables):,} {what}s: {', '.join(tables[:40])}. Name one: {found.name}::{tables[0]}"
+        )
+    return tables[0]
+
+
+def _duckdb(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+    try:
+        con.execute(f"ATTACH {quoted(str(found.paths[0]))} AS release_ (READ_ONLY)")
+    except duckdb.Error:
+        raise InputError(
+            f"{found.name} is not a DuckDB file that can be read: damaged, open in another program, or of another version"
+        ) from None
+    rows = con.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'release_' UNION ALL "
+        "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'release_' AND NOT internal ORDER BY ALL"
+    ).fetchall()
+    places = {table if schema == "main" else f"{schema}.{table}": (schema, table) for schema, table in rows}
+    schema, table = places[_chosen_table(found, list(places), "table")]
+    sql = f"release_.{identifier(schema)}.{identifier(table)}"
+    if one_row(con, f"SELECT count(*) FROM {sql}")[0] == 0:
+        raise InputError(f"{found.name}: table {table!r} holds no rows")
+    return _relation(con, f"{found.name}::{table}", sql)
+
+
+def _sqlite(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relation:
+    """A table of an SQLite file, read with Python: DuckDB needs an extension for it that has to be downloaded."""
+    path = unpacked(found.paths[0], folder)
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+            db.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            tables = [name for (name,) in db.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
+            )]  # fmt: skip
+            table = _chosen_table(found, tables, "table")
+            cursor = db.execute(f"SELECT * FROM {identifier(table)}")
+            names = [column[0] for column in cursor.description]
+            made = _arrow_of(names, iter(lambda: cursor.fetchmany(_ROWS), []))
+    except sqlite3.Error:
+        raise InputError(f"{found.name} is not an SQLite file that can be read: truncated or damaged?") from None
+    return _registered(con, f"{found.name}::{table}", made)
+
+
+def _workbook(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+    """A sheet of an xlsx workbook whose first row holds the names of the columns."""
+    from openpyxl import load_workbook
+
+    try:
+        with closing(load_workbook(found.paths[0], read_only=True, data_only=True)) as book:
+            filled = [sheet.title for sheet in book.worksheets if any(_cells(sheet))]
+            sheet = _chosen_table(found, filled, "sheet")
+            rows = _cells(book[sheet])
+            header = next(rows)
+            width = max(k + 1 for k, cell in enumerate(header) if cell is not None)
+            names = [f"column{k + 1}" if c is None else str(c).strip() for k, c in enumerate(header[:width])]
+            made = _arrow_of(names, _batches(row[:width] + (None,) * (width - len(row)) for row in rows))
+    except (OSError, ValueError, KeyError):
+        raise InputError(f"{found.name} is not a workbook that can be read: truncated or damaged?") from None
+    return _registered(con, f"{found.name}::{sheet}", made)
+
+
+def _cells(sheet: Any) -> Iterator[tuple[Any, ...]]:
+    """Rows of a sheet that are not blank."""
+    return (tuple(row) for row in sheet.iter_rows(values_only=True) if any(cell is not None for cell in row))
+
+
+def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    batch = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == _ROWS:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _arrow_of(names: list[str], batches: Iterable[list[tuple[Any, ...]]]) -> pa.Table:
+    """Rows of Python objects as an Arrow table; a column of several kinds becomes text."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"the name {twice[0]!r} stands above more than one column: rename all but one")
+    parts: list[list[pa.Array]] = [[] for _ in names]
+    for batch in batches:
+        for k, column in enumerate(zip(*batch, strict=True)):
+            parts[k].append(_array(list(column)))
+    return pa.table({name: _joined(part) for name, part in zip(names, parts, strict=True)})
+
+
+def _array(cells: list[Any]) -> pa.Array:
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {int, float} and len(kinds) > 1:
+        return pa.array([None if c is None else float(c) for c in cells], pa.float64())
+    try:
+        if len(kinds) <= 1:
+            return pa.array(cells)
+    except (pa.ArrowException, OverflowError):
+        pass
+    return pa.array([None if c is None else _as_text(c) for c in cells], pa.string())
+
+
+def _as_text(cell: Any) -> str:
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _joined(parts: list[pa.Array]) -> pa.ChunkedArray:
+    kinds = {part.type for part in parts if part.type != pa.null()}
+    if len(kinds) <= 1:
+        kind = kinds.pop() if kinds else pa.null()
+    else:
+        kind = pa.float64() if kinds <= {pa.int64(), pa.float64()} else pa.string()
+    return pa.chunked_array([part.cast(kind) for part in parts], kind)

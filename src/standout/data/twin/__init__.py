@@ -1,0 +1,1 @@
+"""A synthetic release with the marginals of the Netflix Prize data."""

@@ -1,0 +1,106 @@
+"""Source and release: knowledge from one, attack on the other, and nobody is found who is not there."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+
+import standout as so
+from standout.errors import InputError, ParameterError
+
+N, M, PER = 150, 40, 10
+
+
+def arrays(seed=0):
+    rng = np.random.default_rng(seed)
+    record = np.repeat(np.arange(N), PER)
+    item = np.concatenate([rng.choice(M, PER, replace=False) for _ in range(N)])
+    return (
+        np.array([f"p{r:04d}" for r in record]),
+        np.array([f"i{i:03d}" for i in item]),
+        rng.integers(1, 6, record.size),
+    )
+
+
+def part(keep, relabel=None):
+    record, item, value = arrays()
+    labels = record if relabel is None else np.array([relabel(r) for r in record])
+    return so.Dataset.from_arrays(labels[keep], item[keep], value[keep])
+
+
+@pytest.fixture(scope="module")
+def source():
+    return so.Dataset.from_arrays(*arrays())
+
+
+def hits(found):
+    return {one["attack"]["label"]: one["hit"]["rate"] for one in found.results[0]["attacks"]}
+
+
+WHO = so.Adversary(knows=5, value_within=0)
+
+
+def test_a_person_who_is_not_in_the_release_is_counted_and_never_found(source):
+    record, *_ = arrays()
+    # the first third is suppressed: every index of the release means another person than in the source
+    release = part(record >= f"p{N // 3:04d}")
+    found = so.Audit(source, WHO, release=release, targets="all").run()
+    result = found.results[0]
+    assert (result["n_targets"], result["n_not_released"], result["n_records"]) == (N, N // 3, N)
+    for label, rate in hits(found).items():
+        assert 0.6 < rate <= 1 - 1 / 3 + 1e-9, label
+    assert all(r["rate"] <= 2 / 3 + 1e-9 for one in result["attacks"] for r in one["k_identified"])
+    assert any("50 targets have no record in the release" in w for w in found.warnings)
+    assert result["attacks"][0]["lineup_bits"]["n"] == N - N // 3
+    jsonschema.validate(json.loads(found.to_json()), so.Findings.schema())
+
+
+def test_the_same_release_under_other_indices_gives_the_same_findings(source):
+    same = so.Audit(source, WHO, ["scoreboard-rh"], release=part(slice(None)), targets=60, describe=False).run()
+    itself = so.Audit(source, WHO, ["scoreboard-rh"], targets=60, describe=False).run()
+    assert same.to_dict()["results"] == itself.to_dict()["results"]
+    assert same.source is not None and itself.source is None
+
+
+def test_items_that_the_release_lacks_do_not_shift_the_others(source):
+    _, item, _ = arrays()
+    release = part(item >= "i010")
+    found = so.Audit(source, WHO, ["scoreboard-rh"], release=release, targets="all").run()
+    assert hits(found)["scoreboard-rh"] > 0.8
+    rare = [r["rarest_from"] for r in found.results[0]["attacks"][0]["by_rarity"]]
+    assert rare[0] == 0
+
+
+def test_a_defense_makes_the_release_and_is_named(source):
+    class Halve:
+        name = "halve"
+
+        def apply(self, data, seed):
+            assert data is source and seed == 7
+            return part(np.arange(N * PER) % 2 == 0)
+
+    found = so.Audit(source, WHO, ["scoreboard-rh", "likelihood"], defense=Halve(), seed=7, targets=80).run()
+    assert found.data["n_entries"] == N * PER // 2 and found.source["n_entries"] == N * PER
+    assert found.provenance["defense"] == "halve" and found.provenance["source_sha256"] == source.fingerprint
+
+
+def test_the_likelihood_is_not_told_that_the_release_is_the_source(source):
+    release = part(np.arange(N * PER) % 2 == 0)
+    audit = so.Audit(source, WHO, ["likelihood"], release=release)
+    assert audit.attacks[0].options()["noise"] == "fit"
+    assert so.Audit(source, WHO, ["likelihood"]).attacks[0].options()["noise"] is None
+    with pytest.raises(ParameterError, match="noise='fit'"):
+        so.Audit(source, WHO, [so.attack("likelihood", noise="informed")], release=release)
+
+
+def test_a_release_of_strangers_is_an_error_and_no_good_news(source):
+    with pytest.raises(InputError, match="no record of the source is in the release"):
+        so.Audit(source, WHO, release=part(slice(None), relabel=lambda r: "x" + r))
+
+
+def test_a_defense_that_cannot_be_applied_is_refused(source):
+    with pytest.raises(ParameterError, match="apply"):
+        so.Audit(source, WHO, defense="drop-entries")
