@@ -229,7 +229,7 @@ def test_an_adversary_who_is_none_is_refused(dataset):
 
 
 @pytest.mark.parametrize("who", [
-    {"value_within": 1}, {"gamma": 0.1}, {"time_within": 3}, {"wrong": 1, "wrong_kind": "value"},
+    {"value_within": 1}, {"value_within": 0}, {"gamma": 0.1}, {"time_within": 3}, {"wrong": 1, "wrong_kind": "value"},
 ])  # fmt: skip
 def test_knowledge_that_the_data_lacks_is_refused_and_never_quoted(who):
     bare = so.Dataset.from_arrays(np.repeat(np.arange(20), 3), np.tile(np.arange(10), 6))

@@ -74,12 +74,18 @@ def test_items_that_few_people_hold_are_not_tried_and_that_is_noted():
 
 
 @pytest.mark.parametrize(("levels", "rough"), [
-    (np.arange(1, 6), 1), (np.arange(0.5, 5.5, 0.5), 0.5), (np.arange(64), 3), (np.array([0.0, 1.0]), None),
-    (np.array([1.0]), None), (np.array([1.0, 2.0, 3.5, 120.0]), "10%"), (np.arange(100), "10%"),
-    (np.arange(-10, 10, 0.01), 1),
+    (np.arange(1, 6), 1), (np.arange(0.5, 5.5, 0.5), 0.5), (np.arange(64), "10%"), (np.arange(21), 1),
+    (np.array([0.0, 1.0]), None), (np.array([1.0]), None), (np.array([1.0, 2.0, 3.5, 120.0]), "10%"), (np.arange(100), "10%"),
+    (np.arange(-10, 10, 0.01), 0.8),
 ])  # fmt: skip
 def test_roughly_fits_the_scale(levels, rough):
     assert rough_value(levels.astype(float)) == rough
+
+
+def test_a_few_returns_do_not_make_amounts_a_scale_around_zero():
+    levels = np.array([-80_995.0, -3.0, 1.0, 2.0, 12.0, 80_995.0])
+    assert rough_value(levels, np.array([1, 20, 500, 300, 200, 1])) == "10%"
+    assert rough_value(levels, np.array([1, 400, 500, 300, 200, 1])) == 0.75
 
 
 def test_rough_days_fit_the_span():
@@ -119,3 +125,19 @@ def test_an_option_for_a_channel_that_the_data_lacks_is_refused(asked):
 def test_an_unknown_sweep_is_refused():
     with pytest.raises(ParameterError, match="'default' or 'full'"):
         so.Audit(release(), sweep="huge")
+
+
+def test_a_tolerance_wider_than_the_data_leaves_wrong_items_instead_of_wrong_days():
+    sweep = default_sweep(release(span=100), asked=Axes(time_within=(365,)))
+    assert {a.wrong_kind for a in sweep if a.wrong} == {"item"}
+    with pytest.raises(ParameterError, match="no day lies more than"):
+        default_sweep(release(span=100), asked=Axes(time_within=(365,), wrong_kind="value"))
+
+
+def test_amounts_are_known_roughly_to_within_a_share_of_the_value():
+    rng = np.random.default_rng(0)
+    data = release(values=np.round(rng.lognormal(3, 1, 500), 2))
+    sweep = default_sweep(data)
+    assert {a.value_within for a in sweep} == {None, "10%", 0}
+    found = so.Audit(data, sweep[-6:], "scoreboard", targets=30, describe=False).run()
+    assert str(found).startswith("Knowing")

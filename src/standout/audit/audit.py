@@ -24,7 +24,7 @@ from standout.audit.judge import Trial, Truth, judge
 from standout.audit.progress import Progress, reporting
 from standout.audit.strongest import strongest
 from standout.audit.subject import describe_data, places, released, source_of, target_number
-from standout.audit.sweep import check_channels, default_sweep
+from standout.audit.sweep import default_sweep, fitting
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
 from standout.errors import EligibilityError, ParameterError
@@ -83,8 +83,8 @@ class Audit:
             wanted = [wanted]
         if strange := [a for a in wanted if not isinstance(a, Adversary)]:
             raise ParameterError(f"adversaries holds a {type(strange[0]).__name__}: use Adversary(knows=…, …)")
-        self.adversaries = [check_channels(who, self.source) for who in wanted]
-        self.attacks = [self._suited(a) for a in _attacks(attacks)]
+        self.adversaries = [fitting(who, self.source) for who in wanted]
+        self.attacks = _attacks(attacks)
         if not self.adversaries or not self.attacks:
             raise ParameterError("an audit needs at least one adversary and one attack")
 
@@ -178,15 +178,8 @@ class Audit:
             return None
         return float(np.maximum(self.release.lengths[there] - who.n_right_items, 0).mean())
 
-    def _suited(self, one: Attack) -> Attack:
-        """The attack, told nothing about the noise where the release differs from what the knowledge was drawn from."""
-        if self._place is None or one.name != MODEL or getattr(one, "noise", "fit") not in (None, "informed"):
-            return one
-        if one.options().get("noise") == "informed" and self.defense is None:
-            raise ParameterError(
-                "likelihood with noise='informed' takes the release for the source; use noise='fit' for another release"
-            )
-        return attack(MODEL, **{**one.options(), "noise": "fit"})
+    def __repr__(self) -> str:
+        return f"<Audit: {len(self.adversaries)} kinds of knowledge × {len(self.attacks)} attacks on {self.release!r}>"
 
     def _labels(self) -> list[str]:
         """One label per attack: its name, with its options when a name comes twice."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from standout.adversary.adversary import Adversary
 from standout.audit.defaults import SWEEPS
 from standout.data.dataset import Dataset
+from standout.data.values import grid_step
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
@@ -31,10 +32,12 @@ ABOUT = 30
 """Cells up to which the default sweep is the full one."""
 
 ROUGH_DAYS = 14
-GRID_LEVELS = 64
-"""Evenly spaced scales up to this many levels are grids; their values are known roughly to within grid steps."""
+FEW_STEPS = 20
+"""Even steps up to which a rough value is known to within one step."""
 PART_OF_SCALE = 20
-"""A rough value on a grid or on a scale with negative values is known to within one part in 20 of the range."""
+"""A rough value on a scale around 0 is known to within one part in 20 of the range."""
+FEW_NEGATIVE = 0.05
+"""Share of negative values up to which a scale is one of amounts."""
 ROUGH_AMOUNT = "10%"
 
 
@@ -85,10 +88,6 @@ def default_sweep(dataset: Dataset, size: str = "default", asked: Axes | None = 
     if size not in SWEEPS:
         raise ParameterError(f"sweep={size!r}: use {' or '.join(map(repr, SWEEPS))}")
     axes = asked or Axes()
-    if not dataset.has_value and any(v is not None for v in axes.value_within or ()):
-        raise ParameterError(_no_channel("value_within", axes.value_within, "values", "value"))
-    if not dataset.has_time and any(t is not None for t in axes.time_within or ()):
-        raise ParameterError(_no_channel("time_within", axes.time_within, "times", "time"))
     amounts = axes.knows or _amounts(dataset, axes.choose)
     rows, corners = _rows(dataset, axes, size)
     cells = [
@@ -107,58 +106,54 @@ def default_sweep(dataset: Dataset, size: str = "default", asked: Axes | None = 
             f"wrong={lost[0]:g} of {', '.join(map(str, amounts))} known items: use at most as many as are known, and "
             "wrong_kind='item' where neither values nor days are known"
         )
-    return [
-        check_channels(
-            Adversary(knows=k, wrong=w, wrong_kind=_kind(row, axes), value_within=row[0], time_within=row[1],  # type: ignore[arg-type]
-                      choose=axes.choose), dataset)
-        for row, k, w in cells
-    ]  # fmt: skip
+    return [_adversary(row, k, w, axes, dataset) for row, k, w in cells]
 
 
-def check_channels(who: Adversary, dataset: Dataset) -> Adversary:
-    """Refuse knowledge of values or days that the data does not have.
-
-    `value_within=0` is the default of an adversary: without values in the data it means "no values" and is replaced by None.
-    """
-    asked = who.gamma is not None or who.value_within not in (None, 0)
-    if asked and not dataset.has_value:
-        name = "gamma" if who.gamma is not None else "value_within"
-        raise ParameterError(_no_channel(name, getattr(who, name), "values", "value"))
-    if who.time_within is not None and not dataset.has_time:
-        raise ParameterError(_no_channel("time_within", who.time_within, "times", "time"))
-    fitting = who if dataset.has_value or who.value_within is None else replace(who, value_within=None)
-    blind = fitting.value_within is None and fitting.gamma is None and fitting.time_within is None
-    if blind and fitting.wrong and fitting.wrong_kind == "value":
-        raise ParameterError(
-            f"wrong={who.wrong:g} with wrong_kind='value', but neither values nor days are known, so no fact could be "
-            "wrong: use wrong_kind='item'"
-        )
-    return fitting
+def fitting(who: Adversary, dataset: Dataset) -> Adversary:
+    """Refuse knowledge that the data does not hold; leave out exact values that nobody asked for where there are none."""
+    who.check_channels(dataset)
+    return who if dataset.has_value or who.value_within is None else replace(who, value_within=None)
 
 
-def _no_channel(name: str, given: Any, what: str, column: str) -> str:
-    shown = ", ".join(map(str, given)) if isinstance(given, tuple) else given
-    return f"{name}={shown}, but the data has no {what}: leave {name} out, or name the {column} column"
+def _adversary(row: tuple[Within, Within], knows: int, wrong: float, axes: Axes, dataset: Dataset) -> Adversary:
+    """One cell. Where no value or day could be wrong, and nobody asked for wrong ones, wrong facts are wrong items."""
+    # a wrong fact of an adversary who knows neither values nor days can only be a wrong item
+    kind = "item" if row == (None, None) else axes.wrong_kind or "value"
+    who = Adversary(knows=knows, wrong=wrong, wrong_kind=kind, value_within=row[0], time_within=row[1],  # type: ignore[arg-type]
+                    choose=axes.choose)  # fmt: skip
+    try:
+        return fitting(who, dataset)
+    except ParameterError:
+        if axes.wrong_kind is not None or not wrong or kind == "item":
+            raise
+        return fitting(replace(who, wrong_kind="item"), dataset)
 
 
-def rough_value(levels: Array) -> Within:
+def rough_value(levels: Array, counts: Array | None = None) -> Within:
     """What "roughly" means for this scale, None where a rough value would say nothing.
 
-    Few even steps: one step, or a twentieth of the scale in whole steps. Amounts and counts: 10 % of the value. Scales
-    with negative values, where a share of the value means little near 0: a twentieth of the range.
+    At most 20 even steps: one step. Amounts and counts, also with a few negative ones such as returns: 10 % of the value.
+    Scales around 0, where a share of the value means little: a twentieth of the range that holds the middle 80 % of
+    the values.
 
-    >>> rough_value(np.arange(0.5, 5.5, 0.5)), rough_value(np.array([1.0, 2.5, 40.0])), rough_value(np.array([0.0, 1.0]))
+    Parameters
+    ----------
+    levels
+        The values of the scale, rising.
+    counts
+        Entries per level; all equal when left out.
+
+    >>> rough_value(np.arange(0.5, 5.5, 0.5)), rough_value(np.array([1.0, 2.5, 90.0])), rough_value(np.array([0.0, 1.0]))
     (0.5, '10%', None)
     """
     if levels.size < 3:
         return None
-    steps = np.diff(levels)
-    span = float(levels[-1] - levels[0])
-    if levels.size <= GRID_LEVELS and np.allclose(steps, steps[0]):
-        return _plain(float(steps[0]) * max(1, round((levels.size - 1) / PART_OF_SCALE)))
-    if levels[0] >= 0:
-        return ROUGH_AMOUNT
-    return _plain(span / PART_OF_SCALE)
+    step = grid_step(levels)
+    if step is not None and levels[-1] - levels[0] <= (FEW_STEPS + 0.5) * step:
+        return _plain(step)
+    below = np.cumsum(np.ones(levels.size) if counts is None else counts).astype(np.float64)
+    few, low, high = (float(levels[np.searchsorted(below, p * below[-1])]) for p in (FEW_NEGATIVE, 0.1, 0.9))
+    return ROUGH_AMOUNT if few >= 0 or low == high else _plain((high - low) / PART_OF_SCALE)
 
 
 def rough_days(day_span: int) -> int:
@@ -172,9 +167,8 @@ def rough_days(day_span: int) -> int:
 
 def _plain(x: float) -> float:
     """One significant digit, or the number itself where it has few."""
-    if x == round(x, 3):
-        return int(x) if x == int(x) else x
-    return float(f"{x:.1g}")
+    short = x if x == round(x, 3) and x < 100 else float(f"{x:.1g}")
+    return int(short) if short == int(short) else short
 
 
 def _amounts(dataset: Dataset, choose: str) -> tuple[int, ...]:
@@ -194,7 +188,7 @@ def _holders(dataset: Dataset, k: int, choose: str) -> int:
 def _rows(dataset: Dataset, axes: Axes, size: str) -> tuple[list[tuple[Within, Within]], set[tuple[Within, Within]]]:
     """(value tolerance, time tolerance) of each row, and the rows that bracket the others."""
     values: Sequence[Within] = axes.value_within or _exact_and_rough(
-        rough_value(dataset.levels), dataset.has_value and dataset.n_levels > 1
+        rough_value(dataset.levels, _counts(dataset)), dataset.has_value and dataset.n_levels > 1
     )
     days = rough_days(dataset.day_span)
     times: Sequence[Within] = axes.time_within or _exact_and_rough(
@@ -208,6 +202,11 @@ def _rows(dataset: Dataset, axes: Axes, size: str) -> tuple[list[tuple[Within, W
             # one channel exact and the other rough lies between both exact and both rough
             rows = [(v, t) for v, t in rows if v is None or t is None or (v == 0) == (t == 0)]
     return rows, corners
+
+
+def _counts(dataset: Dataset) -> Array:
+    """Entries per level of the value scale."""
+    return np.bincount(dataset.record_code, minlength=dataset.n_levels + 1)[: dataset.n_levels]
 
 
 def _exact_and_rough(rough: Within, there: bool) -> tuple[Within, ...]:
@@ -228,10 +227,3 @@ def _kept(knows: int, wrong: float, axes: Axes, amounts: tuple[int, ...]) -> boo
     """Whether a cell of a row between the corners is in the default sweep."""
     amount = axes.knows is not None or knows in MIDDLE or len(amounts) == 1
     return amount and (axes.wrong is not None or not wrong)
-
-
-def _kind(row: tuple[Within, Within], axes: Axes) -> str:
-    """A wrong fact of an adversary who knows neither values nor days can only be a wrong item."""
-    if row == (None, None):
-        return "item"
-    return axes.wrong_kind or "value"
