@@ -191,14 +191,15 @@ def test_columns_and_dropped_rows_come_before_the_first_chart():
         rows_read=1000, rows_bad=10, rows_without_item=2, repeats="keep", notes=["time: read as seconds"],
         columns=[{"name": "uid", "role": "record", "reason": "name"}, {"name": "shop", "role": "item", "reason": ""},
                  {"name": "mail", "role": "ignored", "reason": "looks like an e-mail address"},
-                 {"name": "week", "role": "ignored"}],
+                 {"name": "week", "role": "ignored"}, {"name": "tel", "role": "ignored", "identifier": "phone number"}],
     ))  # fmt: skip
     top = plain(text[: text.index("<figure")])
     assert "uid as the person, shop as the item" in top
-    assert "mail (looks like an e-mail address), week" in top
+    assert "mail (looks like an e-mail address), week, tel" in top
+    assert "tel (phone number): such columns name people by themselves" in top
     assert "1,000 read, 12 dropped (1.2%): 10 could not be parsed, 2 had no item" in top
     limits = plain(text[text.index('<section id="limits"') :])
-    assert "The file also has mail, week. They were not part of the attacks" in limits
+    assert "The file also has mail, week, tel. They were not part of the attacks" in limits
 
 
 def test_rows_that_were_all_kept_are_said_to_be():
