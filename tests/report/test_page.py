@@ -188,13 +188,13 @@ def test_the_dataset_is_named_in_title_and_header_and_stays_text():
 
 def test_columns_and_dropped_rows_come_before_the_first_chart():
     text = page(_read(
-        rows_read=1000, rows_bad=10, rows_without_item=2, repeats="keep", notes=["time: read as seconds"],
+        rows_read=1000, rows_bad=10, rows_without_item=2, repeats="keep", notes=["columns: record = uid", "time: seconds"],
         columns=[{"name": "uid", "role": "record", "reason": "name"}, {"name": "shop", "role": "item", "reason": ""},
                  {"name": "mail", "role": "ignored", "reason": "looks like an e-mail address"},
                  {"name": "week", "role": "ignored"}, {"name": "tel", "role": "ignored", "identifier": "phone number"}],
     ))  # fmt: skip
     top = plain(text[: text.index("<figure")])
-    assert "uid as the person, shop as the item" in top
+    assert "uid as the person, shop as the item" in top and "time: seconds" in top and "record = uid" not in top
     assert "mail (looks like an e-mail address), week, tel" in top
     assert "tel (phone number): such columns name people by themselves" in top
     assert "1,000 read, 12 dropped (1.2%): 10 could not be parsed, 2 had no item" in top

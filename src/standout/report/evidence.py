@@ -65,7 +65,9 @@ def data_read(seen: View) -> Section:
     ]  # fmt: skip
     if missing:
         points.append(("Missing", ", ".join(missing)))
-    points += [("Reading", str(note)) for note in cleaning.get("notes") or ()]
+    # the inventory says the same as these notes
+    told = ("columns:", "ignored columns", "warning: column") if used or ignored else ()
+    points += [("Reading", str(note)) for note in cleaning.get("notes") or () if not str(note).startswith(told)]
     return Section("data", "What was read", points=tuple(points))
 
 
