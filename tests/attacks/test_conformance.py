@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import oracle
@@ -219,16 +220,15 @@ def test_an_excluded_record_is_as_if_it_had_never_been_there(name, table, data, 
     assert rest.n_items == data.n_items
     kept = np.arange(N) != gone
     attack = so.attack(name)
-    # knowledge from outside: what was sampled from `data` is informed about it and about no other release
-    aux = so.Knowledge.from_arrays(aux.query, aux.item, aux.value, aux.time)
-    old, new = attack.scores(data, aux, exclude=np.full(targets.size, gone)), attack.scores(rest, aux)
+    here = replace(aux, source=rest)
+    old, new = attack.scores(data, aux, exclude=np.full(targets.size, gone)), attack.scores(rest, here)
     assert np.isneginf(old[:, gone]).all()
     np.testing.assert_array_equal(np.isfinite(old[:, kept]), np.isfinite(new))
-    here = np.isfinite(new)
-    np.testing.assert_allclose(old[:, kept][here], new[here], atol=CLOSE, rtol=0)
+    finite = np.isfinite(new)
+    np.testing.assert_allclose(old[:, kept][finite], new[finite], atol=CLOSE, rtol=0)
     watch = np.where(targets == gone, 5, targets)
     a = attack.run(data, aux, exclude=np.full(targets.size, gone), watch=watch)
-    b = attack.run(rest, aux, watch=watch - (watch > gone))
+    b = attack.run(rest, here, watch=watch - (watch > gone))
     assert a.n_candidates.tolist() == b.n_candidates.tolist()
     assert a.n_matching.tolist() == b.n_matching.tolist()
     assert not (a.best == gone).any()
@@ -401,7 +401,8 @@ def test_no_renaming_of_records_changes_a_credit(name, table, channels):
     assert (usual.n_tied > 1).any()
     by_length = np.argsort(np.argsort(release.lengths, kind="stable"))
     for order in (by_length, N - 1 - by_length, np.arange(N)[::-1]):
-        v = so.attack(name).run(dataset(relabeled(table, order)), aux, watch=order[targets])
+        renamed = dataset(relabeled(table, order))
+        v = so.attack(name).run(renamed, replace(aux, source=renamed), watch=order[targets])
         np.testing.assert_allclose(v.credit, usual.credit, rtol=1e-12, err_msg="credit")
         assert v.n_tied.tolist() == usual.n_tied.tolist()
 

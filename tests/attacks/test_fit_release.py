@@ -1,12 +1,16 @@
 """Knowledge drawn from the source, attacks on a release that lost entries: no false all-clear by the attacker herself."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import standout as so
-from standout.attacks.likelihood import SHRINK, Likelihood
+from standout.attacks.fit import Weighing, start_noise, usable
+from standout.attacks.likelihood import SHRINK, Likelihood, compile_odds, value_odds, wrong_chance
+from standout.attacks.noise import Noise
+from standout.engines.memory import MemoryEngine
 from standout.errors import ParameterError
 
 PRIOR = 0.5
@@ -244,3 +248,96 @@ def test_fitting_with_an_excluded_record_equals_fitting_without_it(gone):
     one, two = a.run(whole, outside, exclude=exclude), b.run(rest, outside)
     np.testing.assert_allclose(one.score, two.score, atol=1e-4)
     np.testing.assert_allclose(one.absent, two.absent, atol=1e-4)
+
+
+def test_a_known_length_in_the_source_does_not_rule_the_target_out_of_another_release():
+    data = entries()
+    source, release = data.dataset(), data.keep(half(data, np.random.default_rng(7))).dataset()
+    targets = np.arange(100)
+    for name in ("scoreboard-rh", "likelihood"):
+        plain, length = (
+            so.attack(name).run(release, so.Adversary(length_within=share).sample(source, targets, seed=5))
+            for share in (None, 0.1)
+        )
+        assert (length.best == targets).mean() >= (plain.best == targets).mean()
+
+
+def test_queries_that_exclude_their_only_candidate_do_not_spoil_the_fit():
+    data = entries(n=60, lengths=(20, 80))
+    source, lengths = data.dataset(), np.bincount(data.record)
+    several = np.bincount(lengths)[lengths] > 1
+    exclude = np.where(several & (np.arange(60) % 2 == 0), -1, np.arange(60))
+    assert 0 < (exclude[several] >= 0).sum() < several.sum() < 60
+    noises = []
+    for targets in (np.arange(60), np.flatnonzero(several)):
+        aux = so.Adversary(knows=6, length_within=0.0).sample(source, targets, seed=5)
+        noises.append(Likelihood(noise="fit").fit(source, aux, exclude=exclude[targets]).fitted)
+    assert 0.1 < noises[0].e < 0.9
+    assert noises[0].e == pytest.approx(noises[1].e, abs=1e-9)
+    assert noises[0].h == pytest.approx(noises[1].h, abs=1e-9)
+
+
+def single(aux, q):
+    """The knowledge of one query, as if it came from outside."""
+    its = slice(aux.query_ptr[q], aux.query_ptr[q + 1])
+    return so.Knowledge.from_arrays(np.zeros(its.stop - its.start), aux.item[its], aux.value[its], aux.time[its])
+
+
+def test_a_single_query_allows_for_lost_entries():
+    _, release, truth, aux, _ = changed("capped")
+    together = so.attack("likelihood").run(release, aux)
+    alone = [so.attack("likelihood").run(release, single(aux, q)) for q in range(60)]
+    named = np.mean([names(v, truth[q : q + 1]) for q, v in enumerate(alone)])
+    assert named >= (together.matched & (together.best == truth))[:60].mean() - 0.25
+    assert named > 0.45
+
+
+def test_a_single_query_about_an_absent_target_mostly_says_so():
+    source = entries().dataset()
+    aux = so.Adversary(knows=8).sample(source, np.arange(40), seed=5)
+    runs = [so.attack("likelihood").run(source, single(aux, q), exclude=[q]) for q in range(40)]
+    assert np.mean([v.matched[0] for v in runs]) < 0.2
+    assert np.mean([v.absent[0] for v in runs]) > 0.8
+
+
+def test_a_single_query_settles_on_the_noise_that_explains_it():
+    rng = np.random.default_rng(2)
+    data = entries()
+    source = so.Dataset.from_arrays(*data, rng.integers(0, 2000, data.record.size))
+    right = so.Adversary(knows=8, time_within=0).sample(source, np.arange(10), seed=1)
+    wrong = so.Adversary(knows=8, wrong=4, wrong_kind="item", time_within=60).sample(source, np.arange(10), seed=1)
+    a, b = ([Likelihood().fit(source, single(aux, q)).fitted for q in range(10)] for aux in (right, wrong))
+    assert max(n.e for n in a) < 0.15 < 0.3 < min(n.e for n in b)
+    assert max(n.time.width() for n in a) < 10 < min(n.time.width() for n in b)
+
+
+def test_losses_that_differ_by_item_are_weighed_by_item():
+    release = entries(n=60, n_items=40, lengths=(8, 12)).dataset()
+    missing = np.linspace(0, 1, release.n_items)
+    item = np.array([0, 3, 20, 33, release.n_items - 1])
+    facts = so.Knowledge.from_arrays(np.zeros(item.size), release.item_labels[item]).bind(release)
+    plan = compile_odds(release, facts, np.array([-1]), Noise(0.1, 0.0, None, None), missing)
+    got = plan.base[0] + MemoryEngine().scores(plan, release)[0] / plan.scale[0]
+    held = np.zeros((release.n_records, release.n_items), bool)
+    held[np.repeat(np.arange(release.n_records), np.diff(release.record_ptr)), release.record_item] = True
+    e = 1 - 0.9 * (1 - missing)
+    ratio = e + (1 - e) * held / (held.sum(axis=1, keepdims=True) * held.sum(axis=0) / held.sum())
+    np.testing.assert_allclose(got, np.log(ratio[:, item]).sum(axis=1), atol=1e-5)
+    # an entry that is always lost says nothing
+    assert ratio[:, -1].tolist() == [1.0] * release.n_records
+
+
+@pytest.mark.parametrize("fine", [False, True])
+def test_fitting_sees_the_same_background_of_values_as_the_attack(fine):
+    data = entries(n=60, n_items=40, lengths=(8, 12))
+    if fine:
+        data = data._replace(value=np.random.default_rng(3).lognormal(3, 1, data.record.size).round(2))
+    release = data.dataset()
+    aux = so.Adversary(knows=4).sample(release, np.arange(30), seed=2)
+    known = usable(release, aux.bind(release), np.where(np.arange(30) % 2, np.arange(30), -1))
+    noise = start_noise(release, known)
+    weighing = Weighing.of(known, noise)
+    noise = replace(noise, value=replace(noise.value, share=tuple(np.linspace(1, 2, len(noise.value.share)).tolist())))
+    np.testing.assert_allclose(weighing._value_background(noise), value_odds(known, noise)[1], rtol=1e-9)
+    wrong = noise.even_wrong * weighing.even_chance + (1 - noise.even_wrong) * 0.25
+    np.testing.assert_allclose(wrong, wrong_chance(known, noise, np.full(known.item.size, 0.25)), rtol=1e-9)

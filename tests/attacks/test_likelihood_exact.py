@@ -10,6 +10,7 @@ from numba import njit
 from scipy.stats import chi2
 
 import standout as so
+from standout.formulas.likelihood import MOST_ORDERED, wrong_order
 from standout.scoring import exact
 from standout.scoring.fill import manner, postings
 from standout.scoring.plan import Combine
@@ -216,9 +217,11 @@ def test_the_informed_likelihood_is_what_enumeration_gives(who, shape):
     np.testing.assert_allclose(rounded[here], np.log(theirs[here]), atol=1e-6, rtol=0)
 
 
+@pytest.mark.parametrize("shape", ["plain", "repeats and gaps"])
 @pytest.mark.parametrize("who", [a for a in ADVERSARIES if a.choice.kind != "rare"], ids=lambda w: w.describe())
-def test_the_sampler_draws_as_often_as_the_likelihood_says(who):
-    ds = tiny(seed=8, records=8, items=9)
+def test_the_sampler_draws_as_often_as_the_likelihood_says(who, shape):
+    awkward = shape != "plain"
+    ds = tiny(seed=8, records=8, items=9, repeats=awkward, missing=0.2 if awkward else 0.0)
     target = int(who.eligible(ds)[-1])
     n = 4000
     knowledge = drawn(who, ds, [target], range(n))
@@ -240,3 +243,18 @@ def test_the_sampler_draws_as_often_as_the_likelihood_says(who):
         kept = expected > 1
         statistic = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
         assert chi2.sf(statistic, int(kept.sum()) - 1) > 1e-4
+
+
+@pytest.mark.parametrize("n", [3, 10, 11, 14])
+def test_many_wrong_items_are_counted_in_every_order_or_close_to_it(n):
+    rng = np.random.default_rng(n)
+    support = rng.integers(1, 40, n).astype(float)
+    rest = 60.0 * n
+    orders = np.array([rng.permutation(support) for _ in range(40_000)])
+    earlier = np.cumsum(orders, axis=1) - orders
+    mean = (orders / (rest - earlier)).prod(axis=1).mean()
+    ours = wrong_order(support, n, rest, np.empty(2**MOST_ORDERED))
+    assert ours == pytest.approx(mean, rel=0.02 if n <= MOST_ORDERED else 0.1)
+    # equal supports leave one order, and nothing to approximate
+    even = wrong_order(np.full(n, 5.0), n, rest, np.empty(2**MOST_ORDERED))
+    assert even == pytest.approx(prod(5.0 / (rest - 5.0 * j) for j in range(n)), rel=1e-12)

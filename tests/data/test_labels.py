@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from standout.data import labels as module
-from standout.data.labels import find_labels, integers_of, text_labels
+from standout.data.labels import find_labels, index_labels, integers_of, text_labels
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, unique=True))
@@ -57,3 +57,24 @@ def test_a_label_that_ends_in_nul_keeps_it():
 )
 def test_labels_are_found_again(labels, wanted, places):
     assert find_labels(labels, wanted).tolist() == places
+
+
+@pytest.mark.parametrize("spread", [1, 2**40], ids=["by table", "by hash"])
+@given(numbers=st.lists(st.integers(-1000, 1000), min_size=1, max_size=50))
+def test_numbers_are_indexed_as_by_sorting_all_of_them(spread, numbers):
+    array = np.array(numbers, np.int64) * spread
+    labels, index, note = index_labels(array, "item")
+    expected, place = np.unique(array, return_inverse=True)
+    assert labels.dtype == np.int64
+    assert np.array_equal(labels, expected)
+    assert np.array_equal(index, place)
+    assert note is None
+
+
+@given(st.lists(st.one_of(st.none(), st.text(max_size=4)), max_size=30))
+def test_texts_are_indexed_as_by_sorting_all_of_them(texts):
+    labels, index, note = index_labels(np.array([*texts, None, "b"], object)[:-1], "item")
+    expected = sorted({x for x in texts if x})
+    assert labels.tolist() == expected
+    assert index.tolist() == [expected.index(x) if x else -1 for x in texts] + [-1]
+    assert note is None

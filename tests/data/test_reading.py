@@ -335,7 +335,7 @@ def test_so_many_values_that_only_ranges_are_listed_keep_their_stated_error(tmp_
     path = tmp_path / "v.parquet"
     pq.write_table(pa.table({"user": np.arange(5000), "item": np.zeros(5000, int), "rating": value}), path)
     ds = Dataset.read(path)
-    assert 100 < ds.n_levels <= 255
+    assert 1000 < ds.n_levels <= 4095
     worst = np.abs(ds.levels[ds.record_code] - value).max()
     assert 0 < worst <= ds.cleaning.value_error * (1 + 1e-9)
     assert any("distinct values coded as" in note for note in ds.cleaning.notes)

@@ -206,3 +206,31 @@ def test_a_damaged_folder_is_refused(tmp_path, harm):
 def test_a_saved_folder_can_be_read_by_others(tmp_path):
     small().save(tmp_path / "d")
     assert (tmp_path / "d").stat().st_mode & 0o077 == 0o055
+
+
+def test_bounds_of_levels_are_kept_where_values_are_not_exact(tmp_path):
+    ds = Dataset.from_arrays(np.arange(9000), np.zeros(9000, int), np.arange(9000.0) ** 2)
+    assert ds.level_low.size == ds.n_levels
+    ds.save(tmp_path / "d")
+    assert_equal(Dataset.open(tmp_path / "d"), ds)
+    assert not (tmp_path / "exact").exists()
+    small().save(tmp_path / "exact")
+    assert not (tmp_path / "exact" / "level_low.npy").exists()
+
+
+def test_a_folder_of_an_older_version_gets_bounds_that_hold_its_values(tmp_path):
+    value = np.arange(9000.0) ** 2
+    ds = Dataset.from_arrays(np.arange(9000), np.zeros(9000, int), value)
+    ds.save(tmp_path / "d")
+    for name in ("level_low", "level_high"):
+        (tmp_path / "d" / f"{name}.npy").unlink()
+    old = Dataset.open(tmp_path / "d")
+    assert (old.level_low[old.record_code] <= value).all()
+    assert (value <= old.level_high[old.record_code]).all()
+
+
+def test_a_folder_that_lost_one_of_its_bounds_is_refused(tmp_path):
+    Dataset.from_arrays(np.arange(9000), np.zeros(9000, int), np.arange(9000.0)).save(tmp_path / "d")
+    (tmp_path / "d" / "level_low.npy").unlink()
+    with pytest.raises(InputError, match="damaged"):
+        Dataset.open(tmp_path / "d")

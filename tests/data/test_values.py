@@ -186,3 +186,21 @@ def test_a_cell_is_shown_as_its_bounds_and_a_level_as_the_value_of_the_file():
 def test_a_grid_is_regular_and_has_at_most_64_steps(levels, step):
     found = grid_step(np.sort(np.asarray(levels, float)))
     assert found == (None if step is None else pytest.approx(step))
+
+
+@given(st.lists(st.floats(-50, 50, allow_nan=False), min_size=1, max_size=60), st.sampled_from([0.0, 0.5, 3.0]))
+def test_near_levels_are_those_within_the_tolerance(values, within):
+    ds = column(np.array(values))
+    near = np.abs(ds.levels[:, None] - ds.levels[None, :]) <= within + 1e-9
+    first, stop = ds.near_levels(within)
+    places = np.arange(ds.n_levels)
+    assert np.array_equal((places >= first[:, None]) & (places < stop[:, None]), near)
+
+
+def test_levels_whose_cells_come_near_each_other_are_near():
+    value = np.arange(20_000.0)
+    ds = column(value)
+    first, stop = ds.near_levels(3)
+    for k in range(0, 20_000, 97):
+        code, other = int(ds.record_code[k]), int(ds.record_code[min(k + 3, 19_999)])
+        assert first[code] <= other < stop[code]

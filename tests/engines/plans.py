@@ -8,18 +8,21 @@ from typing import NamedTuple
 import numpy as np
 
 import standout as so
+from standout.attacks.noise import Noise, Steps, Window
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Plan, Tie
 
+ODDS = Noise(0.2, 0.1, Steps(1), Window(14), even_wrong=1.0)
 KINDS = [
     ("scoreboard", {}),
     ("scoreboard-rh", {}),
     ("scoreboard-rh", {"length": "sqrt"}),
     ("scoreboard-rh", {"similarity": "threshold"}),
+    ("likelihood", {"noise": ODDS}),
     ("likelihood", {}),
 ]
-IDS = ["min", "sum", "factor", "veto", "odds"]
-SHAPES = ["plain", "repeats", "missing", "no-days", "no-values", "presence"]
+IDS = ["min", "sum", "factor", "veto", "odds", "exact"]
+SHAPES = ["plain", "repeats", "missing", "no-days", "no-values", "presence", "wide"]
 
 
 class Case(NamedTuple):
@@ -44,6 +47,8 @@ def release(shape: str, n_records: int = 700, n_items: int = 40, seed: int = 3) 
     if shape == "missing":
         value[rng.random(item.size) < 0.1] = np.nan
         day[rng.random(item.size) < 0.1] = np.nan
+    if shape == "wide":  # more levels than one byte holds
+        value = rng.integers(1, 1500, item.size) / 4
     has_value, has_day = shape not in ("no-values", "presence"), shape not in ("no-days", "presence")
     return so.Dataset.from_arrays(record, item, value if has_value else None, day if has_day else None)
 
@@ -51,7 +56,14 @@ def release(shape: str, n_records: int = 700, n_items: int = 40, seed: int = 3) 
 def case(shape: str, name: str, options: dict[str, object], *, filtered: bool = False, tie: Tie | None = None) -> Case:
     """Sixty queries; every third excludes a record, and each watches one."""
     data = release(shape)
-    who = so.Adversary(knows=4, wrong=1, value_within=1, time_within=14, length_within=0.3 if filtered else None)
+    who = so.Adversary(
+        knows=4,
+        wrong=1,
+        wrong_kind="value" if data.has_value or data.has_time else "item",
+        value_within=1 if data.has_value else None,
+        time_within=14 if data.has_time else None,
+        length_within=0.3 if filtered else None,
+    )
     targets = who.eligible(data)[::7][:60]
     facts = who.sample(data, targets, seed=5).bind(data)
     attack = so.attack(name, **options).fit(data, facts)

@@ -9,8 +9,9 @@ import pytest
 from strategies import dataset, random_table
 
 import standout as so
+from standout.attacks.noise import Noise, Steps, Window
 from standout.scoring import cpu
-from standout.scoring.partials import NOBODY
+from standout.scoring.partials import LOWEST, NOBODY
 from standout.scoring.plan import Plan, Tie
 
 N_RECORDS, BLOCK = 900, 128
@@ -28,7 +29,8 @@ def plan_of(data: so.Dataset, name: str, tie: Tie) -> Plan:
     facts = who.sample(data, targets, seed=3).bind(data)
     rng = np.random.default_rng(8)
     gone = np.where(rng.random(targets.size) < 0.5, targets, rng.integers(-1, N_RECORDS, targets.size))
-    attack = so.attack(name).fit(data, facts)
+    options = {"noise": Noise(0.2, 0.1, Steps(1), Window(14))} if name == "odds" else {}
+    attack = so.attack("likelihood" if name == "odds" else name, **options).fit(data, facts)
     plan = attack.compile(data, facts, gone)
     cut = rng.choice([-5, 0, 1, 2**20, 2**29, 2**31], targets.size)
     salt = rng.integers(0, 2**63, targets.size).astype(np.uint64)
@@ -41,10 +43,14 @@ def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -
     fields = ("top", "top_score", "n_top", "n", "total", "squares", "n_watch", "n_cut")
     out: dict[str, list] = {f: [] for f in fields}
     how = cpu.manner(plan)
+
+    def padded(some: list[int], nobody: int) -> list[int]:
+        return [*some, *[nobody] * (top - len(some))]
+
     for q, row in enumerate(scores):
-        here = [r for r in range(row.size) if r != t.exclude[q]]
+        here = [r for r in range(row.size) if r != t.exclude[q] and row[r] != LOWEST]
         ranked = sorted(here, key=lambda r: (-row[r], int(cpu.tie_key(r, q, t, how)), r))[:top]
-        first = ranked[0]
+        first = ranked[0] if ranked else NOBODY
         tied = [
             r for r in here
             if row[r] == row[first] and (plan.tie != Tie.SHORT or data.lengths[r] == data.lengths[first])
@@ -52,8 +58,8 @@ def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -
         s = row[here]
         for name, value in zip(
             out,
-            (ranked, row[ranked].tolist(), len(tied), len(here), s.sum(), sum(int(x) ** 2 for x in s),
-             (s >= watch[q]).sum(), (s >= t.cut[q]).sum()),
+            (padded(ranked, NOBODY), padded(row[ranked].tolist(), LOWEST), len(tied), len(here), s.sum(),
+             sum(int(x) ** 2 for x in s), (s >= watch[q]).sum(), (s >= t.cut[q]).sum()),
             strict=True,
         ):  # fmt: skip
             out[name].append(value)
@@ -61,7 +67,7 @@ def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -
 
 
 @pytest.mark.parametrize("tie", list(Tie))
-@pytest.mark.parametrize("name", ["scoreboard-rh", "likelihood", "weighted"])
+@pytest.mark.parametrize("name", ["scoreboard-rh", "odds", "likelihood", "weighted"])
 @pytest.mark.parametrize(("threads", "top"), [(1, 2), (3, 2), (2, 21)])
 def test_partials_from_the_records_met_are_those_from_all_scores(release, name, tie, threads, top):
     plan = plan_of(release, name, tie)

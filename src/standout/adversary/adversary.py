@@ -85,7 +85,7 @@ class Adversary:
     wrong: int | float = 0
     wrong_kind: str = "value"
     value_within: float | str | None = _LEFT_OUT
-    time_within: int | None = None
+    time_within: float | None = None
     choose: str = "uniform"
     gamma: float | None = None
     length_within: float | None = None
@@ -209,10 +209,10 @@ class Adversary:
 
     def check_channels(self, dataset: Dataset) -> None:
         """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
+        # gamma is not refused: the theorems of DSS12 take it as a parameter, and hold for data without values (T = 1)
         asked = self.value_within is not None and not isinstance(self.value_within, _LeftOut)
-        if (asked or self.gamma is not None) and not dataset.has_value:
-            name = "gamma" if self.gamma is not None else "value_within"
-            raise ParameterError(f"{name}={getattr(self, name)!r}: the data has no values; use {name}=None")
+        if asked and not dataset.has_value:
+            raise ParameterError(f"value_within={self.value_within!r}: the data has no values; use value_within=None")
         if self.time_within is not None and not dataset.has_time:
             raise ParameterError(f"time_within={self.time_within}: the data has no days; use time_within=None")
         if not self.wrong or self.wrong_kind == "item":
@@ -221,7 +221,7 @@ class Adversary:
             raise ParameterError(
                 f"wrong={self.wrong}: no value and no day is known that could be wrong; use wrong_kind='item'"
             )
-        if self.tells_value(dataset) and not wrong_levels(dataset.levels, self.value_tolerance(dataset)).any():
+        if self.tells_value(dataset) and not levels_outside(dataset.levels, self.value_tolerance(dataset)).any():
             raise ParameterError(
                 f"wrong={self.wrong}: all values of the data lie within the tolerance of each other, so no value can be wrong; "
                 "lower value_within, or use wrong_kind='item'"
@@ -295,13 +295,13 @@ class Adversary:
         from standout.adversary.sampling import sample
 
         eligible = self.eligible(dataset)
-        chosen = eligible if targets is None else np.asarray(targets, dtype=np.int64).reshape(-1)
+        chosen = eligible if targets is None else _indices(targets, dataset.n_records)
+        if not _is_whole(seed):
+            raise ParameterError(f"seed={seed!r}: use a whole number")
         if chosen.size == 0:
             raise EligibilityError(
                 f"no record holds enough items for an adversary who knows {self.describe()}; lower knows={self.knows}"
             )
-        if chosen.min() < 0 or chosen.max() >= dataset.n_records:
-            raise ParameterError(f"targets are record indices from 0 to {dataset.n_records - 1}")
         fit = np.zeros(dataset.n_records, np.bool_)
         fit[eligible] = True
         unfit = int((~fit[chosen]).sum())
@@ -310,13 +310,30 @@ class Adversary:
                 f"{unfit} of {chosen.size} targets do not hold enough items for an adversary who knows {self.describe()}; "
                 "take targets from adversary.eligible(dataset)"
             )
-        return sample(self, dataset, chosen, seed)
+        return sample(self, dataset, chosen, int(seed))
 
 
-def wrong_levels(levels: Array, tolerance: Array) -> Array:
-    """Per level: whether another level lies outside its tolerance."""
-    low, high = (levels[0], levels[-1]) if levels.size else (0.0, 0.0)
-    return np.asarray(np.maximum(levels - low, high - levels) > tolerance + 1e-9)
+def levels_outside(levels: Array, tolerance: Array) -> Array:
+    """Per level: number of levels outside its tolerance; a wrong value is one of them, each with the same chance.
+
+    >>> levels_outside(np.arange(1.0, 6.0), np.full(5, 2.0)).tolist()
+    [2, 1, 0, 1, 2]
+    """
+    reach = tolerance + 1e-9  # 0.4 - 0.3 is a little more than 0.1 in binary, and still within it
+    first, stop = np.searchsorted(levels, levels - reach), np.searchsorted(levels, levels + reach, side="right")
+    return np.asarray(levels.size - (stop - first))
+
+
+def _indices(targets: Any, n_records: int) -> Array:
+    """Record indices; labels, marks and fractions are refused rather than converted."""
+    array = np.asarray(targets).reshape(-1)
+    whole = array.dtype.kind in "iu" or (array.dtype.kind == "f" and bool(np.all(array == np.floor(array))))
+    if not whole or (array.size and not 0 <= array.min() <= array.max() < n_records):
+        raise ParameterError(
+            f"targets are record indices from 0 to {n_records - 1}, as whole numbers; for labels use "
+            "np.flatnonzero(np.isin(dataset.record_labels, labels))"
+        )
+    return array.astype(np.int64)
 
 
 def _is_number(x: Any) -> bool:

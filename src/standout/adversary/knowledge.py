@@ -160,8 +160,9 @@ class Knowledge:
                 raise InputError(
                     "none of the known items is in the data; are the item labels the same as in the release?"
                 )
-        within = self.adversary.length_within if self.adversary else None
         from_release = self.source is not None and _same_content(self.source, dataset)
+        # a known length is the length in the source; in a release that lost entries it would rule the target out
+        within = self.adversary.length_within if self.adversary and from_release else None
         return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary, from_release)
 
     def __repr__(self) -> str:

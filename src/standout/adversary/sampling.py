@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from standout.adversary.adversary import Adversary, wrong_levels
+from standout.adversary.adversary import Adversary, levels_outside
 from standout.adversary.draws import Rule, Source, draw_queries
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.splitmix import start
@@ -93,7 +93,7 @@ def wrongable(who: Adversary, dataset: Dataset) -> Array:
     fine = np.empty(dataset.n_entries, np.bool_)
     levels = np.empty(0, np.bool_)
     if who.tells_value(dataset):
-        levels = wrong_levels(dataset.levels, who.value_tolerance(dataset))
+        levels = levels_outside(dataset.levels, who.value_tolerance(dataset)) > 0
     reach = int(who.time_within or 0) if who.tells_time(dataset) else -1
     _mark_wrongable(dataset.record_code, dataset.record_day, dataset.no_day, levels, reach, dataset.day_span, fine)
     return fine

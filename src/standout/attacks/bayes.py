@@ -115,7 +115,7 @@ def _picks(who: Adversary, dataset: Dataset) -> Picks:
 
 
 def log_falling(n: Array, k: int) -> Array:
-    """Log n·(n-1)···(n-k+1), inf where n < k.
+    """Logarithm of n·(n-1)···(n-k+1), inf where n < k.
 
     >>> np.exp(log_falling(np.array([5, 1]), 2)).round(6).tolist()
     [20.0, inf]
@@ -126,7 +126,7 @@ def log_falling(n: Array, k: int) -> Array:
 
 
 def log_ways(n: Any, k: Any) -> Any:
-    """Log of the number of ways to choose k of n."""
+    """Logarithm of the number of ways to choose k of n."""
     return gammaln(np.asarray(n) + 1.0) - gammaln(np.asarray(k) + 1.0) - gammaln(np.asarray(n) - np.asarray(k) + 1.0)
 
 
@@ -272,7 +272,7 @@ def _even_chance(known: Known, noise: Noise) -> Array:
 
 def _log_absent(known: Known, who: Adversary, rule: Picks, tables: ExactTables, background: Array, wrong: Array,
                 even: Array) -> Array:  # fmt: skip
-    """Log P(A|absent) = Σ_i log q_i·[(1-h)·g_i + h·ū_i] per query: what a person outside the release would tell."""
+    """P(A|absent) as a logarithm: Σ_i log q_i·[(1-h)·g_i + h·ū_i] per query: what a person outside the release would tell."""
     n = known.support.astype(np.float64)
     g = np.maximum(shrunk(tables.mean_right, n, background, SHRINK), LEAST_CHANCE)
     off = np.maximum(shrunk(wrong, n, even, SHRINK), LEAST_CHANCE)

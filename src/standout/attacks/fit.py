@@ -9,8 +9,8 @@ chance for every record: it says nothing about e and is left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,19 +19,20 @@ from numba import njit
 from standout.adversary.knowledge import Facts
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import _batches
+from standout.attacks.bayes import SHRINK
 from standout.attacks.likelihood import (
+    _even_chance,
     _histograms,
     compile_odds,
     item_share,
     pick_rates,
     time_odds,
-    value_odds,
-    wrong_chance,
 )
 from standout.attacks.noise import DAY_EDGES, VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.engines.memory import MemoryEngine
+from standout.formulas.likelihood import shrunk
 
 Array = npt.NDArray[Any]
 
@@ -45,6 +46,7 @@ N_SAMPLED = 64
 ROUNDS = (6, 12, 40)
 """Steps of EM between two selections of candidates; the last round runs until nothing changes."""
 TOLERANCE = 1e-6
+LEAST_CHANCE = 1e-12
 SCALE_EDGES = (0.01, 0.03, 0.1, 0.3)
 """Further bins of value gaps, as shares of the scale's range, for scales that are wider than a handful of steps."""
 
@@ -104,17 +106,18 @@ def fit_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
     exclude
         One record index per query, -1 = none: that query is fitted as if the record were not in the data.
     """
-    known = _usable(dataset, facts, exclude)
-    noise = _start(dataset, known)
+    known = usable(dataset, facts, exclude)
+    noise = start_noise(dataset, known)
     if known.item.size == 0:
         return noise
-    for rounds in ROUNDS:
-        candidate, weight = _candidates(dataset, known, noise)
-        noise = _em(dataset, known, candidate, weight, noise, rounds)
-    return noise
+    weighing = Weighing.of(known, noise)
+    for rounds in ROUNDS[:-1]:
+        noise = _em(weighing, noise, rounds)
+        weighing = weighing.choose_again(noise)
+    return _em(weighing, noise, ROUNDS[-1])
 
 
-def _usable(dataset: Dataset, facts: Facts, exclude: Array) -> Known:
+def usable(dataset: Dataset, facts: Facts, exclude: Array) -> Known:
     """Facts about items that a candidate holds, of at most 400 queries that have such facts."""
     known = Known.of(dataset, facts, exclude)
     held = known.support > 0
@@ -131,14 +134,14 @@ def _usable(dataset: Dataset, facts: Facts, exclude: Array) -> Known:
     return Known.of(dataset, few, exclude[queries])
 
 
-def _start(dataset: Dataset, known: Known) -> Noise:
+def start_noise(dataset: Dataset, known: Known) -> Noise:
     """Broad kernels over the bins that can occur."""
     value = time = None
     if known.has_value.any() and dataset.n_levels > 1:
         extra = tuple(s * dataset.value_range for s in SCALE_EDGES if s * dataset.value_range > 1.5 * VALUE_EDGES[-1])
         edges = np.asarray((*VALUE_EDGES, *extra))
         bins = ValueBins(tuple(edges.tolist()), (0.0,) * (edges.size + 1))
-        edges = edges[bins.reach(dataset.levels).any(axis=0)[:-1]]
+        edges = edges[bins.reach(dataset.levels).max(axis=0)[:-1] > 0]
         value = ValueBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
     if known.has_day.any():
         time = DayBins(
@@ -192,35 +195,143 @@ def _evidence(dataset: Dataset, known: Known, candidate: Array, noise: Noise) ->
     return Evidence(row, cell_fact, cell, share, code, known_code, day_bin)
 
 
-def _em(dataset: Dataset, known: Known, candidate: Array, n_like: Array, noise: Noise, rounds: int) -> Noise:
-    """Run EM over fixed candidates, each of which stands for `n_like` records."""
-    seen = _evidence(dataset, known, candidate, noise)
-    record = candidate.reshape(-1)[seen.row]
-    fact = seen.fact[seen.cell]
-    q = item_share(known)
-    # the background of days is counted from the release; that of values is seen through the kernel
-    time_back = time_odds(known, noise)[1]
-    counted = _histograms(known, np.flatnonzero(known.has_value), "value") if noise.value else None
+def _weighed(known: Known, noise: Noise) -> tuple[Evidence, Array, Array]:
+    """What the candidates under a noise hold, the candidate of each cell, and the records each candidate stands for."""
+    candidate, n_like = _candidates(known.dataset, known, noise)
+    seen = _evidence(known.dataset, known, candidate, noise)
+    return seen, candidate.reshape(-1)[seen.row], n_like
+
+
+class Chances(NamedTuple):
+    """Chance of each fact that a candidate holds, by what may have happened to it."""
+
+    right_events: Array
+    """Per event: the fact is right and is about this event."""
+    right: Array
+    """Per cell: the sum over its events."""
+    wrong_value: Array
+    """Per cell: the item is right, the value and day are wrong."""
+    wrong_item: Array
+    """Per fact: the item is wrong."""
+    whole: Array
+    """Per cell: the sum of the three."""
+    absent: Array
+    """Per fact: its chance if the target is not in the release."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Weighing:
+    """The known facts beside what a fixed set of candidates holds, ready to be weighed under any noise."""
+
+    known: Known
+    seen: Evidence
+    record: Array
+    """Per cell: the candidate."""
+    n_like: Array
+    """(queries, candidates): records that each candidate stands for."""
+    item_share: Array
+    time_background: Array
+    """Counted from the release; the background of values is seen through the kernel, and so depends on the noise."""
+    value_parts: tuple[Array, Array, Array] | None
+    """Facts with a value: the background of each bin of errors among the item's own entries, their number, and the
+    background of each bin among all entries. Backgrounds are linear in the shares of the bins."""
+    even_chance: Array
+    """Chance of a wrong value and day that are spread evenly; the same for all kernels without zeros."""
+
+    @classmethod
+    def of(cls, known: Known, noise: Noise) -> Weighing:
+        """Choose candidates by their scores under the noise, and look up what they hold."""
+        seen, record, n_like = _weighed(known, noise)
+        parts = _value_parts(known, noise.value) if isinstance(noise.value, ValueBins) else None
+        time_background, even = time_odds(known, noise)[1], _even_chance(known, noise)
+        return cls(known, seen, record, n_like, item_share(known), time_background, parts, even)
+
+    def choose_again(self, noise: Noise) -> Weighing:
+        """Return the same facts with the candidates that score highest under another noise."""
+        seen, record, n_like = _weighed(self.known, noise)
+        return replace(self, seen=seen, record=record, n_like=n_like)
+
+    @property
+    def answerable(self) -> Array:
+        """Queries that have candidates."""
+        return np.asarray(self.n_like.any(axis=1))
+
+    def rates(self, noise: Noise) -> Array:
+        """Per cell: chance that one right fact is about this item of the candidate."""
+        return pick_rates(self.known.dataset, self.known.facts, noise)[self.record]
+
+    def chances(self, noise: Noise, rate: Array) -> Chances:
+        """Chances under a noise."""
+        seen = self.seen
+        fact = seen.fact[seen.cell]
+        value_background = self._value_background(noise)
+        g = value_background * self.time_background
+        chance = _chances(self.known.dataset, noise, seen, value_background[fact], self.time_background[fact])
+        right_events = (1 - noise.e) * (1 - noise.h) * rate[seen.cell] * seen.share * chance
+        right = np.bincount(seen.cell, weights=right_events, minlength=self.record.size)
+        wrong = noise.even_wrong * self.even_chance + (1 - noise.even_wrong) * g
+        wrong_value = (1 - noise.e) * noise.h * rate * wrong[seen.fact]
+        wrong_item = noise.e * self.item_share * g
+        whole = right + wrong_value + wrong_item[seen.fact]
+        absent = self.item_share * ((1 - noise.h) * g + noise.h * wrong)
+        return Chances(right_events, right, wrong_value, wrong_item, whole, absent)
+
+    def _value_background(self, noise: Noise) -> Array:
+        """Per fact: chance of the known value among the item's own entries, as `likelihood.value_odds` gives it."""
+        out = np.ones(self.known.item.size)
+        if self.value_parts is not None and isinstance(noise.value, ValueBins):
+            own, n_own, common = self.value_parts
+            share = np.asarray(noise.value.share)
+            back = shrunk(own @ share / np.maximum(n_own, 1), n_own, common @ share, SHRINK)
+            out[self.known.has_value] = np.maximum(back, LEAST_CHANCE)
+        return out
+
+    def posterior(self, chances: Chances) -> tuple[Array, Array]:
+        """(queries · candidates): posterior given that the target is in the release; per query: log Σ_r P(A|r).
+
+        A candidate that stands for several records has their posterior together. Queries without candidates get zeros.
+        """
+        log_odds = np.log(chances.whole / chances.wrong_item[self.seen.fact])
+        log_record = np.bincount(self.seen.row, weights=log_odds, minlength=self.n_like.size).reshape(self.n_like.shape)
+        top = np.where(self.n_like > 0, log_record, 0.0).max(axis=1, keepdims=True)
+        p = self.n_like * np.exp(np.minimum(log_record - top, 0.0))
+        total = p.sum(axis=1, keepdims=True)
+        level = top[:, 0] + np.log(np.where(total > 0, total, 1.0))[:, 0]
+        return (p / np.maximum(total, 1e-300)).reshape(-1), level + self.known.sum_over_facts(
+            np.log(chances.wrong_item)
+        )
+
+
+def _value_parts(known: Known, kernel: ValueBins) -> tuple[Array, Array, Array]:
+    """(facts, bins), (facts,), (facts, bins): what `Weighing.value_parts` holds."""
+    own, n_own, common = _histograms(known, np.flatnonzero(known.has_value), "value")
+    distinct, place = np.unique(known.value[known.has_value], return_inverse=True)
+    parts = np.empty((2, n_own.size, len(kernel.share)))
+    for b, one in enumerate(np.eye(len(kernel.share))):
+        chance = ValueBins(kernel.edges, tuple(one.tolist())).table(distinct, known.dataset.levels)[place]
+        parts[0, :, b] = np.einsum("fv,fv->f", chance, own)
+        parts[1, :, b] = np.einsum("fv,fv->f", chance, common)
+    return parts[0], n_own, parts[1]
+
+
+def _em(weighing: Weighing, noise: Noise, rounds: int) -> Noise:
+    """Run EM over fixed candidates."""
+    known, seen = weighing.known, weighing.seen
     before, rate = np.inf, np.empty(0)
     n_right: int | None = -1
+    n_facts = np.diff(known.query_ptr)[weighing.answerable].sum()
     for _ in range(rounds):
-        value_back = value_odds(known, noise, counted)[1]
-        g = value_back * time_back
         if n_right != noise.n_right:
-            rate, n_right = pick_rates(dataset, known.facts, noise)[record], noise.n_right
-        chance = _chances(dataset, noise, seen, value_back[fact], time_back[fact])
-        right_events = (1 - noise.e) * (1 - noise.h) * rate[seen.cell] * seen.share * chance
-        right = np.bincount(seen.cell, weights=right_events, minlength=record.size)
-        wrong_value = (1 - noise.e) * noise.h * rate * wrong_chance(known, noise, g)[seen.fact]
-        wrong_item = noise.e * q * g
-        whole = right + wrong_value + wrong_item[seen.fact]
-        who, level = _posterior(np.log(whole / wrong_item[seen.fact]), seen.row, n_like)
-        level += float(np.log(wrong_item).sum())
-        weight = who[seen.row] / whole
-        n_wrong_value = float((weight * wrong_value).sum())
+            rate, n_right = weighing.rates(noise), noise.n_right
+        chances = weighing.chances(noise, rate)
+        who, levels = weighing.posterior(chances)
+        weight = who[seen.row] / chances.whole
+        wrong_value = float((weight * chances.wrong_value).sum())
         # a fact is right, has a wrong value, or is a wrong item
-        n_wrong_item = known.item.size - n_wrong_value - float((weight * right).sum())
-        noise = _maximize(dataset, known, noise, seen, weight[seen.cell] * right_events, n_wrong_value, n_wrong_item)
+        wrong_item = n_facts - wrong_value - float((weight * chances.right).sum())
+        right = weight[seen.cell] * chances.right_events
+        noise = _maximize(known.dataset, known, noise, seen, right, wrong_value, wrong_item)
+        level = float(levels[weighing.answerable].sum())
         if abs(level - before) < TOLERANCE * max(1.0, abs(level)):
             break
         before = level
@@ -240,18 +351,6 @@ def _chances(dataset: Dataset, noise: Noise, seen: Evidence, value_back: Array, 
         out[told] *= each_day[seen.day_bin[told]]
         out[~told] *= time_back[~told]
     return out
-
-
-def _posterior(log_odds: Array, row: Array, n_like: Array) -> tuple[Array, float]:
-    """Posterior of each (query, candidate) given that the target is in the release, and the log-likelihood.
-
-    A candidate that stands for several records has their posterior together.
-    """
-    log_record = np.bincount(row, weights=log_odds, minlength=n_like.size).reshape(n_like.shape)
-    top = np.where(n_like > 0, log_record, -np.inf).max(axis=1, keepdims=True)
-    p = n_like * np.exp(log_record - top)
-    total = p.sum(axis=1, keepdims=True)
-    return (p / total).reshape(-1), float((top + np.log(total)).sum())
 
 
 def _maximize(dataset: Dataset, known: Known, noise: Noise, seen: Evidence, weight: Array, wrong_value: float,

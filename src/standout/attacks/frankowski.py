@@ -265,7 +265,7 @@ class FuzzyRating(Scoring):
         return _held_within(known, gain, self.delta)
 
 
-def _at_least_0(x: Any, name: str = "phi") -> float:
+def _at_least_0(x: float | str, name: str = "phi") -> float:
     if isinstance(x, str) or not x >= 0:
         raise ParameterError(f"{name}={x!r}: use a number ≥ 0")
     return x

@@ -1,4 +1,4 @@
-"""`likelihood`: the mixture likelihood of `formulas.likelihood`, the strongest attacker there is for a known noise."""
+"""`likelihood`: Bayes' rule for what an adversary knows, with P(absent)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.adversary.sampling import count_marked
 from standout.attacks.attack import Attack, _one_per_query, register
 from standout.attacks.bayes import SHRINK, compile_exact, is_exact
 from standout.attacks.noise import Noise
+from standout.attacks.presence import Presence, calibrated
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
 from standout.data.background import background, entries_of
@@ -29,7 +31,10 @@ FEWEST_TO_FIT = 8
 
 @register("likelihood")
 class Likelihood(Attack):
-    """Score = LLR(r) = Σ_{i∈A∩r} ln(1 + (1-e)·K'_i(r)/(e·L_r·q_i·g_i)) + m·ln e, against "not in the release".
+    """Score = log P(A|r) - log P(A|absent): how much better a record explains the knowledge than no record does.
+
+    For knowledge that an adversary with a fixed number of wrong facts drew from this release, P(A|r) is exact. For facts that
+    are wrong independently, and for noise that was fitted or given, it is a product over the facts (`formulas.likelihood`).
 
     Parameters
     ----------
@@ -42,6 +47,9 @@ class Likelihood(Attack):
         λ, the prior that the target is in the release.
     cut
         Match iff the posterior of the best record is at least this.
+    calibrate
+        Whether P(absent) and the posterior are calibrated on canaries (`attacks.presence`). This is done for informed noise
+        only: knowledge from outside, and noise that was fitted or given, keep the likelihood's own probabilities.
     """
 
     needs_lineup = True
@@ -54,6 +62,8 @@ class Likelihood(Attack):
             raise ParameterError(f"prior={prior} and cut={cut} lie above 0 and at most at 1")
         self.noise, self.prior, self.cut, self.calibrate = noise, prior, cut, calibrate
         self._noise: Noise | None = None
+        self._presence = Presence()
+        self._fitted_for: tuple[Dataset, Adversary] | None = None
 
     def options(self) -> dict[str, Any]:
         """Options as plain data."""
@@ -67,12 +77,32 @@ class Likelihood(Attack):
         """The noise that `fit` settled on; None before it."""
         return self._noise
 
+    @property
+    def presence(self) -> Presence:
+        """How the Bayes factor of presence becomes P(absent): as it is, or as `fit` calibrated it."""
+        return self._presence
+
     def fit(self, dataset: Dataset, knowledge: Knowledge | Facts, exclude: Any = None) -> Likelihood:
-        """Return a copy with the noise settled for all queries together, each without the record that it excludes."""
-        fitted = copy(self)
+        """Return a copy with the noise settled for all queries together, and P(absent) calibrated.
+
+        A query that excludes a record is fitted as if that record were not in the data. An attack that was fitted to the
+        same release and the same adversary's knowledge is returned as it is.
+        """
         facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
+        who = facts.adversary if self._is_informed(facts) else None
+        if who is not None and self._is_fitted_for(dataset, who):
+            return self
+        fitted = copy(self)
         fitted._noise = self._settle(dataset, facts, _one_per_query(exclude, facts, "exclude", dataset))
+        fitted._presence = Presence()
+        fitted._fitted_for = (dataset, who) if who is not None else None
+        if self.calibrate and who is not None:
+            raw = Likelihood(noise=self.noise, calibrate=False)
+            fitted._presence = calibrated(dataset, who, raw.run)
         return fitted
+
+    def _is_fitted_for(self, dataset: Dataset, who: Adversary) -> bool:
+        return self._fitted_for is not None and self._fitted_for[0] is dataset and self._fitted_for[1] == who
 
     def _settle(self, dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
         """Noise for all queries together; the release must be the source for an adversary's own parameters to hold."""
@@ -89,7 +119,9 @@ class Likelihood(Attack):
             )
             raise ParameterError(f"noise='informed': {why}; use noise='fit', or a Noise if you know how they differ")
         if facts.n_queries < FEWEST_TO_FIT:
-            return Noise.broad(dataset)
+            from standout.attacks.fit_grid import average_noise
+
+            return average_noise(dataset, facts, exclude)
         from standout.attacks.fit import fit_noise
 
         return fit_noise(dataset, facts, exclude)
@@ -102,6 +134,7 @@ class Likelihood(Attack):
         return compile_odds(dataset, facts, exclude, noise)
 
     def _is_informed(self, facts: Facts) -> bool:
+        """Whether the adversary's own parameters are used: only for knowledge drawn from the release itself."""
         return self.noise in (None, "informed") and facts.from_release and facts.adversary is not None
 
     def beta(self, seen: Outcome) -> Array:
@@ -110,7 +143,7 @@ class Likelihood(Attack):
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the posterior of the best record reaches the cut."""
-        p, _ = self._posterior(seen)
+        p = self.posterior(seen)
         return p, p >= self.cut
 
     def posterior(self, seen: Outcome) -> Array:
@@ -123,7 +156,9 @@ class Likelihood(Attack):
 
     def _posterior(self, seen: Outcome) -> tuple[Array, Array]:
         assert seen.mass is not None
-        return formula.posterior(seen.score, seen.mass, n_possible(seen), self.prior)
+        factor = formula.log_presence(seen.score, seen.mass, n_possible(seen))
+        share = 1.0 / np.maximum(seen.mass, 1.0)
+        return formula.posterior(self._presence.log_odds(factor, share), share, self.prior)
 
 
 def n_possible(seen: Outcome) -> Array:
@@ -141,25 +176,41 @@ def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise
     return np.asarray(value_odds(known, noise)[1] * time_odds(known, noise)[1])
 
 
-def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Plan:
+def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, missing: Array | None = None) -> Plan:
     """Plan of LLR(r) for all queries.
 
     A fact about an item that no candidate holds is either wrong (`noise.complete`) or withheld from everybody: then it
     has the same chance for every record and for an absent target, and counts for neither.
+
+    Parameters
+    ----------
+    dataset, facts
+        The release, and what is known.
+    exclude
+        One record index per query, -1 = none.
+    noise
+        Shares of wrong facts, and kernels.
+    missing
+        Per item of the release: probability that the release lost the entry of a person who holds the item. The share of
+        wrong items is then e_i = 1 - (1-e)·(1-missing_i). Left out: e for every item.
     """
     known = Known.of(dataset, facts, exclude)
     q = item_share(known)
     value, value_background = value_odds(known, noise)
     time, time_background = time_odds(known, noise)
     g = value_background * time_background
-    right = (1 - noise.e) / (noise.e * q)
+    e = 1 - (1 - noise.e) * (1 - (np.zeros(known.item.size) if missing is None else missing[known.item]))
+    right = (1 - e) / (e * q)
     wrong = np.broadcast_to(wrong_chance(known, noise, g), known.item.shape)
     floor = right * noise.h * wrong / g
     value = value * (right * (1 - noise.h) / g)[:, None]
     # an absent person's values are wrong just as often: a wrong value is no sign of presence
-    absent = known.sum_over_facts(np.log(1 - noise.h + noise.h * wrong / g))
-    m = known.n_known if noise.complete else known.sum_over_facts(known.support > 0)
-    return known.odds_plan(value, time, floor, pick_rates(dataset, facts, noise), m * np.log(noise.e) - absent)
+    base = np.log(e) - np.log(1 - noise.h + noise.h * wrong / g)
+    if not noise.complete:
+        base = base * (known.support > 0)
+    outside = (known.n_known - np.diff(known.query_ptr)) * noise.complete
+    base = known.sum_over_facts(base) + outside * np.log(noise.e)
+    return known.odds_plan(value, time, floor, pick_rates(dataset, facts, noise), base)
 
 
 def item_share(known: Known) -> Array:
@@ -185,11 +236,8 @@ def pick_rates(dataset: Dataset, facts: Facts, noise: Noise) -> Array:
     return formula.pick_rate(pickable, noise.n_right, noise.sure)
 
 
-def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] | None = None) -> tuple[Array, Array]:
-    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background.
-
-    `counted` is what `_histograms` gives for the facts with values, where the caller has it already.
-    """
+def value_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
+    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background."""
     n = known.item.size
     has = known.has_value
     if noise.value is None or not has.any():
@@ -199,7 +247,7 @@ def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] |
     back = np.ones(n)
     distinct, place = np.unique(known.value[has], return_inverse=True)
     chance = noise.value.table(distinct, levels)[place]
-    own, n_own, common = counted or _histograms(known, np.flatnonzero(has), "value")
+    own, n_own, common = _histograms(known, np.flatnonzero(has), "value")
     back[has] = np.maximum(
         formula.shrunk((chance * own).sum(axis=1) / np.maximum(n_own, 1), n_own, (chance * common).sum(axis=1), SHRINK),
         1e-12,

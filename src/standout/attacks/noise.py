@@ -89,10 +89,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Uniform:
-    """Value moved by a real number uniform in ±width, clipped to the scale (DSS12).
-
-    `low` and `high` are the ends of the scale; left out, they are the first and the last level.
-    """
+    """Value moved by a real number uniform in ±width, clipped to low … high, or to the levels (DSS12)."""
 
     width: float
     low: float | None = None
@@ -105,10 +102,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Relative:
-    """Value moved by a real number uniform in ±share of the value's size, clipped to the scale.
-
-    `low` and `high` are the ends of the scale; left out, they are the first and the last level.
-    """
+    """Value moved by a real number uniform in ±share of the value's size, clipped to low … high, or to the levels."""
 
     share: float
     low: float | None = None
@@ -132,6 +126,8 @@ def _clipped(known: Array, levels: Array, width: Array, low: float | None, high:
     """
     low, high = levels[0] if low is None else low, levels[-1] if high is None else high
     near = _rounding(levels)
+    if high - low <= near:
+        return np.asarray(np.abs(known[:, None] - levels[None, :]) <= near, np.float64)
     moves = width > 0
     w = np.where(moves, width, 1.0)
     gap = np.abs(known[:, None] - levels[None, :])
@@ -330,9 +326,8 @@ class Noise:
         Share of wrong values and days that are spread evenly over the scale and the span; the rest follow the item's
         own distribution.
     complete
-        Whether the release holds every item of the data that the knowledge is about. If so, a fact about any other item
-        is wrong and costs ln e. If not, the release withholds that item from everybody: the fact is equally likely for
-        every record and for an absent target, and changes nothing.
+        Whether the release holds every item that a target may hold, so that a fact about another item is wrong and costs
+        ln e. If not, the release withholds that item from everybody, and the fact changes nothing.
     """
 
     e: float
@@ -362,15 +357,6 @@ class Noise:
             even_wrong=1.0,
             complete=True,
         )
-
-    @classmethod
-    def broad(cls, dataset: Dataset) -> Noise:
-        """Noise averaged over a grid of widths and shares: for a single query, which cannot tell its own noise."""
-        values = ValueBins(VALUE_EDGES, averaged(np.asarray(VALUE_EDGES), (0.0, 1.0, 2.0)))
-        days = DayBins(
-            DAY_EDGES, averaged(np.asarray(DAY_EDGES, dtype=np.float64), (0, 3, 14, 30, 90)), dataset.day_span
-        )
-        return cls(e=0.1, h=0.1, value=values, time=days)
 
 
 def value_kernel(who: Adversary, dataset: Dataset) -> ValueKernel | None:

@@ -47,10 +47,10 @@ def from_arrays(record: Any, item: Any, value: Any = None, time: Any = None, *, 
     if n_kept < n:  # labels of dropped rows are nobody's: the index runs over what is left
         record_labels, record_index, note = index_labels(_taken(record, kept), "record")
         item_labels, item_index, item_note = index_labels(_taken(item, kept), "item")
-    numbers = None if value is None else _numbers(value)[kept]
+    numbers = None if value is None else _numbers(value)
     day, moment = (None, None) if time is None else days_of(time)
-    if day is not None and moment is not None:
-        day, moment = day[kept], moment[kept]
+    if n_kept < n:
+        numbers, day, moment = (x if x is None else x[kept] for x in (numbers, day, moment))
     _check_something(numbers, "value")
     _check_something(day, "time")
     cleaning = replace(cleaning, notes=tuple(x for x in (note, item_note) if x))

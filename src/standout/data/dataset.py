@@ -320,6 +320,12 @@ class Dataset:
         gap = np.maximum(low[None, :] - known, 0.0) + np.minimum(high[None, :] - known, 0.0)
         return np.where(np.isnan(known), np.nan, gap)
 
+    def near_levels(self, within: float) -> tuple[Array, Array]:
+        """(levels,), (levels,): first level, and one past the last, that may hold a value within the tolerance of the level's."""
+        low, high = self.level_bounds
+        reach = within + 1e-9  # 3.4 - 2.4 is not 1 in binary
+        return np.searchsorted(high, low - reach), np.searchsorted(low, high + reach, side="right")
+
     def tolerance(self, within: float | str) -> Array:
         """(levels,): largest error of a known value if the true value is that of the level; "10%" is relative to it."""
         share = percent(within)

@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 Array = npt.NDArray[Any]
 
 WIDEST_TABLE = 1 << 28
 """Bytes that labels of fixed width may take; wider ones are kept as Python strings."""
+
+WIDEST_LOOKUP = 1 << 25
+"""Range of integer labels that are indexed by a table, at least."""
 
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)(\.0)?", re.ASCII)
 
@@ -26,11 +30,15 @@ def index_labels(values: Any, what: str) -> tuple[Array, Array, str | None]:
     """
     array = _as_given(values)
     if array.dtype.kind in "biuf":
-        present = ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.size, np.bool_)
-        labels, inverse = np.unique(_whole_numbers(array[present]), return_inverse=True)
+        if array.dtype.kind != "f" or not np.isnan(array).any():
+            return *_numbered(_whole_numbers(array)), None
+        present = ~np.isnan(array)
+        labels, inverse = _numbered(_whole_numbers(array[present]))
         return labels, _spread(inverse, present), None
     if array.dtype.kind == "M":
         array = np.where(np.isnat(array), "", np.datetime_as_string(array))
+    if (texts := _texts_numbered(array)) is not None:
+        return *texts, None
     plain, note = _plain(array.tolist(), what)
     present = np.array([x is not None for x in plain], np.bool_)
     kept = [x for x in plain if x is not None]
@@ -38,6 +46,39 @@ def index_labels(values: Any, what: str) -> tuple[Array, Array, str | None]:
     place = {label: k for k, label in enumerate(distinct)}
     inverse = np.fromiter((place[x] for x in kept), np.int64, len(kept))
     return _array_of(distinct), _spread(inverse, present), note
+
+
+def _numbered(numbers: Array) -> tuple[Array, Array]:
+    """Sorted distinct numbers and the place of each element: `np.unique` without sorting all of them."""
+    if not numbers.size:
+        return np.unique(numbers, return_inverse=True)
+    low, high = numbers.min(), numbers.max()
+    if numbers.dtype.kind == "i" and int(high) - int(low) < max(WIDEST_LOOKUP, numbers.size):
+        offset = numbers - low
+        there = np.zeros(int(high) - int(low) + 1, np.bool_)
+        there[offset] = True
+        return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[offset]
+    encoded = pa.array(numbers).dictionary_encode()
+    distinct = encoded.dictionary.to_numpy()
+    order = np.argsort(distinct)
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    return distinct[order], place[encoded.indices.to_numpy()]
+
+
+def _texts_numbered(array: Array) -> tuple[Array, Array] | None:
+    """Sorted distinct texts and the place of each element (-1 = no label); None where not all labels are texts."""
+    try:
+        encoded = pa.array(array, pa.large_string(), from_pandas=True).dictionary_encode()
+    except (pa.ArrowException, UnicodeError, OverflowError):
+        return None
+    texts = encoded.dictionary.to_pylist()
+    distinct = sorted(x for x in texts if x)
+    if not distinct:
+        return None
+    at = {label: k for k, label in enumerate(distinct)}
+    place = np.array([*(at.get(x, -1) for x in texts), -1], np.int64)
+    return text_labels(distinct), place[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
 
 
 def integers_of(texts: list[str]) -> Array | None:

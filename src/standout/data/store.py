@@ -79,7 +79,7 @@ def open_folder(folder: str | Path) -> Dataset:
 def _with_bounds(ds: Dataset) -> Dataset:
     """The dataset, with bounds of its levels where an older version coded values inexactly and kept no bounds."""
     error = ds.cleaning.value_error
-    if not error or ds.level_low.size:
+    if not error or ds.level_low.size or ds.level_high.size:
         return ds
     # a cell reaches at most `error` from its middle, and never past the level of the next cell
     low = np.maximum(ds.levels - error, np.append(-np.inf, ds.levels[:-1]))

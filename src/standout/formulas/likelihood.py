@@ -41,32 +41,48 @@ def llr(held_odds: Any, length: float, e: float, m: int) -> float:
     return float(np.log1p(np.asarray(held_odds, dtype=np.float64) / length).sum() + m * np.log(e))
 
 
-def posterior(llr_best: Any, mass: Any, n_records: Any, prior: float) -> tuple[Array, Array]:
-    """P(r|A) = (λ/N)·e^LLR(r) / [(1-λ) + (λ/N)·Σ_s e^LLR(s)] and P(absent|A).
+def log_presence(llr_best: Any, mass: Any, n_records: Any) -> Array:
+    """Log of (1/N)·Σ_s P(A|s) / P(A|absent), the Bayes factor of "the target is in the release"; -inf where nobody can be it.
 
     Parameters
     ----------
     llr_best
         LLR of the best record.
     mass
-        Σ_s e^(LLR(s) - LLR(best)).
-    n_records, prior
-        N and λ, the prior that the target is in the release.
+        Σ_s e^(LLR(s) - LLR(best)), 0 where there is no candidate.
+    n_records
+        N.
 
-    >>> p, absent = posterior(np.log(8.0), 1.0, 4, 0.5)
+    >>> float(np.exp(log_presence(np.log(8.0), 1.0, 4)).round(6))
+    2.0
+    """
+    some = np.asarray(mass, dtype=np.float64) > 0
+    score = np.where(some, np.nan_to_num(np.asarray(llr_best, dtype=np.float64)), 0.0)
+    whole = score + np.log(np.where(some, mass, 1.0)) - np.log(np.maximum(n_records, 1))
+    return np.where(some, whole, -np.inf)
+
+
+def posterior(log_odds: Any, share: Any, prior: float) -> tuple[Array, Array]:
+    """P(best|A) = P(present|A)·share and P(absent|A) = 1 / (1 + odds·λ/(1-λ)).
+
+    Parameters
+    ----------
+    log_odds
+        Logarithm of the odds of presence at λ = 1/2: the Bayes factor, or what calibration makes of it.
+    share
+        P(best | A, present).
+    prior
+        λ, the prior that the target is in the release.
+
+    >>> p, absent = posterior(np.log(2.0), 1.0, 0.5)
     >>> float(p.round(4)), float(absent.round(4))
     (0.6667, 0.3333)
     """
-    # nobody can be the target where there is no candidate
-    some = np.asarray(mass, dtype=np.float64) > 0
-    score = np.where(some, np.nan_to_num(np.asarray(llr_best, dtype=np.float64)), -np.inf)
-    best = np.log(prior) - np.log(np.maximum(n_records, 1)) + score
-    with np.errstate(divide="ignore"):
-        absent = np.log1p(-prior) if prior < 1 else -np.inf
-    whole = np.logaddexp(absent, best + np.log(np.where(some, mass, 1.0)))
-    nobody = np.isneginf(whole)
-    safe = np.where(nobody, 0.0, whole)
-    return np.exp(best - safe), np.where(nobody, 1.0, np.exp(absent - safe))
+    from scipy.special import expit
+
+    nobody = np.isneginf(log_odds)
+    z = np.where(nobody, 0.0, log_odds) + (np.log(prior) - np.log1p(-prior) if prior < 1 else np.inf)
+    return np.where(nobody, 0.0, expit(z) * np.asarray(share)), np.where(nobody, 1.0, expit(-z))
 
 
 def pick_rate(pickable: Any, n_right: int | None, sure: bool = True) -> Array:
@@ -139,7 +155,7 @@ def wrong_order(support: Array, n: int, rest: float, scratch: Array) -> float:
             if chosen >> j & 1:
                 whole += scratch[chosen ^ (1 << j)] * support[j] / (rest - (total - support[j]))
         scratch[chosen] = whole
-    out = scratch[(1 << n) - 1]
+    out = float(scratch[(1 << n) - 1])
     for j in range(2, n + 1):
         out /= j
     return out
@@ -188,7 +204,7 @@ def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: f
 
 @njit(nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def log_wrong_values(right: Array, wrong: Array, w: int, log_pick: float, log_ways: float, scratch: Array) -> float:
-    """Log P(A|r) = log [x^w] Π_i (K_i + u_i·x) - log (L_r)_(m) - log C(n,w), exactly w of n facts with wrong value and day.
+    """Log P(A|r) = log [x^w] Π_i (K_i + u_i·x) - log (F_r)_(w)·(L_r-w)_(m-w) - log C(m,w), exactly w values and days wrong.
 
     The polynomial sums over all choices of the wrong facts, so it is exact also where r does not determine them.
 
@@ -199,7 +215,7 @@ def log_wrong_values(right: Array, wrong: Array, w: int, log_pick: float, log_wa
     w
         Number of wrong facts.
     log_pick, log_ways
-        log (L_r)_(m) and log C(n,w), n = facts that can be wrong.
+        log (F_r)_(w)·(L_r-w)_(m-w), F_r = items of r that can be told wrongly, and log C(m,w).
     scratch
         Array to work in, of at least w + 1 elements.
 

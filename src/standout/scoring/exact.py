@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
 from standout.scoring.cpu import exponential
-from standout.scoring.fill import Manner, Postings, jit, jit_inline
-from standout.scoring.look import allowed, enter
+from standout.scoring.fill import Manner, Postings, jit, jit_bare, jit_inline
+from standout.scoring.look import allowed, enter, key_of
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import ROOM, ExactTables, Tables
 
@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 class Desk(NamedTuple):
     """Scratch memory of one thread."""
 
-    count: Array
+    n_held: Array
     """uint16 (block): known items that each record holds."""
     local: Array
     """int64 (block): candidates, as offsets in the block, rising."""
@@ -211,16 +211,16 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
                 desk.local[n] = k
                 n += 1
         return n
-    desk.count[:size] = 0
+    desk.n_held[:size] = 0
     for f in range(lo, hi):
         last = np.int64(-1)
         for p in range(post.ptr[b, plan.item[f]], post.ptr[b, plan.item[f] + 1]):
             k = np.int64(post.local[p])
-            desk.count[k] += k != last
+            desk.n_held[k] += k != last
             last = k
     for k in range(size):
         desk.local[n] = k
-        n += desk.count[k] == need
+        n += desk.n_held[k] == need
     return n
 
 
@@ -255,6 +255,12 @@ def run_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, 
                watch: Array, out: Partials) -> None:  # fmt: skip
     """Add blocks `first … stop-1` to the partials `out` of the queries `queries[0] … queries[1]-1`."""
     desk = make_desk(post.block_size, t.most_facts, t.most_wrong)
+    _run_blocks(desk, first, stop, queries, post, plan, how, t, watch, out)
+
+
+@jit_bare  # type: ignore[untyped-decorator]
+def _run_blocks(desk: Desk, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: Manner,
+                t: ExactTables, watch: Array, out: Partials) -> None:  # fmt: skip
     for b in range(first, stop):
         start = post.first_record + b * post.block_size
         for q in range(queries[0], queries[1]):
@@ -267,7 +273,8 @@ def run_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, 
                 out.n_watch[q] += s >= watch[q]
                 out.n_cut[q] += s >= plan.cut[q]
                 if s >= out.top_score[q, out.top.shape[1] - 1]:
-                    enter(s, np.uint64(0), start + desk.local[c], q, how.tie, out)
+                    record = start + desk.local[c]
+                    enter(s, key_of(record, how.tie, plan.salt[q], plan.lengths), record, q, how.tie, out)
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -275,6 +282,12 @@ def mass_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings,
                 top: Array, beta: Array, out: Array) -> None:  # fmt: skip
     """Add Σ exp(beta · (score - top)) over the candidates of blocks `first … stop-1` to `out`, for the queries named."""
     desk = make_desk(post.block_size, t.most_facts, t.most_wrong)
+    _mass_blocks(desk, first, stop, queries, post, plan, how, t, top, beta, out)
+
+
+@jit_bare  # type: ignore[untyped-decorator]
+def _mass_blocks(desk: Desk, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: Manner,
+                 t: ExactTables, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
     for b in range(first, stop):
         for q in range(queries[0], queries[1]):
             for c in range(score_block(b, q, post, plan, how, t, desk)):
@@ -308,7 +321,7 @@ def dump(post: Postings, plan: Tables, how: Manner, t: ExactTables, out: Array) 
                 out[q, start + desk.local[c]] = desk.score[c]
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit_bare  # type: ignore[untyped-decorator]
 def mean_chances(first: int, stop: int, post: Postings, item: Array, known_day: Array, gone: Array, t: ExactTables,
                  right: Array, wrong: Array) -> None:  # fmt: skip
     """Sums over each item's (record, item) pairs of the chances of facts `first … stop-1`, record `gone[fact]` left out."""

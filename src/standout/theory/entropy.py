@@ -12,7 +12,7 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.data.dataset import Dataset
-from standout.formulas.ns08 import information, within
+from standout.formulas.ns08 import information
 from standout.scoring.cpu import Postings, postings
 
 Array = npt.NDArray[Any]
@@ -115,10 +115,8 @@ def _chances(dataset: Dataset, channel: Array, none: int, low: Array, high: Arra
 
 def value_chances(dataset: Dataset, value_within: float) -> Array:
     """Per item: chance that a random record holds it with a value within the tolerance of a random known entry's."""
-    inside = within(dataset.levels[:, None] - dataset.levels[None, :], value_within) > 0
-    low = inside.argmax(axis=1)
-    high = dataset.n_levels - 1 - inside[:, ::-1].argmax(axis=1)
-    return _chances(dataset, dataset.index.code, dataset.n_levels, low, high)
+    first, stop = dataset.near_levels(value_within)
+    return _chances(dataset, dataset.index.code, dataset.n_levels, first, stop - 1)
 
 
 def time_chances(dataset: Dataset, time_within: float) -> Array:

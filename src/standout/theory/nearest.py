@@ -18,7 +18,6 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.data.dataset import Dataset
-from standout.formulas.ns08 import within
 from standout.scoring.cpu import Postings, postings
 
 Array = npt.NDArray[Any]
@@ -51,7 +50,8 @@ class Agreement(NamedTuple):
         n = dataset.n_levels
         same = np.zeros((n + 1, n + 1), np.uint8)
         if value_within is not None:
-            same[:n, :n] = within(dataset.levels[:, None] - dataset.levels[None, :], value_within)
+            for code, (first, stop) in enumerate(zip(*dataset.near_levels(value_within), strict=True)):
+                same[code, first:stop] = 1
         days = 0 if time_within is None else int(min(time_within, dataset.day_span))
         return cls(
             dataset.record_ptr,

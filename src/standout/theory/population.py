@@ -197,7 +197,8 @@ def _sizes_asked(dataset: Dataset, populations: Sequence[int] | int | None) -> l
 
 
 def _delta(dataset: Dataset, who: Adversary, epsilon: float, seed: int) -> float:
-    value = who.value_within if dataset.has_value else None
+    # a tolerance like "10%": by items alone people are more alike, which is the safe side
+    value = None if isinstance(who.value_within, str) or not dataset.has_value else who.value_within
     time = who.time_within if dataset.has_time else None
     rate = delta_at(sparsity(dataset, value, time, fitting_records(dataset, None, seed)), epsilon)
     return at_most(rate.count, rate.n)

@@ -98,15 +98,16 @@ def inventory(
     guessed: set[str],
     profiles: Mapping[str, Profile],
     reasons: Mapping[str, str],
+    unused: str = "ignored",
 ) -> tuple[ColumnUse, ...]:
-    """Each column with its role ("ignored" for none), the reason, and the direct identifier that it looks like."""
+    """Each column with its role (`unused` for none), the reason, and the direct identifier that it looks like."""
     role_of = {column: role for role, column in found.items() if column is not None}
     uses = []
     for name in names:
         profile = profiles.get(name)
-        role = role_of.get(name, "ignored")
+        role = role_of.get(name, unused)
         reason = "" if profile is None else profile.words
-        if role != "ignored":
+        if name in role_of:
             how = f"guessed from the {reasons.get(role, 'name')}" if role in guessed else "named"
             reason = f"{how}; {reason}" if reason else how
         uses.append(ColumnUse(name, role, reason, None if profile is None else profile.identifier))

@@ -71,7 +71,7 @@ def _without_header(rows: list[list[str]], delimiter: str, name: str, wide: bool
     first = rows[0]
     numbers = [bool(_NUMBER.fullmatch(f)) for f in first]
     if not any(numbers):
-        if any(_NO_NAME.fullmatch(f) for f in first) or _is_like_the_rest(rows):
+        if not wide and (any(_NO_NAME.fullmatch(f) for f in first) or _is_like_the_rest(rows)):
             raise _no_header(name, "its first line looks like the lines after it")
         return None
     if wide and not numbers[0] and len(first) > 2:
@@ -80,7 +80,9 @@ def _without_header(rows: list[list[str]], delimiter: str, name: str, wide: bool
     if delimiter in ("\t", "::") and sum(row == [True] * 4 for row in filled) * 2 > len(filled):
         which = "u.data" if delimiter == "\t" else "ratings.dat"
         return Layout(MOVIELENS, delimiter, False, "", (f"layout: MovieLens {which}",))
-    raise _no_header(name, "its first line holds numbers")
+    wide_header = not numbers[0] and all(numbers[1:]) and len(first) > 5
+    hint = ". If each row is a person and each column an item, use --wide" if wide_header else ""
+    raise _no_header(name, "its first line holds numbers", hint)
 
 
 def _is_like_the_rest(rows: list[list[str]]) -> bool:
@@ -90,8 +92,8 @@ def _is_like_the_rest(rows: list[list[str]]) -> bool:
     return again > 0 and again * 2 >= len(first)
 
 
-def _no_header(name: str, why: str) -> InputError:
+def _no_header(name: str, why: str, hint: str = "") -> InputError:
     return InputError(
         f"{name} has no header: {why}. Give the names of its columns with --names user,item,… (names=), or say that the "
-        "first line is a header with --header (header=True)"
+        f"first line is a header with --header (header=True){hint}"
     )

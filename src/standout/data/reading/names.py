@@ -43,7 +43,7 @@ _ROW_WORDS = {
     "order", "invoice", "transaction", "trans", "session", "basket", "review", "rating", "event", "row", "line",
     "record", "index", "batch", "ticket", "receipt", "bill", "entry", "request", "log", "unnamed", "zip", "postal",
 }
-_TIME_WORDS = {"time", "timestamp", "date", "datetime", "ts", "at", "when", "moment", "epoch", "utc", "datum", "zeit",
+_TIME_WORDS = {"time", "timestamp", "date", "datetime", "ts", "at", "dt", "when", "moment", "epoch", "utc", "datum", "zeit",
                "day"}
 _NOT_ENTRY = {
     "birth", "born", "dob", "birthday", "birthdate", "release", "released", "publish", "published", "join", "joined",
@@ -60,16 +60,27 @@ _ATTRIBUTES = {
 # Identifiers come before bare nouns, because a table may hold CustomerID and the customer's name.
 TIERS: dict[str, tuple[frozenset[str], ...]] = {
     "record": (
-        frozenset(["record", "recordid", "uid", "userhash", *(f"{p}{x}" for p in _PERSONS for x in ("id", "number"))]),
+        frozenset(
+            [
+                "record",
+                "recordid",
+                "uid",
+                "userhash",
+                *(f"{p}{x}" for p in _PERSONS for x in ("id", "number", "nr", "nummer")),
+            ]
+        ),
         frozenset([*_PERSONS, "users", "customers", "username", "anonid"]),
         frozenset(
-            ["device", "deviceid", "household", "householdid", "householdkey", "cookie", "cookieid", "card", "cardid"]
+            f"{thing}{x}"
+            for thing in ("device", "household", "cookie", "card", "loyalty", "loyaltycard")
+            for x in ("", "id", "key", "no", "nr", "number")
         ),
+        frozenset(["email", "emailaddress", "mail", "phone", "phonenumber", "msisdn"]),
     ),
     "item": (
         frozenset(
             ["stockcode", "sku", "asin", "isbn", "ean", "upc", "gtin", "iid"]
-            + [f"{t}{x}" for t in _THINGS for x in ("id", "code")]
+            + [f"{t}{x}" for t in _THINGS for x in ("id", "code", "nummer")]
         ),
         frozenset([*_THINGS, "items", "clickurl"]),
         frozenset([f"{g}{x}" for g in _GROUPS for x in ("id", "code", "")]),
@@ -168,7 +179,7 @@ def direct_identifier(name: str) -> str | None:
         "e-mail address": {"email", "mail"},
         "phone number": {"phone", "telephone", "mobile", "fax", "msisdn", "tel"},
         "IP address": {"ip", "ipaddress"},
-        "card number": {"creditcard", "cardnumber", "pan"},
+        "card number": {"creditcard", "creditcardnumber", "pan"},
         "bank account": {"iban"},
         "national identifier": {"ssn", "passport"},
         "street address": {"street", "address"},

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import duckdb
 
-from standout.data.reading.profile import NO_CELL
+from standout.data.reading.profile import CURRENCY, NO_CELL
 from standout.data.reading.workspace import one_row, quoted
 from standout.errors import ColumnError
 
 # signs and codes before or after the number; blanks of all kinds; parentheses of accountants
-_AROUND = r"[\s\x{A0}\x{202F}]*(\p{Sc}|%|[A-Z]{3}|Rs\.?|kr\.?|zł|Fr\.?)[\s\x{A0}\x{202F}]*"
+_AROUND = rf"[\s\x{{A0}}\x{{202F}}]*({CURRENCY})[\s\x{{A0}}\x{{202F}}]*"
 _POINT = r"[-+]?(\d{1,3}([,'’ ]\d{3})+(\.\d+)?|\d+(\.\d+)?|\.\d+)"
 _COMMA = r"[-+]?(\d{1,3}([.'’ ]\d{3})+(,\d+)?|\d+(,\d+)?|,\d+)"
 _DOUBTFUL = r"[-+]?[1-9]\d{0,2}(\.\d{3})+"
@@ -52,17 +52,10 @@ def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None
     words = ", ".join(quoted(w) for w in NO_CELL)
     cell = f"CASE WHEN lower(trim(value)) NOT IN ({words}) THEN trim(value) END"
     plain = f"TRY_CAST({cell} AS DOUBLE)"
-    n, n_plain, n_grouped, n_short = one_row(
-        con,
-        f"SELECT count(c), count(TRY_CAST(c AS DOUBLE)), count(*) FILTER (regexp_full_match(c, {quoted(_DOUBTFUL)})), "
-        r"count(*) FILTER (regexp_full_match(c, '[-+]?\d{1,3}')) "
-        f"FROM (SELECT {cell} AS c FROM source) WHERE c IS NOT NULL",
-    )
+    cells = f"(SELECT {cell} AS c FROM source)"
+    n, n_plain = one_row(con, f"SELECT count(c), count(TRY_CAST(c AS DOUBLE)) FROM {cells}")
     if n_plain == n and decimal != ",":
-        n_whole = one_row(
-            con, rf"SELECT count(*) FILTER (regexp_full_match(c, '[-+]?\d+')) FROM (SELECT {cell} AS c FROM source)"
-        )[0]
-        if decimal is None and n_grouped and n_short and n_grouped + n_whole == n:
+        if decimal is None and _may_be_thousands(con, cells):
             raise _doubt(column, "is 1.234 a fraction or more than a thousand?")
         return _rule(plain, cell, None)
     bare = _bare(cell)
@@ -72,10 +65,8 @@ def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None
         f"count(*) FILTER (regexp_full_match(c, {quoted(_COMMA)})) FROM (SELECT {bare} AS c FROM source)",
     )
     if decimal is None and n_point == n_comma and n_point > n_plain:
-        whole = one_row(
-            con, rf"SELECT count(*) FILTER (NOT regexp_full_match(c, '[-+]?\d+')) FROM (SELECT {bare} AS c FROM source)"
-        )[0]
-        if whole:
+        n_grouped = one_row(con, f"SELECT count(*) FILTER (regexp_matches({bare}, '[.,]')) FROM source")[0]
+        if n_grouped:
             raise _doubt(column, "is 1,234 a fraction or more than a thousand?")
     if max(n_point, n_comma) <= n_plain and decimal is None:
         return _rule(plain, cell, None)
@@ -83,6 +74,16 @@ def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None
     number = _comma_number(bare) if comma else _point_number(bare)
     note = f"value: column {column!r} read with a decimal {'comma' if comma else 'point'}, signs and thousands removed"
     return _rule(number if comma else f"coalesce({plain}, {number})", cell, note)
+
+
+def _may_be_thousands(con: duckdb.DuckDBPyConnection, cells: str) -> bool:
+    """Whether every point could separate thousands: 1.234 beside 567, and never 0.5 or 2.75."""
+    grouped = f"regexp_full_match(c, {quoted(_DOUBTFUL)})"
+    pointed = f"SELECT {grouped} AS grouped FROM {cells} WHERE contains(c, '.')"
+    if not one_row(con, f"SELECT coalesce(bool_and(grouped), false) FROM ({pointed} LIMIT 1000)")[0]:
+        return False
+    whole = f"(SELECT count(*) FROM {cells} WHERE NOT contains(c, '.') AND length(c) <= 3)"
+    return bool(one_row(con, f"SELECT bool_and(grouped) AND {whole} > 0 FROM ({pointed})")[0])
 
 
 def _rule(number: str, cell: str, note: str | None) -> NumberRule:

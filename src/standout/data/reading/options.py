@@ -127,12 +127,16 @@ class ReadOptions:
 def _check_column(role: str, column: Any, wide: bool) -> None:
     if column is GUESS or isinstance(column, str):
         if column == "" and role in ("record", "item") and not (wide and role == "record"):
-            raise ParameterError(f"{role}='': every dataset has a {role}; name the column, or leave {role} out")
+            raise ParameterError(
+                f"{role}='': every entry belongs to a record and an item; name the column, or leave {role} out"
+            )
         return
     if column is not None:
         raise ParameterError(f"{role}={column!r}: give the name of a column as text")
     if role in ("record", "item") and not (wide and role == "record"):
-        raise ParameterError(f"{role}=None: every dataset has a {role}; name the column, or leave {role} out")
+        raise ParameterError(
+            f"{role}=None: every entry belongs to a record and an item; name the column, or leave {role} out"
+        )
 
 
 def _check_text(name: str, text: Any) -> None:

@@ -18,6 +18,10 @@ _MOST = 0.8
 NO_CELL = ("", "na", "n/a", "nan", "nat", "null", "none", "<na>", "\\n")
 """Texts that say that a value or a time is missing, in lower case."""
 
+CURRENCY = (
+    r"\p{Sc}|%|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|HUF|INR|CNY|AUD|CAD|NZD|BRL|MXN|ZAR|TRY|RUB|Rs\.?|kr\.?|zł|Fr\.?"
+)
+"""Signs and codes that may stand before or after an amount, as a regular expression."""
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _PATTERNS = {
     "date": (
@@ -25,7 +29,7 @@ _PATTERNS = {
         rf"|(?i)([a-z]{{3,9}},? )?({_MONTH}[ .-]*\d{{1,2}}|\d{{1,2}}(st|nd|rd|th)?[ ./-]*{_MONTH})\b.*\d{{2}}.*"
     ),
     "clock": r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?",
-    "number": r"[-+(]?\s*[^\sA-Za-z0-9.,'+()-]?\s*[-+]?\d[\d.,' \x{A0}\x{202F}]*\s*([^\sA-Za-z0-9.,']|[A-Z]{3})?\)?",
+    "number": rf"[-+(]?\s*({CURRENCY})?\s*[-+]?\d[\d.,'’ \x{{A0}}\x{{202F}}]*\s*({CURRENCY})?\)?",
     "e-mail address": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
     "IP address": r"(\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){3,7}",
     "device identifier": r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}",
@@ -143,7 +147,7 @@ def _text_kind(con: duckdb.DuckDBPyConnection, cell: str, present: int, is_name:
         kind = _number_kind(con, cell)
         return kind, "card number" if kind == "whole" and hits["card"] >= most and _are_cards(con, cell) else None
     for kind in ("date", "clock"):
-        # rows that do not parse are for the reader to count: the column is still one of dates
+        # cells that do not parse are counted when the file is read; the column still holds dates
         if hits[kind] * 2 > present:
             return kind, None
     for what in ("e-mail address", "IP address", "device identifier", "phone number", "bank account",

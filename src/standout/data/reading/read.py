@@ -17,12 +17,14 @@ from standout.data.dataset import ColumnUse, Dataset
 from standout.data.reading.columns import Roles, choose_columns, inventory, listed
 from standout.data.reading.formats import Found, find_source
 from standout.data.reading.frames import FrameTable
+from standout.data.reading.number_rules import number_rule
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.profile import Profile, is_constant_per, profile_columns
 from standout.data.reading.source import Source, Table
 from standout.data.reading.stream import build
 from standout.data.reading.survey import survey
 from standout.data.reading.tables import open_table
+from standout.data.reading.time_rules import time_rule
 from standout.data.reading.wide import load_wide
 from standout.data.reading.workspace import workspace
 from standout.data.repeats import check_repeats
@@ -75,8 +77,25 @@ def inspect_columns(path: PathLike, options: ReadOptions) -> Inventory:
                 else:
                     roles = _roles(con, table, profiles, options)
             except ColumnError as error:
-                return Inventory(table.name, inventory(table.names, {}, set(), profiles, {}), (), str(error))
-            return Inventory(table.name, roles.columns, roles.notes, None)
+                open_ = inventory(table.names, {}, set(), profiles, {}, unused="undecided")
+                return Inventory(table.name, open_, (), str(error))
+            question = None if options.wide or not profiles else _question(con, table, roles, options)
+            return Inventory(table.name, roles.columns, roles.notes, question)
+
+
+def _question(con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, options: ReadOptions) -> str | None:
+    """What the cells of the sample leave open: a unit of time, an order of dates, a decimal sign."""
+    columns = ", ".join(f"c{table.names.index(name)} AS {role}" for role, name in roles.chosen().items())
+    con.execute(f"CREATE VIEW source AS SELECT {columns} FROM sample_")
+    kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
+    try:
+        if roles.time is not None:
+            time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
+        if roles.value is not None and kinds["value"] == "VARCHAR":
+            number_rule(con, roles.value, options.decimal)
+    except InputError as error:
+        return str(error)
+    return None
 
 
 @contextmanager

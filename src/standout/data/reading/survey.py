@@ -51,6 +51,8 @@ def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options
         rule = time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
     elif options.time_unit is not None or options.date_format is not None:
         raise ParameterError("time_unit and date_format are for a time column, and there is none: leave them out")
+    if roles.value is None and options.decimal is not None:
+        raise ParameterError("decimal is for a value column, and there is none: leave it out")
     numbers = None if roles.value is None else _value_rule(con, kinds["value"], roles.value, options.decimal)
     _make_typed(con, source, kinds, numbers, rule)
     may_fail = any(r is not None and r.bad != "false" for r in (numbers, rule))
@@ -156,6 +158,8 @@ def _value_rule(con: duckdb.DuckDBPyConnection, kind: str, column: str, decimal:
     base = kind.split("(")[0]
     if kind == "VARCHAR":
         return number_rule(con, column, decimal)
+    if decimal is not None:
+        raise ParameterError(f"decimal={decimal!r} is for values in text, and column {column!r} holds {kind.lower()}")
     if base in ("FLOAT", "DOUBLE"):
         return NumberRule("CASE WHEN NOT isnan(value) THEN value::DOUBLE END", "false", None)
     if base in ("DECIMAL", "BOOLEAN", '"NULL"') or base.endswith(("INT", "INTEGER")):
@@ -192,7 +196,7 @@ def _label_sql(kind: str, role: str) -> str:
 
 def _row_error(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, bad_value: int, bad_time: int, bad: int
                ) -> RowError:  # fmt: skip
-    """What to say about rows that do not parse: how many, why, where the first one is; never what is in it."""
+    """Error for rows that do not parse: how many, why, and where the first one is, without its content."""
     reasons = []
     if source.rows_bad:
         reasons.append(f"{source.rows_bad:,} with the wrong fields (first: {source.first_bad})")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import warnings
+import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -102,7 +104,7 @@ def _json(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relatio
     paths = [unpacked(path, folder, k) for k, path in enumerate(found.paths)]
     files = f"[{', '.join(literal_path(p) for p in paths)}]"
     options = "compression = 'none', maximum_object_size = 67108864"
-    first = paths[0].read_bytes()[:1] if paths[0].stat().st_size < 1 << 20 else _first_byte(paths[0])
+    first = _first_byte(paths[0])
     try:
         if first == b"[":
             return _checked_json(con, found, f"read_json({files}, format = 'array', {options})", 0, None)
@@ -195,9 +197,14 @@ def _sqlite(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relat
 def _workbook(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     """A sheet of an xlsx workbook whose first row holds the names of the columns."""
     from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
 
     try:
-        with closing(load_workbook(found.paths[0], read_only=True, data_only=True)) as book:
+        # openpyxl warns about styles and extensions, which hold no data
+        with (
+            warnings.catch_warnings(action="ignore"),
+            closing(load_workbook(found.paths[0], read_only=True, data_only=True)) as book,
+        ):
             filled = [sheet.title for sheet in book.worksheets if any(_cells(sheet))]
             sheet = _chosen_table(found, filled, "sheet")
             rows = _cells(book[sheet])
@@ -205,7 +212,7 @@ def _workbook(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
             width = max(k + 1 for k, cell in enumerate(header) if cell is not None)
             names = [f"column{k + 1}" if c is None else str(c).strip() for k, c in enumerate(header[:width])]
             made = _arrow_of(names, _batches(row[:width] + (None,) * (width - len(row)) for row in rows))
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, SyntaxError, zipfile.BadZipFile, InvalidFileException):
         raise InputError(f"{found.name} is not a workbook that can be read: truncated or damaged?") from None
     return _registered(con, f"{found.name}::{sheet}", made)
 

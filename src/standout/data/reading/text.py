@@ -35,6 +35,8 @@ class TextFile:
     """The encoding is settled: bytes that do not fit are an error."""
     copy: Path
     """Where a rewritten copy may lie, without its ending."""
+    has_rows: bool
+    """Whether there are lines after the header."""
     rows: int = 0
     bad_lines: list[int] = field(default_factory=list)
     """Lines that do not split into the right number of fields, rising."""
@@ -73,6 +75,11 @@ class TextTable:
         except duckdb.InvalidInputException:
             file.plain = _with_even_line_ends(file.plain, file.copy.with_suffix(".even"))
             con.execute(query.format(_relation(file, rejects=False)))
+        if file.has_rows and not one_row(con, "SELECT count(*) FROM sample_")[0]:
+            raise RowError(
+                f"{file.name}: no row splits into {len(self.names)} fields as its first line does. Is the delimiter "
+                f"{file.layout.delimiter!r} right (--delimiter), and are cells that hold it in quotation marks?"
+            )
 
     def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
         """Make the view `source`; see `Table`."""
@@ -152,12 +159,12 @@ def _opened(folder: Path, path: Path, number: int, options: ReadOptions) -> Text
     notes = list(layout.notes)
     copy = folder / f"utf8-{number}.txt"
     fixed = options.encoding is not None
-    if encoding not in ("utf-8", "utf-8-sig"):
+    if fixed or encoding not in ("utf-8", "utf-8-sig"):
         if not fixed and not encoding.startswith("utf"):
             encoding = encoding_of_file(plain)
             notes.append(_encoding_note(encoding))
         plain, fixed = as_utf8(plain, copy, encoding, path.name), True
-    return TextFile(path.name, plain, layout, notes, fixed, copy)
+    return TextFile(path.name, plain, layout, notes, fixed, copy, len(lines) > int(layout.header))
 
 
 def _encoding_note(encoding: str) -> str:
@@ -170,7 +177,7 @@ def _stage(con: duckdb.DuckDBPyConnection, file: TextFile, chosen: dict[str, str
     try:
         _load(con, file, chosen)
     except duckdb.InvalidInputException:
-        # DuckDB gives up on files whose lines end now in one way, now in another
+        # DuckDB refuses files with more than one kind of line end
         file.plain = _with_even_line_ends(file.plain, file.copy.with_suffix(".even"))
         _load(con, file, chosen)
     if one_row(con, "SELECT count(*) FROM reject_errors WHERE error_type = 'INVALID ENCODING'")[0]:

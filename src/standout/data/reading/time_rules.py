@@ -121,6 +121,14 @@ def _calendar_rule(stamp: str, bad: str, note: str) -> TimeRule:
     return TimeRule(day, f"epoch({stamp}) / 86400.0", bad, note)
 
 
+OTHER_UNITS = {"week", "weeks", "month", "months", "quarter", "year", "years", "hour", "hours", "minute", "minutes", "min",
+               "second", "seconds", "sec", "step", "steps", "period", "slot", "bin", "tick", "epoch", "index"}  # fmt: skip
+"""Words in the name of a column of small numbers that they may count something else than days."""
+
+LAST_PART = 60
+"""Numbers from 0 to this may be weeks of a year, hours of a day, minutes of an hour."""
+
+
 def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, x: str, bad: str = "false") -> TimeRule:
     """Rule for numbers: by the unit that was said, or by their size."""
     if unit in ORDERS:
@@ -150,11 +158,10 @@ def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, 
 
 
 def _check_days(column: str, low: float, high: float) -> None:
-    """Ask for the unit of numbers that are small, unless the name or the size says that they are days."""
-    named = bool({"day", "days", "daynumber", "daynr"} & {*words(column), "".join(words(column))})
-    if named and not (low >= 0 and high <= 31):
-        return
-    if not named and low >= 3650 and high <= 60_000:  # 1979 to 2134
+    """Ask for the unit of small numbers where the name says another unit than days, or where they may be part of a date."""
+    said = {*words(column), "".join(words(column))}
+    named = bool({"day", "days", "daynumber", "daynr"} & said)
+    if not (OTHER_UNITS & said) and not (low >= 0 and high <= (31 if named else LAST_PART)):
         return
     what = "days of the month or numbers of days" if named else "days, weeks, hours or something else"
     raise ColumnError(

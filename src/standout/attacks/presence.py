@@ -1,0 +1,116 @@
+"""Calibration of P(absent): what the likelihood says of canaries, with their records in the release and without.
+
+An absent person's items go together just as a present person's do, so the product of popularities understates
+P(knowledge | absent). Whoever has the release can measure by how much: draw knowledge of random records as the adversary does,
+and run the attack with each record there and removed. No target and no truth is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from standout.adversary.adversary import Adversary
+from standout.adversary.sampling import sample_targets
+from standout.attacks.verdicts import Verdicts
+from standout.data.dataset import Dataset
+
+Array = npt.NDArray[Any]
+
+CANARIES = 200
+"""Records that are run with and without; all eligible ones where there are fewer."""
+
+Run = Callable[..., Verdicts]
+
+
+@dataclass(frozen=True)
+class Presence:
+    """logit P(present) = a + b·(log Bayes factor of presence) + c·log P(best | present), at a prior of 1/2.
+
+    a = 0, b = 1, c = 0 is the likelihood as it is. c is there because an absent person's knowledge fits several records of
+    the same taste about equally well, while a present person's fits one.
+    """
+
+    a: float = 0.0
+    b: float = 1.0
+    c: float = 0.0
+    n: int = 0
+    """Canaries that it was fitted on."""
+
+    def log_odds(self, log_factor: Array, share: Array) -> Array:
+        """Logarithm of the odds of presence at a prior of 1/2; -inf where nobody can be the target."""
+        some = np.isfinite(log_factor)
+        focus = np.log(np.where(some, np.maximum(share, 1e-300), 1.0))
+        return np.where(some, self.a + self.b * np.where(some, log_factor, 0.0) + self.c * focus, -np.inf)
+
+
+def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
+    """Presence that explains the canaries best, under weak priors: a ~ N(0, 3²), b ~ N(1, 1²) and b ≥ 0.01, c ~ N(0, 1²).
+
+    The priors keep the numbers finite where the canaries separate completely, or where there are few of them.
+    """
+    some = np.isfinite(log_factor)
+    x = np.stack([np.ones(int(some.sum())), log_factor[some], np.log(np.maximum(share[some], 1e-300))])
+    sign = np.where(present[some], 1.0, -1.0)
+    center, width = np.array([0.0, 1.0, 0.0]), np.array([3.0, 1.0, 1.0])
+
+    def loss(p: Array) -> tuple[float, Array]:
+        z = sign * (p @ x)
+        pull = (p - center) / width
+        return float(np.logaddexp(0.0, -z).sum() + 0.5 * pull @ pull), -(x * (sign * expit(-z))).sum(
+            axis=1
+        ) + pull / width
+
+    found = minimize(loss, center, jac=True, method="L-BFGS-B", bounds=[(None, None), (0.01, None), (None, None)])
+    a, b, c = (float(value) for value in found.x)
+    return Presence(a, b, c, int(present.sum()))
+
+
+def canary_seed(who: Adversary) -> int:
+    """Random seed of an adversary's canaries: far from the small numbers that users give, and different for each adversary.
+
+    With one seed for all, the same records would be canaries everywhere, and their peculiarities would shift all cells of an
+    audit in the same direction.
+    """
+    return 2**40 + crc32(who.describe().encode())
+
+
+def canaries(dataset: Dataset, who: Adversary) -> Array:
+    """Records that serve as canaries."""
+    return sample_targets(who.eligible(dataset), CANARIES, canary_seed(who))
+
+
+def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:
+    """Presence fitted on canaries; a function of the release and the adversary, worked out once and kept with the release.
+
+    Parameters
+    ----------
+    dataset, who
+        The release, and the adversary whose knowledge is to be calibrated.
+    run
+        Runs the uncalibrated attack at a prior of 1/2: `run(dataset, knowledge, exclude=records)`.
+    """
+    kept: dict[Adversary, Presence] = dataset.__dict__.setdefault("_presence", {})
+    if who not in kept:
+        records = canaries(dataset, who)
+        knowledge = who.sample(dataset, records, canary_seed(who))
+        both = [run(dataset, knowledge, exclude=gone) for gone in (None, records)]
+        factor = np.concatenate([factor_of(v) for v in both])
+        share = np.concatenate([v.share for v in both])
+        kept[who] = fit_presence(factor, share, np.repeat([True, False], records.size))
+    return kept[who]
+
+
+def factor_of(verdicts: Verdicts) -> Array:
+    """Log Bayes factor of presence behind uncalibrated verdicts at a prior of 1/2; -inf where there is no candidate."""
+    some = (verdicts.n_candidates > 0) & (verdicts.share > 0) & (verdicts.posterior > 0)
+    p, share = np.where(some, verdicts.posterior, 1.0), np.where(some, verdicts.share, 1.0)
+    factor = np.log(p) - np.log(share) - np.log(np.maximum(verdicts.absent, 1e-300))
+    return np.where(some, factor, -np.inf)

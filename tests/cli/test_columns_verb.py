@@ -1,0 +1,90 @@
+"""`standout columns`, and the reading options that every verb with data takes."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+import typer
+
+from standout.cli import app
+
+READING = {
+    "record", "item", "value", "time", "repeats", "skip_bad", "max_bad", "time_unit", "date_format", "encoding",
+    "delimiter", "decimal", "header", "names", "wide", "zeros", "ignore",
+}  # fmt: skip
+
+
+def run(monkeypatch, capsys, *arguments):
+    """Exit code, standard output, standard error."""
+    monkeypatch.setattr(sys, "argv", ["standout", *map(str, arguments)])
+    monkeypatch.setenv("COLUMNS", "200")
+    try:
+        app.main()
+        code = 0
+    except SystemExit as end:
+        code = end.code or 0
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+@pytest.fixture
+def visits(tmp_path):
+    path = tmp_path / "visits.csv"
+    rows = [f"{k % 30},s3cret/{k % 11},{k % 52 + 1},2020-01-{k % 28 + 1:02d},u{k % 30}@example.org" for k in range(200)]
+    path.write_text("\n".join(["user,url,week,seen,[mail]", *rows]) + "\n")
+    return path
+
+
+def test_the_inventory_is_printed_without_an_audit_and_without_cells(visits, tmp_path, monkeypatch, capsys):
+    code, shown, _ = run(monkeypatch, capsys, "columns", visits)
+    assert code == 0
+    words = [line.split() for line in shown.splitlines()]
+    assert [w[:2] for w in words[1:6]] == [
+        ["user", "record"], ["url", "item"], ["week", "ignored"], ["seen", "time"], ["[mail]", "ignored"],
+    ]  # fmt: skip
+    assert "warning: column '[mail]' looks like a direct identifier (e-mail address)" in shown
+    assert "s3cret" not in shown
+    assert [p.name for p in tmp_path.iterdir()] == ["visits.csv"]
+
+
+def test_the_inventory_is_json_for_machines(visits, monkeypatch, capsys):
+    code, shown, _ = run(monkeypatch, capsys, "columns", visits, "--json", "--time", "")
+    assert code == 0
+    found = json.loads(shown)
+    assert {use["name"]: use["role"] for use in found["columns"]}["seen"] == "ignored"
+    assert found["question"] is None
+
+
+def test_the_inventory_shows_the_question_that_an_audit_would_ask(visits, tmp_path, monkeypatch, capsys):
+    code, shown, _ = run(monkeypatch, capsys, "columns", visits, "--ignore", "seen")
+    assert code == 0
+    assert "question: column 'week' holds small numbers" in shown
+    out = tmp_path / "out"
+    code, shown, said = run(monkeypatch, capsys, "audit", visits, "--ignore", "seen", "--out", out)
+    assert (code, shown) == (2, "")
+    assert "--time-unit" in said
+    assert not out.exists()
+
+
+def test_standard_input_is_a_source(visits, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(visits.read_bytes())))
+    code, shown, _ = run(monkeypatch, capsys, "columns", "-", "--json")
+    assert code == 0
+    assert json.loads(shown)["source"] == "standard input"
+
+
+@pytest.mark.parametrize("verb", ["audit", "columns", "describe", "bound", "explain"])
+def test_every_verb_with_data_takes_all_options_of_reading(verb):
+    command = typer.main.get_command(app.app).commands[verb]
+    assert {parameter.name for parameter in command.params} >= READING
+
+
+def test_the_options_of_reading_are_those_of_the_library():
+    from inspect import signature
+
+    from standout.data.dataset import Dataset
+
+    assert set(signature(Dataset.read).parameters) - {"path"} == READING
