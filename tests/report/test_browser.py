@@ -94,7 +94,7 @@ def test_tables_sort_by_click_and_by_key(opened):
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     table = page.locator("#chart-risk table")
     heads = table.locator("thead th")
-    column = [h.strip() for h in heads.all_inner_texts()].index("found, of people with enough items")
+    column = [h.strip() for h in heads.all_inner_texts()].index("hit rate")
     button = heads.nth(column).locator("button")
 
     def cells():

@@ -32,19 +32,19 @@ def risk(seen: View) -> Chart:
     all_spots = spots(seen)
     rows = [
         {**s.columns, "group": s.group,
-         "attack": s.case.attack, **flat(s.case.hit), "all": s.case.hit_all["rate"], "random": s.case.random,
+         "attack": s.case.attack, **flat(s.case.hit), "rate_all": s.case.hit_all["rate"], "random": s.case.random,
          "tip": f"{s.case.words}: {percent(s.case.hit['rate'])} ({between(s.case.hit)})"}
         for s in all_spots
     ]  # fmt: skip
     table = Table("risk", "Risk by number of known items", (
         KNOWN, *AMOUNT, Column("attack", "strongest attack", "text", "strongest attack"),
-        *rate_columns("found, of people with enough items", "hit rate"), Column("all", "found, of all people", "share"),
+        *rate_columns("hit rate", "hit rate"), Column("rate_all", "of all people", "share", "of all people"),
         Column("random", "random guess", "share", "random guess"),
     ), tuple(rows))  # fmt: skip
     top = max(rows, key=lambda r: r["rate"])
     low = min(rows, key=lambda r: r["rate"])
     summary = (
-        f"Share of people with enough items whom the strongest attack finds: from {percent(low['rate'])} "
+        f"Share of people with enough items who are found by the strongest attack: from {percent(low['rate'])} "
         f"({_items(low)}, {low['kind']}) "
         f"to {percent(top['rate'])} ({_items(top)}, {top['kind']}). All numbers are in the table."
     )
@@ -195,7 +195,7 @@ def bits(seen: View) -> Chart | None:
         if left:
             q = {f"p{100 * p['level']:.0f}": p["bits"] for p in left["quantiles"]}
             rows.append({**s.columns, "order": list(s.order),
-                         "attack": left.get("attack") or s.case.attack, "prior": left["prior"], "mean": left["mean"], **q,
+                         "attack": left["attack"], "prior": left["prior"], "mean": left["mean"], **q,
                          "tip": f"{s.case.words}: {left['mean']:.1f} bits left on average, of {left['prior']:.1f}"})  # fmt: skip
     if not rows:
         return None
