@@ -1,4 +1,4 @@
-# A fresh machine needs python3 (3.11 or newer), make and apt-get. Everything lands in .venv.
+# A fresh machine needs python3 (3.11 or newer) and make; missing Debian packages are installed with apt-get. The rest goes into .venv.
 
 PYTHON ?= python3
 VENV := .venv
@@ -28,10 +28,10 @@ help:  ## list the targets
 demo: $(READY)  ## audit a built-in synthetic release; prints a table and the path of the report
 	@$(BIN)/standout demo
 
-test: $(READY) chromium lint  ## lint, then all tests but the slow ones
+test: $(READY) chromium lint  ## lint, then run all tests except the slow ones
 	@$(BIN)/python -m pytest -m "not slow" tests src
 
-test-all: $(READY) chromium lint  ## lint, then all tests; set STANDOUT_DATA to the folder of public datasets
+test-all: $(READY) chromium lint  ## lint, then run all tests; STANDOUT_DATA names the folder of public datasets
 	@$(BIN)/python -m pytest tests src
 
 lint: $(READY)  ## ruff, mypy, import-linter
@@ -40,26 +40,26 @@ lint: $(READY)  ## ruff, mypy, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(READY)  ## let ruff put the code in order
+format: $(READY)  ## format the code with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-figures: $(READY)  ## rebuild docs/reproduction.md and its pictures; half an hour, most of it the full-size twin
+figures: $(READY)  ## rebuild docs/reproduction.md and its pictures; takes half an hour, mostly for the full-size twin
 	$(BIN)/python docs/scripts/reproduction.py figures $(if $(STANDOUT_DATA),--movielens $(STANDOUT_DATA)/ml-latest-small)
 	@mkdir -p .bench-cache
 	$(BIN)/python docs/scripts/reproduction.py full --twin .bench-cache/netflix-twin.parquet
 
-bench: $(READY)  ## time everything at Netflix Prize size and rewrite docs/speed.md; ten minutes, 6 GB
+bench: $(READY)  ## measure speed at Netflix Prize size and rewrite docs/speed.md; takes ten minutes and 6 GB
 	$(BIN)/standout bench --size 1 --targets 300 --out benchmarks/results/bench.jsonl --growth docs/images/growth.png
 	$(BIN)/python docs/scripts/speed.py
 
-screenshots: $(READY) chromium  ## make the pictures of the README and the docs
+screenshots: $(READY) chromium  ## rebuild the pictures of the README and the docs
 	@$(BIN)/python docs/scripts/screenshots.py
 
-attack-table: $(READY)  ## docs/attack-table.md: every attack on MovieLens latest-small (STANDOUT_DATA)
+attack-table: $(READY)  ## rebuild docs/attack-table.md: every attack on MovieLens latest-small (STANDOUT_DATA)
 	@$(BIN)/python docs/scripts/attack_table.py "$(STANDOUT_DATA)"
 
-.venv: $(READY)  ## the virtual environment alone
+.venv: $(READY)  ## create only the virtual environment
 
 clean:  ## remove the environment, caches and build output (reports in standout-out stay)
 	rm -rf $(VENV) build dist src/*.egg-info .bench-cache

@@ -1,6 +1,6 @@
-"""Audit a release from Python, look at the numbers, write the report and take a chart out of it.
+"""Audit a release from Python, print the numbers, write the report and export one chart.
 
-Runs as it is on a synthetic release; put your own file into `so.Dataset.read`.
+Runs on a synthetic release; use `so.Dataset.read` for your own file.
 """
 
 # %%
@@ -9,19 +9,18 @@ from pathlib import Path
 
 import standout as so
 from standout.data.synthetic import twin_dataset
-from standout.report.charts import charts
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "standout-out")
 data = twin_dataset(n_records=600, seed=7)
 
-# %% Who attacks: two amounts of knowledge, days known to within two weeks or not at all
+# %% The adversaries: two numbers of known items, days known to within two weeks or not at all
 adversaries = [so.Adversary(knows=k, value_within=1, time_within=t) for k in (2, 4) for t in (14, None)]
 findings = so.Audit(data, adversaries, ["scoreboard", "scoreboard-rh"], targets=100, seed=7).run()
 
 # %% In a notebook, `findings` alone shows the answer; as a frame it is one row per adversary and attack
 print(findings.to_frame()[["adversary", "attack", "hit", "hit_low", "hit_high", "false_match"]].to_string(index=False))
 
-# %% One file for everybody, and one picture for a paper
-so.render(findings, folder / "report.html")
-(folder / "risk.pdf").write_bytes(charts(findings)["risk"].to_bytes("pdf"))
+# %% The report in one file, and one picture as PDF
+so.render(findings, folder / "report.html", title="A synthetic release")
+(folder / "risk.pdf").write_bytes(so.charts(findings)["risk"].to_bytes("pdf"))
 findings.save(folder / "findings.json")

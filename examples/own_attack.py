@@ -1,4 +1,4 @@
-"""An attack of your own in one file: count the known items that a record holds, and nothing else.
+"""An attack of your own in one file: count the known items that a record contains.
 
 Run it: python examples/own_attack.py
 """
@@ -28,7 +28,7 @@ class Overlap(Attack):
         self.phi = phi
 
     def compile(self, dataset: so.Dataset, facts: Any, exclude: Any) -> Plan:
-        """Every known item contributes 1, whatever its value and day."""
+        """Every known item adds 1, whatever its value and day."""
         known = Known.of(dataset, facts, exclude)
         return known.plan(Combine.SUM, value=np.ones((known.item.size, 1)), time=np.zeros((known.item.size, 1)))
 
@@ -42,7 +42,7 @@ class Overlap(Attack):
 
 
 def main() -> None:
-    """Audit a small synthetic release with it, beside the attacks that come with standout."""
+    """Audit a small synthetic release with it and with attacks that come with standout."""
     rng = np.random.default_rng(0)
     record = np.repeat(np.arange(300), 20)
     item = np.concatenate([rng.choice(200, 20, replace=False) for _ in range(300)])

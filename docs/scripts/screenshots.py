@@ -1,4 +1,4 @@
-"""Make the pictures of the README and the docs: `make screenshots`. Needs chromium; everything else is made here.
+"""Make the pictures of the README and the docs: `make screenshots`. Needs chromium.
 
 The same release, seed and window give the same pictures, up to the fonts of the machine.
 """
@@ -29,10 +29,11 @@ def main(folder: Path) -> None:
         sys.exit("no chromium here: apt-get install chromium")
     folder.mkdir(parents=True, exist_ok=True)
     data = twin_dataset(n_records=RECORDS, seed=SEED)
-    found = so.Audit(data, attacks=["scoreboard", "scoreboard-rh", "likelihood"], targets=TARGETS, seed=SEED).run()
+    found = so.Audit(data, targets=TARGETS, seed=SEED).run()
+    found = found.with_section("describe", so.describe(data, seed=SEED).to_dict())
     known = draw(data, 17, so.Adversary(knows=6, wrong=1, value_within=1, time_within=14), seed=SEED)
     with tempfile.TemporaryDirectory() as name, sync_playwright() as play:
-        report = so.render(found, Path(name) / "report.html")
+        report = so.render(found, Path(name) / "report.html", title="A synthetic release")
         why = render_explanation(explain(data, known, target=17), Path(name) / "why.html")
         browser = play.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         shoot(browser, report, folder / "report-light.png", width=1280, height=1080)

@@ -21,15 +21,15 @@ RATIOS = {
 
 PAGE = Template("""# Speed
 
-Made by `python docs/scripts/speed.py` from measurements; the commands stand in its first lines. Tests assert no times.
+Made by `python docs/scripts/speed.py` from measurements; its first lines give the commands. No test depends on times.
 
-| asked for | measured | |
+| required | measured | |
 | --- | --- | --- |
 $aims
 
 ## CPU
 
-$cpu, $cores cores, Python $python. The load was $load at the start; wall times suffer from other programs, so
+$cpu, $cores cores, Python $python. The load was $load at the start; wall times depend on other programs, so
 **ratios are of core time**: CPU seconds of the process, summed over threads, best of several rounds taken in turn. The data are
 our own synthetic twin of the Netflix Prize data ($entries entries); 8 known items, 2 of them wrong, values ±1, days ±14. The C
 loop (`benchmarks/reference/scalar.c`) walks the same posting lists; it is compiled with `gcc -O3 -march=native -funroll-loops`,
@@ -55,7 +55,7 @@ entries the records and the runs stay, and at 6 entries per record those two tak
 
 ## GPU
 
-One NVIDIA H200, 16 cores beside it. Each record with at least 8 items of the same twin is attacked; best, second and σ are exact.
+One NVIDIA H200 and 16 CPU cores. Each record with at least 8 items of the same twin is attacked; best, second and σ are exact.
 
 $census
 

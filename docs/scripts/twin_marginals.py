@@ -18,12 +18,12 @@ from standout.data.synthetic import twin_arrays
 from standout.data.twin.marginals import SHARES, Row, compare, marginals
 from standout.data.twin.model import N_RECORDS
 
-INTRO = """# The Netflix twin: its marginals beside the real ones
+INTRO = """# The Netflix twin: its marginals compared with the real ones
 
 Made by `docs/scripts/twin_marginals.py` from {source}: {records:,} records, {items:,} items, {entries:,} entries.
 Real: aggregates of the Netflix Prize training data without two of its movies (`netflix_marginals.json`), and Table 1 of
-Datta, Sharma and Sinha (2012), named `filtered_out`. The twin is fitted on these marginals and on nothing else; no
-attack result went into it.
+Datta, Sharma and Sinha (2012), named `filtered_out`. The twin is fitted to these marginals and to nothing else; no
+attack result was used.
 
 Aim: shares within 2 points, other numbers within 10 % (small whole numbers within 1). **{good} of {total} numbers are
 within.** The others:

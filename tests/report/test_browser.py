@@ -157,3 +157,37 @@ def test_an_inconclusive_report_opens_too(browser, tmp_path):
     page.goto(made.as_uri())
     assert "cannot tell" in page.locator("#answer").inner_text()
     page.close()
+
+
+MEASURE = """() => [...document.querySelectorAll("figure svg")].filter(s => s.getBoundingClientRect().width).map(svg => {
+  const box = e => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; };
+  const texts = [...svg.querySelectorAll("text")].filter(t => t.textContent.trim());
+  return [box(svg), texts.map(t => [t.textContent, ...box(t)])];
+})"""
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_no_label_is_cut_off_and_no_two_touch_also_in_a_wide_font(browser, tmp_path, width):
+    kinds = [{"value_within": v, "time_within": t} for v in (0, 1, None) for t in (0, 14, None)][:8]
+    made = [
+        result(adversary(k, wrong=w, **kind), 40, 50, right=9, false=1, attack=a)
+        for kind in kinds for k, w in ((1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (4, 1), (8, 2), (16, 4))
+        for a in ("likelihood", "scoreboard-rh length=sqrt")
+    ]  # fmt: skip
+    context = browser.new_context(viewport={"width": width, "height": 900}, offline=True)
+    tab = context.new_page()
+    tab.goto(so.render(findings(*made), tmp_path / "report.html").as_uri())
+    tab.add_style_tag(content="svg text { font-family: 'DejaVu Sans', Verdana, sans-serif !important }")
+    drawn = tab.evaluate(MEASURE)
+    context.close()
+    assert len(drawn) >= 5
+    for (left, top, right, bottom), texts in drawn:
+        for text, *b in texts:
+            assert b[0] >= left - 1 and b[1] >= top - 1 and b[2] <= right + 1 and b[3] <= bottom + 1, (
+                f"{text} is cut off"
+            )
+        for n, (text, *a) in enumerate(texts):
+            for other, *b in texts[n + 1 :]:
+                across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+                # lines of text overlap by their line height; letters do not
+                assert across < 0 or down < 6, f"{text} touches {other}"

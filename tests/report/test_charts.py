@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -110,3 +111,61 @@ def test_the_uncertainty_names_the_attack_that_states_it():
     model = result(adversary(2), 0, 50, right=0, false=1, attack="likelihood")
     made = charts(findings({**one, "uncertainty": model["uncertainty"]}, model))["bits"].table.plain()
     assert [r["attack"] for r in made] == ["likelihood"]
+
+
+def _texts(svg):
+    return [re.sub(r"<[^>]+>", "", t) for t in re.findall(r"<text[^>]*>(.*?)</text>", svg, flags=re.S)]
+
+
+@pytest.mark.parametrize("name", ["attacks", "lengths", "channels"])
+def test_panels_come_in_the_order_of_their_numbers_not_of_their_letters(name):
+    shown = [t for t in _texts(charts(sweep({2: 0.2, 4: 0.6, 16: 1.0}))[name].svg()) if re.fullmatch(r"\d+ items", t)]
+    assert shown == ["2 items", "4 items", "16 items"]
+
+
+def _with_errors():
+    """Three numbers of items, all facts correct and some of them wrong, for two kinds of knowledge."""
+    return findings(*(
+        result(adversary(k, wrong=w, **kind), hits, 50, right=9, false=1)
+        for kind in ({}, {"time_within": None})
+        for k, w, hits in ((2, 0, 10), (4, 0, 30), (16, 0, 50), (4, 1, 20), (16, 4, 40))
+    ))  # fmt: skip
+
+
+def test_wrong_facts_are_on_the_axis_after_the_correct_ones():
+    chart = charts(_with_errors())["risk"]
+    assert [r["amount"] for r in chart.table.rows][:5] == ["2", "4", "16", "4, 1 wrong", "16, 4 wrong"]
+    axis = "".join(_texts(chart.svg()))
+    assert "24164" in axis.replace("1 wrong", "").replace("4 wrong", "") and "1 wrong" in axis and "4 wrong" in axis
+
+
+def test_an_error_rate_is_written_as_a_share():
+    found = findings(result(adversary(4, wrong=0.25), 20, 50, right=9, false=1))
+    assert charts(found)["risk"].table.rows[0]["amount"] == "4, 25% wrong"
+
+
+def test_points_of_the_risk_chart_sit_on_the_x_of_their_number_of_items():
+    svg = charts(_with_errors())["risk"].svg()
+    marks = re.search(r'<g class="mark-symbol role-mark layer_2_marks".*?</g>', svg, flags=re.S)
+    places = re.findall(r"translate\(([\d.]+),", marks[0])
+    assert len(places) == 10 and len(set(places)) == 5
+
+
+def test_a_phone_shows_the_risk_chart_as_high_as_a_page_does():
+    # the legend takes more lines there: they must not be taken from the plot
+    sizes = [float(charts(_with_errors())["risk"].svg(w).split('height="')[1].split('"')[0]) for w in (WIDE, NARROW)]
+    assert sizes[1] > sizes[0]
+
+
+def test_an_unknown_format_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(ParameterError, match="no export format 'docx'"):
+        export(charts(FOUND).values(), tmp_path / "exports", ["csv", "docx"])
+    assert not (tmp_path / "exports").exists()
+
+
+def test_percent_and_hour_tolerances_are_drawn():
+    found = findings(*(
+        result(adversary(2, value_within=v, time_within=t), 20, 50, right=9, false=1)
+        for v, t in ((0, None), ("10%", None), (None, "2h"), (None, None))
+    ))  # fmt: skip
+    assert {"values ±10%", "no values"} <= {r["value"] for r in charts(found)["channels"].table.rows}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 
@@ -128,3 +129,63 @@ def test_one_query_at_a_time(data):
 def test_a_short_record_is_known_as_far_as_it_goes(data):
     shortest = int(np.argmin(data.lengths))
     assert draw(data, shortest, so.Adversary(knows=99, wrong=3)).n_facts == data.lengths[shortest]
+
+
+def test_the_strongest_attack_is_explained_when_none_is_named(data, known, longest):
+    assert explain(data, known, target=longest)["attack"]["name"] == "likelihood"
+    from standout.cli.explain import explain as verb
+
+    assert inspect.signature(verb).parameters["attack"].default == "likelihood"
+
+
+def test_an_explanation_is_a_mapping_with_a_frame_and_shows_itself(made):
+    frame = made.to_frame()
+    assert frame["item"].tolist() == [f["item"] for f in made["facts"]]
+    assert frame["best_value"].tolist() == [f["best"]["holds"]["value"] for f in made["facts"]]
+    assert frame["bits_so_far"].tolist()[-1] == made["bits"]["left"]
+    html = made._repr_html_()
+    assert "<svg" in html and "comes first" in html and "<script" not in html
+    assert "person-" not in repr(made)
+    assert dict(made) == json.loads(json.dumps(made))
+
+
+def test_a_tooltip_shows_what_the_record_holds_and_no_source_code(made):
+    tips = [r["tip"] for c in explanation_charts(made) for r in c.build(600)["data"]["values"]]
+    assert not [t for t in tips if "{" in t or "_entry" in t]
+    held = made["facts"][0]["best"]["holds"]
+    assert any(f"({held['value']:g}, {held['day']})" in t for t in tips)
+
+
+def test_a_tie_at_the_top_does_not_depend_on_the_order_of_records():
+    for target, names in ((0, ["a", "b"]), (1, ["a", "b"])):
+        data = so.Dataset.from_arrays([*names * 2, "c"], [1, 1, 2, 2, 3])
+        made = explain(data, so.Knowledge.from_arrays([0, 0], [1, 2]), "scoreboard-rh", target=target)
+        assert made["target"]["found"] and made["best"]["label"] == names[target]
+        assert "2 records have the best score" in " ".join(sentences(made))
+
+
+def test_a_complete_query_is_explained_as_exactly_as_it_is_answered(data, longest):
+    # parts of a query are scored by the error rate, a whole one by the exact number of errors
+    known = draw(data, longest, so.Adversary(knows=4, wrong=1, value_within=0, time_within=0), seed=3)
+    made = explain(data, known, "likelihood", target=longest)
+    seen = so.attack("likelihood").run(data, known, watch=[longest])
+    assert made["bits"]["left"] == pytest.approx(float(seen.bits[0]), abs=1e-12)
+    assert made["facts"][-1]["after"]["rank"] == seen.rank[0]
+    assert made["verdict"]["posterior"] == pytest.approx(float(seen.posterior[0]), abs=1e-12)
+    assert "The probability that it is the right record is" in " ".join(sentences(made))
+
+
+@pytest.mark.parametrize("option", ["--value-within", "--time-within"])
+def test_a_channel_that_the_data_lacks_cannot_be_known(tmp_path, option):
+    import typer
+    from typer.testing import CliRunner
+
+    from standout.cli.explain import explain as verb
+
+    path = tmp_path / "pairs.csv"
+    path.write_text("user,item\n" + "".join(f"{r},{i}\n" for r in range(30) for i in range(r % 5, r % 5 + 4)))
+    app = typer.Typer()
+    app.command()(verb)
+    done = CliRunner().invoke(app, [str(path), "--record", "3", "--knows", "2", option, "1"])
+    assert isinstance(done.exception, ParameterError) and "leave the option out" in str(done.exception)
+    assert CliRunner().invoke(app, [str(path), "--record", "3", "--knows", "2"]).exit_code == 0

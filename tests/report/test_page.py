@@ -11,6 +11,7 @@ import pytest
 from made_findings import adversary, findings, result, sweep
 
 import standout as so
+from standout.audit.findings import Findings
 from standout.report.page import page
 from standout.report.words import TERMS
 
@@ -165,3 +166,94 @@ def test_a_notebook_shows_the_answer():
     assert (
         "<svg" in bundle["text/html"] and "single out" in bundle["text/html"] and "<script" not in bundle["text/html"]
     )
+
+
+def plain(text):
+    return re.sub(r"\s+", " ", re.sub(r"<(style|script|svg).*?</\1>|<[^>]+>", " ", text, flags=re.S))
+
+
+def _read(**cleaning):
+    found = sweep({2: 0.2, 4: 0.6})
+    return Findings(**{**vars(found), "data": {**found.data, "cleaning": cleaning}})
+
+
+def test_the_dataset_is_named_in_title_and_header_and_stays_text():
+    found = sweep({2: 0.2})
+    text = page(found, title=f"Loans {EVIL}")
+    assert re.search(r"<title>Loans &lt;script&gt;.*Re-identification audit", text) and EVIL not in text
+    assert "<h1>Loans &lt;script&gt;" in text
+    assert "<h1>Loans 2024</h1>" in page(found.with_provenance(title="Loans 2024"))
+    assert "<h1>How few facts find a person in this data?</h1>" in page(found)
+
+
+def test_columns_and_dropped_rows_come_before_the_first_chart():
+    text = page(_read(
+        rows_read=1000, rows_bad=10, rows_without_item=2, repeats="keep", notes=["columns: record = uid", "time: seconds"],
+        columns=[{"name": "uid", "role": "record", "reason": "name"}, {"name": "shop", "role": "item", "reason": ""},
+                 {"name": "mail", "role": "ignored", "reason": "looks like an e-mail address"},
+                 {"name": "week", "role": "ignored"}, {"name": "tel", "role": "ignored", "identifier": "phone number"}],
+    ))  # fmt: skip
+    top = plain(text[: text.index("<figure")])
+    assert "uid as the person, shop as the item" in top and "time: seconds" in top and "record = uid" not in top
+    assert "mail (looks like an e-mail address), week, tel" in top
+    assert "tel (phone number): such columns name people by themselves" in top
+    assert "1,000 read, 12 dropped (1.2%): 10 could not be parsed, 2 had no item" in top
+    limits = plain(text[text.index('<section id="limits"') :])
+    assert "The file also has mail, week, tel. They were not part of the attacks" in limits
+
+
+def test_rows_that_were_all_kept_are_said_to_be():
+    assert "1,000 read, none dropped" in plain(page(_read(rows_read=1000, notes=[])))
+
+
+FIVE = {"least": 1, "first_quartile": 2, "median": 3, "third_quartile": 4, "most": 5, "mean": 3}
+OVERVIEW = {
+    "n_records": 10_000,
+    "prior_bits": 13.3,
+    "density": 0.01,
+    "items_held_once": 3,
+    "items_per_record": FIVE,
+}
+
+
+def _predicted(at_least):
+    return {"theorem": "NS08, Theorem 2", "similarity": "items", "value_within": None, "time_within": None, "n": 100,
+            "whole": True, "agreement": [0.1, 0.2, 0.3], "found": [{"knows": 4, "n": 100, "at_least": at_least}]}  # fmt: skip
+
+
+def _theorem_text(at_least, **who):
+    found = findings(
+        result(adversary(4, **{"value_within": None, "time_within": None, **who}), 45, 50, right=9, false=1),
+        sections={"describe": {"overview": OVERVIEW, "theorem": [_predicted(at_least)]}},
+    )
+    text = page(found)
+    return plain(text[text.index("Which theorem explains this") :])
+
+
+def test_a_theorem_is_named_with_what_it_predicts_and_what_was_measured():
+    text = _theorem_text(0.8)
+    assert "shows that 4 items (items only) find at least 80% of people who have as many; 90% were found" in text
+
+
+def test_no_theorem_is_claimed_where_its_assumptions_fail():
+    for who in ({"wrong": 1}, {"value_within": 1}, {"value_within": 0}, {"choose": "outside-top:100"}):
+        text = _theorem_text(0.8, **who)
+        assert "No theorem explains the result" in text and "at least 80%" not in text
+    assert "The theorem does not explain the result" in _theorem_text(0.0)
+
+
+def test_a_rate_below_what_is_proved_is_called_an_error():
+    found = findings(
+        result(adversary(4, value_within=None, time_within=None), 5, 50, right=5, false=1),
+        sections={"describe": {"overview": OVERVIEW, "theorem": [_predicted(0.9)]}},
+    )
+    assert "found fewer people than the theorem proves" in plain(page(found))
+
+
+def test_words_that_only_the_papers_use_are_gone_or_explained():
+    fits = [{"kind": "lognormal", "start": 1, "share": 1.0, "ks": 0.1, "alpha": None, "mu": 1.0, "sigma": 1.0}]
+    text = plain(page(sweep({2: 0.2, 4: 0.6}).with_section("describe", {"overview": OVERVIEW, "support_fits": fits})))
+    for jargon in ("named rightly", "Prior bits", "Support fits", "Items held once", "Outside top"):
+        assert jargon.lower() not in text.lower()
+    assert "smallest lead to name a record (phi) = 1.5" in text
+    assert "Uncertainty if nothing is known 13.3 bits" in text

@@ -61,6 +61,12 @@ def test_bound_prints_every_theorem_and_the_caveat(ratings):
         assert words in out
 
 
+def test_bound_ends_with_a_sentence_that_says_what_follows(ratings):
+    out = run("bound", ratings, "--knows", "3", "--targets", "30").strip().splitlines()
+    assert out[-1].startswith("What follows: ") and out[-1].endswith(".")
+    assert "no theorem proves anything about this data" in out[-1] and "This is no sign of safety" in out[-1]
+
+
 def test_bound_gives_json_and_nothing_else(ratings):
     found = json.loads(run("bound", ratings, "--knows", "3", "--targets", "30", "--json", "--time-within", "none"))
     assert len(found["theorems"]) == 8

@@ -130,6 +130,9 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFA
     whole = how.run(dataset, all_facts, engine, watch=[watched])
     best, second = _first_two(whole, target)
     seen = how.run(dataset, asked, engine, watch=np.full(len(sets), watched))
+    if second < 0 and int(seen.best[0]) == best:
+        # an exact score may bar everybody else; the comparison is then with the second by the score of partial queries
+        second = int(seen.runner_up[0])
     scores = how.scores(dataset, asked, engine)
     shown = {"best": best, "runner_up": second, "target": None if target in (best, second) else target}
     rows = [
@@ -239,6 +242,7 @@ def _verdict(seen: Verdicts, q: int) -> dict[str, Any]:
     return {
         "score": _number(seen.score[q]), "second": _number(seen.second[q]), "sigma": _number(seen.sigma[q]),
         "eccentricity": _number(seen.eccentricity[q]), "statistic": _number(seen.statistic[q]), "matched": bool(seen.matched[q]),
+        "posterior": _number(seen.posterior[q]), "absent": _number(seen.absent[q]),
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`standout describe`: the shape of a release, and why people in it can be found."""
+"""`standout describe`: the properties of a release that explain why people in it can be found."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def describe(
     path: options.DataPath,
     reading: options.Reading,
     records: Annotated[
-        int | None, typer.Option(help="Records to find the nearest neighbor of. Default: all where that takes seconds.")
+        int | None, typer.Option(help="Records whose nearest neighbor is searched. Default: all if that takes seconds.")
     ] = None,
-    value_within: Annotated[float, typer.Option(help="Values this close agree.")] = 1.0,
-    time_within: Annotated[float, typer.Option(help="Days this close agree.")] = 14.0,
+    value_within: Annotated[float, typer.Option(help="Values at most this far apart agree.")] = 1.0,
+    time_within: Annotated[float, typer.Option(help="Days at most this far apart agree.")] = 14.0,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Show the shape of a release: lengths, rarity, information per item, nearest neighbors.
+    """Show record lengths, rarity of items, information per item and nearest neighbors.
 
     Example: standout describe ratings.csv --records 2000
     """
@@ -53,7 +53,7 @@ def show(found: Description, console: Console) -> None:
     o = found.overview
     console.print(
         f"{o['n_records']:,} records × {o['n_items']:,} items, {o['n_entries']:,} entries, {o['density']:.3%} filled;"
-        f" {o['items_held_once']:,} items held by one record only",
+        f" {o['items_held_once']:,} items occur in one record only",
         markup=False,
     )
     if o["scale"]:
@@ -80,7 +80,7 @@ def _table(title: str, *columns: str) -> Any:
 
 
 def _counts(found: Description, console: Console) -> None:
-    table = _table("\nSizes", "", "least", "quartile", "median", "quartile", "most", "best fit", "KS distance")
+    table = _table("\nSizes", "", "least", "quartile", "median", "quartile", "most", "best fit", "distance")
     for name, counts, fits in (
         ("items per record", found.overview["items_per_record"], found.length_fits),
         ("records per item", found.overview["records_per_item"], found.support_fits),
@@ -91,11 +91,12 @@ def _counts(found: Description, console: Console) -> None:
         cells = [f"{counts[x]:,.0f}" for x in names]
         table.add_row(name, *cells, best.kind if best else "", f"{best.ks:.3f}" if best else "")
     console.print(table)
+    console.print("best fit: the distribution closest to the counts; distance 0 would be a perfect fit")
 
 
 def _outside(found: Description, console: Console) -> None:
     least = sorted(set(found.outside_top["items"]))
-    table = _table("\nRecords with items outside the most held ones", "", *(f"≥ {n}" for n in least))
+    table = _table("\nRecords with items that are not among the most popular", "", *(f"≥ {n}" for n in least))
     for top, rows in found.outside_top.groupby("top"):
         table.add_row(f"outside the top {top:,}", *(f"{x:.0%}" for x in rows["share"]))
     console.print(table)
@@ -113,9 +114,7 @@ def _information(found: Description, console: Console) -> None:
         row = frame.iloc[rank - 1]
         table.add_row(f"{rank:,}", f"{int(row['support']):,}", *(f"{row[c]:.1f}" for c in channels))
     console.print(table)
-    console.print(
-        f"all of them: {found.overview['prior_bits']:.1f} bits name one of {found.overview['n_records']:,} records"
-    )
+    console.print(f"{found.overview['prior_bits']:.1f} bits identify one of {found.overview['n_records']:,} records")
 
 
 def _sparsity(found: Description, console: Console) -> None:

@@ -8,7 +8,7 @@ import typer
 
 
 def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Say what is installed and which engines work here.
+    """Show what is installed and which engines work here.
 
     Example: standout doctor
     """
@@ -29,13 +29,13 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = F
 
 
 def examine() -> dict[str, str]:
-    """State of each part, in words."""
+    """State of each part in words."""
     import os
     import platform
-    import shutil
     from importlib.metadata import PackageNotFoundError, version
 
     from standout import __version__
+    from standout.report.pdf import find_browser
 
     out = {"standout": __version__, "python": platform.python_version(), "cores": str(os.cpu_count())}
     needed = ("numpy", "numba", "duckdb", "pyarrow", "scipy", "pandas", "altair", "vl-convert-python", "jinja2")
@@ -49,14 +49,14 @@ def examine() -> dict[str, str]:
                 if name in optional
                 else "missing: reinstall standout"
             )
-    out["chromium"] = shutil.which("chromium") or "not found (only the browser tests need it)"
+    out["browser"] = find_browser() or "not found (needed for --pdf and the browser tests): apt-get install chromium"
     for name in ("memory", "gpu"):
         out[f"engine {name}"] = _try_engine(name)
     return out
 
 
 def _try_engine(name: str) -> str:
-    """Attack three records with the engine, and no other, and see whether it finds the right one."""
+    """Attack three records with this engine and check that it finds the right one."""
     from standout.adversary.knowledge import Knowledge
     from standout.attacks.attack import attack
     from standout.data.dataset import Dataset

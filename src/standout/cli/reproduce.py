@@ -1,4 +1,4 @@
-"""`standout reproduce`: the figures and tables of the three papers, from any data."""
+"""`standout reproduce`: the figures and tables of the three papers on any data."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ def reproduce(
     paper: Annotated[str, typer.Argument(help="ns08, f06 or dss12.")],
     data: Annotated[
         str | None,
-        typer.Option(help="File or folder, as for audit. Left out: a synthetic twin of the Netflix Prize data."),
+        typer.Option(help="File or folder, as for audit. Default: a synthetic twin of the Netflix Prize data."),
     ] = None,
     mentions: Annotated[
-        str | None, typer.Option(help="f06: file of public mentions by the same people, e.g. tags.csv.")
+        str | None, typer.Option(help="f06: file of public mentions by people in the data, e.g. tags.csv.")
     ] = None,
     simulate_mentions: Annotated[
-        bool, typer.Option("--simulate-mentions", help="f06: make mentions from the data.")
+        bool, typer.Option("--simulate-mentions", help="f06: generate mentions from the data.")
     ] = False,
     targets: Annotated[str, typer.Option(help="Targets per point, or all.")] = "1000",
     out: Annotated[Path, typer.Option(help="Folder for pictures, tables and summary.")] = Path(
         "standout-out/reproduction"
     ),
     seed: options.Seed = 0,
-    records: Annotated[int, typer.Option(help="Size of the twin when there is no --data.")] = 20_000,
+    records: Annotated[int, typer.Option(help="Records of the twin, if there is no --data.")] = 20_000,
     only: Annotated[str | None, typer.Option(help="Only these figures, e.g. fig04,fig08.")] = None,
     engine: options.Engine = "memory",
 ) -> None:
-    """Reproduce every figure and table of a paper, published numbers beside measured ones.
+    """Reproduce every figure and table of a paper and compare published with measured numbers.
 
     Example: standout reproduce f06 --data ratings.csv --mentions tags.csv --out f06-out
     """
@@ -79,10 +79,10 @@ def _check_mentions(paper: str, data: str | None, mentions: str | None, simulate
     if paper == "f06" and mentions and simulate:
         raise ParameterError("give --mentions or --simulate-mentions, not both")
     if paper == "f06" and mentions and data is None:
-        raise ParameterError("--mentions needs --data: mentions are by people of that data")
+        raise ParameterError("--mentions needs --data: the mentions must be by people in that data")
     if paper == "f06" and data is not None and not (mentions or simulate):
         raise ParameterError(
-            "f06 needs mentions: --mentions FILE (e.g. tags.csv), or --simulate-mentions to make them from the data"
+            "f06 needs mentions: --mentions FILE (e.g. tags.csv), or --simulate-mentions to generate them from the data"
         )
 
 
@@ -93,7 +93,7 @@ def _data(path: str | None, records: int, seed: int) -> tuple[Dataset, str]:
 
     if path is None:
         if records < 2:
-            raise ParameterError(f"--records {records}: a release has at least 2 records")
+            raise ParameterError(f"--records {records}: at least 2 records are needed")
         return twin_dataset(
             n_records=records, seed=seed
         ), f"a synthetic twin of the Netflix Prize data, {records:,} records"
@@ -105,7 +105,7 @@ def _show(lines: list[Line]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("figure", "what", "published", "measured", "difference", "in a word", box=None, pad_edge=False)
+    table = Table("figure", "what", "published", "measured", "difference", "result", box=None, pad_edge=False)
     for x in lines:
         table.add_row(x.label, x.what, x.published, x.measured, x.difference, x.word)
     Console(highlight=False).print(table)

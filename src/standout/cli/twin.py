@@ -13,7 +13,7 @@ NAMES = ("netflix-prize",)
 
 
 def twin(
-    name: Annotated[str, typer.Argument(help="Whose twin: netflix-prize.")] = "netflix-prize",
+    name: Annotated[str, typer.Argument(help="Dataset to imitate: netflix-prize.")] = "netflix-prize",
     out: Annotated[Path, typer.Option(help="Parquet file to write.")] = Path("twin.parquet"),
     records: Annotated[int, typer.Option(help="Number of records; 480,189 is full size.")] = 480_189,
     seed: options.Seed = 0,
@@ -30,7 +30,7 @@ def twin(
     if name not in NAMES:
         raise ParameterError(f"no twin {name!r}. Twins: {', '.join(NAMES)}")
     if records < 2:
-        raise ParameterError(f"--records {records}: a release has at least 2 records")
+        raise ParameterError(f"--records {records}: at least 2 records are needed")
     with Console(stderr=True).status("writing …"):
         write_twin(out, n_records=records, seed=seed)
     typer.echo(str(out))

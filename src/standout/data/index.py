@@ -134,8 +134,9 @@ def _fill_block(first: int, stop: int, record_ptr: Array, record_item: Array, re
 
 
 def build_shard(record_ptr: Array, record_item: Array, record_code: Array, record_day: Array, n_items: int,
-                first: int, stop: int, block_size: int, has_repeats: bool, threads: int = 2) -> Shard:  # fmt: skip
-    """Index the records `first … stop-1`."""
+                first: int, stop: int, block_size: int, has_repeats: bool, threads: int | None = None) -> Shard:  # fmt: skip
+    """Index the records `first … stop-1`, on all cores unless `threads` says otherwise."""
+    import os
     from concurrent.futures import ThreadPoolExecutor
 
     n_blocks = max(1, -(-(stop - first) // block_size))
@@ -152,7 +153,7 @@ def build_shard(record_ptr: Array, record_item: Array, record_code: Array, recor
         ptr[b, 0] = int(record_ptr[lo]) - origin
         _fill_block(lo, hi, record_ptr, record_item, record_code, record_day, ptr[b], local, code, day)
 
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         list(pool.map(fill, range(n_blocks)))
     return Shard(first, stop - first, block_size, ptr, local, code, day, has_repeats)
 

@@ -16,21 +16,14 @@ import numpy.typing as npt
 from standout.adversary.adversary import Adversary
 from standout.errors import EligibilityError
 from standout.papers import draw
+from standout.papers.ns08_bits import bits, draw_bits
 from standout.papers.ns08_cases import DAYS, SIZES, Case, by_error, by_length, by_popularity, dated, known, undated
-from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add, mean_columns, rate_columns
-from standout.papers.trial import BEST, CRITERIA, silence, trial
+from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add, rate_columns
+from standout.papers.trial import BEST, CRITERIA, STANDS_OUT, measured, silence, trial
 
 Array = npt.NDArray[Any]
 MOST_RANKS = 300
 """Points of Fig. 7."""
-
-
-def _measured(columns: Row, who: Adversary, rows: Callable[[Adversary], Iterable[Row]]) -> Rows:
-    """Rows of a point; where nobody can be a target, one row that says so instead of a number."""
-    try:
-        return [{**columns, **row} for row in rows(who)]
-    except EligibilityError as error:
-        return [{**columns, "n": 0, "rate": None, "bits": None, "note": str(error)}]
 
 
 def best_guess(setting: Setting, cases: list[Case]) -> Rows:
@@ -40,7 +33,7 @@ def best_guess(setting: Setting, cases: list[Case]) -> Rows:
         found = trial(setting, who)
         return [{"criterion": c, **rate_columns(found.hit(c))} for c in CRITERIA]
 
-    out = [r for columns, who in cases for r in _measured(columns, who, rows)]
+    out = [r for columns, who in cases for r in measured(columns, who, rows)]
     return sorted(out, key=lambda r: CRITERIA.index(r["criterion"]) if "criterion" in r else -1)
 
 
@@ -49,29 +42,11 @@ def _both(setting: Setting) -> Rows:
 
     def rows(who: Adversary) -> Iterable[Row]:
         found, (_, silent) = trial(setting, who), silence(setting, who)
-        yield {"case": "in the data: found", **rate_columns(found.right & found.matched)}
+        yield {"case": "in the data: found", **rate_columns(found.hit(STANDS_OUT))}
         yield {"case": "removed: “not there”", **rate_columns(silent)}
 
-    out = [r for columns, who in dated() for r in _measured(columns, who, rows)]
+    out = [r for columns, who in dated() for r in measured(columns, who, rows)]
     return sorted(out, key=lambda r: str(r.get("case")))
-
-
-def _bits(setting: Setting, cases: list[Case]) -> Rows:
-    """Bits left, over all targets and over those that the best guess misses."""
-    prior = float(np.log2(setting.dataset.n_records))
-
-    def rows(who: Adversary) -> Iterable[Row]:
-        found = trial(setting, who)
-        for group, chosen in (
-            ("all targets", np.ones(found.right.size, np.bool_)),
-            ("targets that the best guess misses", ~found.right),
-        ):
-            quartiles = np.quantile(found.bits[chosen], [0.25, 0.5, 0.75]) if chosen.any() else [None] * 3
-            yield {"group": group, **mean_columns(found.bits[chosen], "bits"), "first_quartile": quartiles[0],
-                   "median": quartiles[1], "third_quartile": quartiles[2], "prior": prior}  # fmt: skip
-
-    out = [r for columns, who in cases for r in _measured(columns, who, rows)]
-    return sorted(out, key=lambda r: str(r.get("group")))
 
 
 def _sparsity(setting: Setting) -> Rows:
@@ -197,16 +172,6 @@ def _draw_guess(series: str, title: str | None = None) -> Callable[[Rows], Any]:
     )  # fmt: skip
 
 
-def _draw_bits(series: str) -> Callable[[Rows], Any]:
-    def chart(rows: Rows) -> Any:
-        prior = next((r["prior"] for r in rows if r.get("prior")), None)
-        level = {"y": prior, "text": f"nothing known: {prior:.2f} bits"} if prior else None
-        return draw.bars(rows, x="known", x_title="items known right, of items known", series=series, series_title=None, y="bits",
-                         y_title="bits left, mean", percent=False, facet="group", rule=level)  # fmt: skip
-
-    return chart
-
-
 def _draw_5(rows: Rows) -> Any:
     return draw.bars(rows, x="known", x_title="items known right, of items known", series="days", series_title=None,
                      y_title="right answers", facet="case", top=1.0)  # fmt: skip
@@ -285,10 +250,10 @@ add(
         "ns08",
         "fig06",
         "Figure 6",
-        "Bits left to identify the target",
-        "as Fig. 4, entropic",
-        lambda s: _bits(s, dated()),
-        _draw_bits("days"),
+        "Remaining bits: log2(rank) as in the figure, and the lineup as defined",
+        "as Fig. 4; bits are log2 of the number of records that score at least what the target scores",
+        lambda s: bits(s, dated()),
+        draw_bits("days"),
     )
 )
 add(
@@ -354,10 +319,10 @@ add(
         "ns08",
         "fig11",
         "Figure 11",
-        "Bits left without days",
+        "Remaining bits without days: log2(rank) as in the figure, and the lineup as defined",
         "values exact, days unknown, items outside the top 100 or 500",
-        lambda s: _bits(s, undated()),
-        _draw_bits("items"),
+        lambda s: bits(s, undated()),
+        draw_bits("items"),
     )
 )
 add(

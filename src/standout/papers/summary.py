@@ -145,7 +145,7 @@ def _reason(setting: Setting, p: Published) -> str:
     return "other data of the same size"
 
 
-HEADER = ("figure", "what", "published", "certainty", "measured", "95 % interval", "n", "difference", "in a word")
+HEADER = ("figure", "what", "published", "certainty", "measured", "95 % interval", "n", "difference", "result")
 
 
 def cells(x: Line) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def claim_cells(c: Claim, recipe: Recipe) -> tuple[str, ...]:
     return recipe.label, c.text, f"{100 * c.difference:+.1f} points", interval, f"{c.n:,}", c.word
 
 
-CLAIM_HEADER = ("figure", "claim", "difference", "95 % interval, paired", "n", "in a word")
+CLAIM_HEADER = ("figure", "claim", "difference", "95 % interval, paired", "n", "result")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""One adversary against one attack on sampled targets: what the recipes of NS08 are made of."""
+"""One adversary against one attack on sampled targets: the measurement behind the recipes of NS08."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,7 +13,8 @@ from standout.adversary.adversary import Adversary
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import attack
 from standout.data.dataset import Dataset
-from standout.papers.recipe import Setting
+from standout.errors import EligibilityError
+from standout.papers.recipe import Row, Rows, Setting
 
 Array = npt.NDArray[Any]
 
@@ -21,16 +23,28 @@ class Trial(NamedTuple):
     """Per target, with Scoreboard-RH and φ = 1.5."""
 
     target: Array
-    right: Array
-    """The best record is the target."""
+    credit: Array
+    """Worth of the best guess: 1 divided by the records tied at the top if the target is one of them, else 0."""
     matched: Array
-    """Its eccentricity reaches φ."""
-    bits: Array
-    """Bits left."""
+    """The eccentricity of the best record reaches φ."""
+    rank: Array
+    """Candidates that score at least what the target scores, itself included."""
+    lineup_bits: Array
+    """-log2 Π(target), Π the lineup as printed."""
+
+    @property
+    def rank_bits(self) -> Array:
+        """log2(rank): what Figs. 6 and 11 of the paper show."""
+        return np.asarray(np.log2(self.rank))
+
+    @property
+    def missed(self) -> Array:
+        """Whether the best guess is more likely wrong than right."""
+        return self.credit < 0.5
 
     def hit(self, criterion: str) -> Array:
-        """Success without a threshold, or with it."""
-        return self.right if criterion == BEST else self.right & self.matched
+        """Worth of the answer without a threshold, or with it."""
+        return self.credit if criterion == BEST else np.where(self.matched, self.credit, 0.0)
 
 
 BEST, STANDS_OUT = "best guess, no threshold", "only if eccentricity ≥ 1.5"
@@ -38,7 +52,7 @@ CRITERIA = (BEST, STANDS_OUT)
 
 
 def fitting(who: Adversary, dataset: Dataset) -> Adversary:
-    """The adversary as far as the data has what she knows; without any channel a wrong fact is a wrong item."""
+    """The adversary without the channels that the data lacks; without any channel a wrong fact is a wrong item."""
     value = who.value_within if dataset.has_value else None
     time = who.time_within if dataset.has_time else None
     kind = "item" if value is None and time is None else who.wrong_kind
@@ -52,7 +66,7 @@ def trial(setting: Setting, who: Adversary) -> Trial:
         ds, asked = setting.dataset, fitting(who, setting.dataset)
         target, aux = _draw(setting, asked)
         v = attack("scoreboard-rh").run(ds, aux, engine=setting.engine, watch=target)
-        return Trial(target, v.best == target, v.matched, v.bits)
+        return Trial(target, v.credit, v.matched, v.rank, v.bits)
 
     found: Trial = setting.once(("trial", fitting(who, setting.dataset)), work)
     return found
@@ -74,3 +88,11 @@ def _draw(setting: Setting, who: Adversary) -> tuple[Array, Any]:
     target = sample_targets(who.eligible(setting.dataset), setting.targets, setting.seed)
     # sampling refuses an empty list of targets with a reason
     return target, who.sample(setting.dataset, target if target.size else np.empty(0, np.int64), setting.seed)
+
+
+def measured(columns: Row, who: Adversary, rows: Callable[[Adversary], Iterable[Row]]) -> Rows:
+    """Rows of a point; where nobody can be a target, one row that says so instead of a number."""
+    try:
+        return [{**columns, **row} for row in rows(who)]
+    except EligibilityError as error:
+        return [{**columns, "n": 0, "rate": None, "bits": None, "note": str(error)}]

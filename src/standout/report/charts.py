@@ -74,7 +74,7 @@ def _risk_spec(rows: list[dict[str, Any]], kinds: list[str], axis: list[str]) ->
                 "labelBaseline": "middle",
             }
         shared: Spec = {"x": x, "color": {"field": "kind", **looks["color"], "legend": key}}
-        y = {"title": "people found", **SHARE, "axis": SHARE_AXIS}
+        y = {"title": "found, of people with enough items", **SHARE, "axis": SHARE_AXIS}
         return {
             "width": width, "height": 260, "data": {"values": rows},
             "layer": [
@@ -158,7 +158,7 @@ def absent(seen: View, about: Case) -> Chart | None:
     looks = series(names)
 
     def build(width: int) -> Spec:
-        ticks = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 1]
+        ticks = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 1] if wide(width) else [0, 0.05, 0.25, 1]
         key = legend(names, width, symbolType="stroke", symbolStrokeWidth=2)
         return {
             "width": width, "height": 240, "data": {"values": [r for r in rows if r["shown"]]},

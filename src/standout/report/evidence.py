@@ -46,6 +46,14 @@ def data_read(seen: View) -> Section:
         points.append(("Columns used", ", ".join(f"{c['name']} as {ROLES[c['role']]}" for c in used)))
     if ignored:
         points.append(("Columns ignored", ", ".join(map(_ignored_words, ignored))))
+    direct = [f"{c['name']} ({c['identifier']})" for c in (*used, *ignored) if c.get("identifier")]
+    if direct:
+        points.append(
+            (
+                "Direct identifiers",
+                f"{', '.join(direct)}: such columns name people by themselves. Remove them before a release.",
+            )
+        )
     points.append(("Rows", _rows(cleaning, seen)))
     if cleaning.get("repeated_pairs"):
         kept = {"keep": "all of them kept"}.get(str(cleaning.get("repeats")), f"reduced by: {cleaning.get('repeats')}")
@@ -57,7 +65,9 @@ def data_read(seen: View) -> Section:
     ]  # fmt: skip
     if missing:
         points.append(("Missing", ", ".join(missing)))
-    points += [("Reading", str(note)) for note in cleaning.get("notes") or ()]
+    # the inventory says the same as these notes
+    told = ("columns:", "ignored columns", "warning: column") if used or ignored else ()
+    points += [("Reading", str(note)) for note in cleaning.get("notes") or () if not str(note).startswith(told)]
     return Section("data", "What was read", points=tuple(points))
 
 

@@ -47,21 +47,33 @@ def sections(findings: Findings) -> list[Section]:
 
 
 def _risk(seen: View) -> Section:
-    n = seen.cases[0].hit["n"]
-    text = (
+    n = max(int(c.hit["n"]) for c in seen.cases)
+    fewest = min(seen.cases, key=lambda c: c.eligible_share)
+    text = [
         f"Each point is the share of people whose own record came first when somebody knew that many items about them, "
-        f"for the strongest of {several(len(seen.attacks), 'attack')}. Bars are 95% intervals from {several(n, 'target')}; "
-        f"a random guess finds {percent(seen.cases[0].random)}."
-    )
-    return Section("risk", "How few facts find a person", (text,), (charts.risk(seen),))
+        f"for the strongest of {several(len(seen.attacks), 'attack')}. Bars are 95% intervals from {several(n, 'target')} or "
+        f"fewer; a random guess finds {percent(seen.cases[0].random)}."
+    ]
+    if fewest.eligible_share < 1:
+        text.append(
+            f"The share counts people who have at least as many items as are known; for {fewest.words} these are "
+            f"{percent(fewest.eligible_share)} of all people. The table also gives the share of all people, "
+            "where the others count as not found."
+        )
+    return Section("risk", "How few facts find a person", tuple(text), (charts.risk(seen),))
 
 
 def _attackers(seen: View, about: Case) -> Section:
-    won = {a: sum(c.attack == a for c in seen.cases) for a in seen.attacks}
+    won = dict.fromkeys(seen.attacks, 0)
+    for case in seen.cases:
+        top = max(r["hit"]["rate"] for r in case.results)
+        for r in case.results:
+            won[r["attack"]["label"]] += r["hit"]["rate"] >= top
     best = max(won, key=lambda a: won[a])
     text = [
-        f"{best} was the strongest attack for {won[best]} of {several(len(seen.cases), 'kind')} of knowledge. "
-        "It is chosen on one half of the targets and measured on the other, so that the choice does not raise its rate."
+        f"{best} found the most people, or as many as the best other attack, for {won[best]} of "
+        f"{several(len(seen.cases), 'kind')} of knowledge. Which attack counts as strongest is chosen on one half of the targets "
+        "and its rate is measured on the other, so that the choice does not raise the rate."
     ]
     rows = [
         {"words": c.words, "attack": c.attack, "rate": c.hit["rate"], "low": c.hit["low"], "high": c.hit["high"],

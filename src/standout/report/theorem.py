@@ -16,9 +16,9 @@ Plain = Mapping[str, Any]
 TITLE = "Which theorem explains this"
 
 STATEMENT = (
-    "Narayanan and Shmatikov (2008), Theorem 2, with the overlap of records as it was measured here: if no other record agrees "
-    "with a person's record on more than a of its L items, then m of these items, drawn at random and known exactly, single "
-    "out the record with probability at least 1 − (N − 1) · C(a, m) / C(L, m), where N is the number of records."
+    "The theorem is Theorem 2 of Narayanan and Shmatikov (2008), with the overlap of records as measured here: if no other "
+    "record agrees with a person's record on more than a of its L items, then m of these items, drawn at random and known "
+    "exactly, single out the record with probability at least 1 − (N − 1) · C(a, m) / C(L, m), where N is the number of records."
 )
 ASSUMPTIONS = (
     "Assumptions: the known items are drawn at random from the record and are correct, which holds for the rows of the table by "
@@ -45,8 +45,11 @@ def theorem(seen: View) -> Section | None:
                          "low": hit["low"], "high": hit["high"], "attack": spot.case.attack,
                          "agreement": curve["agreement"][1]})  # fmt: skip
     if not rows:
-        none = "No case of this audit meets its assumptions (items drawn at random, known exactly): it predicts none of them."
-        return Section("theorem", TITLE, (STATEMENT, none))
+        none = (
+            "No theorem explains the result: no case of this audit meets the assumptions (items drawn at random and known "
+            "exactly), so nothing is predicted."
+        )
+        return Section("theorem", TITLE, (none, STATEMENT))
     table = Table("theorem", "Predicted by the theorem and measured", (
         Column("kind", "known of the person", "text", "kind of knowledge"), Column("knows", "items known", "count"),
         Column("at_least", "found by the theorem, at least", "share", "theorem"),
@@ -54,7 +57,7 @@ def theorem(seen: View) -> Section | None:
         Column("attack", "attack", "text", "attack"),
         Column("agreement", "median share of a record's items on which another record agrees", "share"),
     ), tuple(rows))  # fmt: skip
-    return Section("theorem", TITLE, (STATEMENT, ASSUMPTIONS, *_conclusion(rows)), tables=(table,))
+    return Section("theorem", TITLE, (*_conclusion(rows), STATEMENT, ASSUMPTIONS), tables=(table,))
 
 
 def _curve(spot: Spot, curves: list[Plain]) -> Plain | None:

@@ -82,6 +82,11 @@ def sentences(it: Plain) -> list[str]:
         said.append(
             f"{several(tied, 'record')} have the best score, so naming one of them is right with chance 1/{tied:,}."
         )
+    elif v.get("posterior") is not None:
+        said.append(
+            f"The probability that it is the right record is {percent(v['posterior'])}, "
+            f"and {percent(v['absent'] or 0.0)} that the person is not in the data."
+        )
     elif v["eccentricity"] is not None:
         said.append(f"The lead is {number(round(v['eccentricity'], 2))} standard deviations of all scores.")
     said.append(
