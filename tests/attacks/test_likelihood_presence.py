@@ -133,6 +133,22 @@ def test_knowledge_from_outside_is_not_calibrated(release):
     assert Likelihood().fit(release, knowledge).presence.n > 0
 
 
+def test_shortened_queries_are_neither_exact_nor_calibrated_like_whole_ones(release):
+    """`explain` leaves facts out: how many of the others are wrong is then not known."""
+    who = so.Adversary(knows=4, wrong=1, value_within=1)
+    knowledge = who.sample(release, np.arange(20), 1)
+    fitted = Likelihood().fit(release, knowledge)
+    first = np.arange(80) % 4 > 0
+    fewer = replace(knowledge, query_ptr=np.arange(21) * 3, item=knowledge.item[first], value=knowledge.value[first],
+                    time=knowledge.time[first], _index=knowledge._index[first])  # fmt: skip
+    again = fitted.fit(release, fewer)
+    assert again.presence == Presence()
+    plan = again.compile(release, fewer.bind(release), np.full(20, -1, np.int64))
+    assert plan.combine == Combine.ODDS
+    foreign = replace(knowledge, source=coherent(n=30, groups=3))
+    assert fitted.fit(release, foreign).presence == Presence()
+
+
 def test_canaries_are_drawn_once_for_a_release_and_an_adversary(release, monkeypatch):
     knowledge = so.Adversary(knows=5, value_within=0).sample(release, np.arange(20), 1)
     fitted = Likelihood().fit(release, knowledge)

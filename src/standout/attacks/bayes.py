@@ -135,14 +135,13 @@ def log_ways(n: Any, k: Any) -> Any:
     return gammaln(np.asarray(n) + 1.0) - gammaln(np.asarray(k) + 1.0) - gammaln(np.asarray(n) - np.asarray(k) + 1.0)
 
 
-def is_exact(who: Adversary | None, facts: Facts) -> bool:
-    """Whether these facts are what an adversary with a fixed number of wrong facts drew from this very release.
+def is_drawn_here(facts: Facts) -> bool:
+    """Whether all queries are as their adversary draws them from this very release: none shortened, no other release.
 
     In any other release the target's entries may differ from what is told, and an exact model would rule the target out.
     """
-    if who is None or who.wrong_varies or not facts.from_release:
-        return False
-    return bool((np.diff(facts.query_ptr) == who.knows).all())
+    who = facts.adversary
+    return who is not None and facts.from_release and bool((np.diff(facts.query_ptr) == who.knows).all())
 
 
 def compile_exact(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, background: Array) -> Plan:

@@ -13,7 +13,7 @@ from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.adversary.sampling import count_marked
 from standout.attacks.attack import Attack, _one_per_query, register
-from standout.attacks.bayes import SHRINK, compile_exact, is_exact
+from standout.attacks.bayes import SHRINK, compile_exact, is_drawn_here
 from standout.attacks.noise import Noise
 from standout.attacks.presence import Presence, calibrated
 from standout.attacks.tables import Known
@@ -91,20 +91,20 @@ class Likelihood(Attack):
         same release and the same adversary's knowledge is returned as it is.
         """
         facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
-        who = facts.adversary if self._is_informed(facts) else None
-        if who is not None and self._is_fitted_for(dataset, who):
-            return self
+        # canaries are like these queries only if the adversary drew them whole from this release
+        who = facts.adversary if self._is_informed(facts) and is_drawn_here(facts) else None
+        if who is not None and self._fitted_for is not None:
+            release, adversary = self._fitted_for
+            if release is dataset and adversary == who:
+                return self
         fitted = copy(self)
-        fitted._noise = self._settle(dataset, facts, _one_per_query(exclude, facts, "exclude", dataset))
-        fitted._presence = Presence()
-        fitted._fitted_for = (dataset, who) if who is not None else None
-        if self.calibrate and who is not None:
-            raw = Likelihood(noise=self.noise, calibrate=False)
-            fitted._presence = calibrated(dataset, who, raw.run)
+        noise = self._settle(dataset, facts, _one_per_query(exclude, facts, "exclude", dataset))
+        fitted._noise, fitted._presence, fitted._fitted_for = noise, Presence(), None
+        if who is not None:
+            fitted._fitted_for = dataset, who
+            if self.calibrate:
+                fitted._presence = calibrated(dataset, who, Likelihood(noise=self.noise, calibrate=False).run)
         return fitted
-
-    def _is_fitted_for(self, dataset: Dataset, who: Adversary) -> bool:
-        return self._fitted_for is not None and self._fitted_for[0] is dataset and self._fitted_for[1] == who
 
     def _settle(self, dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
         """Noise for all queries together; the release must be the source for an adversary's own parameters to hold."""
@@ -131,7 +131,8 @@ class Likelihood(Attack):
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Exact tables for a fixed number of wrong facts that the adversary's own noise explains, else odds tables."""
         noise = self._noise or self._settle(dataset, facts, exclude)
-        if self._is_informed(facts) and is_exact(facts.adversary, facts):
+        who = facts.adversary if self._is_informed(facts) else None
+        if who is not None and not who.wrong_varies and is_drawn_here(facts):
             return compile_exact(dataset, facts, exclude, noise, told_background(dataset, facts, exclude, noise))
         return compile_odds(dataset, facts, exclude, noise)
 
