@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 
 import standout as so
-from standout.attacks.attack import Attack
-from standout.attacks.criterion import one_over_sigma, stands_out
-from standout.attacks.tables import Known
-from standout.scoring.plan import Combine, Plan
 
 
 @so.register("overlap")
-class Overlap(Attack):
+class Overlap(so.Attack):
     """Score = number of known items that the record holds.
 
     Parameters
@@ -27,18 +23,18 @@ class Overlap(Attack):
     def __init__(self, *, phi: float = 1.5) -> None:
         self.phi = phi
 
-    def compile(self, dataset: so.Dataset, facts: Any, exclude: Any) -> Plan:
-        """Every known item adds 1, whatever its value and day."""
-        known = Known.of(dataset, facts, exclude)
-        return known.plan(Combine.SUM, value=np.ones((known.item.size, 1)), time=np.zeros((known.item.size, 1)))
+    def compile(self, dataset: so.Dataset, facts: Any, exclude: Any) -> so.Plan:
+        """Every known item contributes 1, whatever its value and day."""
+        known = so.Known.of(dataset, facts, exclude)
+        return known.plan(so.Combine.SUM, value=np.ones((known.item.size, 1)), time=np.zeros((known.item.size, 1)))
 
     def decide(self, seen: Any) -> tuple[Any, Any]:
         """Match iff the best record stands out."""
-        return stands_out(seen, self.phi)
+        return so.stands_out(seen, self.phi)
 
     def beta(self, seen: Any) -> Any:
         """Lineup as Scoreboard-RH gives it."""
-        return one_over_sigma(seen)
+        return so.one_over_sigma(seen)
 
 
 def main() -> None:

@@ -19,6 +19,11 @@ _HOME = {
     "attack_names": "standout.attacks.attack",
     "register": "standout.attacks.attack",
     "Verdicts": "standout.attacks.verdicts",
+    "Known": "standout.attacks.tables",
+    "Plan": "standout.scoring.plan",
+    "Combine": "standout.scoring.plan",
+    "stands_out": "standout.attacks.criterion",
+    "one_over_sigma": "standout.attacks.criterion",
     "Noise": "standout.attacks.noise",
     "Audit": "standout.audit.audit",
     "Findings": "standout.audit.findings",
@@ -45,11 +50,16 @@ if TYPE_CHECKING:
     from standout.attacks.attack import attack as attack
     from standout.attacks.attack import attack_names as attack_names
     from standout.attacks.attack import register as register
+    from standout.attacks.criterion import one_over_sigma as one_over_sigma
+    from standout.attacks.criterion import stands_out as stands_out
     from standout.attacks.noise import Noise as Noise
+    from standout.attacks.tables import Known as Known
     from standout.attacks.verdicts import Verdicts as Verdicts
     from standout.data.dataset import Dataset as Dataset
     from standout.engines.memory import MemoryEngine as MemoryEngine
     from standout.errors import StandoutError as StandoutError
+    from standout.scoring.plan import Combine as Combine
+    from standout.scoring.plan import Plan as Plan
     from standout.theory.amplification import amplification as amplification
     from standout.theory.bounds import bounds as bounds
     from standout.theory.certificates import certificates as certificates

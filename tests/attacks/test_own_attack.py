@@ -31,3 +31,9 @@ def test_the_attack_of_the_example_counts_shared_items(own_attack):
     scores = so.attack("overlap").scores(dataset, so.Knowledge.from_arrays([0, 0], [1, 2]))
     np.testing.assert_array_equal(scores, [[2, 1, 0]])
     assert "overlap" in so.attack_names()
+
+
+def test_the_example_of_an_own_attack_imports_nothing_from_inside_the_package():
+    source = (EXAMPLES / "own_attack.py").read_text()
+    assert "import standout as so" in source
+    assert "from standout" not in source and "import standout." not in source

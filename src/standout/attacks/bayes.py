@@ -96,7 +96,9 @@ def _log_pick(who: Adversary, dataset: Dataset) -> RecordFactor:
     if wrong and who.wrong_kind == "item":
         able = pickable.sum() - count >= who.most_wrong
     elif wrong and not wrongable(who, dataset).all():
-        levels = levels_outside(dataset.levels, who.value_tolerance(dataset)) > 0 if who.tells_value(dataset) else _NO_LEVELS
+        levels = (
+            levels_outside(dataset.levels, who.value_tolerance(dataset)) > 0 if who.tells_value(dataset) else _NO_LEVELS
+        )
         reach = int(who.time_within or 0) if who.tells_time(dataset) else -1
         test = EntryTest(levels, reach, dataset.day_span)
     if who.choice.kind != "rare":
