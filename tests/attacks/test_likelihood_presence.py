@@ -109,10 +109,12 @@ def test_a_release_that_differs_from_the_source_does_not_rule_the_target_out(rel
     knowledge = who.sample(release, targets, 2)
     facts = knowledge.bind(thinned)
     nobody = np.full(100, -1, np.int64)
-    informed = so.attack("likelihood", noise="informed", calibrate=False)
-    assert informed.fit(thinned, facts).compile(thinned, facts, nobody).combine == Combine.ODDS
+    attack = so.attack("likelihood")
+    fitted = attack.fit(thinned, facts)
+    assert fitted.compile(thinned, facts, nobody).combine == Combine.ODDS
+    assert fitted.presence == Presence()
     own = knowledge.bind(release)
-    assert informed.fit(release, own).compile(release, own, nobody).combine == Combine.EXACT
+    assert attack.fit(release, own).compile(release, own, nobody).combine == Combine.EXACT
 
 
 def test_independent_errors_and_fitted_noise_keep_the_product(release):
