@@ -51,8 +51,7 @@ def make(folder: Path, n_records: int, out: Path) -> None:
 def compile_all(attack: so.Attack, data: Dataset, targets: np.ndarray):
     """Plans of all targets, in the engine's batches."""
     facts = WHO.sample(data, targets, seed=7).bind(data)
-    attack.prepare(data, facts)
-    return attack, facts
+    return attack.fit(data, facts), facts
 
 
 def tune(data: Dataset, out: Path) -> tuple[int, int, int]:
