@@ -44,7 +44,7 @@ def words(x):
 def chosen(dataset, who, n):
     from standout.adversary.sampling import sample_targets
 
-    return sample_targets(who.eligible(dataset), n, SEED)
+    return sample_targets(dataset, who.eligible(dataset), n, SEED)
 
 
 def panel_table(dataset):

@@ -82,7 +82,7 @@ def targets_of(who: so.Adversary, data: so.Dataset) -> Array:
     """Targets, apart from the canaries where enough records are left."""
     eligible = who.eligible(data)
     others = np.setdiff1d(eligible, canaries(data, who))
-    return sample_targets(others if others.size >= TARGETS else eligible, TARGETS, SEED)
+    return sample_targets(data, others if others.size >= TARGETS else eligible, TARGETS, SEED)
 
 
 def measure(name: str, data: so.Dataset, who: so.Adversary, targets: Array) -> Cell:

@@ -46,7 +46,7 @@ def test_posterior_and_absence_are_within_three_points_of_what_is_observed(relea
     for data in releases:
         for who in CELLS:
             others = np.setdiff1d(who.eligible(data), canaries(data, who))
-            targets = sample_targets(others, 400, 1)
+            targets = sample_targets(data, others, 400, 1)
             assert targets.size == 400
             knowledge = who.sample(data, targets, 1)
             attack = so.attack("likelihood")
@@ -60,7 +60,7 @@ def test_posterior_and_absence_are_within_three_points_of_what_is_observed(relea
 def test_no_simpler_attack_beats_the_likelihood_where_some_facts_are_wrong(releases):
     for data in releases:
         for who in [who for who in CELLS if who.wrong and who.knows <= 4]:
-            targets = sample_targets(who.eligible(data), 400, 7)
+            targets = sample_targets(data, who.eligible(data), 400, 7)
             knowledge = who.sample(data, targets, 7)
             ours = so.attack("likelihood", calibrate=False).run(data, knowledge, watch=targets).credit
             for name, options in (("tf-idf", {}), ("scoreboard-rh", {}), ("scoreboard-rh", {"length": "sqrt"})):

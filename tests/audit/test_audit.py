@@ -125,7 +125,7 @@ def test_more_targets_keep_the_ones_already_drawn(dataset):
     from standout.adversary.sampling import sample_targets
 
     eligible = np.arange(dataset.n_records)
-    few, many = sample_targets(eligible, 30, 5), sample_targets(eligible, 90, 5)
+    few, many = (sample_targets(dataset, eligible, n, 5) for n in (30, 90))
     assert set(few) <= set(many) and few.size == 30
 
 
@@ -162,7 +162,7 @@ def test_senseless_targets_are_refused(dataset, targets):
 
 @pytest.mark.parametrize("targets", [["17"], [2.5], [True]])
 def test_a_label_is_not_taken_for_the_index_of_a_record(dataset, targets):
-    with pytest.raises(ParameterError, match="not labels"):
+    with pytest.raises(ParameterError, match="for labels use"):
         so.Adversary(knows=2).sample(dataset, targets)
 
 

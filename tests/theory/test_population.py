@@ -37,7 +37,7 @@ def test_the_whole_is_measured_as_an_audit_would():
     found = so.population(ds, who, targets=80, seed=2)
     from standout.adversary.sampling import sample_targets
 
-    chosen = sample_targets(who.eligible(ds), 80, 2)
+    chosen = sample_targets(ds, who.eligible(ds), 80, 2)
     hit = so.attack("scoreboard-rh").run(ds, who.sample(ds, chosen, 2)).best == chosen
     assert found.sizes == (400, 200, 100)
     assert found.rates[0].rate == hit.mean()

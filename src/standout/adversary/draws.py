@@ -21,12 +21,17 @@ _TRIES = 256
 class Source(NamedTuple):
     """The data that knowledge is drawn from."""
 
+    key: Array
+    """uint64 per record: what its draws start from."""
+    by_key: Array
+    """Records in the order of their keys, so that a random pair does not depend on labels. Size 0 where no item is wrong."""
+    entries_before: Array
+    """Entries of all records before each place of `by_key`."""
     ptr: Array
     item: Array
     code: Array
     day: Array
     supports: Array
-    has_repeats: bool
     fine: Array
     """Per entry: whether it can be told wrong. Size 0 where no value is told wrong."""
     levels: Array
@@ -143,11 +148,11 @@ def _random_pair(state: Array, data: Source) -> int:
     """First entry of one of the release's (record, item) pairs, each with the same chance."""
     while True:
         j = below(state, data.item.size)
-        if not data.has_repeats or j == 0 or data.item[j] != data.item[j - 1]:
-            return j
-        # the same item as the entry before: a new pair only where a record starts
-        if data.ptr[np.searchsorted(data.ptr, j)] == j:
-            return j
+        place = np.searchsorted(data.entries_before, j, side="right") - 1
+        first = data.ptr[data.by_key[place]]
+        at = first + j - data.entries_before[place]
+        if at == first or data.item[at] != data.item[at - 1]:
+            return at
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -177,7 +182,7 @@ def _wrong_pair(state: Array, r: int, data: Source, pickable: Array, taken: Arra
     for i in range(pickable.size):
         if _may_be_wrong(data, r, i, pickable, taken, n_taken):
             if turn < data.supports[i]:
-                for s in range(data.ptr.size - 1):
+                for s in data.by_key:
                     at = _place_of(data, s, i)
                     if at >= 0:
                         if turn == 0:
@@ -246,7 +251,7 @@ def draw_queries(targets: Array, seed: int, data: Source, marked: Array, pickabl
     state = np.empty(1, np.uint64)
     for q in range(targets.size):
         r = targets[q]
-        state[0] = start(seed, PURPOSE_KNOWLEDGE, np.uint64(r))
+        state[0] = start(seed, PURPOSE_KNOWLEDGE, data.key[r])
         n_pool, fine_pool, n_others, fine_others = _fill_pools(r, data, marked, pool, others)
         n_wrong = _choose_wrong(state, rule, wrong)
         right = rule.knows - (n_wrong if rule.wrong_items else 0)

@@ -41,17 +41,17 @@ def count_marked(record_ptr: Array, record_item: Array, marked: Array) -> Array:
     return out
 
 
-def sample_targets(eligible: Array, n: int | None, seed: int) -> Array:
-    """`n` of the eligible records (all when None), each record's place in line a function of (seed, record)."""
+def sample_targets(dataset: Dataset, eligible: Array, n: int | None, seed: int) -> Array:
+    """`n` of the eligible records (all when None); who is drawn depends on (seed, what the record holds)."""
     if n is None or n >= eligible.size:
         return eligible
-    key = starts(np.uint64(seed % 2**64), PURPOSE_TARGETS, eligible)
+    key = starts(np.uint64(seed % 2**64), PURPOSE_TARGETS, dataset.record_keys[eligible])
     return eligible[np.argsort(key, kind="stable")[:n]]
 
 
 @jit  # type: ignore[untyped-decorator]
 def starts(seed: int, purpose: int, targets: Array) -> Array:
-    """State that each target starts from."""
+    """State that each target starts from; `targets` are their keys."""
     out = np.empty(targets.size, np.uint64)
     for k in range(targets.size):
         out[k] = start(seed, purpose, np.uint64(targets[k]))
@@ -124,13 +124,16 @@ def _source_of(who: Adversary, dataset: Dataset) -> Source:
     tolerance = who.value_tolerance(dataset)
     relative = who.gamma is None and share is not None
     low, high = dataset.scale_ends
+    by_key = np.argsort(dataset.record_keys) if who.wrong and who.wrong_kind == "item" else np.empty(0, np.int64)
     return Source(
+        key=dataset.record_keys,
+        by_key=by_key,
+        entries_before=np.concatenate([[0], np.cumsum(np.diff(dataset.record_ptr)[by_key])]),
         ptr=dataset.record_ptr,
         item=dataset.record_item,
         code=dataset.record_code,
         day=dataset.record_day,
         supports=dataset.supports,
-        has_repeats=dataset.has_repeats,
         fine=wrongable(who, dataset) if who.wrong and who.wrong_kind == "value" else np.empty(0, np.bool_),
         levels=dataset.levels,
         width=np.abs(dataset.levels) * share if relative and share is not None else tolerance,

@@ -157,7 +157,7 @@ def _candidates(dataset: Dataset, known: Known, noise: Noise) -> tuple[Array, Ar
     all others: left out, weak knowledge would always seem to agree with somebody, and e would come out too small.
     """
     n_top = max(2, min(MOST_CANDIDATES, dataset.n_records))
-    drawn = sample_targets(np.arange(dataset.n_records), N_SAMPLED if n_top < dataset.n_records else 0, seed=0)
+    drawn = sample_targets(dataset, np.arange(dataset.n_records), N_SAMPLED if n_top < dataset.n_records else 0, seed=0)
     machine = MemoryEngine()
     parts = []
     for facts, exclude in _batches(dataset, known.facts, known.exclude, False, machine):

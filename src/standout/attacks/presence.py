@@ -84,7 +84,7 @@ def canary_seed(who: Adversary) -> int:
 
 def canaries(dataset: Dataset, who: Adversary) -> Array:
     """Records that serve as canaries."""
-    return sample_targets(who.eligible(dataset), CANARIES, canary_seed(who))
+    return sample_targets(dataset, who.eligible(dataset), CANARIES, canary_seed(who))
 
 
 def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:

@@ -131,7 +131,7 @@ class Audit:
         for who in self.adversaries:
             eligible = who.eligible(self.source)
             if eligible.size:
-                plan.append((who, int(eligible.size), sample_targets(eligible, self.targets, self.seed)))
+                plan.append((who, int(eligible.size), sample_targets(self.source, eligible, self.targets, self.seed)))
         if not plan:
             fewest = min(a.knows for a in self.adversaries)
             raise EligibilityError(
@@ -143,7 +143,7 @@ class Audit:
     def _attack(self, who: Adversary, n_eligible: int, targets: Array,
                 advance: Callable[[str, int], None]) -> dict[str, Any]:  # fmt: skip
         """Everything about one adversary: all attacks on the same targets and draws."""
-        truth = Truth.of(targets, self._place, self.seed)
+        truth = Truth.of(targets, self._place, self.source.record_keys[targets], self.seed)
         knowledge = who.sample(self.source, targets, self.seed)
         facts = knowledge.bind(self.release)
         held = np.where(facts.item >= 0, self.release.supports[np.maximum(facts.item, 0)], 0)

@@ -33,7 +33,7 @@ class Truth:
     """Queries on which thresholds and winners are chosen; they are reported on the others."""
 
     @classmethod
-    def of(cls, persons: Array, place: Array | None, seed: int) -> Truth:
+    def of(cls, persons: Array, place: Array | None, keys: Array, seed: int) -> Truth:
         """Answer key for these records of the source, half of them by hash for calibration.
 
         Parameters
@@ -42,10 +42,12 @@ class Truth:
             Record indices in the source, one per query.
         place
             Record index in the release of every record of the source, -1 = none; None where both are the same data.
+        keys
+            Keys of these records, from which their random draws start.
         seed
             Random seed.
         """
-        order = np.argsort(starts(np.uint64(seed % 2**64), PURPOSE_SPLIT, persons), kind="stable")
+        order = np.argsort(starts(np.uint64(seed % 2**64), PURPOSE_SPLIT, keys), kind="stable")
         calibration = np.zeros(persons.size, np.bool_)
         calibration[order[: persons.size // 2]] = True
         return cls(persons if place is None else place[persons], calibration)

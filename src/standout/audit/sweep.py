@@ -112,6 +112,8 @@ def default_sweep(dataset: Dataset, size: str = "default", asked: Axes | None = 
 def fitting(who: Adversary, dataset: Dataset) -> Adversary:
     """Refuse knowledge that the data does not hold; leave out exact values that nobody asked for where there are none."""
     who.check_channels(dataset)
+    if who.gamma is not None and not dataset.has_value:
+        raise ParameterError(f"gamma={who.gamma:g}: the data has no values; leave gamma out")
     return who if dataset.has_value or who.value_within is None else replace(who, value_within=None)
 
 

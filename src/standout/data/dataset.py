@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from standout.data.build import missing_day
 from standout.data.index import Shard, build_shard, fitting_block
+from standout.data.keys import record_keys
 from standout.data.reading.options import GUESS, Column, ReadOptions
 from standout.data.values import grid_step, percent
 from standout.errors import ParameterError
@@ -351,6 +352,11 @@ class Dataset:
         rank = np.empty(self.n_items, np.int64)
         rank[np.argsort(-self.supports, kind="stable")] = np.arange(self.n_items)
         return rank
+
+    @cached_property
+    def record_keys(self) -> Array:
+        """A number per record that depends on what it holds, not on its label: random draws start from it."""
+        return record_keys(self.record_ptr, self.record_item, self.record_code, self.record_day)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -137,7 +137,7 @@ def simulate_mentions(dataset: Dataset, n: int | None = None, seed: int = 0) -> 
         Any whole number.
     """
     wanted = sum(PAPER_USERS) if n is None else n
-    order = _by_hash(np.arange(dataset.n_records), seed)
+    order = _by_hash(dataset, seed)
     shares = np.cumsum(PAPER_USERS) / sum(PAPER_USERS)
     popularity = np.cumsum(dataset.supports) / dataset.supports.sum()
     free = iter(order.tolist())
@@ -164,8 +164,8 @@ def simulate_mentions(dataset: Dataset, n: int | None = None, seed: int = 0) -> 
     return Mentions(out.target, out.who, out.label, out.item, note)
 
 
-def _by_hash(records: Array, seed: int) -> Array:
-    return records[np.argsort(starts(np.uint64(seed % 2**64), PURPOSE_MENTIONS, records), kind="stable")]
+def _by_hash(dataset: Dataset, seed: int) -> Array:
+    return np.argsort(starts(np.uint64(seed % 2**64), PURPOSE_MENTIONS, dataset.record_keys), kind="stable")
 
 
 def _mentioned(own: Array, count: int, popularity: Array, rng: np.random.Generator) -> Array:

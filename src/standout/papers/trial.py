@@ -85,7 +85,7 @@ def silence(setting: Setting, who: Adversary) -> tuple[Array, Array]:
 
 
 def _draw(setting: Setting, who: Adversary) -> tuple[Array, Any]:
-    target = sample_targets(who.eligible(setting.dataset), setting.targets, setting.seed)
+    target = sample_targets(setting.dataset, who.eligible(setting.dataset), setting.targets, setting.seed)
     # sampling refuses an empty list of targets with a reason
     return target, who.sample(setting.dataset, target if target.size else np.empty(0, np.int64), setting.seed)
 

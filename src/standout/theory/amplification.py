@@ -213,7 +213,7 @@ def _draw(dataset: Dataset, who: Any, eligible: Array, n: int, runs: int, seed: 
     seeds = starts(np.uint64(seed % 2**64), PURPOSE_RUN, np.arange(runs, dtype=np.int64))
     out = []
     for s in seeds:
-        y = sample_targets(eligible, n, int(s))
+        y = sample_targets(dataset, eligible, n, int(s))
         # D_{m,η1} is not quite the adversary's own rule of eligibility, so her check is passed by
         out.append((y, sample(who, dataset, y, int(s))))
     return out

@@ -157,7 +157,7 @@ def certificates(
     eligible = who.eligible(dataset)
     if eligible.size == 0:
         raise nobody(dataset, knows, delta, rarity)
-    chosen = _targets(targets, eligible, seed)
+    chosen = _targets(dataset, targets, eligible, seed)
     aux = who.sample(dataset, chosen, seed)
     attack = Weighted()
     verdicts = attack.run(dataset, aux, engine=engine, progress=progress)
@@ -179,11 +179,11 @@ def certificates(
     )
 
 
-def _targets(targets: Any, eligible: Array, seed: int) -> Array:
+def _targets(dataset: Dataset, targets: Any, eligible: Array, seed: int) -> Array:
     if targets is None or isinstance(targets, int | np.integer):
         if targets is not None and targets < 1:
             raise ParameterError(f"targets={targets}: attack at least one record, or None for all")
-        return sample_targets(eligible, None if targets is None else int(targets), seed)
+        return sample_targets(dataset, eligible, None if targets is None else int(targets), seed)
     return np.asarray(targets, np.int64).reshape(-1)
 
 

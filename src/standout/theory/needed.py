@@ -57,7 +57,7 @@ def _steps(dataset: Dataset, who: Callable[[int], Adversary], targets: int, seed
         eligible = adversary.eligible(dataset)
         if eligible.size < min(FEWEST, dataset.n_records):
             return
-        yield m, sample_targets(eligible, targets, seed), adversary
+        yield m, sample_targets(dataset, eligible, targets, seed), adversary
 
 
 def scoreboard_needs(

@@ -143,7 +143,7 @@ def population(
         raise EligibilityError(
             f"no record holds enough items for an adversary who knows {who.describe()}; lower knows={who.knows}"
         )
-    chosen = sample_targets(eligible, max(1, min(targets, dataset.n_records // 4)), seed)
+    chosen = sample_targets(dataset, eligible, max(1, min(targets, dataset.n_records // 4)), seed)
     sizes = [n for n in (dataset.n_records >> j for j in range(halvings + 1)) if n >= max(chosen.size, 20)]
     if len(sizes) < FEWEST_SIZES:
         raise ParameterError(
@@ -205,9 +205,9 @@ def _delta(dataset: Dataset, who: Adversary, epsilon: float, seed: int) -> float
 
 
 def _in_line(dataset: Dataset, first: Array, seed: int, draw: int) -> Array:
-    """All records: the targets, then the others in an order that is a function of (seed, draw, record)."""
+    """All records: the targets, then the others in an order that is a function of (seed, draw, what the record holds)."""
     others = np.setdiff1d(np.arange(dataset.n_records, dtype=np.int64), first)
-    key = starts(np.uint64(seed % 2**64), PURPOSE_SUBSET + draw, others)
+    key = starts(np.uint64(seed % 2**64), PURPOSE_SUBSET + draw, dataset.record_keys[others])
     return np.concatenate([first, others[np.argsort(key, kind="stable")]])
 
 

@@ -200,4 +200,4 @@ def fitting_records(dataset: Dataset, n: int | None, seed: int) -> Array:
         )
     if n < 1:
         raise ParameterError(f"records={n}: compare at least one record")
-    return np.sort(sample_targets(np.arange(dataset.n_records, dtype=np.int64), n, seed))
+    return np.sort(sample_targets(dataset, np.arange(dataset.n_records, dtype=np.int64), n, seed))
