@@ -89,3 +89,18 @@ def test_counting_the_first_of_tied_records_would_break_this_law():
         assert rates["hit"]["count"] == pytest.approx((1 / seen.n_tied[on_top]).sum())
         by_index.append(int((seen.best == targets_of(who, order)).sum()))
     assert len(set(by_index)) > 1
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_whole_audit_of_renamed_records_finds_the_same(order):
+    """Targets and knowledge are drawn by what a record holds, so the audit itself does not depend on labels."""
+    record, item, value, time = entries()
+    who = [so.Adversary(knows=2, time_within=3), so.Adversary(knows=4, wrong=1, wrong_kind="item", value_within=1)]
+    found = [
+        so.Audit(so.Dataset.from_arrays(named(names)[record], item, value, time), who, targets=50, seed=4)
+        .run()
+        .to_frame()
+        for names in ("as it is", order)
+    ]
+    assert found[0].hit.between(0.05, 0.95).any()
+    np.testing.assert_allclose(*(f.select_dtypes("number").to_numpy(float) for f in found), rtol=1e-9)

@@ -137,5 +137,21 @@ class Verdicts:
         """Verdicts of several batches, one after the other."""
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
+    def to_frame(self) -> Any:
+        """One row per query, as a pandas frame; record indices, no labels."""
+        import pandas as pd
+
+        return pd.DataFrame({f.name: getattr(self, f.name) for f in fields(self)})
+
+    def _repr_html_(self) -> str:
+        """For notebooks: counts of the answers; a row per query is in `to_frame`."""
+        n, named = self.best.size, int(self.matched.sum())
+        rows = {"queries": f"{n:,}", "answered": f"{named:,}", "nobody named": f"{n - named:,}",
+                "median eccentricity": f"{np.median(self.eccentricity):.2f}" if n else "–"}  # fmt: skip
+        if n and not np.isnan(self.posterior).all():
+            rows["mean posterior of the best record"] = f"{np.nanmean(self.posterior):.3f}"
+        cells = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in rows.items())
+        return f"<table>{cells}</table>"
+
     def __repr__(self) -> str:
         return f"<Verdicts on {self.best.size:,} queries, {int(self.matched.sum()):,} matched>"

@@ -24,6 +24,8 @@ Out = Annotated[
     ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the findings that the output folder holds.")]
+Title = Annotated[str | None, typer.Option(help="Name of the dataset, shown in the title of the report.")]
+Pdf = Annotated[bool, typer.Option("--pdf", help="Write report.pdf as well. Needs chromium.")]
 Sweep = Annotated[str, typer.Option(help="Kinds of knowledge to try: default (about 30) or full.")]
 
 
@@ -33,6 +35,8 @@ def audit(
     reading: options.Reading,
     out: Out = None,
     overwrite: Overwrite = False,
+    title: Title = None,
+    pdf: Pdf = False,
     targets: options.Targets = str(TARGETS),
     seed: options.Seed = 0,
     attacks: options.Attacks = ATTACKS,
@@ -64,7 +68,7 @@ def audit(
     from standout.data.dataset import Dataset
 
     asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
-    with Session(out, json=json, overwrite=overwrite) as session:
+    with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf) as session:
         session.check(attacks, targets, engine)
         dataset = session.busy(
             "reading",

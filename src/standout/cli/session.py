@@ -24,7 +24,7 @@ T = TypeVar("T")
 FOLDER = Path("standout-out")
 """Output folder of a run that was given none."""
 
-FILES = ("findings.json", "report.html")
+FILES = ("findings.json", "report.html", "report.pdf")
 
 
 class Session:
@@ -38,17 +38,27 @@ class Session:
         Whether standard output is for JSON alone.
     overwrite
         Whether findings in the output folder may be replaced.
+    title
+        Name of the dataset, for the report.
+    pdf
+        Whether to write the report as PDF too.
     """
 
-    def __init__(self, out: Path | None, *, json: bool = False, overwrite: bool = False) -> None:
+    def __init__(self, out: Path | None, *, json: bool = False, overwrite: bool = False, title: str | None = None,
+                 pdf: bool = False) -> None:  # fmt: skip
         from rich.console import Console
 
+        self._title, self._pdf = title, pdf
         self.out, self.json = out or FOLDER, json
         self._named, self._overwrite = out is not None, overwrite
         self.log = Console(stderr=True, quiet=json, highlight=False)
         self._draft: Path | None = None
 
     def __enter__(self) -> Session:
+        if self._pdf:
+            from standout.report.pdf import check_browser
+
+            check_browser()
         if self.out.exists() and not self.out.is_dir():
             raise ParameterError(f"--out {str(self.out)!r} is a file; name a folder")
         if not self._overwrite and _holds_findings(self.out):
@@ -118,11 +128,13 @@ class Session:
         with progress_bar(self.log) as progress:
             findings = job.run(progress)
         findings = findings.with_provenance(command=["standout", *_public(sys.argv[1:])])
+        if self._title is not None:
+            findings = findings.with_provenance(title=self._title)
         self.write(findings)
         return findings
 
     def write(self, findings: Findings) -> None:
-        """Put findings.json and report.html into the output folder, together."""
+        """Put findings.json, report.html and the PDF that was asked for into the output folder, together."""
         from standout.report.page import render
 
         if not self._overwrite and _holds_findings(self.out):
@@ -133,6 +145,10 @@ class Session:
             draft = self._draft = Path(tempfile.mkdtemp(dir=self.out.parent, prefix=f".{self.out.name}."))
             findings.save(draft / FILES[0])
             self.busy("drawing the report", lambda: render(findings, draft / FILES[1]))
+            if self._pdf:
+                from standout.report.pdf import render_pdf
+
+                self.busy("printing the report", lambda: render_pdf(findings, draft / FILES[2]))
             _move(draft, self.out)
         except OSError as error:
             raise InputError(f"cannot write to {str(self.out)!r}: {error.strerror}") from None
@@ -145,7 +161,9 @@ class Session:
 
             console = Console(highlight=False)
             show(findings, console)
-            console.print(f"report: {self.out / 'report.html'}", markup=False, soft_wrap=True)
+            for name in FILES[1:]:
+                if (self.out / name).exists():
+                    console.print(f"report: {self.out / name}", markup=False, soft_wrap=True)
 
 
 def _holds_findings(folder: Path) -> bool:
@@ -181,7 +199,10 @@ def _move(draft: Path, folder: Path) -> None:
     """Make the draft the output folder, or move its files into the folder that is there."""
     if folder.exists():
         for name in FILES:
-            (draft / name).replace(folder / name)
+            # a PDF of an earlier audit must not stay beside new findings
+            (folder / name).unlink(missing_ok=True)
+            if (draft / name).exists():
+                (draft / name).replace(folder / name)
         return
     # mkdtemp makes private folders; the output is to be read like any other folder
     umask = os.umask(0)
