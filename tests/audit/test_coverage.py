@@ -25,11 +25,13 @@ def release() -> so.Dataset:
 
 
 @pytest.fixture(scope="module")
-def frames(release):
-    return [
-        so.Audit(release, [WHO], ATTACKS, targets=120, seed=s).run().to_frame().set_index("attack")
-        for s in range(SEEDS)
-    ]
+def audits(release):
+    return [so.Audit(release, [WHO], ATTACKS, targets=120, seed=s, describe=False).run() for s in range(SEEDS)]
+
+
+@pytest.fixture(scope="module")
+def frames(audits):
+    return [findings.to_frame().set_index("attack") for findings in audits]
 
 
 @pytest.fixture(scope="module")
