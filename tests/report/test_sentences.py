@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from made_findings import adversary, findings, result
 
+import standout as so
 from standout.errors import InputError
 from standout.report.sentences import Level, answer
 from standout.report.view import view
@@ -167,3 +168,10 @@ def test_the_remaining_uncertainty_is_the_likelihoods_and_not_the_strongest_atta
 def test_a_tolerance_that_is_a_share_of_the_value_is_written_as_one(within, words):
     _, sentences = said(findings(result(adversary(2, value_within=within), 60, 500, right=30, false=50)))
     assert f"2 items, their {words}" in sentences[0]
+
+
+def test_two_records_are_never_declared_safe():
+    """Ten times the guess is everybody there: the bound must not be measured against it."""
+    ds = so.Dataset.from_arrays([0, 0, 1, 1], [1, 2, 1, 3])
+    said = answer(view(so.Audit(ds, seed=1).run(progress=False)))
+    assert said.level is Level.OPEN, said.sentences[0]

@@ -18,6 +18,9 @@ CELLS = 40_000_000
 
 BIN_DAYS = 30
 
+MOST_BINS = 1024
+"""Bins of days; wider ones are used where the data spans more than 84 years."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Background:
@@ -81,7 +84,7 @@ def background(dataset: Dataset) -> Background:
     if kept is not None:
         return kept  # type: ignore[no-any-return]
     bin_days = BIN_DAYS
-    while (dataset.day_span // bin_days + 1) * dataset.n_items > CELLS and bin_days <= dataset.day_span:
+    while bin_days <= dataset.day_span and dataset.day_span // bin_days + 1 > min(MOST_BINS, CELLS // dataset.n_items):
         bin_days *= 2
     n_bins = dataset.day_span // bin_days + 1
     rows = dataset.n_items if dataset.n_levels * dataset.n_items <= CELLS else 1

@@ -74,7 +74,8 @@ def judge_level(seen: View) -> tuple[Level, Case]:
         return Level.SOME, max(beating, key=lambda c: float(c.hit["rate"]))
     # the largest of several one-sided bounds is a bound for the largest rate: no correction is needed
     worst = max(strongest_knowledge(cases), key=bound)
-    limit = max(RESOLVED, 10 * worst.guess)
+    # with a handful of records ten times the guess is everybody
+    limit = max(RESOLVED, min(10 * worst.guess, MOST))
     return (Level.NONE if bound(worst) <= limit else Level.OPEN), worst
 
 

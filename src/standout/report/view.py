@@ -210,7 +210,8 @@ def phrase(adversary: Plain) -> str:
     if parts := _channel_words(adversary, "s" if n > 1 else ""):
         text += f", {'their' if n > 1 else 'its'} {parts}"
     if wrong:
-        what = "wrong" if adversary["wrong_kind"] == "value" else "items the person does not have"
+        other = "an item the person does not have" if wrong == 1 else "items the person does not have"
+        what = "wrong" if adversary["wrong_kind"] == "value" else other
         text += f", {100 * wrong:g}% of them {what}" if wrong < 1 else f", {wrong:g} of them {what}"
     choose = str(adversary["choose"])
     if choose.startswith("outside-top:"):
