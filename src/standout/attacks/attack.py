@@ -127,6 +127,14 @@ class Attack(ABC):
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 
+    def top(self, dataset: Dataset, knowledge: Knowledge, k: int, engine_: str | Engine = "memory") -> Array:
+        """Record indices (queries, k) of the k best records, in the order of `Verdicts.best`; -1 = no candidate left."""
+        facts = knowledge.bind(dataset)
+        nobody = _one_per_query(None, facts, "exclude", dataset)
+        fitted, machine = self.fit(dataset, facts, nobody), engine(engine_)
+        plans = (fitted.compile(dataset, part, gone) for part, gone in _batches(dataset, facts, nobody, False, machine))
+        return np.concatenate([machine.run(plan, dataset, None, max(k, 2)).top[:, :k] for plan in plans])
+
     def run(self, dataset: Dataset, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
             watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None,
             spacing: bool = False) -> Verdicts:  # fmt: skip
