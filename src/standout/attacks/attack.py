@@ -127,6 +127,24 @@ class Attack(ABC):
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 
+    def scores_of(
+        self, dataset: Dataset, knowledge: Knowledge, records: Any, engine_: str | Engine = "memory"
+    ) -> Array:
+        """Scores (queries, records) of these records alone, as in `scores`, without the scores of all others."""
+        facts = knowledge.bind(dataset)
+        nobody = np.full(facts.n_queries, -1, np.int64)
+        fitted, machine = self.fit(dataset, facts, nobody), engine(engine_)
+        chosen = np.asarray(records, np.int64).reshape(-1)
+        if chosen.size == 0 or chosen.min() < 0 or chosen.max() >= dataset.n_records:
+            raise ParameterError(f"records: give at least one record index, from 0 to {dataset.n_records - 1}")
+        rows = []
+        for part, gone in _batches(dataset, facts, nobody, False, machine):
+            plan = fitted.compile(dataset, part, gone)
+            bare = _uncapped(plan)
+            whole = np.array([machine.peek(bare, dataset, np.full(part.n_queries, r)) for r in chosen]).T
+            rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
+        return np.concatenate(rows)
+
     def top(self, dataset: Dataset, knowledge: Knowledge, k: int, engine_: str | Engine = "memory") -> Array:
         """Record indices (queries, k) of the k best records, in the order of `Verdicts.best`; -1 = no candidate left."""
         facts = knowledge.bind(dataset)
