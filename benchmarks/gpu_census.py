@@ -89,7 +89,7 @@ def census(data: Dataset, shape: tuple[int, int, int], out: Path) -> None:
     for name in ("scoreboard-rh", "likelihood"):
         attack, facts = compile_all(so.attack(name), data, targets)
         total, wall, mass = 0.0, time.perf_counter(), 0.0
-        hits = 0
+        hits = 0.0
         for lo in range(0, targets.size, engine.batch_queries):
             part = facts.part(lo, min(lo + engine.batch_queries, targets.size))
             plan = attack.compile(data, part, np.full(part.n_queries, -1))
@@ -98,7 +98,8 @@ def census(data: Dataset, shape: tuple[int, int, int], out: Path) -> None:
             before = engine.kernel_seconds
             partials = engine.run(plan, data)
             total += engine.kernel_seconds - before
-            hits += int((partials.best == targets[lo : lo + part.n_queries]).sum())
+            on_top = engine.peek(plan, data, targets[lo : lo + part.n_queries]) == partials.best_score
+            hits += float((on_top / np.maximum(partials.n_top, 1)).sum())
             before = engine.kernel_seconds
             engine.mass(plan, data, partials.best_score, 1.0 / np.maximum(partials.sigma(), 1.0))
             mass += engine.kernel_seconds - before

@@ -138,7 +138,7 @@ def wrong_noise_table(dataset):
             so.attack("likelihood", noise="fit"),
             so.attack("scoreboard-rh"),
         )
-        hits = [(a.run(dataset, knowledge, lineup=False).best == targets).mean() for a in attacks]
+        hits = [a.run(dataset, knowledge, watch=targets, lineup=False).credit.mean() for a in attacks]
         lines.append(f"| {who.describe()} | " + " | ".join(f"{h:.3f}" for h in hits) + " |")
     return lines
 
@@ -160,11 +160,11 @@ def absent_table(dataset):
         good = []
         for name in ("likelihood", "scoreboard-rh"):
             attack = so.attack(name)
-            present = attack.run(dataset, knowledge, lineup=False)
+            present = attack.run(dataset, knowledge, watch=targets, lineup=False)
             absent = attack.run(dataset, knowledge, exclude=targets, lineup=False)
-            right = present.best == targets
+            right = present.credit
             cut = calibrate.equal_error(right[half], present.statistic[half], absent.statistic[half])
-            good.append(np.concatenate([((present.statistic >= cut) & right)[~half], (absent.statistic < cut)[~half]]))
+            good.append(np.concatenate([((present.statistic >= cut) * right)[~half], (absent.statistic < cut)[~half]]))
         row = paired(*good)
         lines.append(
             f"| {who.describe()} | {good[0].mean():.3f} | {good[1].mean():.3f} | "

@@ -22,6 +22,7 @@ _HOME = {
     "Known": "standout.attacks.tables",
     "Plan": "standout.scoring.plan",
     "Combine": "standout.scoring.plan",
+    "Partials": "standout.scoring.partials",
     "stands_out": "standout.attacks.criterion",
     "one_over_sigma": "standout.attacks.criterion",
     "Noise": "standout.attacks.noise",
@@ -37,6 +38,7 @@ _HOME = {
     "render_pdf": "standout.report.pdf",
     "charts": "standout.report.charts",
     "explain": "standout.audit.explain",
+    "Engine": "standout.engines.engine",
     "MemoryEngine": "standout.engines.memory",
     "StandoutError": "standout.errors",
 }
@@ -56,8 +58,10 @@ if TYPE_CHECKING:
     from standout.attacks.tables import Known as Known
     from standout.attacks.verdicts import Verdicts as Verdicts
     from standout.data.dataset import Dataset as Dataset
+    from standout.engines.engine import Engine as Engine
     from standout.engines.memory import MemoryEngine as MemoryEngine
     from standout.errors import StandoutError as StandoutError
+    from standout.scoring.partials import Partials as Partials
     from standout.scoring.plan import Combine as Combine
     from standout.scoring.plan import Plan as Plan
     from standout.theory.amplification import amplification as amplification

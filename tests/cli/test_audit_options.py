@@ -4,40 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from standout.cli import app
 from standout.cli.session import _public
-
-
-def run(monkeypatch, capsys, *arguments):
-    """Exit code, standard output, standard error."""
-    monkeypatch.setattr(sys, "argv", ["standout", *map(str, arguments)])
-    monkeypatch.setenv("COLUMNS", "200")
-    try:
-        app.main()
-        code = 0
-    except SystemExit as end:
-        code = end.code or 0
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
-
-
-@pytest.fixture
-def ratings(tmp_path):
-    rng = np.random.default_rng(0)
-    lines = ["userId,movieId,rating,timestamp"]
-    for user in range(60):
-        for movie in rng.choice(30, 9, replace=False):
-            lines.append(f"{user},{movie},{rng.integers(1, 6)},{rng.integers(10**9, 10**9 + 10**8)}")
-    path = tmp_path / "ratings.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 @pytest.fixture
@@ -55,24 +28,22 @@ def knowledge(shown, *names):
     return {tuple(r["adversary"][n] for n in names) for r in json.loads(shown)["results"]}
 
 
-def test_a_tolerance_without_knows_shapes_the_sweep(ratings, tmp_path, monkeypatch, capsys):
-    code, shown, _ = run(monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "o", "--time-within", "365", *QUICK)
+def test_a_tolerance_without_knows_shapes_the_sweep(ratings, tmp_path, run):
+    code, shown, _ = run("audit", ratings, "--out", tmp_path / "o", "--time-within", "365", *QUICK)
     assert code == 0
     assert knowledge(shown, "time_within") == {(365,)} and len(knowledge(shown, "knows")) == 4
     assert knowledge(shown, "value_within") == {(None,), (0,), (1,)}
 
 
-def test_a_choice_without_knows_shapes_the_sweep(ratings, tmp_path, monkeypatch, capsys):
-    code, shown, _ = run(
-        monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "o", "--choose", "outside-top:3", *QUICK
-    )
+def test_a_choice_without_knows_shapes_the_sweep(ratings, tmp_path, run):
+    code, shown, _ = run("audit", ratings, "--out", tmp_path / "o", "--choose", "outside-top:3", *QUICK)
     assert code == 0 and knowledge(shown, "choose") == {("outside-top:3",)}
 
 
-def test_the_full_sweep_is_larger_and_recorded(pairs, ratings, tmp_path, monkeypatch, capsys):
+def test_the_full_sweep_is_larger_and_recorded(pairs, ratings, tmp_path, run):
     sizes = {}
     for size in ("default", "full"):
-        code, shown, _ = run(monkeypatch, capsys, "audit", ratings, "--out", tmp_path / size, "--sweep", size, *QUICK)
+        code, shown, _ = run("audit", ratings, "--out", tmp_path / size, "--sweep", size, *QUICK)
         assert code == 0 and json.loads(shown)["provenance"]["sweep"] == size
         sizes[size] = len(json.loads(shown)["results"])
     assert sizes["default"] == 30 and sizes["full"] == 54
@@ -86,53 +57,49 @@ def test_the_full_sweep_is_larger_and_recorded(pairs, ratings, tmp_path, monkeyp
     ("--targets", "0", "--targets"), ("--targets", "2.5", "--targets"), ("--engine", "steam", "no engine"),
     ("--attacks", "guessing", "no attack"), ("--attacks", "all,scoreboard", "no attack"), ("--wrong", "99", "wrong="),
 ])  # fmt: skip
-def test_an_option_that_makes_no_sense_is_refused(option, value, word, ratings, tmp_path, monkeypatch, capsys):
+def test_an_option_that_makes_no_sense_is_refused(option, value, word, ratings, tmp_path, run):
     before = sorted(tmp_path.iterdir())
-    code, _, said = run(monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "o", option, value)
+    code, _, said = run("audit", ratings, "--out", tmp_path / "o", option, value)
     assert code == 2 and word in said.strip().splitlines()[-1] and "Traceback" not in said
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_options_are_checked_before_the_data_is_read(tmp_path, monkeypatch, capsys):
-    code, _, said = run(
-        monkeypatch, capsys, "audit", tmp_path / "nowhere.csv", "--choose", "foo", "--out", tmp_path / "o"
-    )
+def test_options_are_checked_before_the_data_is_read(tmp_path, run):
+    code, _, said = run("audit", tmp_path / "nowhere.csv", "--choose", "foo", "--out", tmp_path / "o")
     assert code == 2 and "choose='foo'" in said
 
 
 @pytest.mark.parametrize(("option", "value"), [
     ("--value-within", "1"), ("--value-within", "0"), ("--time-within", "3"), ("--wrong-kind", "value"),
 ])  # fmt: skip
-def test_knowledge_that_the_data_lacks_is_exit_2(option, value, pairs, tmp_path, monkeypatch, capsys):
+def test_knowledge_that_the_data_lacks_is_exit_2(option, value, pairs, tmp_path, run):
     more = ("--wrong", "1") if option == "--wrong-kind" else ()
-    code, _, said = run(monkeypatch, capsys, "audit", pairs, "--out", tmp_path / "o", option, value, *more, *QUICK)
+    code, _, said = run("audit", pairs, "--out", tmp_path / "o", option, value, *more, *QUICK)
     word = "neither values nor days" if option == "--wrong-kind" else "the data has no"
     assert code == 2 and word in said and not (tmp_path / "o").exists(), said
 
 
-def test_unknown_channels_may_be_named_unknown(pairs, tmp_path, monkeypatch, capsys):
-    code, shown, _ = run(monkeypatch, capsys, "audit", pairs, "--out", tmp_path / "o", "--value-within", "none", *QUICK)
+def test_unknown_channels_may_be_named_unknown(pairs, tmp_path, run):
+    code, shown, _ = run("audit", pairs, "--out", tmp_path / "o", "--value-within", "none", *QUICK)
     assert code == 0 and knowledge(shown, "value_within") == {(None,)}
 
 
-def test_an_audit_does_not_overwrite_the_findings_of_another(ratings, tmp_path, monkeypatch, capsys):
+def test_an_audit_does_not_overwrite_the_findings_of_another(ratings, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     quick = ("--targets", "20", "--attacks", "scoreboard", "--knows", "2", "--wrong", "0")
-    assert run(monkeypatch, capsys, "audit", ratings, *quick)[0] == 0
+    assert run("audit", ratings, *quick)[0] == 0
     first = Path("standout-out/findings.json").read_text()
-    code, shown, said = run(monkeypatch, capsys, "audit", ratings, *quick)
+    code, shown, said = run("audit", ratings, *quick)
     assert code == 0 and "standout-out-2" in said and "standout-out-2/report.html" in shown
     assert Path("standout-out/findings.json").read_text() == first
-    code, _, said = run(monkeypatch, capsys, "audit", ratings, "--out", "standout-out", *quick)
+    code, _, said = run("audit", ratings, "--out", "standout-out", *quick)
     assert code == 2 and "--overwrite" in said and Path("standout-out/findings.json").read_text() == first
-    code, _, _ = run(
-        monkeypatch, capsys, "audit", ratings, "--out", "standout-out", "--overwrite", "--seed", "5", *quick
-    )
+    code, _, _ = run("audit", ratings, "--out", "standout-out", "--overwrite", "--seed", "5", *quick)
     assert code == 0 and json.loads(Path("standout-out/findings.json").read_text())["provenance"]["seed"] == 5
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ratings.csv", "standout-out", "standout-out-2"]
 
 
-def test_findings_that_another_audit_wrote_meanwhile_are_kept(ratings, tmp_path, monkeypatch, capsys):
+def test_findings_that_another_audit_wrote_meanwhile_are_kept(ratings, tmp_path, monkeypatch, run):
     from standout.audit.audit import Audit
 
     out, real = tmp_path / "o", Audit.run
@@ -143,13 +110,13 @@ def test_findings_that_another_audit_wrote_meanwhile_are_kept(ratings, tmp_path,
         return real(self, progress)
 
     monkeypatch.setattr(Audit, "run", slow)
-    code, _, _ = run(monkeypatch, capsys, "audit", ratings, "--out", out, "--knows", "2", *QUICK)
+    code, _, _ = run("audit", ratings, "--out", out, "--knows", "2", *QUICK)
     assert code == 0 and (out / "findings.json").read_text() == "theirs"
     assert (tmp_path / "o-2" / "report.html").exists()
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_folder_that_cannot_be_written_to_is_refused_before_the_audit(there, ratings, tmp_path, monkeypatch, capsys):
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_audit(there, ratings, tmp_path, monkeypatch, run):
     from standout.audit.audit import Audit
 
     out = tmp_path / "o"
@@ -165,21 +132,21 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_the_audit(there, r
 
     monkeypatch.setattr(tempfile, "mkstemp", denied)
     monkeypatch.setattr(Audit, "run", lambda self, progress=None: pytest.fail("the audit ran"))
-    code, _, said = run(monkeypatch, capsys, "audit", ratings, "--out", out)
+    code, _, said = run("audit", ratings, "--out", out)
     assert code == 2 and "Permission denied" in said and "Traceback" not in said
 
 
-def test_a_folder_under_a_file_is_refused(ratings, monkeypatch, capsys):
-    code, _, said = run(monkeypatch, capsys, "audit", ratings, "--out", ratings / "o")
+def test_a_folder_under_a_file_is_refused(ratings, run):
+    code, _, said = run("audit", ratings, "--out", ratings / "o")
     assert code == 2 and "Traceback" not in said
 
 
-def test_a_disk_that_fails_while_writing_leaves_nothing(ratings, tmp_path, monkeypatch, capsys):
+def test_a_disk_that_fails_while_writing_leaves_nothing(ratings, tmp_path, monkeypatch, run):
     def full(self, target):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "rename", full)
-    code, _, said = run(monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "o", "--knows", "2", *QUICK)
+    code, _, said = run("audit", ratings, "--out", tmp_path / "o", "--knows", "2", *QUICK)
     assert code == 2 and "No space left" in said
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ratings.csv"]
 
@@ -202,7 +169,7 @@ def test_the_recorded_command_keeps_values_with_a_slash_and_drops_folders():
     ]  # fmt: skip
 
 
-def test_the_recorded_command_repeats_an_audit_with_ambiguous_dates(tmp_path, monkeypatch, capsys):
+def test_the_recorded_command_repeats_an_audit_with_ambiguous_dates(tmp_path, monkeypatch, run):
     rng = np.random.default_rng(0)
     rows = [
         f"{u},{i},{rng.integers(1, 13)}/{rng.integers(1, 13)}/2020"
@@ -211,11 +178,9 @@ def test_the_recorded_command_repeats_an_audit_with_ambiguous_dates(tmp_path, mo
     ]
     (tmp_path / "d.csv").write_text("user,item,date\n" + "\n".join(rows) + "\n")
     monkeypatch.chdir(tmp_path)
-    code, shown, _ = run(
-        monkeypatch, capsys, "audit", tmp_path / "d.csv", "--time-unit", "m/d", "--knows", "2", "--out", "one", *QUICK
-    )
+    code, shown, _ = run("audit", tmp_path / "d.csv", "--time-unit", "m/d", "--knows", "2", "--out", "one", *QUICK)
     assert code == 0
     command = json.loads(shown)["provenance"]["command"]
     shutil.rmtree("one")
-    code, again, _ = run(monkeypatch, capsys, *command[1:])
+    code, again, _ = run(*command[1:])
     assert code == 0 and json.loads(again)["results"] == json.loads(shown)["results"]

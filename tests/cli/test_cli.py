@@ -2,66 +2,37 @@
 
 import gzip
 import json
-import sys
 
-import numpy as np
 import pytest
 
 from standout.cli import app
 
 
-def run(monkeypatch, capsys, *arguments):
-    """Exit code, standard output, standard error."""
-    monkeypatch.setattr(sys, "argv", ["standout", *map(str, arguments)])
-    monkeypatch.setenv("COLUMNS", "200")
-    try:
-        app.main()
-        code = 0
-    except SystemExit as end:
-        code = end.code or 0
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
-
-
-@pytest.fixture
-def ratings(tmp_path):
-    rng = np.random.default_rng(0)
-    lines = ["userId,movieId,rating,timestamp"]
-    for user in range(80):
-        for movie in rng.choice(50, 12, replace=False):
-            lines.append(f"U{user:04d}x,M{movie:03d}y,{rng.integers(1, 6)},{rng.integers(10**9, 10**9 + 10**7)}")
-    path = tmp_path / "ratings.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-def test_audit_writes_findings_and_a_report_and_prints_a_table(ratings, tmp_path, monkeypatch, capsys):
+def test_audit_writes_findings_and_a_report_and_prints_a_table(ratings, tmp_path, run):
     out = tmp_path / "out"
-    code, shown, said = run(monkeypatch, capsys, "audit", ratings, "--out", out, "--targets", "40")
+    code, shown, said = run("audit", ratings, "--out", out, "--targets", "40")
     assert code == 0
     assert sorted(p.name for p in out.iterdir()) == ["findings.json", "report.html"]
     assert "report.html" in shown and "items only" in shown
     assert "userId" in said and "80 records" in said
 
 
-def test_neither_the_findings_nor_the_report_name_anybody(ratings, tmp_path, monkeypatch, capsys):
+def test_neither_the_findings_nor_the_report_name_anybody(ratings, tmp_path, run):
     out = tmp_path / "out"
-    code, shown, said = run(monkeypatch, capsys, "audit", ratings, "--out", out, "--targets", "40", "--knows", "3")
+    code, shown, said = run("audit", ratings, "--out", out, "--targets", "40", "--knows", "3")
     text = shown + said + (out / "findings.json").read_text() + (out / "report.html").read_text()
     assert code == 0
     assert not [n for n in range(80) if f"U{n:04d}x" in text] and not [n for n in range(50) if f"M{n:03d}y" in text]
 
 
-def test_json_is_all_there_is_on_standard_output(ratings, tmp_path, monkeypatch, capsys):
-    code, shown, _ = run(
-        monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "o", "--targets", "30", "--knows", "3", "--json"
-    )
+def test_json_is_all_there_is_on_standard_output(ratings, tmp_path, run):
+    code, shown, _ = run("audit", ratings, "--out", tmp_path / "o", "--targets", "30", "--knows", "3", "--json")
     assert code == 0 and json.loads(shown)["results"][0]["n_targets"] == 30
 
 
-def test_lists_of_knowledge_are_crossed(ratings, tmp_path, monkeypatch, capsys):
+def test_lists_of_knowledge_are_crossed(ratings, tmp_path, run):
     code, shown, _ = run(
-        monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "o", "--targets", "20", "--json", "--attacks", "scoreboard-rh",
+        "audit", ratings, "--out", tmp_path / "o", "--targets", "20", "--json", "--attacks", "scoreboard-rh",
         "--knows", "2,4", "--value-within", "0,none", "--time-within", "3,none",
     )  # fmt: skip
     known = {
@@ -106,10 +77,10 @@ def bad_inputs(tmp_path):
     "infinite values", "one record", "one item", "no eligible target", "rows that do not parse", "truncated gzip",
     "not a Parquet", "unknown attack", "senseless number",
 ])  # fmt: skip
-def test_bad_input_ends_with_one_clear_line_and_nothing_written(case, tmp_path, monkeypatch, capsys):
+def test_bad_input_ends_with_one_clear_line_and_nothing_written(case, tmp_path, run):
     path, options, word = bad_inputs(tmp_path)[case]
     before = sorted(p.name for p in tmp_path.iterdir())
-    code, shown, said = run(monkeypatch, capsys, "audit", path, "--out", tmp_path / "out", *options)
+    code, shown, said = run("audit", path, "--out", tmp_path / "out", *options)
     last = said.strip().splitlines()[-1]
     assert code == 2, (shown, said)
     assert last.startswith("standout: ") and word in last, said
@@ -117,15 +88,13 @@ def test_bad_input_ends_with_one_clear_line_and_nothing_written(case, tmp_path, 
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
-def test_bad_rows_are_dropped_when_asked_and_counted(ratings, tmp_path, monkeypatch, capsys):
+def test_bad_rows_are_dropped_when_asked_and_counted(ratings, tmp_path, run):
     ratings.write_text(ratings.read_text() + "u1,m1,lots,1000000000\n")
-    code, _, said = run(
-        monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "o", "--skip-bad", "--targets", "20", "--knows", "2"
-    )
+    code, _, said = run("audit", ratings, "--out", tmp_path / "o", "--skip-bad", "--targets", "20", "--knows", "2")
     assert code == 0 and "1 rows that do not parse dropped" in said
 
 
-def test_an_interrupted_audit_leaves_nothing(ratings, tmp_path, monkeypatch, capsys):
+def test_an_interrupted_audit_leaves_nothing(ratings, tmp_path, monkeypatch, run):
     from standout.audit.audit import Audit
 
     def interrupted(self, progress=None):
@@ -133,12 +102,12 @@ def test_an_interrupted_audit_leaves_nothing(ratings, tmp_path, monkeypatch, cap
 
     monkeypatch.setattr(Audit, "run", interrupted)
     before = sorted(p.name for p in tmp_path.iterdir())
-    code, _, said = run(monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "out")
+    code, _, said = run("audit", ratings, "--out", tmp_path / "out")
     assert code == 130 and "nothing was written" in said
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
-def test_a_report_that_cannot_be_drawn_leaves_nothing(ratings, tmp_path, monkeypatch, capsys):
+def test_a_report_that_cannot_be_drawn_leaves_nothing(ratings, tmp_path, monkeypatch, run):
     import standout.report.page
 
     def broken(findings, path):
@@ -146,41 +115,39 @@ def test_a_report_that_cannot_be_drawn_leaves_nothing(ratings, tmp_path, monkeyp
 
     monkeypatch.setattr(standout.report.page, "render", broken)
     before = sorted(p.name for p in tmp_path.iterdir())
-    code, _, _ = run(
-        monkeypatch, capsys, "audit", ratings, "--out", tmp_path / "out", "--targets", "20", "--knows", "2"
-    )
+    code, _, _ = run("audit", ratings, "--out", tmp_path / "out", "--targets", "20", "--knows", "2")
     assert code == 130 and sorted(p.name for p in tmp_path.iterdir()) == before
 
 
-def test_doctor_shows_what_to_type_with_its_brackets(monkeypatch, capsys):
+def test_doctor_shows_what_to_type_with_its_brackets(monkeypatch, run):
     from standout.cli import doctor
 
     monkeypatch.setattr(doctor, "examine", lambda: {"cupy": "not installed: pip install 'standout[gpu]'"})
-    code, shown, _ = run(monkeypatch, capsys, "doctor")
+    code, shown, _ = run("doctor")
     assert code == 0
     assert "standout[gpu]" in shown
 
 
-def test_doctor_says_which_engines_work(monkeypatch, capsys):
-    code, shown, _ = run(monkeypatch, capsys, "doctor", "--json")
+def test_doctor_says_which_engines_work(run):
+    code, shown, _ = run("doctor", "--json")
     assert code == 0 and json.loads(shown)["engine memory"] == "works"
 
 
-def test_demo_audits_a_built_in_release(tmp_path, monkeypatch, capsys):
-    code, shown, said = run(monkeypatch, capsys, "demo", "--records", "600", "--targets", "40", "--out", tmp_path / "o")
+def test_demo_audits_a_built_in_release(tmp_path, run):
+    code, shown, said = run("demo", "--records", "600", "--targets", "40", "--out", tmp_path / "o")
     assert code == 0 and "report.html" in shown and "600 records" in said
 
 
-def test_twin_writes_a_parquet_file(tmp_path, monkeypatch, capsys):
+def test_twin_writes_a_parquet_file(tmp_path, run):
     from standout import Dataset
 
     path = tmp_path / "twin.parquet"
-    code, shown, _ = run(monkeypatch, capsys, "twin", "--records", "500", "--out", path)
+    code, shown, _ = run("twin", "--records", "500", "--out", path)
     assert code == 0 and str(path) in shown
     assert Dataset.read(path).n_records == 500
 
 
 @pytest.mark.parametrize("verb", app.VERBS)
-def test_every_verb_has_help_with_an_example(verb, monkeypatch, capsys):
-    code, shown, _ = run(monkeypatch, capsys, verb, "--help")
+def test_every_verb_has_help_with_an_example(verb, run):
+    code, shown, _ = run(verb, "--help")
     assert code == 0 and f"standout {verb}" in shown and "Example" in shown

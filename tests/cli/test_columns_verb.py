@@ -17,19 +17,6 @@ READING = {
 }  # fmt: skip
 
 
-def run(monkeypatch, capsys, *arguments):
-    """Exit code, standard output, standard error."""
-    monkeypatch.setattr(sys, "argv", ["standout", *map(str, arguments)])
-    monkeypatch.setenv("COLUMNS", "200")
-    try:
-        app.main()
-        code = 0
-    except SystemExit as end:
-        code = end.code or 0
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
-
-
 @pytest.fixture
 def visits(tmp_path):
     path = tmp_path / "visits.csv"
@@ -38,8 +25,8 @@ def visits(tmp_path):
     return path
 
 
-def test_the_inventory_is_printed_without_an_audit_and_without_cells(visits, tmp_path, monkeypatch, capsys):
-    code, shown, _ = run(monkeypatch, capsys, "columns", visits)
+def test_the_inventory_is_printed_without_an_audit_and_without_cells(visits, tmp_path, run):
+    code, shown, _ = run("columns", visits)
     assert code == 0
     words = [line.split() for line in shown.splitlines()]
     assert [w[:2] for w in words[1:6]] == [
@@ -50,28 +37,28 @@ def test_the_inventory_is_printed_without_an_audit_and_without_cells(visits, tmp
     assert [p.name for p in tmp_path.iterdir()] == ["visits.csv"]
 
 
-def test_the_inventory_is_json_for_machines(visits, monkeypatch, capsys):
-    code, shown, _ = run(monkeypatch, capsys, "columns", visits, "--json", "--time", "")
+def test_the_inventory_is_json_for_machines(visits, run):
+    code, shown, _ = run("columns", visits, "--json", "--time", "")
     assert code == 0
     found = json.loads(shown)
     assert {use["name"]: use["role"] for use in found["columns"]}["seen"] == "ignored"
     assert found["question"] is None
 
 
-def test_the_inventory_shows_the_question_that_an_audit_would_ask(visits, tmp_path, monkeypatch, capsys):
-    code, shown, _ = run(monkeypatch, capsys, "columns", visits, "--ignore", "seen")
+def test_the_inventory_shows_the_question_that_an_audit_would_ask(visits, tmp_path, run):
+    code, shown, _ = run("columns", visits, "--ignore", "seen")
     assert code == 0
     assert "question: column 'week' holds small numbers" in shown
     out = tmp_path / "out"
-    code, shown, said = run(monkeypatch, capsys, "audit", visits, "--ignore", "seen", "--out", out)
+    code, shown, said = run("audit", visits, "--ignore", "seen", "--out", out)
     assert (code, shown) == (2, "")
     assert "--time-unit" in said
     assert not out.exists()
 
 
-def test_standard_input_is_a_source(visits, monkeypatch, capsys):
+def test_standard_input_is_a_source(visits, monkeypatch, run):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(visits.read_bytes())))
-    code, shown, _ = run(monkeypatch, capsys, "columns", "-", "--json")
+    code, shown, _ = run("columns", "-", "--json")
     assert code == 0
     assert json.loads(shown)["source"] == "standard input"
 

@@ -49,6 +49,15 @@ def test_contributions_add_up_to_the_score(made):
         assert sum(f[who]["contribution"] for f in made["facts"]) == pytest.approx(made[who]["score"], abs=1e-6)
 
 
+def test_an_explanation_holds_no_score_of_records_that_it_does_not_show(data, known, longest, made, monkeypatch):
+    def every_score(*arguments, **more):
+        pytest.fail("scores of all records were made")
+
+    monkeypatch.setattr(so.Attack, "scores", every_score)
+    monkeypatch.setattr(so.MemoryEngine, "scores", every_score)
+    assert explain(data, known, "scoreboard-rh", target=longest) == made
+
+
 def test_without_a_fact_is_a_run_without_that_fact(data, known, made):
     attack = so.attack("scoreboard-rh")
     for fact in made["facts"]:

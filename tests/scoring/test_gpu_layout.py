@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from standout.scoring import gpu
 from standout.scoring.gpu_layout import Layout, pack, shape_of, unpack
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
@@ -36,3 +37,26 @@ def test_packed_postings_come_back_as_they_were(data, block, levels, span):
     assert got[0].tolist() == local.tolist()
     assert got[1].tolist() == code.tolist()
     assert np.where(got[2] == layout.missing_day, 65_535, got[2]).tolist() == day.tolist()
+
+
+def test_the_joined_source_holds_every_part_once_in_a_stated_order():
+    folder = Path(gpu.__file__).with_name("gpu_source")
+    assert sorted(path.name for path in folder.iterdir()) == sorted(gpu.PARTS)
+    text, place = gpu.source(), -1
+    for name in gpu.PARTS:
+        part = (folder / name).read_text(encoding="utf-8")
+        assert text.count(part) == 1 and text.index(part) > place
+        place = text.index(part)
+        assert len(part.splitlines()) < 400
+    # a kernel that Python launches by name, and the logarithm that it calls, which must come before it
+    assert -1 < text.index("fixed_log(double x") < text.index("peek_record(")
+
+
+def test_the_package_ships_every_part_of_the_source():
+    import tomllib
+
+    settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    shipped = settings["tool"]["setuptools"]["package-data"]["standout"]
+    package = Path(gpu.__file__).parents[1]
+    found = {path.name for pattern in shipped for path in package.glob(pattern)}
+    assert found >= set(gpu.PARTS)

@@ -16,6 +16,7 @@ import standout as so
 from standout.engines.memory import MemoryEngine
 from standout.errors import EligibilityError, ParameterError
 from standout.formulas.dss12 import kept_quantile
+from standout.theory import amplification as amplification_module
 from standout.theory.amplification import _draw, _k
 from standout.theory.learning import commonest_codes, known_s, learn
 from standout.theory.pairs import pair_s
@@ -65,6 +66,24 @@ def test_k_is_the_least_similar_record_among_those_similar_to_the_knowledge(tabl
     for q, facts in enumerate(queries_of(aux)):
         expected = theory_oracle.k_of(table, table.records[int(eligible[q])], facts, eta2)
         assert found[q] == pytest.approx(expected, abs=1e-9)
+
+
+def test_how_many_scores_are_held_at_once_changes_no_k(monkeypatch):
+    ds = dataset(random_table(30, 12, 5, seed=2, days=False))
+    who = rare_adversary(2, 0.1, 0.3, 0.5)
+    y = who.eligible(ds)
+    aux, held = who.sample(ds, y, 1), []
+
+    class Counting(MemoryEngine):
+        def scores(self, plan, dataset):
+            held.append(plan.n_queries * dataset.n_records)
+            return super().scores(plan, dataset)
+
+    usual = _k(ds, y, aux, np.array([0.3, 0.7]), Counting())
+    monkeypatch.setattr(amplification_module, "MOST_SCORES", 70)
+    few = _k(ds, y, aux, np.array([0.3, 0.7]), Counting())
+    np.testing.assert_array_equal(usual, few)
+    assert held[0] > 70 and max(held[1:]) <= 70
 
 
 def test_f_d_is_algorithm_3_with_the_corrected_quantile():

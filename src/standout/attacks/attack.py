@@ -127,6 +127,32 @@ class Attack(ABC):
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 
+    def scores_of(
+        self, dataset: Dataset, knowledge: Knowledge, records: Any, engine_: str | Engine = "memory"
+    ) -> Array:
+        """Scores (queries, records) of these records alone, as in `scores`, without the scores of all others."""
+        facts = knowledge.bind(dataset)
+        nobody = np.full(facts.n_queries, -1, np.int64)
+        fitted, machine = self.fit(dataset, facts, nobody), engine(engine_)
+        chosen = np.asarray(records, np.int64).reshape(-1)
+        if chosen.size == 0 or chosen.min() < 0 or chosen.max() >= dataset.n_records:
+            raise ParameterError(f"records: give at least one record index, from 0 to {dataset.n_records - 1}")
+        rows = []
+        for part, gone in _batches(dataset, facts, nobody, False, machine):
+            plan = fitted.compile(dataset, part, gone)
+            bare = _uncapped(plan)
+            whole = np.array([machine.peek(bare, dataset, np.full(part.n_queries, r)) for r in chosen]).T
+            rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
+        return np.concatenate(rows)
+
+    def top(self, dataset: Dataset, knowledge: Knowledge, k: int, engine_: str | Engine = "memory") -> Array:
+        """Record indices (queries, k) of the k best records, in the order of `Verdicts.best`; -1 = no candidate left."""
+        facts = knowledge.bind(dataset)
+        nobody = _one_per_query(None, facts, "exclude", dataset)
+        fitted, machine = self.fit(dataset, facts, nobody), engine(engine_)
+        plans = (fitted.compile(dataset, part, gone) for part, gone in _batches(dataset, facts, nobody, False, machine))
+        return np.concatenate([machine.run(plan, dataset, None, max(k, 2)).top[:, :k] for plan in plans])
+
     def run(self, dataset: Dataset, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
             watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None,
             spacing: bool = False) -> Verdicts:  # fmt: skip

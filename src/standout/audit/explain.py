@@ -19,10 +19,6 @@ from standout.errors import EligibilityError, InputError, ParameterError
 
 Array = npt.NDArray[Any]
 
-MOST_SCORES = 2**27
-"""Scores that may be held at once: a query of 20 facts on three million records."""
-
-
 DEFAULT = "likelihood"
 """The attack that is explained when none is named: the strongest one."""
 
@@ -113,10 +109,6 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFA
     """
     if knowledge.n_queries != 1:
         raise ParameterError(f"explain takes one query, not {knowledge.n_queries}; choose one")
-    if (2 * knowledge.n_facts + 1) * dataset.n_records > MOST_SCORES:
-        raise ParameterError(
-            f"{knowledge.n_facts} facts on {dataset.n_records:,} records are too many to explain; give fewer facts"
-        )
     how = attack_ if isinstance(attack_, Attack) else attack(attack_)
     facts = knowledge.bind(dataset)
     support = np.where(facts.item >= 0, dataset.supports[np.maximum(facts.item, 0)], 0)
@@ -133,7 +125,8 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFA
     if second < 0 and int(seen.best[0]) == best:
         # an exact score may bar everybody else; the comparison is then with the second by the score of partial queries
         second = int(seen.runner_up[0])
-    scores = how.scores(dataset, asked, engine)
+    compared = sorted({r for r in (best, second, target) if r is not None and r >= 0})
+    scores = dict(zip(compared, how.scores_of(dataset, asked, compared, engine).T, strict=True))
     shown = {"best": best, "runner_up": second, "target": None if target in (best, second) else target}
     rows = [
         {
@@ -149,10 +142,10 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFA
         "known": knowledge.adversary.describe() if knowledge.adversary else f"{order.size} facts from outside",
         "value_error": float(dataset.cleaning.value_error),
         "verdict": _verdict(whole, 0) | {"n_tied": int(whole.n_tied[0])},
-        "best": _who(dataset, best, labels) | {"score": _number(scores[0, best])},
-        "runner_up": _who(dataset, second, labels) | {"score": _number(scores[0, second])} if second >= 0 else None,
+        "best": _who(dataset, best, labels) | {"score": _number(scores[best][0])},
+        "runner_up": _who(dataset, second, labels) | {"score": _number(scores[second][0])} if second >= 0 else None,
         "target": None if target is None else _who(dataset, target, labels)
-        | {"score": _number(scores[0, target]), "rank": int(whole.rank[0]), "found": bool(whole.credit[0] > 0)},
+        | {"score": _number(scores[target][0]), "rank": int(whole.rank[0]), "found": bool(whole.credit[0] > 0)},
         "bits": {"prior": float(np.log2(dataset.n_records)), "left": _bits(whole, 0)},
         "facts": rows,
     })  # fmt: skip
@@ -208,14 +201,14 @@ def _fact(dataset: Dataset, knowledge: Knowledge, f: int, item: int, support: in
 
 
 def _share(
-    dataset: Dataset, record: int | None, facts: Any, f: int, scores: Array, without: int
+    dataset: Dataset, record: int | None, facts: Any, f: int, scores: dict[int, Array], without: int
 ) -> dict[str, Any] | None:
     """What a record holds of a fact, and what the fact adds to its score."""
     if record is None or record < 0:
         return None
     # a query without facts gives every record the score 0
-    rest = scores[without, record] if facts.item.size > 1 else 0.0
-    added = _number(scores[0, record] - rest) if np.isfinite(rest) else None
+    rest = scores[record][without] if facts.item.size > 1 else 0.0
+    added = _number(scores[record][0] - rest) if np.isfinite(rest) else None
     return {"holds": _held(dataset, record, int(facts.item[f]), float(facts.day[f])), "contribution": added}
 
 

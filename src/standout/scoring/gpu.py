@@ -1,4 +1,4 @@
-"""Drives the kernels of gpu_kernels.cu through CuPy: index and tables go up, partials come back."""
+"""Drives the kernels of gpu_source through CuPy: index and tables go up, partials come back."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ from standout.scoring.plan import Combine, Plan
 
 Array = npt.NDArray[Any]
 
+PARTS = ("layout.cuh", "contribution.cuh", "staging.cuh", "order.cuh", "sums.cuh", "kernels.cuh")
+"""Files of gpu_source, in the order in which they are joined: each uses what the ones before it define."""
+
 HEAD_BYTES = 32
-"""Size of a Head in gpu_kernels.cu."""
+"""Size of a Head in gpu_source/layout.cuh."""
 
 
 def cupy() -> Any:
@@ -40,10 +43,15 @@ def cupy() -> Any:
     return cp
 
 
+def source() -> str:
+    """Text of all kernels: the parts joined in order, so that the compiler needs no include path."""
+    folder = files("standout.scoring").joinpath("gpu_source")
+    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in PARTS)
+
+
 @cache
 def _module(options: tuple[str, ...]) -> Any:
-    source = files("standout.scoring").joinpath("gpu_kernels.cu").read_text()
-    return cupy().RawModule(code=source, options=options)
+    return cupy().RawModule(code=source(), options=options)
 
 
 class DeviceIndex:

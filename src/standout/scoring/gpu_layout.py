@@ -17,7 +17,7 @@ STATIC = 7 * 1024
 """Bytes of shared memory that the system (1 KiB) and the kernel's fixed variables take."""
 
 MOST_FACTS = 32
-"""Facts that the kernel stages at once (MOST_FACTS in gpu_kernels.cu)."""
+"""Facts that the kernel stages at once (MOST_FACTS in gpu_source/layout.cuh)."""
 
 
 class Layout(NamedTuple):

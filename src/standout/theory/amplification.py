@@ -28,6 +28,9 @@ PER_RUN, RUNS = 50, 60
 
 PURPOSE_RUN = 51
 
+MOST_SCORES = 2**24
+"""Scores that are held at once."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Theorem3:
@@ -231,15 +234,19 @@ def _similar(dataset: Dataset, aux: Knowledge, least: float, machine: Engine) ->
     from standout.attacks.tables import Known
     from standout.scoring.plan import Combine
 
-    known = Known.of(dataset, aux.bind(dataset), np.full(aux.n_queries, -1, np.int64))
-    table = similarity_table(known)
-    plan = known.plan(Combine.SUM, table, np.zeros((table.shape[0], 1)))
-    m = np.diff(aux.query_ptr)
-    for q, row in enumerate(machine.scores(plan, dataset)):
-        # each contribution was rounded once: what lies on the edge is in
-        cut = int(np.floor(least * m[q] * plan.scale[q])) - int(m[q])
-        found = np.flatnonzero(row >= cut)
-        yield found, (row[found] + m[q]) / (plan.scale[q] * m[q])
+    facts = aux.bind(dataset)
+    step = max(1, MOST_SCORES // dataset.n_records)
+    for lo in range(0, facts.n_queries, step):
+        part = facts.part(lo, min(lo + step, facts.n_queries))
+        known = Known.of(dataset, part, np.full(part.n_queries, -1, np.int64))
+        table = similarity_table(known)
+        plan = known.plan(Combine.SUM, table, np.zeros((table.shape[0], 1)))
+        m = np.diff(part.query_ptr)
+        for q, row in enumerate(machine.scores(plan, dataset)):
+            # each contribution was rounded once: what lies on the edge is in
+            cut = int(np.floor(least * m[q] * plan.scale[q])) - int(m[q])
+            found = np.flatnonzero(row >= cut)
+            yield found, (row[found] + m[q]) / (plan.scale[q] * m[q])
 
 
 def _k(dataset: Dataset, y: Array, aux: Knowledge, levels: Array, machine: Engine) -> Array:

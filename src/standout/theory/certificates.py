@@ -36,9 +36,9 @@ class Certificates:
     rate: Rate
     """Certified among the attacked eligible records, with its interval."""
     right: Rate
-    """Best record is the target, certified or not."""
+    """Hit rate, certified or not: ties at the top are shared."""
     violations: int
-    """Certified records that are not the target. The theorem allows none: anything above 0 is a bug."""
+    """Certified answers that are not the target alone. The theorem allows none: anything above 0 is a bug."""
     targets: Array
     isolated: Array
     """bool per target."""
@@ -160,9 +160,8 @@ def certificates(
     chosen = _targets(dataset, targets, eligible, seed)
     aux = who.sample(dataset, chosen, seed)
     attack = Weighted()
-    verdicts = attack.run(dataset, aux, engine=engine, progress=progress)
+    verdicts = attack.run(dataset, aux, engine=engine, watch=chosen, progress=progress)
     proof = attack.certificate(dataset, aux, verdicts)
-    hit = verdicts.best == chosen
     return Certificates(
         knows,
         gamma,
@@ -171,8 +170,9 @@ def certificates(
         dataset.n_records,
         int(eligible.size),
         Rate.of(proof.isolated),
-        Rate.of(hit),
-        int((proof.isolated & ~hit).sum()),
+        Rate.of(verdicts.credit),
+        # a certificate is for one record: an answer that ties with another is as wrong as another record
+        int((proof.isolated & (verdicts.credit < 1)).sum()),
         chosen,
         proof.isolated,
         proof.eccentricity / proof.mean_weight,

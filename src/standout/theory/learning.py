@@ -26,7 +26,7 @@ class Learned:
     """Per query: how similar the matched record is, and how much it tells, next to two controls."""
 
     hit: Array
-    """The best record is the target."""
+    """Credit of the answer: 1/n where the target is one of n records tied at the top, else 0."""
     similarity: Array
     """S(y, o)."""
     known_similarity: Array
@@ -72,7 +72,8 @@ def learn(dataset: Dataset, y: Array, aux: Knowledge, engine: str | Engine = "me
 
     attack = Weighted(threshold=0.0)
     facts = aux.bind(dataset)
-    best = attack.run(dataset, aux, engine=engine).best
+    seen = attack.run(dataset, aux, engine=engine, watch=y)
+    best = seen.best
     told, right = entries_learned(dataset, y, best, facts.query_ptr, facts.item)
     if dataset.n_records > 1:
         other = attack.run(dataset, aux, engine=engine, exclude=y).best
@@ -95,7 +96,7 @@ def learn(dataset: Dataset, y: Array, aux: Knowledge, engine: str | Engine = "me
         popular,
     )
     return Learned(
-        hit=best == y,
+        hit=seen.credit,
         similarity=pair_s(dataset, y, best),
         known_similarity=known_s(dataset, aux, best),
         unknown=dataset.lengths[y] - np.diff(facts.query_ptr),

@@ -16,7 +16,7 @@ from standout.attacks.attack import attack as find_attack
 from standout.data.dataset import Dataset
 from standout.errors import EligibilityError, ParameterError
 from standout.formulas import ns08
-from standout.formulas.rates import Rate, at_most, wilson
+from standout.formulas.rates import Rate, at_most
 from standout.theory.sparsity import delta_at, fitting_records, sparsity
 
 Array = npt.NDArray[Any]
@@ -45,7 +45,7 @@ class Population:
     attack: str
     sizes: tuple[int, ...]
     rates: tuple[Rate, ...]
-    """Share of the same targets whose record came first, at each size; below N the mean over several subsets."""
+    """Hit rate of the same targets at each size, ties shared; below N the mean over several subsets."""
     populations: tuple[int, ...]
     risk: Array
     low: Array
@@ -156,7 +156,8 @@ def population(
         for draw in range(DRAWS if n < dataset.n_records else 1):
             kept = np.sort(_in_line(dataset, chosen, seed, draw)[:n])
             part = dataset if n == dataset.n_records else dataset.take(kept)
-            hits[j, draw:] = kept[machine.run(part, aux, engine=engine).best] == chosen
+            own = np.searchsorted(kept, chosen)
+            hits[j, draw:] = machine.run(part, aux, engine=engine, watch=own, lineup=False).credit
         if progress:
             progress(j + 1, len(sizes))
     risk, low, high = extend(np.array(sizes), hits, np.array(asked), seed)
@@ -180,9 +181,7 @@ def population(
 
 def _rate(hits: Array) -> Rate:
     """Mean over subsets, with the interval of that many targets."""
-    n, rate = hits.shape[1], float(hits.mean())
-    low, high = wilson(round(rate * n), n)
-    return Rate(round(rate * n), n, rate, low, high)
+    return Rate.of(hits.mean(axis=0))
 
 
 def _sizes_asked(dataset: Dataset, populations: Sequence[int] | int | None) -> list[int]:
@@ -214,7 +213,7 @@ def _in_line(dataset: Dataset, first: Array, seed: int, draw: int) -> Array:
 def extend(sizes: Array, hits: Array, asked: Array, seed: int) -> tuple[Array, Array, Array]:
     """Risk at the asked sizes by logit(risk) = a + b·ln N, with a band.
 
-    The band: targets and subsets drawn anew, and a second shape of the trend, ln(risk) = a + b·ln N. Half a hit and half
+    The band: targets and subsets drawn again, and a second shape of the trend, ln(risk) = a + b·ln N. Half a hit and half
     a miss are added at each size, so that a rate of 0 or 1 has a finite logit.
 
     Parameters
@@ -222,7 +221,7 @@ def extend(sizes: Array, hits: Array, asked: Array, seed: int) -> tuple[Array, A
     sizes
         Numbers of records.
     hits
-        (sizes, subsets, targets), 0 or 1.
+        (sizes, subsets, targets), credits from 0 to 1.
     asked
         Sizes to extend to.
     seed
