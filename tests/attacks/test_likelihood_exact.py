@@ -12,7 +12,7 @@ from scipy.stats import chi2
 import standout as so
 from standout.formulas.likelihood import MOST_ORDERED, wrong_order
 from standout.scoring import exact
-from standout.scoring.fill import manner, postings
+from standout.scoring.fill import postings, variant_of
 from standout.scoring.plan import Combine
 
 NOTHING = None
@@ -142,16 +142,16 @@ def picked_by_rarity(who, ds, data, facts, r, own):
 @njit
 def chances(post, plan, how, t, out):
     """The production formula before rounding, for every record that is a candidate at all."""
-    desk = exact.make_desk(post.block_size, t.most_facts, t.most_wrong)
+    scratch = exact.make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
     for q in range(plan.query_ptr.size - 1):
         for b in range(post.ptr.shape[0]):
             offset = b * post.block_size
-            n = exact.list_holders(b, min(post.block_size, post.n_records - offset), q, post, plan, t, desk)
-            exact.start_search(b, q, post, plan, desk)
+            n = exact.list_holders(b, min(post.block_size, post.n_records - offset), q, post, plan, t, scratch)
+            exact.start_search(b, q, post, plan, scratch)
             for c in range(n):
-                r = offset + desk.local[c]
+                r = offset + scratch.local[c]
                 if exact.allowed(r, q, post, plan, how):
-                    out[q, post.first_record + r] = exact.log_chance(desk.local[c], b, q, post, plan, t, desk)
+                    out[q, post.first_record + r] = exact.log_chance(scratch.local[c], b, q, post, plan, t, scratch)
 
 
 def production(ds, knowledge, exclude=None, block=3):
@@ -162,7 +162,7 @@ def production(ds, knowledge, exclude=None, block=3):
     assert plan.combine == Combine.EXACT
     out = np.full((facts.n_queries, ds.n_records), -np.inf)
     for shard in ds.shards(2, block_size=block):
-        chances(postings(shard), plan.tables, manner(plan), exact.for_shard(plan, shard), out)
+        chances(postings(shard), plan.tables, variant_of(plan), exact.for_shard(plan, shard), out)
     rounded = so.attack("likelihood", calibrate=False).scores(ds, knowledge, exclude=gone) - plan.base[:, None]
     return np.exp(out), rounded
 

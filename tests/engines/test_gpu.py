@@ -27,7 +27,9 @@ def compare(c, engine) -> None:
     usual = so.MemoryEngine(threads=1)
     mine, theirs = engine.run(c.plan, c.data, c.watch), usual.run(c.plan, c.data, c.watch)
     assert_same_partials(mine, theirs)
-    assert engine.peek(c.plan, c.data, c.record).tolist() == usual.peek(c.plan, c.data, c.record).tolist()
+    assert (
+        engine.score_record(c.plan, c.data, c.record).tolist() == usual.score_record(c.plan, c.data, c.record).tolist()
+    )
     assert np.array_equal(engine.scores(c.plan, c.data), usual.scores(c.plan, c.data))
     beta = 1.0 / np.maximum(theirs.sigma(), 1.0)
     np.testing.assert_allclose(

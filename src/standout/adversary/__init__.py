@@ -1,1 +1,1 @@
-"""What an adversary may know, and what she knows of each target."""
+"""What an adversary may know, and what is known of each target."""

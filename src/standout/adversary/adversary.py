@@ -1,4 +1,4 @@
-"""`Adversary`: how much she knows of a target, how exactly, and how much of it is wrong."""
+"""`Adversary`: how much is known of a target, how exactly, and how much of it is wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Choice:
-    """Which of a target's items she may come to know."""
+    """Which of a target's items may be known."""
 
     kind: str = "uniform"
     top: int = 0
@@ -47,7 +47,7 @@ class Choice:
 
 
 class _LeftOut(int):
-    """A `value_within` of 0 that nobody asked for: exact values where the data has values, none where it has none."""
+    """Default of `value_within`: 0 (exact) if the data has values, else None."""
 
 
 _LEFT_OUT = _LeftOut(0)
@@ -55,30 +55,30 @@ _LEFT_OUT = _LeftOut(0)
 
 @dataclass(frozen=True)
 class Adversary:
-    """What she may know of one target.
+    """What an adversary may know of one target.
 
     Parameters
     ----------
     knows
         Number of items.
     wrong
-        A whole number: exactly so many of the facts are wrong. A float strictly between 0 and 1: each fact is wrong
+        A whole number: exactly this many of the facts are wrong. A float strictly between 0 and 1: each fact is wrong
         with this probability, independently of the others.
     wrong_kind
-        "value": the item is the target's, its value and day are not, and lie outside the tolerances.
-        "item": the target does not hold the item at all.
+        "value": the target holds the item, but value and day lie outside the tolerances.
+        "item": the target does not hold the item.
     value_within
         Largest error of a known value (0 = exact), clipped to the scale. On a regular grid with at most 64 steps the error
         is a uniform whole number of steps, on other scales a uniform real number. "10%": a real number uniform in ±10 % of
-        the true value. None = she knows no values. Left out: exact values where the data has values.
+        the true value. None = values are not known. Default: exact values if the data has values.
     time_within
-        Largest error of a known day: uniform whole days. None = she knows no days.
+        Largest error of a known day: uniform whole days. None = days are not known.
     choose
         "uniform", "outside-top:K" or "rare:SHARE@T".
     gamma
         DSS12 noise in place of `value_within`: a real number uniform in ±gamma × (range of the scale).
     length_within
-        She also knows how many items the target holds, to within this share (0.5 = ±50 %). None = she does not.
+        The number of items of the target is also known, to within this share (0.5 = ±50 %). None = not known.
     """
 
     knows: int = 8
@@ -105,7 +105,7 @@ class Adversary:
                 continue
             if not _is_number(x) or not 0 <= x < np.inf:
                 share = ', a share like "10%"' if name == "value_within" else ""
-                raise ParameterError(f"{name}={x!r}: use a number ≥ 0{share}, or None for a channel she does not know")
+                raise ParameterError(f"{name}={x!r}: use a number ≥ 0{share}, or None for a channel that is not known")
         if not isinstance(self.choose, str):
             raise ParameterError(f"choose={self.choose!r}: use a text like 'uniform' or 'outside-top:500'")
         Choice.parse(self.choose)
@@ -147,7 +147,7 @@ class Adversary:
 
     @property
     def n_right_items(self) -> int:
-        """Known items that the target holds; where that number varies, the most there can be."""
+        """Number of known items that the target holds; the largest possible number if it varies."""
         return self.knows - (int(self.wrong) if self.wrong_kind == "item" else 0)
 
     @property
@@ -156,7 +156,7 @@ class Adversary:
         return self.knows if self.wrong_varies else int(self.wrong)
 
     def describe(self) -> str:
-        """Her knowledge in words.
+        """The knowledge in words.
 
         >>> Adversary(knows=8, wrong=2, value_within=1, time_within=14).describe()
         '8 items, 2 with wrong values, values ±1, days ±14'
@@ -194,11 +194,11 @@ class Adversary:
         return plain
 
     def tells_value(self, dataset: Dataset) -> bool:
-        """Whether she knows values of this dataset."""
+        """Whether values of this dataset are known."""
         return dataset.has_value and (self.gamma is not None or self.value_within is not None)
 
     def tells_time(self, dataset: Dataset) -> bool:
-        """Whether she knows days of this dataset."""
+        """Whether days of this dataset are known."""
         return dataset.has_time and self.time_within is not None
 
     def value_tolerance(self, dataset: Dataset) -> Array:
@@ -233,28 +233,28 @@ class Adversary:
             )
 
     def pickable(self, dataset: Dataset) -> Array:
-        """Mark the items that she may come to know (`rare` may pick every item)."""
+        """Marks of the items that may be known, bool (items); all of them for `rare`."""
         if self.choice.kind == "outside-top":
             return np.asarray(dataset.popularity_rank >= self.choice.top)
         return np.ones(dataset.n_items, np.bool_)
 
     def _pools(self, dataset: Dataset) -> list[tuple[Array, int]]:
-        """Sets of items that she draws from, as marks, and the number of facts that each gives."""
+        """Sets of items that facts are drawn from, as marks, and the number of facts from each."""
         if self.choice.kind != "rare":
             return [(self.pickable(dataset), self.n_right_items)]
         rare, n_rare = self.rare_items(dataset)
         return [(rare, n_rare), (~rare, self.knows - n_rare)]
 
     def rare_items(self, dataset: Dataset) -> tuple[Array, int]:
-        """Marks of the rare items, and how many of her facts are about them (`choose="rare:SHARE@T"`)."""
+        """Marks of the rare items, and the number of facts about them (`choose="rare:SHARE@T"`)."""
         from standout.formulas.dss12 import is_rare
 
-        # the slack is for shares that binary fractions miss
+        # tolerance for shares that are not exact in binary
         n_rare = int(np.ceil(self.choice.share * self.knows - 1e-9))
         return is_rare(dataset.supports, self.choice.rarity), n_rare
 
     def eligible(self, dataset: Dataset) -> Array:
-        """Records that hold enough items for her knowledge, as indices."""
+        """Indices of the records that hold enough items for this adversary."""
         from standout.adversary.sampling import count_marked, count_wrongable, wrongable
 
         self.check_channels(dataset)
@@ -276,19 +276,19 @@ class Adversary:
         return np.flatnonzero(fits)
 
     def sample(self, dataset: Dataset, targets: Any = None, seed: int = 0) -> Knowledge:
-        """Draw her knowledge of each target; a draw depends on (seed, target) alone.
+        """Draw the knowledge of each target; a draw depends only on (seed, target).
 
         Wrong values are drawn first, among the target's entries that can be wrong: with a value or a day known, and a value
         and a day of the release outside the tolerance. The right facts come from the remaining items. Wrong items are drawn
         by (record, item) pairs of the release, one after the other, among the items that the target lacks; value and day
-        are those of a random pair, with her usual error. The order of the facts in a query is random.
+        are those of a random pair, with the adversary's usual error. The order of the facts in a query is random.
 
         Parameters
         ----------
         dataset
             The data that the knowledge is about.
         targets
-            Record indices, one query each, in order; all eligible records when left out.
+            Record indices, one query each, in order; all eligible records by default.
         seed
             Any whole number.
         """
@@ -319,13 +319,13 @@ def levels_outside(levels: Array, tolerance: Array) -> Array:
     >>> levels_outside(np.arange(1.0, 6.0), np.full(5, 2.0)).tolist()
     [2, 1, 0, 1, 2]
     """
-    reach = tolerance + 1e-9  # 0.4 - 0.3 is a little more than 0.1 in binary, and still within it
+    reach = tolerance + 1e-9  # for rounding: 0.4 - 0.3 is slightly above 0.1 in binary
     first, stop = np.searchsorted(levels, levels - reach), np.searchsorted(levels, levels + reach, side="right")
     return np.asarray(levels.size - (stop - first))
 
 
 def _indices(targets: Any, n_records: int) -> Array:
-    """Record indices; labels, marks and fractions are refused rather than converted."""
+    """Record indices; labels, booleans and fractions are refused, not converted."""
     array = np.asarray(targets).reshape(-1)
     whole = array.dtype.kind in "iu" or (array.dtype.kind == "f" and bool(np.all(array == np.floor(array))))
     if not whole or (array.size and not 0 <= array.min() <= array.max() < n_records):
@@ -341,5 +341,5 @@ def _is_number(x: Any) -> bool:
 
 
 def _is_whole(x: Any) -> bool:
-    """Whether x is a whole number; 3.0 is one, "3" and True are none."""
+    """Whether x is a whole number; 3.0 is one, "3" and True are not."""
     return _is_number(x) and bool(np.isfinite(x)) and x == int(x)

@@ -1,4 +1,4 @@
-"""The draw of knowledge itself: which items, which events, with which errors."""
+"""Compiled functions that draw knowledge: which items, which events, with which errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Source(NamedTuple):
     day: Array
     supports: Array
     fine: Array
-    """Per entry: whether it can be told wrong. Size 0 where no value is told wrong."""
+    """Per entry: whether it can give a wrong fact. Size 0 if wrong facts are not wrong values."""
     levels: Array
     width: Array
     """(levels,): largest error of a right value, where errors are real numbers."""
@@ -62,7 +62,7 @@ class Rule(NamedTuple):
     """Largest error of a right value in steps of the grid; -1 where errors are real numbers."""
     value_step: float
     time_within: int
-    """-1: no days are told."""
+    """-1: days are not known."""
     length_within: float
 
 
@@ -77,7 +77,7 @@ def _pick(state: Array, pool: Array, start_: int, stop: int, n: int, out: Array,
 
 @jit  # type: ignore[untyped-decorator]
 def _move_value(state: Array, c: int, data: Source, rule: Rule) -> float:
-    """Value as she remembers it: moved by the noise, clipped to the scale."""
+    """Known value: the true value plus noise, clipped to the scale."""
     value = data.levels[c]
     if rule.value_steps >= 0:
         moved = value + rule.value_step * (below(state, 2 * rule.value_steps + 1) - rule.value_steps)
@@ -88,8 +88,8 @@ def _move_value(state: Array, c: int, data: Source, rule: Rule) -> float:
 
 @jit  # type: ignore[untyped-decorator]
 def _wrong_value(state: Array, c: int, data: Source) -> float:
-    """A level of the scale outside the tolerance, each with the same chance."""
-    # 0.4 - 0.3 is a little more than 0.1 in binary, and still within it
+    """A level of the scale outside the tolerance, uniformly drawn."""
+    # tolerance for rounding: 0.4 - 0.3 is slightly more than 0.1 in binary
     reach = data.tolerance[c] + 1e-9
     n_below = np.searchsorted(data.levels, data.levels[c] - reach)
     first_above = np.searchsorted(data.levels, data.levels[c] + reach, side="right")
@@ -99,7 +99,7 @@ def _wrong_value(state: Array, c: int, data: Source) -> float:
 
 @jit  # type: ignore[untyped-decorator]
 def _wrong_day(state: Array, day: int, reach: int, data: Source) -> int:
-    """A day of the release's span outside the tolerance, each with the same chance."""
+    """A day of the release's span outside the tolerance, uniformly drawn."""
     before = max(0, day - reach)
     x = below(state, before + max(0, data.day_span - day - reach))
     return x if x < before else day + reach + 1 + (x - before)
@@ -107,7 +107,7 @@ def _wrong_day(state: Array, day: int, reach: int, data: Source) -> int:
 
 @jit  # type: ignore[untyped-decorator]
 def _tell(state: Array, at: int, is_wrong: bool, data: Source, rule: Rule, f: int, value: Array, time: Array) -> None:
-    """Write what she knows of the entry at `at` into fact `f`."""
+    """Write what is known of the entry at `at` into fact `f`."""
     if rule.tells_value and data.code[at] < data.levels.size:
         c = np.int64(data.code[at])
         value[f] = _wrong_value(state, c, data) if is_wrong else _move_value(state, c, data, rule)
@@ -145,7 +145,7 @@ def _random_event(state: Array, at: int, stop: int, data: Source, only_fine: boo
 
 @jit  # type: ignore[untyped-decorator]
 def _random_pair(state: Array, data: Source) -> int:
-    """First entry of one of the release's (record, item) pairs, each with the same chance."""
+    """First entry of a (record, item) pair of the release, uniformly drawn."""
     while True:
         j = below(state, data.item.size)
         place = np.searchsorted(data.entries_before, j, side="right") - 1
@@ -157,7 +157,7 @@ def _random_pair(state: Array, data: Source) -> int:
 
 @jit  # type: ignore[untyped-decorator]
 def _may_be_wrong(data: Source, r: int, i: int, pickable: Array, taken: Array, n_taken: int) -> bool:
-    """Whether item `i` may be picked, is not the target's, and was not taken before."""
+    """Whether item `i` can be a wrong item: pickable, not held by the target, not taken before."""
     if not pickable[i] or _place_of(data, r, i) >= 0:
         return False
     for k in range(n_taken):
@@ -168,7 +168,7 @@ def _may_be_wrong(data: Source, r: int, i: int, pickable: Array, taken: Array, n
 
 @jit  # type: ignore[untyped-decorator]
 def _wrong_pair(state: Array, r: int, data: Source, pickable: Array, taken: Array, n_taken: int) -> int:
-    """First entry of a random (record, item) pair among those whose item would be a wrong one."""
+    """First entry of a random (record, item) pair among those whose item can be a wrong item."""
     for _ in range(_TRIES):
         at = _random_pair(state, data)
         if _may_be_wrong(data, r, data.item[at], pickable, taken, n_taken):
@@ -226,7 +226,7 @@ def _fill_pools(r: int, data: Source, marked: Array, pool: Array, others: Array)
 
 @jit  # type: ignore[untyped-decorator]
 def _choose_wrong(state: Array, rule: Rule, wrong: Array) -> int:
-    """Decide which of the facts are wrong, at random places; how many."""
+    """Choose at random which of the facts are wrong; return their number."""
     n = 0
     for k in range(rule.knows):
         wrong[k] = k < rule.n_wrong if rule.p_wrong <= 0.0 else step(state) < rule.p_wrong
@@ -266,7 +266,7 @@ def draw_queries(targets: Array, seed: int, data: Source, marked: Array, pickabl
         _pick(state, others, 0, fine_others, w_others, chosen, w_marked)
         _pick(state, pool, w_marked, n_pool, from_marked - w_marked, chosen, w_marked + w_others)
         _pick(state, others, w_others, n_others, right - from_marked - w_others, chosen, from_marked + w_others)
-        # the place of a fact in its query must not say whether it is wrong
+        # the position of a fact in its query must not show whether it is wrong
         for k in range(rule.knows):
             place[k] = k
         for k in range(rule.knows):

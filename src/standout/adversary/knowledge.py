@@ -1,4 +1,4 @@
-"""`Knowledge`: what the adversary knows of each target. Never the answer."""
+"""`Knowledge`: what the adversary knows of each target, without the answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Facts:
     length_within: float | None
     adversary: Adversary | None
     from_release: bool = False
-    """Whether the knowledge was sampled from this very dataset: only then is the adversary's noise its noise."""
+    """Whether the knowledge was sampled from this dataset: only then does the adversary's noise describe it."""
 
     @property
     def n_queries(self) -> int:
@@ -64,12 +64,12 @@ class Knowledge:
     """Label of each query."""
     length: Array
     adversary: Adversary | None = None
-    """Who drew this knowledge, when it was sampled; None when it came from outside."""
+    """The adversary that sampled this knowledge; None for knowledge from outside."""
     seed: int | None = None
     source: Dataset | None = None
-    """The dataset that this knowledge was sampled from; None when it came from outside."""
+    """The dataset that this knowledge was sampled from; None for knowledge from outside."""
     _index: Array | None = None
-    """Item indices in `_labels`, when known already."""
+    """Item indices in `_labels`, if known already."""
     _labels: Array | None = None
 
     @classmethod
@@ -79,7 +79,7 @@ class Knowledge:
         Parameters
         ----------
         query
-            Whose fact it is; queries are numbered by first appearance.
+            Query of each fact; queries are numbered by first appearance.
         item
             Item labels, as in the release.
         value, time
@@ -123,7 +123,7 @@ class Knowledge:
         query, item, value, time
             Column names.
         time_unit
-            "s", "ms", "us", "ns" or "day" for numeric times; guessed from their size when left out.
+            "s", "ms", "us", "ns" or "day" for numeric times; guessed from their size by default.
         """
 
         def column(name: str) -> Array:
@@ -161,7 +161,7 @@ class Knowledge:
                     "none of the known items is in the data; are the item labels the same as in the release?"
                 )
         from_release = self.source is not None and _same_content(self.source, dataset)
-        # a known length is the length in the source; in a release that lost entries it would rule the target out
+        # a known length is that of the source; in a release that lost entries it would exclude the target
         within = self.adversary.length_within if self.adversary and from_release else None
         return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary, from_release)
 
@@ -171,7 +171,7 @@ class Knowledge:
 
 
 def _same_content(one: Dataset, other: Dataset) -> bool:
-    """Whether two datasets hold the same entries; content is hashed only where all sizes agree."""
+    """Whether two datasets hold the same entries; content is hashed only if all sizes agree."""
     if one is other:
         return True
 
@@ -212,7 +212,7 @@ def _channel(x: Any, n: int, name: str) -> Array:
     if name == "time":
         return days_of(array)[0]
     try:
-        # pandas writes a missing number as an object of its own
+        # pandas represents a missing number by an object
         missing = [k is None or type(k).__name__ == "NAType" for k in array] if array.dtype.kind == "O" else False
         numbers = np.where(missing, np.nan, array).astype(np.float64)
     except (TypeError, ValueError):

@@ -24,7 +24,7 @@ jit = njit(nogil=True, cache=True)
 PURPOSE_TARGETS = 2
 PURPOSE_SPLIT = 3
 _AT_ONCE = 4096
-"""Targets that one thread draws for at a time; a draw depends on its target alone, so the cut changes nothing."""
+"""Targets per task of a thread. A draw depends only on its target, so this number changes no result."""
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -42,7 +42,7 @@ def count_marked(record_ptr: Array, record_item: Array, marked: Array) -> Array:
 
 
 def sample_targets(dataset: Dataset, eligible: Array, n: int | None, seed: int) -> Array:
-    """`n` of the eligible records (all when None); who is drawn depends on (seed, what the record holds)."""
+    """`n` of the eligible records (all if None); the choice depends on (seed, contents of the record)."""
     if n is None or n >= eligible.size:
         return eligible
     key = starts(np.uint64(seed % 2**64), PURPOSE_TARGETS, dataset.record_keys[eligible])
@@ -60,7 +60,7 @@ def starts(seed: int, purpose: int, targets: Array) -> Array:
 
 @jit  # type: ignore[untyped-decorator]
 def count_wrongable(record_ptr: Array, record_item: Array, marked: Array, fine: Array) -> Array:
-    """Distinct marked items of each record of which at least one entry can be told wrong."""
+    """Distinct marked items per record with at least one entry that can give a wrong fact."""
     out = np.zeros(record_ptr.size - 1, np.int64)
     for r in range(out.size):
         last = np.int64(-1)
@@ -76,7 +76,7 @@ def count_wrongable(record_ptr: Array, record_item: Array, marked: Array, fine: 
 def mark_wrongable(
     code: Array, day: Array, no_day: int, levels_fine: Array, reach: int, span: int, fine: Array
 ) -> None:
-    """Mark entries with a told value or day, each of which has room outside its tolerance."""
+    """Mark entries with a known value or day for which, in each known channel, some value lies outside the tolerance."""
     for k in range(fine.size):
         says, room = False, True
         if levels_fine.size > 0 and code[k] < levels_fine.size:
@@ -89,7 +89,7 @@ def mark_wrongable(
 
 
 def wrongable(who: Adversary, dataset: Dataset) -> Array:
-    """Per entry: whether a wrong value can be drawn for it, in every channel that is told of it."""
+    """Per entry: whether a wrong value can be drawn for it, in every known channel."""
     fine = np.empty(dataset.n_entries, np.bool_)
     levels = np.empty(0, np.bool_)
     if who.tells_value(dataset):
@@ -147,7 +147,7 @@ def _source_of(who: Adversary, dataset: Dataset) -> Source:
 
 
 def sample(who: Adversary, dataset: Dataset, targets: Array, seed: int) -> Knowledge:
-    """Draw what `who` knows of each target."""
+    """Draw the knowledge of the adversary `who` about each target."""
     n = targets.size * who.knows
     item = np.empty(n, np.int64)
     value, time = np.full(n, np.nan), np.full(n, np.nan)

@@ -195,7 +195,7 @@ class Attack(ABC):
     def _run_plan(self, dataset: Dataset, plan: Plan, watch: Array, machine: Engine, lineup: bool,
                   spacing: bool) -> Verdicts:  # fmt: skip
         watching = bool((watch >= 0).any())
-        watched = machine.peek(plan, dataset, watch) if watching else np.full(plan.n_queries, LOWEST, np.int64)
+        watched = machine.score_record(plan, dataset, watch) if watching else np.full(plan.n_queries, LOWEST, np.int64)
         # a record that is not watched must not count against anything
         marks = np.where(watch >= 0, watched, 2**31)
         partials = machine.run(plan, dataset, marks, K + 1 if spacing or self.rule == "spacing" else 2)

@@ -23,7 +23,7 @@ from standout.data.values import percent
 from standout.errors import ParameterError
 from standout.formulas import dss12
 from standout.scoring.partials import LOWEST
-from standout.scoring.plan import ROOM, Combine, Plan, Tie
+from standout.scoring.plan import SCORE_LIMIT, Combine, Plan, Tie
 
 Array = npt.NDArray[Any]
 
@@ -100,7 +100,7 @@ class Generic(Attack):
         """Similarity tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
         # rounded as the table is: what lies on the edge is in, whatever the last binary digit says
-        cut = np.rint((1.0 - perturbation(known, self.gamma)) * ROOM) / ROOM
+        cut = np.rint((1.0 - perturbation(known, self.gamma)) * SCORE_LIMIT) / SCORE_LIMIT
         t = similarity_table(known)
         time = np.zeros((t.shape[0], 1))
         return known.plan(Combine.MIN, t, time, tie=Tie.HASH, cut=cut, cap=cut, salt=salts(facts))
@@ -195,9 +195,9 @@ class Weighted(Attack):
 def _rounding(m: Array) -> Array:
     """Most by which fixed point moves e: half of the last bit for each of m contributions, in two sums.
 
-    Weights are at most 1, so a bit of their sum is at most m / (ROOM / 2); m of those bits are divided by m.
+    Weights are at most 1, so a bit of their sum is at most m / (SCORE_LIMIT / 2); m of those bits are divided by m.
     """
-    return np.asarray(m / (ROOM / 2))
+    return np.asarray(m / (SCORE_LIMIT / 2))
 
 
 def _mean_weight(known: Known) -> Array:

@@ -12,7 +12,7 @@ from numba import njit
 from standout.adversary.knowledge import Facts
 from standout.data.dataset import Dataset
 from standout.scoring.factors import RecordFactor
-from standout.scoring.plan import LOG_BITS, ROOM, VETO, Combine, Plan, Tables, Tie, fixed_point
+from standout.scoring.plan import LOG_BITS, SCORE_LIMIT, VETO, Combine, Plan, Tables, Tie, fixed_point
 
 Array = npt.NDArray[Any]
 
@@ -252,7 +252,9 @@ class Known:
         """Pack odds: score = base + Σ log(1 + factor of the record · (value · time + floor))."""
         n = self.facts.n_queries
         largest = np.log1p((value.max(axis=1, initial=0.0) * time.max(axis=1, initial=0.0) + floor) * factor.largest)
-        shift = np.maximum(np.ceil(np.log2(np.maximum(self.sum_over_facts(largest), 1e-9) * 2.0**LOG_BITS / ROOM)), 0.0)
+        shift = np.maximum(
+            np.ceil(np.log2(np.maximum(self.sum_over_facts(largest), 1e-9) * 2.0**LOG_BITS / SCORE_LIMIT)), 0.0
+        )
         tables = self.tables(odds_value=value, odds_time=time, odds_floor=floor, shift=shift.astype(np.int64))
         return self._wrap(Combine.ODDS, tables, 2.0 ** (LOG_BITS - shift), np.broadcast_to(base, n), Tie.INDEX, factor)
 

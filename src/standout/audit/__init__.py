@@ -1,1 +1,1 @@
-"""The audit: who is attacked by whom, how it went, and what may be said of it."""
+"""The audit: attack records with each adversary's knowledge, evaluate, and report as findings."""

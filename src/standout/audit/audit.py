@@ -1,4 +1,4 @@
-"""`Audit`: sample targets, draw each adversary's knowledge, run each attack, judge."""
+"""`Audit`: sample targets, draw each adversary's knowledge, run each attack, evaluate the answers."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ from standout.errors import EligibilityError, ParameterError
 Array = npt.NDArray[Any]
 
 VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (("scoreboard-rh", {"length": "sqrt"}),)
-"""Options that make a different attack: `all` runs them beside the defaults."""
+"""Options that make a different attack: `all` runs these variants in addition to the defaults."""
 
 MODEL = "likelihood"
-"""Attack whose posterior states the remaining uncertainty, where it ran."""
+"""Attack whose posterior gives the remaining uncertainty, if it ran."""
 
 
 class Audit:
-    """How many people would be found in a release, by whom, knowing how much.
+    """Measure how many people are found in a release, by which attacks, with how much knowledge.
 
     Knowledge is drawn from the source; attacks run on the release. Without a release the source itself is attacked.
 
     Parameters
     ----------
     source
-        What is true of the people: a `Dataset`, or a pandas, polars or pyarrow frame whose columns can be guessed.
+        The true data of the people: a `Dataset`, or a pandas, polars or pyarrow frame whose columns can be guessed.
     adversaries
-        What is known of a target: one `Adversary` or several. Left out: the sweep.
+        What is known of a target: one `Adversary` or several. Default: the sweep.
     attacks
         Names or attacks; "all" for every attack.
     targets
@@ -94,7 +94,7 @@ class Audit:
         Parameters
         ----------
         progress
-            True for a bar on standard error, False for none, None for a bar where standard error is a terminal, or a
+            True for a bar on standard error, False for none, None for a bar if standard error is a terminal, or a
             function that is called with (what, queries done, queries in all).
         """
         began = time.perf_counter()
@@ -126,7 +126,7 @@ class Audit:
         )
 
     def _eligible_targets(self) -> list[tuple[Adversary, int, Array]]:
-        """Adversary, number of eligible records and the records to attack, where there are any."""
+        """Adversary, number of eligible records and the records to attack, for each adversary with eligible records."""
         plan = []
         for who in self.adversaries:
             eligible = who.eligible(self.source)
@@ -223,7 +223,7 @@ class Audit:
 
 
 def _attacks(given: Attack | Sequence[str | Attack] | str) -> list[Attack]:
-    """The attacks that were asked for, by name or as objects."""
+    """The requested attacks, given by name or as objects."""
     names: Sequence[str | Attack] = [given] if isinstance(given, str | Attack) else given
     if list(names) == ["all"]:
         names = [*attack_names(), *(attack(name, **options) for name, options in VARIANTS)]
@@ -231,7 +231,7 @@ def _attacks(given: Attack | Sequence[str | Attack] | str) -> list[Attack]:
 
 
 def _uncertainty(judged: list[dict[str, Any]], best: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Remaining uncertainty in bits: by the likelihood where it ran, else by the lineup of the strongest attack."""
+    """Remaining uncertainty in bits: from the likelihood if it ran, else from the lineup of the strongest attack."""
     label = best["attack"] if best else judged[0]["attack"]["label"]
     by_model = [r for r in judged if r["attack"]["name"] == MODEL]
     chosen = (by_model or [r for r in judged if r["attack"]["label"] == label])[0]

@@ -1,4 +1,4 @@
-"""Thresholds: where misses equal false matches, and what each threshold costs (present/absent pairs).
+"""Thresholds at which misses equal false matches, and the error rates at each threshold (present/absent pairs).
 
 `credit` is what each answer is worth: 1 where the best record is the target, 1/n where n records tie at the top and the target
 is one of them, else 0.
@@ -20,16 +20,16 @@ FALSE_RATES = (0.01, 0.001)
 DET_POINTS = 40
 
 Swept = tuple[Array, Array, Array]
-"""What `sweep` gives; a caller that has it already may pass it on."""
+"""Result of `sweep`; a caller that has it already can pass it on."""
 
 
 def sweep(credit: Array, present: Array, absent: Array) -> Swept:
-    """For each threshold that matters: share matched correctly when present, share matched when absent.
+    """For each distinct threshold: share matched correctly when present, share matched when absent.
 
     Parameters
     ----------
     credit
-        Worth of each answer, 0 to 1.
+        Credit of each answer, 0 to 1.
     present, absent
         The criterion's statistic with the target in the data, and with it removed. A query is answered when its
         statistic is at least the threshold.
@@ -40,7 +40,7 @@ def sweep(credit: Array, present: Array, absent: Array) -> Swept:
     others = np.sort(absent)
     first = np.searchsorted(present[order], thresholds, side="left")
     true_rate = np.clip((below[-1] - below[first]) / max(present.size, 1), 0.0, 1.0)
-    # nobody is answered at the last threshold, whatever rounding leaves of the sum
+    # no query is answered at the last threshold: remove what rounding leaves of the sum
     true_rate[first == present.size] = 0.0
     false_rate = (others.size - np.searchsorted(others, thresholds, side="left")) / max(absent.size, 1)
     return thresholds, true_rate, false_rate
@@ -82,12 +82,12 @@ def det_curve(credit: Array, present: Array, absent: Array, swept: Swept | None 
 
 
 def _finite(x: float) -> float:
-    """The largest number in place of infinity, which JSON does not have: a threshold that no query reaches."""
+    """The largest float instead of infinity, which JSON lacks: a threshold that no query reaches."""
     return float(x) if np.isfinite(x) else float(np.finfo(np.float64).max)
 
 
 def at_threshold(threshold: float, credit: Array, present: Array, absent: Array) -> dict[str, Any]:
-    """What a threshold gives: matched and right, matched and wrong, false match, precision at priors."""
+    """Rates at a threshold: matched and right, matched and wrong, false match, precision at priors."""
     worth = np.asarray(credit, dtype=np.float64)
     matched = present >= threshold
     matched_right, false_match = Rate.of(matched * worth), Rate.of(absent >= threshold)

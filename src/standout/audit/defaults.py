@@ -1,12 +1,12 @@
-"""Defaults that Python and the command line share. Imports nothing, so that the command line starts quickly."""
+"""Defaults shared by Python and the command line. Imports nothing, so that the command line starts quickly."""
 
 from __future__ import annotations
 
 ATTACKS = ("scoreboard", "scoreboard-rh", "likelihood")
-"""Attacks of an audit that was given none."""
+"""Default attacks of an audit."""
 
 TARGETS = 1000
-"""Records that are attacked for each kind of knowledge."""
+"""Default number of records attacked for each kind of knowledge."""
 
 SWEEPS = ("default", "full")
 

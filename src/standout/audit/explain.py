@@ -20,11 +20,11 @@ from standout.errors import EligibilityError, InputError, ParameterError
 Array = npt.NDArray[Any]
 
 DEFAULT = "likelihood"
-"""The attack that is explained when none is named: the strongest one."""
+"""Default attack to explain: usually the strongest one."""
 
 
 class Explanation(dict[str, Any]):
-    """The answer to one query, explained: a mapping of plain data that shows itself in a notebook.
+    """The answer to one query, explained: a mapping of plain data with a notebook view.
 
     `to_frame` has one row per fact, the rarest item first.
     """
@@ -115,7 +115,7 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFA
     order = np.argsort(support, kind="stable")
     sets = _fact_sets(order)
     asked = _subqueries(knowledge, sets)
-    # on its own: an attack may score a complete query more exactly than a part of one
+    # run separately: an attack may score a complete query more exactly than a part of one
     all_facts = _subqueries(knowledge, sets[:1])
     first = how.run(dataset, all_facts, engine)
     watched = int(first.best[0]) if target is None else target
@@ -123,7 +123,7 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFA
     best, second = _first_two(whole, target)
     seen = how.run(dataset, asked, engine, watch=np.full(len(sets), watched))
     if second < 0 and int(seen.best[0]) == best:
-        # an exact score may bar everybody else; the comparison is then with the second by the score of partial queries
+        # an exact score may exclude all other records; then the second comes from the scores of partial queries
         second = int(seen.runner_up[0])
     compared = sorted({r for r in (best, second, target) if r is not None and r >= 0})
     scores = dict(zip(compared, how.scores_of(dataset, asked, compared, engine).T, strict=True))
@@ -152,7 +152,7 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFA
 
 
 def _first_two(whole: Verdicts, target: int | None) -> tuple[int, int]:
-    """The best record and the second. Where the target is tied at the top, it is the best, whatever the order of records."""
+    """The best record and the second. A target tied at the top counts as the best."""
     best, second = int(whole.best[0]), int(whole.runner_up[0])
     if target is None or target == best or not whole.credit[0] > 0:
         return best, second
@@ -160,7 +160,7 @@ def _first_two(whole: Verdicts, target: int | None) -> tuple[int, int]:
 
 
 def _turns(seen: Verdicts, whole: Verdicts, place: int, n: int, best: int) -> dict[str, Any]:
-    """The verdict without the fact at this place, and rank and bits of the watched record after the facts up to it."""
+    """The verdict without the fact at this position, and rank and bits of the watched record after the facts up to it."""
     without = 1 + place
     rest = _verdict(seen, without) | {"same_best": int(seen.best[without]) == best}
     run, at = (whole, 0) if place == n - 1 else (seen, 1 + n + place)

@@ -21,7 +21,7 @@ PARTS = ("provenance", "data", "results", "warnings", "sections", "source")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """What an audit found: one result per adversary, with all attacks on her knowledge inside.
+    """What an audit found: one result per adversary, which contains the numbers of all attacks.
 
     `to_frame` gives one row per adversary and attack; `save` and `load` write and read JSON; `print` gives three sentences.
     """
@@ -30,12 +30,12 @@ class Findings:
     data: Mapping[str, Any]
     """The data that was attacked: counts only."""
     results: tuple[Mapping[str, Any], ...]
-    """Per adversary: her knowledge, who was attacked, the strongest attack, and the numbers of every attack."""
+    """Per adversary: the knowledge, the records attacked, the strongest attack, and the numbers of every attack."""
     warnings: tuple[str, ...] = ()
     sections: Mapping[str, Any] = field(default_factory=dict)
-    """Findings of other verbs (describe, bound, …), by name."""
+    """Results of other commands (describe, bound, …), by name."""
     source: Mapping[str, Any] | None = None
-    """The data that knowledge was drawn from, where it is not the data that was attacked."""
+    """The data that knowledge was drawn from, if it differs from the data that was attacked."""
 
     def __post_init__(self) -> None:
         for name in PARTS:
@@ -50,7 +50,7 @@ class Findings:
         return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
     def save(self, path: str | Path) -> Path:
-        """Write the JSON file, whole or not at all."""
+        """Write the JSON file, completely or not at all."""
         return write_whole(path, self.to_json())
 
     @classmethod
@@ -65,7 +65,7 @@ class Findings:
 
     @classmethod
     def from_dict(cls, data: Any) -> Findings:
-        """Make findings of plain data, of this schema version or of version 1."""
+        """Findings from plain data, of this schema version or of version 1."""
         from standout.audit.version1 import converted
 
         known = isinstance(data, dict) and data.get("schema_version") in (1, SCHEMA_VERSION)
@@ -91,7 +91,7 @@ class Findings:
         return replace(self, sections={**self.sections, name: content})
 
     def with_provenance(self, **more: Any) -> Findings:
-        """Findings with more about where they come from."""
+        """Findings with additional provenance."""
         return replace(self, provenance={**self.provenance, **more})
 
     def to_frame(self) -> Any:
@@ -152,7 +152,7 @@ def write_whole(path: str | Path, text: str) -> Path:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        # mkstemp makes private files; findings are to be read like any other file
+        # mkstemp makes private files; findings get the usual permissions
         umask = os.umask(0)
         os.umask(umask)
         Path(name).chmod(0o666 & ~umask)

@@ -1,4 +1,4 @@
-"""`judge`: verdicts against the truth. The only place where the two meet."""
+"""`judge`: compare verdicts with the truth. No other module uses both."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Truth:
-    """The answer key: the record behind each query, kept apart from what the adversary sees."""
+    """The answer key: the record behind each query, kept separate from the knowledge."""
 
     target: Array
     """Record index in the release, -1 where the person is not in the release and can never be found."""
     calibration: Array
-    """Queries on which thresholds and winners are chosen; they are reported on the others."""
+    """Queries on which thresholds and the strongest attack are chosen; rates are reported on the others."""
 
     @classmethod
     def of(cls, persons: Array, place: Array | None, keys: Array, seed: int) -> Truth:
-        """Answer key for these records of the source, half of them by hash for calibration.
+        """Answer key for these records of the source; half of them, chosen by hash, are for calibration.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Trial:
     absent: Verdicts
 
     def credit(self, truth: Truth) -> Array:
-        """Worth of each answer: 1/(records tied at the top) where the target is one of them, else 0."""
+        """Credit of each answer: 1/(records tied at the top) if the target is one of them, else 0."""
         found = np.asarray(self.present.credit, dtype=np.float64)
         if np.isnan(found[truth.target >= 0]).any():
             raise ParameterError("the targets were not watched: run the attack with watch=truth.target")
@@ -138,7 +138,7 @@ def _bits(bits: Array, n_records: int) -> dict[str, Any] | None:
 
 
 def _baselines(truth: Truth, release: Dataset) -> dict[str, Any]:
-    """Random: any record. Popularity: always the record with most items (one of them by lot where several tie)."""
+    """Random: any record. Popularity: always the record with most items (a random one if several tie)."""
     heaviest = np.flatnonzero(release.lengths == release.lengths.max())
     credit = np.isin(truth.target, heaviest) / heaviest.size
     return {"random": 1.0 / release.n_records, "popularity": Rate.of(credit)._asdict()}

@@ -1,4 +1,4 @@
-"""Notes of an audit: what a reader must know about how it ran, one sentence each."""
+"""Notes about how an audit ran, one sentence each."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _not_tried(audit: Audit) -> str:
 
 
 def _all_attacked(audit: Audit, results: Sequence[Plain]) -> str:
-    """One note for all kinds of knowledge with fewer eligible records than asked for."""
+    """One note for all kinds of knowledge with fewer eligible records than requested."""
     few = [r["n_eligible"] for r in results if audit.targets is not None and r["n_eligible"] < audit.targets]
     if not few:
         return ""

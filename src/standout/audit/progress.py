@@ -16,7 +16,7 @@ Progress = Callable[[str, int, int], None]
 
 @contextmanager
 def progress_bar(console: Console | None = None) -> Iterator[Progress]:
-    """Give a function (what, done, total) that moves a bar; nothing shows where the console is no terminal or notebook."""
+    """Yield a function (what, done, total) that updates a progress bar, shown only in a terminal or notebook."""
     from rich.console import Console as RichConsole
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -38,7 +38,7 @@ def reporting(progress: Progress | bool | None) -> Iterator[Progress]:
     Parameters
     ----------
     progress
-        A function, True for a bar, False for nothing, None for a bar where standard error is a terminal.
+        A function, True for a bar, False for nothing, None for a bar if standard error is a terminal.
     """
     if callable(progress):
         yield progress

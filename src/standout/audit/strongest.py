@@ -17,7 +17,7 @@ REFERENCE = "scoreboard-rh"
 
 
 def strongest(trials: dict[str, Trial], truth: Truth, eligible_share: float = 1.0) -> dict[str, Any] | None:
-    """Winner of a panel by hits on the calibration half, its rate on the other half, and its lead over Scoreboard-RH.
+    """Attack with most hits on the calibration half, its rate on the other half, and its lead over Scoreboard-RH.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def strongest(trials: dict[str, Trial], truth: Truth, eligible_share: float = 1.
 
 
 def _false_matches(trial: Trial, chosen: Array) -> int:
-    """Queries of the calibration half that are answered though the target is absent."""
+    """Number of queries of the calibration half that are answered although the target is absent."""
     return int(trial.absent.matched[chosen].sum())
 
 

@@ -1,4 +1,4 @@
-"""What an audit is about: the source, the release, and which record of one is which of the other."""
+"""The data of an audit: the source, the release, and the mapping between their records."""
 
 from __future__ import annotations
 
@@ -31,11 +31,9 @@ def source_of(data: Any, name: str = "source") -> Dataset:
             )
         made = Dataset.from_frame(data)
     if made.n_records < 2:
-        raise InputError(f"the data has {made.n_records} record: nobody to tell it from; an audit needs at least 2")
+        raise InputError(f"the data has {made.n_records} record; an audit needs at least 2")
     if made.n_items < 2:
-        raise InputError(
-            f"the data has {made.n_items} item: nothing to tell records apart by; an audit needs at least 2"
-        )
+        raise InputError(f"the data has {made.n_items} item; an audit needs at least 2")
     return made
 
 
@@ -59,7 +57,7 @@ def places(source: Dataset, release: Dataset) -> Array:
 
 
 def target_number(targets: Any) -> int | None:
-    """Number of targets that was asked for, None for all."""
+    """Requested number of targets, None for all."""
     if targets is None or (isinstance(targets, str) and targets == "all"):
         return None
     whole = isinstance(targets, int | np.integer) and not isinstance(targets, bool)

@@ -1,4 +1,4 @@
-"""The sweep: kinds of knowledge that an audit tries when it is not told which."""
+"""The sweep: kinds of knowledge that an audit tries by default."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
 Within = float | str | None
-"""Tolerance of a channel: a number, "10%", or None where the channel is not known."""
+"""Tolerance of a channel: a number, "10%", or None if the channel is not known."""
 
 AMOUNTS = (1, 2, 4, 8)
 MANY = 16
-"""Tried as well where at least half of the records hold enough items."""
+"""Also tried if at least half of the records hold enough items."""
 MIDDLE = (2, 4, 8)
 """Amounts for rows between the weakest and the strongest."""
 
@@ -33,7 +33,7 @@ ABOUT = 30
 
 ROUGH_DAYS = 14
 FEW_STEPS = 20
-"""Even steps up to which a rough value is known to within one step."""
+"""Largest number of regular steps for which a rough value means ±1 step."""
 PART_OF_SCALE = 20
 """A rough value on a scale around 0 is known to within one part in 20 of the range."""
 FEW_NEGATIVE = 0.05
@@ -43,7 +43,7 @@ ROUGH_AMOUNT = "10%"
 
 @dataclass(frozen=True)
 class Axes:
-    """What was asked for; None = as the sweep chooses.
+    """Requested values per axis; None = chosen by the sweep.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Axes:
 
 
 def default_sweep(dataset: Dataset, size: str = "default", asked: Axes | None = None) -> list[Adversary]:
-    """Adversaries to try on this data: every option that was given, crossed with the sweep of those that were not.
+    """Adversaries to try on this data: the given options, crossed with the sweep over the others.
 
     Numbers of items, each with all facts right and with a quarter of them wrong (from 4 items on: a quarter of one or two
     facts is less than one fact, and one wrong fact of two would be half), over rows that fit the channels of the data:
@@ -110,7 +110,7 @@ def default_sweep(dataset: Dataset, size: str = "default", asked: Axes | None = 
 
 
 def fitting(who: Adversary, dataset: Dataset) -> Adversary:
-    """Refuse knowledge that the data does not hold; leave out exact values that nobody asked for where there are none."""
+    """Refuse knowledge that the data does not have; drop the default exact values if the data has no values."""
     who.check_channels(dataset)
     if who.gamma is not None and not dataset.has_value:
         raise ParameterError(f"gamma={who.gamma:g}: the data has no values; leave gamma out")
@@ -118,7 +118,7 @@ def fitting(who: Adversary, dataset: Dataset) -> Adversary:
 
 
 def _adversary(row: tuple[Within, Within], knows: int, wrong: float, axes: Axes, dataset: Dataset) -> Adversary:
-    """One cell. Where no value or day could be wrong, and nobody asked for wrong ones, wrong facts are wrong items."""
+    """One adversary. If no value or day can be wrong and `wrong_kind` is not given, wrong facts are wrong items."""
     # a wrong fact of an adversary who knows neither values nor days can only be a wrong item
     kind = "item" if row == (None, None) else axes.wrong_kind or "value"
     who = Adversary(knows=knows, wrong=wrong, wrong_kind=kind, value_within=row[0], time_within=row[1],  # type: ignore[arg-type]
@@ -132,7 +132,7 @@ def _adversary(row: tuple[Within, Within], knows: int, wrong: float, axes: Axes,
 
 
 def rough_value(levels: Array, counts: Array | None = None) -> Within:
-    """What "roughly" means for this scale, None where a rough value would say nothing.
+    """Tolerance of a roughly known value on this scale, None if it would carry no information.
 
     At most 20 even steps: one step. Amounts and counts, also with a few negative ones such as returns: 10 % of the value.
     Scales around 0, where a share of the value means little: a twentieth of the range that holds the middle 80 % of
@@ -141,9 +141,9 @@ def rough_value(levels: Array, counts: Array | None = None) -> Within:
     Parameters
     ----------
     levels
-        The values of the scale, rising.
+        The values of the scale, ascending.
     counts
-        Entries per level; all equal when left out.
+        Entries per level; all equal by default.
 
     >>> rough_value(np.arange(0.5, 5.5, 0.5)), rough_value(np.array([1.0, 2.5, 90.0])), rough_value(np.array([0.0, 1.0]))
     (0.5, '10%', None)
@@ -168,13 +168,13 @@ def rough_days(day_span: int) -> int:
 
 
 def _plain(x: float) -> float:
-    """One significant digit, or the number itself where it has few."""
+    """One significant digit, or the number itself if it has few."""
     short = x if x == round(x, 3) and x < 100 else float(f"{x:.1g}")
     return int(short) if short == int(short) else short
 
 
 def _amounts(dataset: Dataset, choose: str) -> tuple[int, ...]:
-    """Numbers of items that enough records hold."""
+    """Amounts of known items for which enough records are long enough."""
     held = {k: _holders(dataset, k, choose) for k in (*AMOUNTS, MANY)}
     enough = min(FEWEST, dataset.n_records / 2)
     out = [k for k in AMOUNTS if held[k] >= enough] or [AMOUNTS[0]]
@@ -188,7 +188,7 @@ def _holders(dataset: Dataset, k: int, choose: str) -> int:
 
 
 def _rows(dataset: Dataset, axes: Axes, size: str) -> tuple[list[tuple[Within, Within]], set[tuple[Within, Within]]]:
-    """(value tolerance, time tolerance) of each row, and the rows that bracket the others."""
+    """(value tolerance, time tolerance) of each row, and the rows that bound the others."""
     values: Sequence[Within] = axes.value_within or _exact_and_rough(
         rough_value(dataset.levels, _counts(dataset)), dataset.has_value and dataset.n_levels > 1
     )

@@ -1,4 +1,4 @@
-"""`standout VERB`: the verbs in one place, and how errors end: one line, exit code 2."""
+"""`standout COMMAND`: all commands. An error prints one line and exits with code 2."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from standout.errors import StandoutError
 
 VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "report", "explain", "bench", "doctor")
-"""In the order in which a person meets them. `standout.cli.VERB` holds a function of the same name."""
+"""In the order of `--help`. `standout.cli.NAME` has a function of the same name."""
 
 app = typer.Typer(
     name="standout",
@@ -38,10 +38,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Nothing to do before a verb."""
+    """Options of `standout` itself."""
 
 
 def _note(message: Warning | str, *_: object, **__: object) -> None:
@@ -49,8 +49,8 @@ def _note(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def main() -> None:
-    """Run the command line; what a user can mend ends with one line and exit code 2."""
-    # a warning is for the user: without the place in the code that Python adds
+    """Run the command line; errors that a user can fix print one line and exit with code 2."""
+    # without the line of code that Python adds to a warning
     warnings.showwarning = _note
     try:
         app()

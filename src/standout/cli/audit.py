@@ -56,7 +56,7 @@ def audit(
     ] = "uniform",
     json: options.Json = False,
 ) -> None:
-    """Attack a release and report how many people are found, knowing how much.
+    """Attack a release and report how many people are found with how much knowledge.
 
     The sweep tries 1, 2, 4, 8 and 16 known items, all of them right and with a quarter wrong, with values and days unknown, rough
     and exact, as far as the data has them. --knows, --wrong, --value-within, --time-within and --choose replace that part
@@ -80,7 +80,7 @@ def audit(
 
 def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, value_within: str | None,
           time_within: str | None, choose: str) -> Axes:  # fmt: skip
-    """The options as axes of the sweep; a value that no adversary can have is refused before the data is read."""
+    """The options as axes of the sweep; invalid values are refused before the data is read."""
     from standout.adversary.adversary import Adversary
     from standout.audit.sweep import Axes
 

@@ -1,4 +1,4 @@
-"""`standout bench`: time scoring on this machine, against plain C and against what one would use otherwise."""
+"""`standout bench`: time scoring on this machine, compared with plain C and with other tools."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _show(lines: list[dict[str, Any]]) -> None:
             line["what"], _number(line, "ms_per_target"), _number(line, "ns_per_posting_core"), ratio or rest, same,
             _number(line, "peak_mib", 0),
         )  # fmt: skip
-    # a file or a pipe has no width of its own: lines stay whole there
+    # a file or a pipe has no width: do not wrap lines there
     wide = None if Console().is_terminal else 150
     Console(highlight=False, markup=False, width=wide).print(table)
 

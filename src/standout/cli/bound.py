@@ -1,4 +1,4 @@
-"""`standout bound`: what the theorems require, what they promise, and which assumptions hold on this data."""
+"""`standout bound`: what the theorems require and guarantee, and which assumptions hold on this data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def bound(
     path: options.DataPath,
     reading: options.Reading,
-    epsilon: Annotated[float, typer.Option(help="Probability that a promise of a theorem may fail.")] = 0.05,
+    epsilon: Annotated[float, typer.Option(help="Probability with which a guarantee of a theorem may fail.")] = 0.05,
     delta: Annotated[float, typer.Option(help="How much the answer may differ from the target, from 0 to 1.")] = 0.2,
     k: Annotated[int, typer.Option("--k", help="Number of candidates in the lineup of Theorem 3.")] = 10,
     gamma: Annotated[float, typer.Option(help="Noise of known values as a share of the scale (DSS12).")] = 0.1,
@@ -33,7 +33,7 @@ def bound(
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Show what the theorems require and promise, what was measured, and which assumptions hold on this data.
+    """Show what the theorems require and guarantee, what was measured, and which assumptions hold on this data.
 
     Example: standout bound ratings.csv --epsilon 0.05 --delta 0.5
     """
@@ -69,7 +69,7 @@ def bound(
 
 
 def show(found: Bounds, console: Console) -> None:
-    """Print the table, each theorem's assumptions and caveat, and what follows."""
+    """Print the table, then each theorem's assumptions and caveat, then the conclusions."""
     from rich.table import Table
     from rich.text import Text
 

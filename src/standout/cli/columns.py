@@ -23,7 +23,7 @@ def columns(
 ) -> None:
     """List the columns of a source: which are used and as what, which are ignored, which identify people directly.
 
-    Only a sample of the rows is looked at, and no cell is printed.
+    Only a sample of the rows is read, and no cell is printed.
 
     Example: standout columns purchases.csv
     """
@@ -42,12 +42,12 @@ def columns(
 
 
 def show(found: Inventory, console: Console) -> None:
-    """Print the table, then the question that has to be answered, if there is one."""
+    """Print the table, then the question that the user has to answer, if there is one."""
     from rich.table import Table
 
     table = Table("column", "used as", "why", "direct identifier", box=None, pad_edge=False, show_edge=False)
     for use in found.columns:
-        # names come from the file: brackets in them are no markup
+        # names come from the file: brackets in them are not markup
         cells = (use.name, use.role, use.reason, use.identifier or "")
         table.add_row(*(cell.replace("[", r"\[") for cell in cells))
     console.print(table)

@@ -19,7 +19,7 @@ def demo(
     attacks: options.Attacks = ATTACKS,
     json: options.Json = False,
 ) -> None:
-    """Audit a built-in synthetic release with ratings and dates: no data of yours is needed.
+    """Audit a built-in synthetic release with ratings and dates. No data is needed.
 
     Example: standout demo --out demo-out
     """

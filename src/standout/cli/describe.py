@@ -85,7 +85,7 @@ def _counts(found: Description, console: Console) -> None:
         ("items per record", found.overview["items_per_record"], found.length_fits),
         ("records per item", found.overview["records_per_item"], found.support_fits),
     ):
-        # the first two fits cover the same counts, so their distances compare
+        # the first two fits cover the same counts, so their distances can be compared
         best = min(fits[:2], key=lambda f: f.ks) if fits else None
         names = ("least", "first_quartile", "median", "third_quartile", "most")
         cells = [f"{counts[x]:,.0f}" for x in names]

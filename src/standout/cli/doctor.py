@@ -24,7 +24,7 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = F
     table = Table("part", "state", box=None, pad_edge=False)
     for part, state in report.items():
         table.add_row(part, state)
-    # not markup: brackets are part of what to type
+    # not markup: brackets are part of the command to type
     Console(highlight=False, markup=False).print(table)
 
 

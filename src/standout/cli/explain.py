@@ -35,8 +35,10 @@ def explain(
         typer.Option(help="With --record: largest error of known days, or none. Default: 14 if there are days."),
     ] = None,
     seed: options.Seed = 0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Page to write as well.")] = None,
-    hide_labels: Annotated[bool, typer.Option("--hide-labels", help="Name neither records nor items.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="HTML page to write as well.")] = None,
+    hide_labels: Annotated[
+        bool, typer.Option("--hide-labels", help="Leave out the labels of records and items.")
+    ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print the explanation as JSON on standard output, and nothing else there.")
     ] = False,
@@ -54,7 +56,7 @@ def explain(
     from standout.report.waterfall import render_explanation, show_explanation
 
     if (label is None) == (mentions is None):
-        raise ParameterError("name one of --record LABEL and --mentions FILE")
+        raise ParameterError("give one of --record LABEL and --mentions FILE")
     dataset = read_quietly(path, json, **reading.keywords)
     target = find_record(dataset, label) if label is not None else None
     known = (
@@ -87,7 +89,7 @@ def _draw(
 
 
 def _within(text: str | None, channel: str, there: bool, default: float) -> float | None:
-    """Tolerance of a channel; one that the data does not have cannot be asked for."""
+    """Tolerance of a channel; an error if the data does not have the channel."""
     from standout.errors import ParameterError
 
     if text is None:

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and how lists on the command line are read."""
+"""Options shared by several commands, and the parsing of lists on the command line."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _option(help: str, *flags: str) -> Any:
     return typer.Option(*flags, help=help, rich_help_panel="Reading the data")
 
 
-_RECORD = "Column that names the person. Guessed when left out."
+_RECORD = "Column that names the person. Default: guessed."
 # one option per keyword of `Dataset.read`: its type and its default
 _READING: dict[str, tuple[Any, Any]] = {
     "record": (Annotated[str | None, _option(_RECORD)], None),
-    "item": (Annotated[str | None, _option("Column that names the item. Guessed when left out.")], None),
-    "value": (Annotated[str | None, _option("Column with the value; '' for none. Guessed when left out.")], None),
-    "time": (Annotated[str | None, _option("Column with the time; '' for none. Guessed when left out.")], None),
+    "item": (Annotated[str | None, _option("Column that names the item. Default: guessed.")], None),
+    "value": (Annotated[str | None, _option("Column with the value; '' for none. Default: guessed.")], None),
+    "time": (Annotated[str | None, _option("Column with the time; '' for none. Default: guessed.")], None),
     "repeats": (
         Annotated[str, _option("Repeated (record, item) pairs: keep, last, first, max, sum or count.")],
         "keep",
@@ -54,10 +54,10 @@ _READING: dict[str, tuple[Any, Any]] = {
         Annotated[str | None, _option("Numeric times: s, ms, us, ns, min, hour, day or week. Dates: m/d or d/m.")],
         None,
     ),
-    "date_format": (Annotated[str | None, _option("How dates are written, e.g. '%d.%m.%Y %H:%M'.")], None),
+    "date_format": (Annotated[str | None, _option("Format of dates, e.g. '%d.%m.%Y %H:%M'.")], None),
     "encoding": (Annotated[str | None, _option("Encoding of text, e.g. cp1252. Default: detected.")], None),
     "delimiter": (
-        Annotated[str | None, _option("What separates fields, e.g. ';' or tab. Default: detected.")],
+        Annotated[str | None, _option("Field separator, e.g. ';' or tab. Default: detected.")],
         None,
     ),
     "decimal": (Annotated[str | None, _option("Decimal sign of values: . or , Default: detected.")], None),
@@ -70,7 +70,7 @@ _READING: dict[str, tuple[Any, Any]] = {
     "names": (Annotated[str | None, _option("Names of the columns of a file without a header: user,item,time.")], None),
     "wide": (Annotated[bool, _option("Rows are records, columns are items.", "--wide")], False),
     "zeros": (
-        Annotated[str | None, _option("With --wide: keep (a zero is an entry) or drop (it is none).")],
+        Annotated[str | None, _option("With --wide: keep (a zero is an entry) or drop (it is not).")],
         None,
     ),
     "ignore": (Annotated[str | None, _option("Columns to leave out, comma-separated.")], None),
@@ -79,19 +79,19 @@ _READING: dict[str, tuple[Any, Any]] = {
 
 @dataclass(frozen=True)
 class Reading:
-    """What the command line says about reading."""
+    """Options of the command line about reading."""
 
     keywords: dict[str, Any]
-    """Keywords of `Dataset.read`, without those that were left out."""
+    """Keywords for `Dataset.read`, without those at their default."""
 
 
 def reads(record: str = "--record") -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a verb the options of reading: its parameter `reading` is replaced by one option per keyword.
+    """Add the options of reading to a command: its parameter `reading` is replaced by one option per keyword.
 
     Parameters
     ----------
     record
-        Flag for the column of the records, for a verb that uses --record for something else.
+        Flag for the column of the records, for a command that uses --record for something else.
     """
 
     def with_options(verb: Callable[..., None]) -> Callable[..., None]:
@@ -110,7 +110,7 @@ def reads(record: str = "--record") -> Callable[[Callable[..., None]], Callable[
 
 
 def _expanded(verb: Callable[..., None], record: str) -> list[inspect.Parameter]:
-    """Parameters of a verb, with one per option of reading in the place of `reading`."""
+    """Parameters of a command, with `reading` replaced by one parameter per option."""
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(verb, eval_str=True).parameters.values():
         if parameter.name != "reading":

@@ -50,7 +50,7 @@ def report(
     from standout.report.page import check_forms, export, render
     from standout.report.pdf import check_browser, render_pdf
 
-    # everything that can be refused is refused before the first file is written
+    # check all options before the first file is written
     forms = check_forms(f.strip() for f in formats.split(",") if f.strip())
     if pdf and out.suffix == ".pdf":
         raise ParameterError(f"--out {str(out)!r}: name the HTML file; the PDF gets the same name with .pdf")

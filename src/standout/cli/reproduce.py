@@ -97,7 +97,7 @@ def _data(path: str | None, records: int, seed: int) -> tuple[Dataset, str]:
         return twin_dataset(
             n_records=records, seed=seed
         ), f"a synthetic twin of the Netflix Prize data, {records:,} records"
-    # the file's name, not its folder: that may name people
+    # the file's name without its folder, which may name people
     return Dataset.read(path), Path(path).name
 
 

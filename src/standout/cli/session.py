@@ -1,4 +1,4 @@
-"""What verbs that run an audit share: print what was read, show progress, write all of the output or none of it."""
+"""A run of an audit command: print what was read, show progress, write all of the output or nothing."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FOLDER = Path("standout-out")
-"""Output folder of a run that was given none."""
+"""Default output folder."""
 
 FILES = ("findings.json", "report.html", "report.pdf")
 
 
 class Session:
-    """One run: a console on stderr, and an output folder that appears when everything is done.
+    """One run: a console on stderr, and an output folder that is written at the end.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Session:
             return work()
 
     def say_data(self, dataset: Dataset) -> None:
-        """Say what was read and what cleaning did."""
+        """Print what was read and what cleaning did."""
         c = dataset.cleaning
         self.log.print(
             f"{dataset.n_records:,} records × {dataset.n_items:,} items, {dataset.n_entries:,} entries"
@@ -106,7 +106,7 @@ class Session:
                 self.log.print(f"  {n:,} {what}", markup=False)
 
     def check(self, attacks: str, targets: str, engine: str) -> None:
-        """Refuse options that make no sense before any data is read."""
+        """Check the options before any data is read."""
         from standout.attacks.attack import attack
         from standout.engines.engine import engine as engine_of
 
@@ -134,7 +134,7 @@ class Session:
         return findings
 
     def write(self, findings: Findings) -> None:
-        """Put findings.json, report.html and the PDF that was asked for into the output folder, together."""
+        """Write findings.json, report.html and the PDF, if requested, to the output folder in one step."""
         from standout.report.page import render
 
         if not self._overwrite and _holds_findings(self.out):
@@ -171,7 +171,7 @@ def _holds_findings(folder: Path) -> bool:
 
 
 def _next_free(folder: Path) -> Path:
-    """The first of NAME-2, NAME-3, … that is not there yet."""
+    """The first of NAME-2, NAME-3, … that does not exist."""
     n = 2
     while (numbered := folder.with_name(f"{folder.name}-{n}")).exists():
         n += 1
@@ -184,7 +184,7 @@ def _check_writable(folder: Path) -> None:
     while not place.exists() and place != place.parent:
         place = place.parent
     try:
-        # the draft lies beside the folder, its files move into it
+        # the draft is written beside the folder, then its files are moved
         for where in {place, place.parent if place == folder and place.name else place}:
             handle, name = tempfile.mkstemp(dir=where, prefix=".standout.")
             os.close(handle)
@@ -196,15 +196,15 @@ def _check_writable(folder: Path) -> None:
 
 
 def _move(draft: Path, folder: Path) -> None:
-    """Make the draft the output folder, or move its files into the folder that is there."""
+    """Rename the draft to the output folder, or move its files into an existing one."""
     if folder.exists():
         for name in FILES:
-            # a PDF of an earlier audit must not stay beside new findings
+            # remove the PDF of an earlier audit, which does not match the new findings
             (folder / name).unlink(missing_ok=True)
             if (draft / name).exists():
                 (draft / name).replace(folder / name)
         return
-    # mkdtemp makes private folders; the output is to be read like any other folder
+    # mkdtemp makes private folders; the output gets the usual permissions
     umask = os.umask(0)
     os.umask(umask)
     draft.chmod(0o777 & ~umask)
@@ -225,7 +225,7 @@ def _target_count(text: str) -> int | str:
 
 
 def _public(arguments: list[str]) -> list[str]:
-    """Command line for the record. Folders are left out of paths, because they may name people; other values stay."""
+    """Command line as recorded in the findings, without the folders of paths, which may name people."""
     flags, paths = _option_kinds(arguments[0]) if arguments else (set(), set())
     out: list[str] = []
     before = ""
@@ -247,7 +247,7 @@ def _last(path: str) -> str:
 
 
 def _option_kinds(verb: str) -> tuple[set[str], set[str]]:
-    """Options of a verb that take no value, and options that take a path."""
+    """Options of a command that take no value, and options that take a path."""
     from standout.cli.app import VERBS
 
     flags, paths = set[str](), {"--out", "-o"}

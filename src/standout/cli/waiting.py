@@ -1,4 +1,4 @@
-"""What verbs that only measure share: read the data, show progress on stderr."""
+"""For commands that only measure: read the data, show progress on stderr."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def read_quietly(path: str, quiet: bool, **columns: Any) -> Dataset:
-    """Read a release and say on stderr what cleaning did."""
+    """Read a release and print on stderr what cleaning did."""
     from pathlib import Path
 
     from standout.cli.session import Session
@@ -25,7 +25,7 @@ def read_quietly(path: str, quiet: bool, **columns: Any) -> Dataset:
 
 @contextmanager
 def waiting(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Give a function (what, done, total) that moves a bar; nothing shows where stderr is not a terminal."""
+    """Yield a function (what, done, total) that updates a progress bar, shown only if stderr is a terminal."""
     from rich.console import Console
 
     from standout.audit.progress import progress_bar

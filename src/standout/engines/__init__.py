@@ -1,1 +1,1 @@
-"""Who runs a plan. Engines know plans and shards; they know no attack."""
+"""Engines run plans over the shards of a dataset. They do not depend on any attack."""

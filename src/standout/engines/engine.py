@@ -1,4 +1,4 @@
-"""What every engine can do, and how to get one by name."""
+"""The engine protocol, and engines by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Engine(Protocol):
         """Σ exp(beta · (score - top)) over all candidates, per query, in integer score units."""
         ...
 
-    def peek(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
+    def score_record(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
         """Integer score of one record per query; `LOWEST` where the record is -1."""
         ...
 
@@ -38,7 +38,7 @@ class Engine(Protocol):
 
 
 def engine(which: str | Engine) -> Engine:
-    """Give the engine of that name, or the engine itself. Where there is no GPU, "memory" stands in, with a warning."""
+    """Return the engine of that name, or `which` itself. Without a GPU, "gpu" gives "memory" with a warning."""
     from standout.engines.memory import MemoryEngine
 
     if not isinstance(which, str):

@@ -1,4 +1,4 @@
-"""The engine for a GPU: the index stays on the device, blocks of records are scored in shared memory."""
+"""The GPU engine: the index stays on the device, and blocks of records are scored in shared memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from standout.scoring.plan import Combine, Plan
 Array = npt.NDArray[Any]
 
 THREADS, PER_SM = 512, 2
-"""Threads per thread block, thread blocks per multiprocessor: best on an H200 over two attacks (docs/speed.md)."""
+"""Threads per thread block, thread blocks per multiprocessor: the fastest on an H200 for two attacks (docs/speed.md)."""
 
 _INDEXES: WeakKeyDictionary[Dataset, dict[int, DeviceIndex]] = WeakKeyDictionary()
 
@@ -31,16 +31,16 @@ class GpuEngine:
     Parameters
     ----------
     block_size
-        Records whose scores lie in shared memory at once; as many as fit beside the tables when left out.
+        Records whose scores are in shared memory at once; by default, as many as fit beside the tables.
     threads, per_sm
         Shape of the launch.
     batch_queries
-        Queries per batch: more share more rows of their tables, and take more memory.
+        Queries per batch: larger batches share more table rows and take more memory.
     """
 
     name = "gpu"
     batch_bytes = 2**34
-    """Bytes that the tables of one batch of queries may take if no two facts share a row."""
+    """Limit for the tables of one batch of queries, in bytes, if no two facts share a row."""
 
     def __init__(
         self, block_size: int | None = None, threads: int = THREADS, per_sm: int = PER_SM, batch_queries: int = 32_768
@@ -59,12 +59,12 @@ class GpuEngine:
 
     @property
     def kernel_seconds(self) -> float:
-        """Seconds the device has spent in kernels so far."""
+        """Kernel time so far, in seconds."""
         return self._device.kernel_seconds
 
     @property
     def device_name(self) -> str:
-        """What the driver calls the device."""
+        """Name of the device, from the driver."""
         return str(self._device.name)
 
     def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
@@ -80,11 +80,11 @@ class GpuEngine:
             return MemoryEngine().mass(plan, dataset, top, beta)
         return self._device.mass(plan, self.index(dataset, plan), top, beta)
 
-    def peek(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
+    def score_record(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
         """Integer score of one record per query."""
         if plan.combine == Combine.EXACT:
-            return MemoryEngine().peek(plan, dataset, record)
-        return self._device.peek(plan, self.index(dataset, plan), record)
+            return MemoryEngine().score_record(plan, dataset, record)
+        return self._device.score_record(plan, self.index(dataset, plan), record)
 
     def scores(self, plan: Plan, dataset: Dataset) -> Array:
         """All integer scores."""
@@ -93,10 +93,10 @@ class GpuEngine:
         return self._device.scores(plan, self.index(dataset, plan), dataset.n_records)
 
     def index(self, dataset: Dataset, plan: Plan | None = None) -> DeviceIndex:
-        """Index of the dataset on the device, made on first use and kept as long as the dataset."""
+        """Index of the dataset on the device, built on first use and cached as long as the dataset exists."""
         size = self.block_size
         if plan is not None and plan.combine == Combine.MIN:
-            # beside each score lies a count of the facts met
+            # each score needs a count of the facts held
             size = max(size // 8 * 4, 4)
         kept = _INDEXES.setdefault(dataset, {})
         if size not in kept:

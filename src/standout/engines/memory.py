@@ -1,4 +1,4 @@
-"""The engine for data that fits into memory: blocks of records on threads, partials merged."""
+"""The engine for data that fits into memory: threads score blocks of records, and the partials are merged."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Array = npt.NDArray[Any]
 R = TypeVar("R")
 T = TypeVar("T")
 Run = tuple[Shard, int, int]
-"""Blocks of a shard: the first, and the one after the last."""
+"""Range of blocks of a shard: first, and one after the last."""
 Tasks = Iterator[tuple[R, tuple[int, int]]]
-"""Runs of blocks, each for some of the queries: the first, and the one after the last."""
+"""Block ranges, each with a range of queries: first, and one after the last."""
 
 
 class MemoryEngine:
@@ -34,9 +34,9 @@ class MemoryEngine:
     Parameters
     ----------
     threads
-        Number of threads; all cores when left out.
+        Number of threads; all cores by default.
     shards
-        Posting lists to run over, in place of the dataset's own index; together they must hold every record once.
+        Posting lists to use instead of the dataset's own index; together they must hold every record once.
     """
 
     name = "memory"
@@ -48,7 +48,7 @@ class MemoryEngine:
     def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
         """Top k (at least 2), ties and sums per query."""
         marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch.astype(np.int64)
-        how = cpu.manner(plan)
+        how = cpu.variant_of(plan)
 
         def work(tasks: Tasks[Run]) -> Partials:
             out = Partials.empty(plan.n_queries, k)
@@ -66,7 +66,7 @@ class MemoryEngine:
 
     def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
         """Σ exp(beta · (score - top)) over all candidates."""
-        how, high = cpu.manner(plan), top.astype(np.int64)
+        how, high = cpu.variant_of(plan), top.astype(np.int64)
 
         def work(tasks: Tasks[Run]) -> Array:
             out = np.zeros(plan.n_queries)
@@ -82,26 +82,26 @@ class MemoryEngine:
 
         return np.asarray(sum(self._share(work, self._runs(dataset), plan.n_queries)))
 
-    def peek(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
+    def score_record(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
         """Integer score of one record per query."""
         out = np.full(plan.n_queries, LOWEST, np.int64)
         for shard in self._all(dataset):
-            post, how = cpu.postings(shard, plan.factor), cpu.manner(plan)
+            post, how = cpu.postings(shard, plan.factor), cpu.variant_of(plan)
             if plan.exact is not None:
-                exact.peek(post, plan.tables, how, exact.for_shard(plan, shard), record.astype(np.int64), out)
+                exact.score_record(post, plan.tables, how, exact.for_shard(plan, shard), record.astype(np.int64), out)
             else:
-                cpu.peek(post, plan.tables, how, record.astype(np.int64), out)
+                cpu.score_record(post, plan.tables, how, record.astype(np.int64), out)
         return out
 
     def scores(self, plan: Plan, dataset: Dataset) -> Array:
         """All integer scores."""
         out = np.zeros((plan.n_queries, dataset.n_records), np.int32)
         for shard in self._all(dataset):
-            post, how = cpu.postings(shard, plan.factor), cpu.manner(plan)
+            post, how = cpu.postings(shard, plan.factor), cpu.variant_of(plan)
             if plan.exact is not None:
-                exact.dump(post, plan.tables, how, exact.for_shard(plan, shard), out)
+                exact.all_scores(post, plan.tables, how, exact.for_shard(plan, shard), out)
             else:
-                cpu.dump(post, plan.tables, how, out)
+                cpu.all_scores(post, plan.tables, how, out)
         return out
 
     def _all(self, dataset: Dataset) -> Sequence[Shard]:
@@ -109,17 +109,17 @@ class MemoryEngine:
 
     @property
     def _most(self) -> int:
-        """Runs of blocks: a few per thread, so that none idles."""
+        """Number of block ranges: a few per thread, so that no thread idles."""
         return 1 if self.threads == 1 else 4 * self.threads
 
     def _runs(self, dataset: Dataset) -> list[Run]:
-        # in rising order, to each thread too: kernels keep whom they have where a later record scores the same
+        # ascending, also for each thread: kernels keep the earlier record if a later one has the same score
         shards = sorted(self._all(dataset), key=lambda shard: shard.first_record)
         return [(shard, lo, hi) for shard in shards for lo, hi in _pieces(shard.n_blocks, self._most)]
 
     def _share(self, work: Callable[[Tasks[R]], T], runs: Sequence[R], n_queries: int) -> list[T]:
-        """What each thread made of the runs of blocks that it took."""
-        # few blocks cannot feed all threads: then several threads go over the same blocks, each for its own queries
+        """Result of `work` per thread, over the block ranges it processed."""
+        # with fewer blocks than threads, several threads score the same blocks for different queries
         queries = _pieces(n_queries, -(-self._most // max(len(runs), 1)))
         tasks = [(run, some) for run in runs for some in queries]
         if self.threads == 1 or len(tasks) == 1:
@@ -139,6 +139,6 @@ class MemoryEngine:
 
 
 def _pieces(n: int, most: int) -> list[tuple[int, int]]:
-    """Cut 0 … n-1 into at most that many pieces of about the same size."""
+    """Cut 0 … n-1 into at most `most` ranges of about the same size."""
     edges = np.linspace(0, n, max(min(most, n), 1) + 1).astype(int).tolist()
     return list(pairwise(edges))

@@ -1,1 +1,1 @@
-"""The report: findings made readable. Reads plain data, computes no attack, holds no label that was not asked for."""
+"""The report of findings. Reads plain data, runs no attack, shows no label unless requested."""

@@ -1,4 +1,4 @@
-"""How charts name knowledge: its kind (a line or a group of panels) and its amount (a place on the axis)."""
+"""How charts name knowledge: its kind (a line or a group of panels) and its amount (a position on the axis)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Spot:
     order: tuple[float, ...]
     """Sort key of the amount."""
     group: str
-    """Which points a line connects: all facts correct, or some of them wrong."""
+    """Group of points that a line connects: all facts correct, or some of them wrong."""
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def spots(seen: View) -> list[Spot]:
         extras = [wrong_words(c, kind=True) for c in cases]
     if _repeated(cases, kinds, extras):
         kinds = [c.kind for c in cases]
-    # where the same number of items occurs with and without errors, errors get a part of the axis of their own
+    # if a number of items occurs with and without errors, the cases with errors get a separate part of the axis
     apart = bool(_repeated(cases, kinds, [""] * len(cases)))
     made = []
     for case, kind, extra in zip(cases, kinds, extras, strict=True):
@@ -62,7 +62,7 @@ def _repeated(cases: list[Case], kinds: list[str], extras: list[str]) -> bool:
 
 
 def wrong_words(case: Case, *, kind: bool = False) -> str:
-    """How much of the knowledge is wrong, to be put after the number of items; empty where nothing is.
+    """How much of the knowledge is wrong, as a suffix to the number of items; empty if nothing is wrong.
 
     A whole number counts wrong facts, a fraction is the probability that a fact is wrong.
     """
@@ -85,6 +85,6 @@ def amounts_of(chosen: list[Spot]) -> list[Spot]:
 
 
 def beside(all_spots: list[Spot], about: Case) -> list[Spot]:
-    """Cases of the same kind as one case, by amount; only those without errors, or only those with, where there are both."""
+    """Cases of the same kind as `case`, by amount; if some have errors and some do not, only those like `case`."""
     own = next(s for s in all_spots if s.case is about or s.case.adversary == about.adversary)
     return sorted((s for s in all_spots if s.kind == own.kind and s.group == own.group), key=lambda s: s.order)

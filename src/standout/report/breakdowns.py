@@ -133,7 +133,7 @@ def _channel(name: str, within: float | str | None) -> str:
 
 
 def _vague(label: str) -> tuple[int, float]:
-    """Exact first, then rising tolerance, unknown last."""
+    """Exact first, then ascending tolerance, unknown last."""
     if label.startswith("no "):
         return 2, 0.0
     if label.endswith("exact"):

@@ -19,7 +19,7 @@ AMOUNT = (Column("knows", "items known", "count", "item"), Column("wrong", "of t
 
 
 def charts(findings: Findings) -> dict[str, Chart]:
-    """All charts that the findings allow, by name."""
+    """All charts for which the findings have data, by name."""
     seen = view(findings)
     about = answer(seen).case
     made = [risk(seen), attackers(seen, about), absent(seen, about), bits(seen), lengths(seen, about), channels(seen),
@@ -62,7 +62,7 @@ def _risk_spec(rows: list[dict[str, Any]], kinds: list[str], axis: list[str]) ->
 
     def build(width: int) -> Spec:
         key = legend(kinds, width, symbolOpacity=1)
-        # "4, 1 wrong" on two lines: nine places fit a page
+        # "4, 1 wrong" on two lines, so that nine labels fit
         x: Spec = {"field": "amount", "type": "ordinal", "sort": axis, "title": "items known",
                    "axis": {"labelAngle": 0, "grid": False, "labelExpr": "split(datum.label, ', ')",
                             "labelOverlap": False}, "scale": {"type": "point", "padding": 0.4}}  # fmt: skip

@@ -1,4 +1,4 @@
-"""What `describe` measured, as a section of the report: why people can be found in this data."""
+"""The section with what `describe` measured: why people can be found in this data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT = (
 TABLES: dict[str, tuple[str, tuple[Column, ...]]] = {
     "lengths": ("How many items records hold", (
         Column("items", "items in the record", "count"), Column("records", "records", "count"),
-        Column("at_most", "records with at most so many", "share"))),
+        Column("at_most", "records with at most this many", "share"))),
     "supports": ("How many records hold an item, the most popular first", (
         Column("rank", "popularity rank of the item", "count"), Column("support", "records that hold it", "count", "support"),
         Column("share_of_pairs", "share of all entries up to this rank", "share"))),
@@ -41,7 +41,7 @@ FIT = (
 
 
 def described(content: Plain, title: str) -> Section:
-    """The drawn parts as charts, the known parts in words, anything else as it comes."""
+    """Charts where there is one, text for the known parts, plain tables for the rest."""
     drawn = {"information": why.information(content), "sparsity": why.sparsity(content)}
     rest = {k: v for k, v in content.items() if drawn.get(k) is None and k != "theorem"}
     overview = rest.pop("overview", None)
@@ -63,7 +63,7 @@ def _rows_of(x: Any) -> bool:
 
 
 def overview_points(o: Plain) -> list[tuple[str, str]]:
-    """Counts, quartiles, scale and span in words; what is missing is left out."""
+    """Counts, quartiles, scale and span in words, as far as they are present."""
     points = []
     if "density" in o:
         points.append(("Filled", f"{percent(o['density'])} of all combinations of a record and an item"))

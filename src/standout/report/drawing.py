@@ -26,10 +26,10 @@ WIDE, NARROW = 660, 320
 FORMATS = ("svg", "png", "pdf")
 
 SLACK = 1.2
-"""Charts are laid out for letters this much larger than those drawn: a reader's font may be wider than the one measured here."""
+"""Charts are laid out for letters this much larger than drawn, because the reader's font may be wider."""
 
 LETTER = 6.6
-"""Width of a letter in pixels, as far as layout goes."""
+"""Width of a letter in pixels, for layout."""
 
 CONFIG: Spec = {
     "font": FONT,
@@ -52,7 +52,7 @@ CONFIG: Spec = {
 
 @dataclass(frozen=True)
 class Chart:
-    """A Vega-Lite specification that knows its width, with a sentence that says what it shows and the table behind it."""
+    """A Vega-Lite specification for any width, with a summary in words and the table of its data."""
 
     name: str
     title: str
@@ -62,9 +62,9 @@ class Chart:
     table: Table
 
     def spec(self, width: int = WIDE) -> Spec:
-        """Vega-Lite specification, whole, for any program that speaks it (`altair.Chart.from_dict`)."""
+        """Complete Vega-Lite specification, e.g. for `altair.Chart.from_dict`."""
         built = self.build(width)
-        # labels count to the width; panels are sized by the chart itself
+        # the width includes labels; charts with panels set the size of a panel
         fit: Spec = {} if "facet" in built else {"autosize": {"type": "fit-x", "contains": "padding"}}
         return {
             "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
@@ -75,11 +75,11 @@ class Chart:
         }
 
     def svg(self, width: int = WIDE, background: str | None = None) -> str:
-        """SVG text, with room for a font that is wider than the one measured."""
+        """SVG text, with space for a font that is wider than the one measured."""
         import vl_convert
 
         spec = self.spec(width)
-        # without the schema's address vl-convert takes the newest Vega-Lite it holds
+        # without the schema's address vl-convert uses its newest Vega-Lite
         del spec["$schema"]
         spec["config"] = {**_enlarged(CONFIG), "background": background}
         return _shrink_text(str(vl_convert.vegalite_to_svg(spec)))
@@ -96,7 +96,7 @@ class Chart:
         return bytes(vl_convert.svg_to_png(svg, scale=2) if form == "png" else vl_convert.svg_to_pdf(svg))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """For notebooks: interactive where Vega-Lite is at hand, a picture elsewhere."""
+        """For notebooks: interactive if Vega-Lite is available, else a picture."""
         return {
             "application/vnd.vegalite.v5+json": self.spec(),
             "image/svg+xml": self.svg(),
@@ -104,7 +104,7 @@ class Chart:
         }
 
     def _repr_html_(self) -> str:
-        """For notebooks that take HTML only."""
+        """For notebooks that only show HTML."""
         return for_page(self.svg(), self.summary)
 
     def __repr__(self) -> str:
@@ -117,7 +117,7 @@ def text_width(text: str) -> float:
 
 
 def _enlarged(config: Spec) -> Spec:
-    """The same configuration with every font size larger by the slack."""
+    """The configuration with every font size multiplied by `SLACK`."""
     return {
         k: _enlarged(v) if isinstance(v, dict) else v * SLACK if k.lower().endswith("fontsize") else v
         for k, v in config.items()
@@ -125,12 +125,12 @@ def _enlarged(config: Spec) -> Spec:
 
 
 def _shrink_text(svg: str) -> str:
-    """Take the slack out of the font sizes and leave every position as it was laid out."""
+    """Divide the font sizes by `SLACK` and leave every position unchanged."""
     return re.sub(r'font-size="([\d.]+)px"', lambda m: f'font-size="{float(m[1]) / SLACK:.4g}px"', svg)
 
 
 def for_page(svg: str, label: str) -> str:
-    """Make an SVG part of a page: one picture for a screen reader, its data as tooltips."""
+    """SVG to embed in a page: one image for a screen reader, data as tooltips."""
     from html import escape
 
     def titled(mark: re.Match[str]) -> str:
@@ -138,7 +138,7 @@ def for_page(svg: str, label: str) -> str:
         title = f"<title>{said[1]}</title>" if said else ""
         return f"<{mark[1]}{mark[2]}>{title}" + (f"</{mark[1]}>" if mark[3] else "")
 
-    # marks carry their data in aria-label: a title shows it to the mouse, and a single label speaks for the whole picture
+    # marks have their data in aria-label: move it to a title (tooltip), and give the whole picture one label
     text = re.sub(r'<(path|text|line|rect)\b([^<>]*role="graphics-symbol"[^<>]*?)(/?)>', titled, svg)
     text = re.sub(r' (?:role|aria-roledescription|aria-label|aria-hidden)="[^"]*"', "", text)
     return re.sub(r"<svg ", f'<svg role="img" aria-label="{escape(label)}" ', text, count=1)

@@ -23,7 +23,7 @@ Inventory = list[Mapping[str, Any]]
 
 
 def inventory(seen: View) -> tuple[Inventory, Inventory]:
-    """Columns of the file that were used, and those that were not; both empty where no inventory was kept."""
+    """Columns of the file that were used, and those that were not; both empty if there is no inventory."""
     columns = [
         c for c in (seen.data.get("cleaning") or {}).get("columns") or () if isinstance(c, Mapping) and c.get("name")
     ]
@@ -38,7 +38,7 @@ def _ignored_words(column: Mapping[str, Any]) -> str:
 
 
 def data_read(seen: View) -> Section:
-    """Columns used and ignored, rows dropped: a wrong reading makes every number wrong."""
+    """Columns used and ignored, rows dropped: if the file was read wrongly, every number is wrong."""
     cleaning = seen.data.get("cleaning") or {}
     used, ignored = inventory(seen)
     points = []
@@ -65,7 +65,7 @@ def data_read(seen: View) -> Section:
     ]  # fmt: skip
     if missing:
         points.append(("Missing", ", ".join(missing)))
-    # the inventory says the same as these notes
+    # the inventory repeats these notes
     told = ("columns:", "ignored columns", "warning: column") if used or ignored else ()
     points += [("Reading", str(note)) for note in cleaning.get("notes") or () if not str(note).startswith(told)]
     return Section("data", "What was read", points=tuple(points))
@@ -93,12 +93,12 @@ def limits(seen: View) -> Section:
          "It was sampled from the released records themselves and then blurred. Real outside sources disagree with the data in "
          "other ways as well, so these rates overstate what linking a real second source achieves "
          "(Wang and others, NDSS 2018)."),
-        ("Which items are known", f"Chosen as stated: {chosen}. Somebody who knows the rarest items of a person does better."),
+        ("Which items are known", f"Chosen as stated: {chosen}. An attacker who knows the rarest items of a person finds more."),
         ("Who was attacked", _eligible(seen)),
         ("Ties",
-         "Where several records fit equally well, a hit counts as one divided by their number; “alone first” counts no tie."),
+         "If several records fit equally well, a hit counts as one divided by their number; “alone first” does not count ties."),
         ("No threshold of safety",
-         "This report names no acceptable rate. That is a decision, with a source and a date for review."),
+         "This report states no acceptable rate. Setting one is a decision that needs a source and a date for review."),
         ("What is not covered",
          "Attackers who combine several releases, who took part in making the data, or who learn about a person "
          "without finding the record."),

@@ -1,4 +1,4 @@
-"""What charts share: axes, colors and shapes, columns of a rate."""
+"""Parts shared by charts: axes, colors and shapes, columns of a rate."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def wide(width: int) -> bool:
 
 
 def series(names: Sequence[str]) -> dict[str, Spec]:
-    """Color, shape and dash of each series, so that no one of them alone has to tell series apart."""
+    """Color, shape and dash of each series, so that series differ in more than one of them."""
     n = len(names)
     looks = {"color": SERIES, "shape": SHAPES, "strokeDash": DASHES}
     return {
@@ -68,6 +68,6 @@ def panels(n: int, width: int, labels: Sequence[str], most: int, *, shared: bool
         return (width - GAP * (columns - 1) - room * (1 if shared else columns)) / columns
 
     columns = next((k for k in range(min(n, most), 1, -1) if wide(width) and size(k) >= 90), 1)
-    # even rows: four panels in two columns rather than three and one
+    # rows of equal length: four panels in two columns, not three and one
     columns = -(-n // -(-n // columns))
     return columns, max(size(columns), 60)

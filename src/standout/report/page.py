@@ -16,11 +16,11 @@ from standout.report.words import TERMS
 MORE_TERMS: dict[str, str] = {
     "named correctly": "The target is in the data, the best record is far enough ahead to be named, and it is the target's.",
     "phi": "Smallest lead at which Scoreboard and Scoreboard-RH name a record, in standard deviations of all scores.",
-    "theorem": "A proved statement of a paper. It says something about this data only where its assumptions hold here.",
+    "theorem": "A proved statement of a paper. It applies to this data only if its assumptions hold here.",
     "sparse": "Hardly any record has another one that resembles it. The numbers say how similar and for how many records.",
     "bit": "Unit of uncertainty: one bit is the uncertainty between two equally likely records, ten bits that of 1,024.",
 }
-"""Terms of the page beside those that it shares with the terminal."""
+"""Terms of the page in addition to those of `words.TERMS`."""
 
 PLAIN = ("item", "record", "at most", "interval", "bit", "phi")
 """Terms that are too common in plain sentences to be linked there."""
@@ -99,7 +99,7 @@ def _environment() -> Any:
 
 
 def drawn(chart: Chart) -> Any:
-    """A chart for the page and for a phone; style shows one of them."""
+    """A chart for the page and for a phone; the style sheet shows one of them."""
     from markupsafe import Markup
 
     both = [
@@ -114,7 +114,7 @@ def explained(text: str) -> Any:
     from markupsafe import Markup, escape
 
     safe = str(escape(text))
-    # longest first, so that "strongest attack" is not taken for "attack"; spots keep a link out of another
+    # longest first, so that "strongest attack" is not taken for "attack"; placeholders prevent links within links
     spots: list[str] = []
     terms = glossary()
     for term in sorted(terms, key=len, reverse=True):
@@ -127,7 +127,7 @@ def explained(text: str) -> Any:
 
 
 def anchor(term: str) -> str:
-    """Name of a term's place in the glossary.
+    """HTML anchor of a term in the glossary.
 
     >>> anchor("hit rate")
     'term-hit-rate'

@@ -23,7 +23,7 @@ def find_browser() -> str | None:
 
 
 def check_browser() -> None:
-    """Refuse to go on where no browser can print, before anything is computed or written."""
+    """Raise an error if no browser can print, before anything is computed or written."""
     if find_browser() is None and _playwright_browser() is None:
         raise ParameterError(
             "a PDF needs a browser to print the report, and none was found. Install one (Debian and Ubuntu: apt-get install "
@@ -51,7 +51,7 @@ def render_pdf(findings: Findings, path: str | Path = "report.pdf", *, title: st
     Raises
     ------
     ParameterError
-        Where no browser is installed; the message says what to install.
+        If no browser is installed; the message says what to install.
     """
     from standout.report.page import page
 
@@ -76,7 +76,7 @@ def print_page(source: Path, target: Path) -> None:
     """Print an HTML file to a PDF file."""
     browser = find_browser() or _playwright_browser()
     assert browser is not None
-    # a sandbox cannot be set up by root
+    # root cannot set up a sandbox
     alone = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [browser, *ARGUMENTS, *alone, f"--user-data-dir={profile}", "--no-pdf-header-footer",

@@ -1,4 +1,4 @@
-"""`Section`: a part of the report, and how content of any shape becomes one."""
+"""`Section`: a part of the report, and the conversion of plain data to one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_ROWS = 200
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, paragraphs, charts with their tables, and tables of their own."""
+    """A heading, paragraphs, charts with their tables, and further tables."""
 
     id: str
     title: str
@@ -44,7 +44,7 @@ def heading(name: str) -> str:
 
 
 def generic(name: str, title: str, content: Any) -> Section:
-    """Any section as headings, pairs and tables, whatever its shape.
+    """Section from plain data of any shape: headings, pairs and tables.
 
     >>> generic("x", "X", {"mean": 2.5, "rows": [{"k": 1, "p": 0.1}]}).points
     (('Mean', '2.5'),)
@@ -72,7 +72,7 @@ def generic(name: str, title: str, content: Any) -> Section:
 
 
 def plain_table(name: str, title: str, rows: list[Mapping[str, Any]]) -> Table:
-    """A table of whatever columns the rows have; nested cells are written out."""
+    """A table with all columns of the rows; nested cells are written as text."""
     flat = []
     for row in rows[:MOST_ROWS]:
         one: dict[str, Any] = {}

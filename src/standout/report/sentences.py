@@ -12,7 +12,7 @@ from standout.report.view import Case, View, strongest_knowledge, untried, view,
 from standout.report.words import between, number, percent, several
 
 MOST = 0.5
-"""A kind of knowledge finds "most" people when the interval lies above this."""
+"""A kind of knowledge finds "most" people if the interval lies above this."""
 
 RESOLVED = 0.05
 """An audit that saw nothing may say so when its bound is at most this, or ten times the guess. It chooses
@@ -24,11 +24,11 @@ FEW_ELIGIBLE = 0.5
 PRIOR = 0.1
 
 FEW = 10
-"""Candidates below which a group may give its members away."""
+"""Number of candidates below which a group may reveal something about its members."""
 
 
 class Level(StrEnum):
-    """Which of four things the numbers say."""
+    """The four possible conclusions from the numbers."""
 
     MOST = "most"
     SOME = "some"
@@ -51,7 +51,7 @@ def said(findings: Findings) -> tuple[str, str, str]:
 
 
 def answer(seen: View) -> Answer:
-    """Say what the findings mean."""
+    """Write the three sentences."""
     level, case = judge_level(seen)
     return Answer(
         level, case, (_singling_out(level, case, seen), _linkability(level, case), _inference(level, case, seen))
@@ -59,7 +59,7 @@ def answer(seen: View) -> Answer:
 
 
 def judge_level(seen: View) -> tuple[Level, Case]:
-    """Choose what to say, and of which knowledge.
+    """Choose the conclusion and the case it is about.
 
     MOST: the least knowledge that finds most people. SOME: the highest rate, where it beats guessing by more than
     chance allows (Bonferroni over the kinds of knowledge). NONE: no kind of knowledge beats guessing, and the bound
@@ -85,7 +85,7 @@ def bound(case: Case) -> float:
 
 
 def hits(case: Case) -> str:
-    """Number of hits; with one digit where ties give parts of a hit and there are few."""
+    """Number of hits; with one decimal if ties give fractions of a hit and there are few hits."""
     count = float(case.hit["count"])
     return number(round(count) if count >= 10 else round(count, 1))
 
@@ -95,7 +95,7 @@ def _tested(case: Case) -> str:
 
 
 def _comma(case: Case) -> str:
-    """Close the list of what is known, where it is one."""
+    """A comma after the knowledge, if it is a list."""
     return "," if "," in case.phrase else ""
 
 
@@ -104,7 +104,7 @@ def _holders(case: Case) -> str:
 
 
 def _found(case: Case) -> str:
-    """Rate of those with enough items, and rate of all people where that is another one."""
+    """Rate among people with enough items, and among all people if it differs."""
     if case.eligible_share == 1:
         return f"{percent(case.hit['rate'])} of all people"
     return f"{percent(case.hit['rate'])} of {_holders(case)}, which is {percent(case.hit_all['rate'])} of all people"
@@ -150,7 +150,7 @@ def _listed(parts: list[str]) -> str:
 
 
 def _most_of_all(case: Case, seen: View) -> str:
-    """What finds most of all people, where the case is about a minority of them."""
+    """Knowledge that finds most of all people, if the case is about a minority of them."""
     if case.eligible_share >= FEW_ELIGIBLE:
         return ""
     best = max(seen.cases, key=lambda c: float(c.hit_all["rate"]))
@@ -215,7 +215,7 @@ def _narrowing(case: Case, n_records: int) -> str:
     if not bits:
         return limits[0].upper() + limits[1:]
     left = min(2 ** float(bits["mean"]), n_records)
-    # a small group can share what is to be kept secret, even if nobody in it is told apart
+    # a small group can have a secret in common, even if its members cannot be distinguished
     follows = (
         "so little can be inferred about one person" if left >= FEW else "few enough to infer what they have in common"
     )

@@ -1,4 +1,4 @@
-"""Tables behind the charts: plain rows, and how they are written to files."""
+"""Tables of the charts' data: plain rows, and how they are written to files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether cells are set to the right."""
+        """Whether cells are right-aligned."""
         return self.form != "text"
 
     def text(self, row: Mapping[str, Any]) -> str:
@@ -105,7 +105,7 @@ def _no_pipe(text: str) -> str:
 
 
 def inert(cell: Any) -> Any:
-    """Make text inert in a spreadsheet: an apostrophe before what would run as a formula.
+    """Make text inert in a spreadsheet: put an apostrophe before text that would run as a formula.
 
     >>> inert("=HYPERLINK(1)"), inert("plain"), inert(-1.5)
     ("'=HYPERLINK(1)", 'plain', -1.5)

@@ -1,4 +1,4 @@
-"""The report in a terminal: three sentences, a compact table, sparklines; and the same as text for other programs."""
+"""The report in a terminal: three sentences, a compact table, sparklines; also as CSV, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def to_markdown(findings: Findings) -> str:
 
 HEAD = ["known of the person", "items", "found", "of all", "tested", "strongest", "false"]
 LEFT = (0, 1, 5)
-"""Columns that are set to the left."""
+"""Columns that are left-aligned."""
 
 
 def _risk_table(seen: View) -> Any:
@@ -75,7 +75,7 @@ def _risk_table(seen: View) -> Any:
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0)
     for k, title in enumerate(HEAD):
-        # an attack with many options may take two lines; numbers and kinds may not
+        # an attack with many options may wrap; numbers and kinds may not
         side: Any = "left" if k in LEFT else "right"
         table.add_column(Text(title), justify=side, no_wrap=k != LEFT[-1], overflow="fold")
     for row in _rows(seen):
@@ -86,7 +86,7 @@ def _risk_table(seen: View) -> Any:
 def _rows(seen: View, repeat: bool = False) -> list[list[str]]:
     """One row per adversary, grouped by kind of knowledge, the most exact first.
 
-    The kind stands in the first row of its group (`repeat`: in each), a sparkline over the right facts in the second.
+    The kind is in the first row of its group (`repeat`: in each row), a sparkline over the right facts in the second.
     """
     groups: dict[str, list[Case]] = {}
     for case in sorted(seen.cases, key=weaker_first):
@@ -112,7 +112,7 @@ def _cells(case: Case) -> list[str]:
 
 
 def false_match(case: Case) -> str:
-    """False-match rate at the threshold that was set on the calibration half; – where there was none."""
+    """False-match rate at the threshold set on the calibration half; – if there is none."""
     tuned = case.result["calibrated"]
     return "–" if tuned is None else percent(tuned["false_match"]["rate"])
 

@@ -1,4 +1,4 @@
-"""Which theorem explains the result: what it predicts on this data, beside what was measured."""
+"""Which theorem explains the result: its prediction for this data, compared with the measurement."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ASSUMPTIONS = (
 
 
 def theorem(seen: View) -> Section | None:
-    """Prediction and measurement for every case to which the theorem applies; None where nothing was measured for it."""
+    """Prediction and measurement for every case to which the theorem applies; None if nothing was measured for it."""
     measured = seen.sections.get("describe")
     curves = (
         [c for c in (measured or {}).get("theorem") or () if c.get("found")] if isinstance(measured, Mapping) else []

@@ -1,4 +1,4 @@
-"""Findings as the report reads them: one `Case` per adversary, with the strongest attack on her knowledge."""
+"""Findings as the report reads them: one `Case` per adversary, with the strongest attack."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ Plain = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """One adversary: what she knows, her strongest attack and all others."""
+    """One adversary: the knowledge, the strongest attack and all others."""
 
     adversary: Plain
     kind: str
     """Knowledge without its amount, in words: one line of the risk chart."""
     hit: Plain
-    """Rate of the strongest attack, on targets that did not choose it; of people with enough items."""
+    """Hit rate of the strongest attack among people with enough items, on targets not used to choose it."""
     result: Plain
     """All numbers of the strongest attack."""
     results: tuple[Plain, ...]
     """All attacks, in the order in which they ran."""
     strongest: Plain | None
-    """None where there were too few targets to choose on one half and report on the other."""
+    """None if there were too few targets to choose on one half and report on the other."""
     entry: Plain
-    """The adversary's entry in the findings: who was attacked, and everything above."""
+    """The adversary's entry in the findings."""
 
     @property
     def hit_all(self) -> Plain:
@@ -42,14 +42,14 @@ class Case:
 
     @property
     def needed(self) -> int:
-        """Items that a record must hold for this adversary's knowledge to be about it."""
+        """Number of items that a record must hold to be a target of this adversary."""
         wrong = self.adversary["wrong"]
         whole = int(wrong) if self.adversary["wrong_kind"] == "item" and wrong == int(wrong) else 0
         return max(self.knows - whole, 1)
 
     @property
     def uncertainty(self) -> Plain | None:
-        """Remaining uncertainty in bits, and the attack that states it."""
+        """Remaining uncertainty in bits, and the attack it comes from."""
         left: Plain | None = self.entry["uncertainty"]
         return left
 
@@ -60,12 +60,12 @@ class Case:
 
     @property
     def words(self) -> str:
-        """Her knowledge in words."""
+        """The knowledge in words."""
         return str(self.adversary["words"])
 
     @property
     def phrase(self) -> str:
-        """Her knowledge as part of a sentence."""
+        """The knowledge as part of a sentence."""
         return phrase(self.adversary)
 
     @property
@@ -80,7 +80,7 @@ class Case:
 
     @property
     def guess(self) -> float:
-        """Hit rate of the better guess that needs no knowledge."""
+        """Hit rate of the better of the two guesses without knowledge."""
         return max(self.random, float(self.result["baselines"]["popularity"]["rate"]))
 
 
@@ -104,7 +104,7 @@ class View:
 
     @property
     def amounts(self) -> list[int]:
-        """Numbers of known items, rising."""
+        """Numbers of known items, ascending."""
         return sorted({c.knows for c in self.cases})
 
     def of_kind(self, kind: str) -> list[Case]:
@@ -113,10 +113,10 @@ class View:
 
 
 def view(findings: Findings | Plain) -> View:
-    """Take findings, or the plain data of their JSON file, apart."""
+    """View of findings, or of the plain data of their JSON file."""
     plain = findings.to_dict() if isinstance(findings, Findings) else findings
     if not plain.get("results"):
-        # an empty page would read as good news
+        # an empty report would look like a safe release
         raise InputError("the findings hold no result; make them with `standout audit`")
     kinds = _kinds([r["adversary"] for r in plain["results"]])
     cases = tuple(_case(entry, kind) for entry, kind in zip(plain["results"], kinds, strict=True))
@@ -125,7 +125,7 @@ def view(findings: Findings | Plain) -> View:
 
 
 def _case(entry: Plain, kind: str) -> Case:
-    # charts and tables read one attack at a time: what holds for all of them goes with each
+    # charts and tables read one attack at a time: copy what holds for all of them to each
     shared = {"n_targets": entry["n_targets"], "n_eligible": entry["n_eligible"], "bits": entry["uncertainty"]}
     results = tuple({**shared, **one} for one in entry["attacks"])
     best = max(results, key=lambda r: float(r["hit"]["rate"]))
@@ -139,7 +139,7 @@ def _case(entry: Plain, kind: str) -> Case:
 
 
 def _kinds(adversaries: Sequence[Plain]) -> list[str]:
-    """Name the kind of each: channels and choice; how many are wrong too, where that alone tells two apart."""
+    """Name the kind of each adversary: channels and choice, and the number of wrong facts if two differ only in it."""
     plain = [kind_words(a) for a in adversaries]
     pairs = [(k, a["knows"]) for k, a in zip(plain, adversaries, strict=True)]
     if len(set(pairs)) == len(pairs):
@@ -224,7 +224,7 @@ def phrase(adversary: Plain) -> str:
 
 
 def _channel_words(adversary: Plain, plural: str) -> str:
-    """How exactly values and days are known, as part of a sentence; empty where neither is."""
+    """How exactly values and days are known, as part of a sentence; empty if neither is known."""
     value, day = adversary["value_within"], adversary["time_within"]
     if adversary.get("gamma") is None and value == 0 and day == 0:
         return f"exact value{plural} and day{plural}"
@@ -246,7 +246,7 @@ def exactness(within: float | str | None) -> float:
     """
     if within is None:
         return 0.0
-    # a share of the value compares with no number; it lies between unknown and exact
+    # a share of the value cannot be compared with a number; it lies between unknown and exact
     return 0.5 if isinstance(within, str) else 1 / (1 + float(within))
 
 
@@ -262,7 +262,7 @@ def weaker_first(case: Case) -> tuple[Any, ...]:
 
 
 def at_least_as_strong(one: Case, other: Case) -> bool:
-    """Whether whoever has the knowledge of `one` knows at least as much as in `other`: facts, values, days, choice."""
+    """Whether `one` knows at least as much as `other`: facts, values, days, choice."""
     return (
         one.adversary["choose"] == other.adversary["choose"]
         and one.knows - _expected_wrong(one) >= other.knows - _expected_wrong(other)

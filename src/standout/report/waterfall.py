@@ -63,7 +63,7 @@ def show_explanation(explanation: Plain, console: Console | None = None) -> None
 
 
 def name(who: Plain | None, otherwise: str) -> str:
-    """A record's label where it was asked for."""
+    """A record's label, if labels were requested."""
     return otherwise if not who or who["label"] is None else f"record {who['label']}"
 
 
@@ -80,7 +80,7 @@ def sentences(it: Plain) -> list[str]:
     said[0] += "."
     if tied > 1:
         said.append(
-            f"{several(tied, 'record')} have the best score, so naming one of them is right with chance 1/{tied:,}."
+            f"{several(tied, 'record')} have the best score, so naming one of them is right with probability 1/{tied:,}."
         )
     elif v.get("posterior") is not None:
         said.append(
@@ -168,13 +168,13 @@ def fact_table(it: Plain) -> Table:
 
 
 def explanation_charts(it: Plain) -> list[Chart]:
-    """Bits fact by fact, and what each fact gives to the first and the second record."""
+    """Bits fact by fact, and what each fact adds to the first and the second record."""
     made = [waterfall(it), contributions(it)]
     return [c for c in made if c is not None]
 
 
 def _signed(x: float) -> str:
-    """Write a change with a true minus; none where it rounds to nothing."""
+    """Write a change with a true minus sign; no sign if it rounds to zero."""
     text = f"{x:+.1f}".replace("-", "−")
     return "0" if text[1:] == "0.0" else text
 
@@ -204,7 +204,7 @@ def _level(fact: str, bits: float) -> dict[str, Any]:
 
 
 def waterfall(it: Plain) -> Chart | None:
-    """Remaining uncertainty after each fact, from nothing known down."""
+    """Remaining uncertainty in bits, from no knowledge to all facts."""
     if any(f["after"]["bits"] is None for f in it["facts"]):
         return None
     rows = _steps(it)

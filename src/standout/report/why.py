@@ -1,4 +1,4 @@
-"""Charts of what `describe` measured: why people can be found at all."""
+"""Charts of what `describe` measured: why people can be found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Plain = Mapping[str, Any]
 
 
 def sparsity(described: Plain) -> Chart | None:
-    """Share of records whose nearest neighbor is at least so similar, a line per way to compare."""
+    """Share of records whose nearest neighbor is at least this similar, a line per similarity measure."""
     curves = described.get("sparsity") or ()
     rows = [
         {"compared": c["similarity"], "epsilon": p["epsilon"], "delta": p["delta"], "low": p["low"], "high": p["high"]}
@@ -56,7 +56,7 @@ def sparsity(described: Plain) -> Chart | None:
 
 
 def information(described: Plain) -> Chart | None:
-    """Bits that one known entry gives away, by popularity rank of its item."""
+    """Bits of information in one known entry, by popularity rank of its item."""
     source = described.get("information") or ()
     rows = [
         {"rank": r["rank"], "support": r["support"], "channel": words, "bits": r[key]}

@@ -1,4 +1,4 @@
-"""How numbers are written, and what each term means in one line."""
+"""Formatting of numbers, and a one-line definition of each term."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TERMS: dict[str, str] = {
     "of all people": "The same hits as a share of all records; records with too few items count as not found.",
     "interval": "95% Wilson interval: the range of true rates that fit the number of people tested.",
     "at most": "One-sided 95% Clopper–Pearson bound: the rate is no higher, with 95% confidence.",
-    "false match": "The target was removed from the data, and the attack named somebody all the same.",
+    "false match": "The target was removed from the data, and the attack still named a record.",
     "precision": "Share of the names an attacker gives that are right, when a stated share of those looked up is in the data.",
     "random guess": "Hit rate of picking any record: one divided by the number of records.",
     "popularity guess": "Hit rate of always naming the record with most items, whatever is known.",
@@ -32,7 +32,7 @@ TERMS: dict[str, str] = {
     "equal error": "The threshold at which missed and false matches are equally frequent.",
     "McNemar test": "Whether two attacks on the same targets differ by more than chance; ties count in part.",
     "record length": "Number of different items in a record.",
-    "support": "Number of records that hold an item: the fewer, the more it tells.",
+    "support": "Number of records that hold an item: the fewer, the more information it carries.",
 }
 """One line for every term that the report uses."""
 
@@ -50,7 +50,7 @@ def percent(p: float, toward: int = 0) -> str:
         return f"{100 * p:.0f}%"
     digits = 0 if edge >= 0.1 else 1 if edge >= 0.001 or p > 0.5 else min(-math.floor(math.log10(edge)) - 2, 8)
     step = 10.0**digits
-    # the hair keeps a number that is whole at this precision where it is
+    # the small term keeps a number that is already whole at this precision
     scaled = 100 * p * step
     whole = round(scaled) if toward == 0 else math.ceil(scaled - 1e-9) if toward > 0 else math.floor(scaled + 1e-9)
     rounded = whole / step
@@ -101,7 +101,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(shares: Sequence[float | None]) -> str:
-    """Draw shares from 0 to 1 as bars; a gap where there is none.
+    """Draw shares from 0 to 1 as bars; a gap for None.
 
     >>> sparkline([0.0, 0.5, 1.0, None])
     '▁▅█ '

@@ -1,7 +1,7 @@
 """The Numba kernel: a batch of queries over blocks of records.
 
-A block's scores live in one small integer array (the accumulator) that stays in cache. For each query the kernel adds
-up the runs of its known items (`fill`), then looks the block over once. Nothing here knows an attack.
+The scores of a block are kept in one small integer array (the accumulator) that stays in cache. For each query the
+kernel adds up the postings of its known items (`fill.py`) and reads the block once (`summarize.py`). No attack is named.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.scoring.fill import (
-    Manner,
+    KernelVariant,
     Postings,
-    Room,
+    Scratch,
     add_facts,
     contribution,
     event_odds,
@@ -25,17 +25,26 @@ from standout.scoring.fill import (
     fixed_log,
     jit,
     jit_bare,
-    make_room,
-    manner,
+    make_scratch,
     n_postings,
     postings,
+    variant_of,
 )  # fmt: skip
-from standout.scoring.look import Bar, allowed, bar_of, look, look_at_met, passes, zeros_cannot_win
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import VETO, Combine, Tables
+from standout.scoring.summarize import (
+    CandidateRule,
+    allowed,
+    passes,
+    rule_of,
+    summarize_block,
+    summarize_touched,
+    zeros_cannot_win,
+)
 
 __all__ = [
-    "Manner", "Postings", "allowed", "dump", "fixed_log", "manner", "mass_blocks", "peek", "postings", "run_blocks",
+    "KernelVariant", "Postings", "all_scores", "allowed", "fixed_log", "mass_blocks", "postings", "run_blocks",
+    "score_record", "variant_of",
 ]  # fmt: skip
 
 Array = npt.NDArray[Any]
@@ -43,9 +52,9 @@ Array = npt.NDArray[Any]
 _SUM, _MIN, _ODDS = int(Combine.SUM), int(Combine.MIN), int(Combine.ODDS)
 _UNCAPPED = 2**31 - 1
 FEW = 12
-"""Where a block holds this many times more records than a query has postings in it, only the records met are looked at."""
+"""If a block has this many times more records than the query has postings in it, only records with postings are read."""
 FEW_MASS = 4
-"""The same for a mass, whose walk over all records costs more."""
+"""The same threshold for `mass_blocks`, where reading all records costs more."""
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _ROUND = 1.5 * 2.0**52
@@ -63,20 +72,20 @@ def run_blocks(
     queries: tuple[int, int],
     post: Postings,
     plan: Tables,
-    how: Manner,
+    how: KernelVariant,
     watch: Array,
     out: Partials,
 ) -> None:
     """Add blocks `first … stop-1` to the partials `out` of the queries `queries[0] … queries[1]-1`."""
     whole = np.zeros(post.block_size, np.int32)
-    room = make_room(post.block_size, how.combine)
-    _run_blocks(whole, room, first, stop, queries, post, plan, how, watch, out)
+    scratch = make_scratch(post.block_size, how.combine)
+    _run_blocks(whole, scratch, first, stop, queries, post, plan, how, watch, out)
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _run_blocks(whole: Array, room: Room, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
-                how: Manner, watch: Array, out: Partials) -> None:  # fmt: skip
-    # what concerns the whole sum, or every record, needs every record looked at
+def _run_blocks(whole: Array, scratch: Scratch, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
+                how: KernelVariant, watch: Array, out: Partials) -> None:  # fmt: skip
+    # filters, minima and factors need every record of the block
     by_record = how.filtered or how.combine == _MIN or (how.combine == _SUM and post.factor.size > 0)
     for b in range(first, stop):
         start = b * post.block_size
@@ -85,28 +94,28 @@ def _run_blocks(whole: Array, room: Room, first: int, stop: int, queries: tuple[
         for q in range(queries[0], queries[1]):
             if not clear:
                 acc[:] = 0
-                room.held[:] = 0
-            add_facts(acc, room, b, q, post, plan, how)
+                scratch.held[:] = 0
+            add_facts(acc, scratch, b, q, post, plan, how)
             if (
                 not by_record
                 and FEW * n_postings(b, q, post, plan) < acc.size
                 and plan.cap[q] >= _UNCAPPED
                 and zeros_cannot_win(q, how.tie, out)
             ):
-                look_at_met(acc, start, b, q, watch[q], post, plan, how, out)
+                summarize_touched(acc, start, b, q, watch[q], post, plan, how, out)
                 clear = True
             else:
-                finish(acc, room.held, start, q, post, plan, how)
-                look(acc, start, q, watch[q], post, plan, how, out)
+                finish(acc, scratch.held, start, q, post, plan, how)
+                summarize_block(acc, start, q, watch[q], post, plan, how, out)
                 clear = False
 
 
-# a function without a word on fastmath takes over its caller's: rounding by addition must not be optimized away
+# fastmath=False is needed: otherwise the caller's setting applies, and rounding by addition is optimized away
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)  # type: ignore[untyped-decorator]
 def exponential(x: float) -> float:
-    """e^x for x ≤ 0 to 1e-14, 0 below `FARTHEST`: Taylor's series on ±ln(2)/2, without a call or a jump, so that it widens."""
+    """e^x for x ≤ 0 to 1e-14, 0 below `FARTHEST`: Taylor series on ±ln(2)/2, without calls or branches, so that it vectorizes."""
     safe = x if x > FARTHEST else FARTHEST
-    # adding 1.5 · 2^52 rounds to a whole number, which then stands in the low bits
+    # adding 1.5 · 2^52 rounds to a whole number and leaves it in the low bits
     shifted = safe * _LOG2_E + _ROUND
     n = shifted - _ROUND
     r = (safe - n * _LN2_HIGH) - n * _LN2_LOW
@@ -130,20 +139,20 @@ def _mass_over(acc: Array, top: int, beta: float) -> float:
 
 
 @jit  # type: ignore[untyped-decorator]
-def _mass_of_each(acc: Array, start: int, top: int, beta: float, bar: Bar, lengths: Array) -> float:
-    """As `_mass_over`, for queries that bar some records."""
+def _mass_filtered(acc: Array, start: int, top: int, beta: float, rule: CandidateRule, lengths: Array) -> float:
+    """As `_mass_over`, for queries that exclude some records."""
     mass, high = 0.0, np.float64(top)
     for k in range(acc.size):
-        if passes(start + k, bar, lengths):
+        if passes(start + k, rule, lengths):
             mass += exponential(beta * (np.float64(acc[k]) - high))
     return mass
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _mass_of_met(acc: Array, hole: int, b: int, q: int, top: int, beta: float, post: Postings, plan: Tables) -> float:
-    """As `_mass_over`, by the records that score other than 0 and the number of the others; leaves `acc` cleared.
+def _mass_touched(acc: Array, hole: int, b: int, q: int, top: int, beta: float, post: Postings, plan: Tables) -> float:
+    """As `_mass_over`, from the records with a nonzero score and the number of the others; clears `acc`.
 
-    `hole` is the place of the excluded record in the block, if it is there.
+    `hole` is the offset of the excluded record; it may lie outside the block.
     """
     mass, high, n = 0.0, np.float64(top), np.int64(acc.size)
     if 0 <= hole < acc.size:
@@ -153,7 +162,7 @@ def _mass_of_met(acc: Array, hole: int, b: int, q: int, top: int, beta: float, p
         i = plan.item[f]
         for p in range(np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])):
             k = np.uint64(post.local[p])
-            # a record that was met before holds 0 by now
+            # a record seen before is 0 by now
             if acc[k] != 0:
                 mass += exponential(beta * (np.float64(acc[k]) - high))
                 acc[k] = 0
@@ -162,17 +171,17 @@ def _mass_of_met(acc: Array, hole: int, b: int, q: int, top: int, beta: float, p
 
 
 @jit  # type: ignore[untyped-decorator]
-def mass_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: Manner, top: Array,
+def mass_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, top: Array,
                 beta: Array, out: Array) -> None:  # fmt: skip
-    """Add Σ exp(beta · (score - top)) over the candidates of blocks `first … stop-1` to `out`, for the queries named."""
+    """Add Σ exp(beta · (score - top)) over the candidates of blocks `first … stop-1` to `out`, for the given queries."""
     whole = np.zeros(post.block_size, np.int32)
-    room = make_room(post.block_size, how.combine)
-    _mass_blocks(whole, room, first, stop, queries, post, plan, how, top, beta, out)
+    scratch = make_scratch(post.block_size, how.combine)
+    _mass_blocks(whole, scratch, first, stop, queries, post, plan, how, top, beta, out)
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _mass_blocks(whole: Array, room: Room, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
-                 how: Manner, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
+def _mass_blocks(whole: Array, scratch: Scratch, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
+                 how: KernelVariant, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
     by_record = how.filtered or how.combine == _MIN or (how.combine == _SUM and post.factor.size > 0)
     for b in range(first, stop):
         start = b * post.block_size
@@ -181,23 +190,23 @@ def _mass_blocks(whole: Array, room: Room, first: int, stop: int, queries: tuple
         for q in range(queries[0], queries[1]):
             if not clear:
                 acc[:] = 0
-                room.held[:] = 0
-            add_facts(acc, room, b, q, post, plan, how)
-            bar = bar_of(q, post.first_record, plan, how)
+                scratch.held[:] = 0
+            add_facts(acc, scratch, b, q, post, plan, how)
+            rule = rule_of(q, post.first_record, plan, how)
             clear = not by_record and plan.cap[q] >= _UNCAPPED and FEW_MASS * n_postings(b, q, post, plan) < acc.size
             if clear:
-                out[q] += _mass_of_met(acc, bar.exclude - start, b, q, top[q], beta[q], post, plan)
+                out[q] += _mass_touched(acc, rule.exclude - start, b, q, top[q], beta[q], post, plan)
                 continue
-            finish(acc, room.held, start, q, post, plan, how)
-            if how.filtered or 0 <= bar.exclude - start < acc.size:
-                out[q] += _mass_of_each(acc, start, top[q], beta[q], bar, post.lengths)
+            finish(acc, scratch.held, start, q, post, plan, how)
+            if how.filtered or 0 <= rule.exclude - start < acc.size:
+                out[q] += _mass_filtered(acc, start, top[q], beta[q], rule, post.lengths)
             else:
                 out[q] += _mass_over(acc, top[q], beta[q])
 
 
 @jit  # type: ignore[untyped-decorator]
 def _find(local: Array, lo: int, hi: int, k: int) -> int:
-    """First place from `lo` to `hi` of a run whose record is at least `k`."""
+    """First position from `lo` to `hi` of a run whose record is at least `k`."""
     while lo < hi:
         middle = (lo + hi) >> 1
         if np.int64(local[middle]) < k:
@@ -208,8 +217,8 @@ def _find(local: Array, lo: int, hi: int, k: int) -> int:
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _score_of(r: int, q: int, post: Postings, plan: Tables, how: Manner) -> int:
-    """Score of record `r` of the shard: as `fill` gives it, from the record's own entries alone."""
+def _score_of(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> int:
+    """Integer score of record `r` of the shard, equal to the one by `fill`, read from the record's own entries."""
     b = r // post.block_size
     k = r - b * post.block_size
     first, shift = plan.query_ptr[q], plan.shift[q]
@@ -247,7 +256,7 @@ def _score_of(r: int, q: int, post: Postings, plan: Tables, how: Manner) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def peek(post: Postings, plan: Tables, how: Manner, record: Array, out: Array) -> None:
+def score_record(post: Postings, plan: Tables, how: KernelVariant, record: Array, out: Array) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
     for q in range(plan.query_ptr.size - 1):
         r = record[q] - post.first_record
@@ -256,16 +265,16 @@ def peek(post: Postings, plan: Tables, how: Manner, record: Array, out: Array) -
 
 
 @jit  # type: ignore[untyped-decorator]
-def dump(post: Postings, plan: Tables, how: Manner, out: Array) -> None:
-    """Put every score into `out` (queries, records), barred records as `LOWEST`."""
-    room = make_room(post.block_size, how.combine)
+def all_scores(post: Postings, plan: Tables, how: KernelVariant, out: Array) -> None:
+    """Put every integer score into `out` (queries, records); `LOWEST` for records that are not candidates."""
+    scratch = make_scratch(post.block_size, how.combine)
     for b in range(post.ptr.shape[0]):
         start = b * post.block_size
         size = min(post.block_size, post.n_records - start)
         for q in range(plan.query_ptr.size - 1):
             acc = out[q, post.first_record + start : post.first_record + start + size]
-            fill(acc, room, b, q, post, plan, how)
-            bar = bar_of(q, post.first_record, plan, how)
+            fill(acc, scratch, b, q, post, plan, how)
+            rule = rule_of(q, post.first_record, plan, how)
             for k in range(size):
-                if not passes(start + k, bar, post.lengths):
+                if not passes(start + k, rule, post.lengths):
                     acc[k] = LOWEST

@@ -1,8 +1,8 @@
 """The Numba kernel for `Combine.EXACT`: log P(knowledge | record) of an adversary with exactly w wrong facts.
 
-Few records can be the target at all: those that hold all known items, or all but w of them. The kernel lists them block by
-block and evaluates each once, in floating point, by the formulas of `formulas.likelihood`. The result is rounded to an
-integer once. Every other record is barred: it is no candidate.
+Few records can be the target: those that hold all known items, or all but w of them. The kernel lists them block by
+block and evaluates each once, in floating point, with the formulas of `formulas.likelihood`. The result is rounded to an
+integer once. All other records are not candidates.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from standout.data.index import Shard
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
 from standout.scoring.cpu import exponential
 from standout.scoring.factors import factors_of
-from standout.scoring.fill import Manner, Postings, jit, jit_bare, jit_inline
-from standout.scoring.look import allowed, enter, key_of
+from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.partials import LOWEST, Partials
-from standout.scoring.plan import ROOM, ExactTables, Plan, Tables
+from standout.scoring.plan import SCORE_LIMIT, ExactTables, Plan, Tables
+from standout.scoring.summarize import add_candidate, allowed, key_of
 
 Array = npt.NDArray[Any]
 
 
-class Desk(NamedTuple):
+class ExactScratch(NamedTuple):
     """Scratch memory of one thread."""
 
     n_held: Array
@@ -34,7 +34,7 @@ class Desk(NamedTuple):
     score: Array
     """int64 (block): their scores."""
     cursor: Array
-    """int64 (facts of a query): where the search in each item's run goes on."""
+    """int64 (facts of a query): position in each item's run from which the search continues."""
     right: Array
     wrong: Array
     held: Array
@@ -43,23 +43,23 @@ class Desk(NamedTuple):
 
 
 def for_shard(plan: Plan, shard: Shard) -> ExactTables:
-    """Tables of the plan with what concerns each record of the shard."""
+    """Exact tables of the plan, with the per-record arrays of the shard filled in."""
     assert plan.exact is not None
     return plan.exact._replace(log_pick=factors_of(plan.factor, shard), weight=factors_of(plan.weight, shard))
 
 
 @jit  # type: ignore[untyped-decorator]
-def make_desk(block_size: int, most_facts: int, most_wrong: int) -> Desk:
+def make_exact_scratch(block_size: int, most_facts: int, most_wrong: int) -> ExactScratch:
     """Scratch memory for blocks of that size and queries of that many facts."""
     n = max(1 << min(most_wrong, MOST_ORDERED), most_wrong + 1)
-    return Desk(np.zeros(block_size, np.uint16), np.empty(block_size, np.int64), np.empty(block_size, np.int64),
+    return ExactScratch(np.zeros(block_size, np.uint16), np.empty(block_size, np.int64), np.empty(block_size, np.int64),
                 np.empty(most_facts, np.int64), np.empty(most_facts), np.empty(most_facts),
                 np.empty(most_facts, np.bool_), np.empty(most_facts), np.empty(n))  # fmt: skip
 
 
 @jit  # type: ignore[untyped-decorator]
 def seek(local: Array, lo: int, hi: int, record: int) -> int:
-    """First place from `lo` on in a sorted run whose record is at least `record`."""
+    """First position from `lo` on in a sorted run whose record is at least `record`."""
     step = np.int64(1)
     at = lo
     while at + step < hi and local[at + step] < record:
@@ -77,10 +77,10 @@ def seek(local: Array, lo: int, hi: int, record: int) -> int:
 
 @jit_inline  # type: ignore[untyped-decorator]
 def event_chances(p: int, f: int, post: Postings, known_day: Array, t: ExactTables) -> tuple[float, float, bool]:
-    """Chances of the told value and day if posting `p` is the entry behind fact `f`: told rightly, told wrongly.
+    """Probabilities of the known value and day if posting `p` is the entry behind fact `f`: as a right fact, as a wrong one.
 
-    The third says whether the entry can be told wrongly at all: it has a value or a day that is told, and each of them has
-    room outside its tolerance.
+    The third result says whether the entry can give a wrong fact: it has a known value or day, and for each of them some
+    other value lies outside the tolerance.
     """
     right, wrong, says, fine = 1.0, 1.0, False, True
     if t.use_value:
@@ -98,7 +98,7 @@ def event_chances(p: int, f: int, post: Postings, known_day: Array, t: ExactTabl
             right_day, wrong_day = day_chances(known_day[f], day, t.reach, t.day_span)
             right, wrong = right * right_day, wrong * wrong_day
         elif has_day or t.has_day[f]:
-            # an entry without a day is told without one, and no other is
+            # an entry without a day gives a fact without one, and no other entry does
             right, wrong = 0.0, 0.0
     fine = fine and says
     return right, wrong if fine else 0.0, fine
@@ -106,7 +106,7 @@ def event_chances(p: int, f: int, post: Postings, known_day: Array, t: ExactTabl
 
 @jit  # type: ignore[untyped-decorator]
 def day_chances(known: int, day: int, reach: int, span: int) -> tuple[float, float]:
-    """Chance of the known day if the entry's is `day`: even within ±reach, or even over the rest of 0 … span."""
+    """Probability of the known day if the entry's day is `day`: uniform within ±reach; uniform over the rest of 0 … span."""
     if abs(known - day) <= reach:
         return 1.0 / (2 * reach + 1), 0.0
     outside = max(0, day - reach) + max(0, span - day - reach)
@@ -115,9 +115,9 @@ def day_chances(known: int, day: int, reach: int, span: int) -> tuple[float, flo
 
 @jit_inline  # type: ignore[untyped-decorator]
 def pair_chances(p: int, hi: int, f: int, post: Postings, known_day: Array, t: ExactTables) -> tuple[float, float, int]:
-    """Mean chances over the events of the (record, item) pair that starts at posting `p`, and where the next pair starts.
+    """Mean probabilities over the events of the (record, item) pair that starts at posting `p`, and where the next one starts.
 
-    A right fact comes from any of the events, a wrong one from those that can be told wrongly.
+    A right fact comes from any of the events, a wrong one from those that can give a wrong fact.
     """
     right, wrong, fine = event_chances(p, f, post, known_day, t)
     n, n_fine = np.int64(1), np.int64(fine)
@@ -133,7 +133,7 @@ def pair_chances(p: int, hi: int, f: int, post: Postings, known_day: Array, t: E
 
 @jit_inline  # type: ignore[untyped-decorator]
 def shared_weight(k: int, b: int, q: int, post: Postings, t: ExactTables) -> int:
-    """Pickable items that both record `k` of block `b` and the excluded record of query `q` hold."""
+    """Number of pickable items that record `k` of block `b` shares with the excluded record of query `q`."""
     n = np.int64(0)
     for j in range(t.gone_ptr[q], t.gone_ptr[q + 1]):
         lo, hi = np.int64(post.ptr[b, t.gone_item[j]]), np.int64(post.ptr[b, t.gone_item[j] + 1])
@@ -144,8 +144,8 @@ def shared_weight(k: int, b: int, q: int, post: Postings, t: ExactTables) -> int
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTables, desk: Desk) -> float:
-    """Log P(knowledge of query `q` | record `k` of block `b`), -inf if it cannot be the target. Records must come rising."""
+def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTables, scratch: ExactScratch) -> float:
+    """Log P(knowledge of query `q` | record `k` of block `b`), -inf if it cannot be the target. Call with ascending `k`."""
     lo, hi = plan.query_ptr[q], plan.query_ptr[q + 1]
     m = hi - lo
     record = b * post.block_size + k
@@ -156,12 +156,12 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTab
     while possible and j < m:
         f = lo + j
         stop = np.int64(post.ptr[b, plan.item[f] + 1])
-        at = seek(post.local, desk.cursor[j], stop, k)
-        desk.cursor[j] = at
-        desk.held[j] = at < stop and post.local[at] == k
-        if desk.held[j]:
+        at = seek(post.local, scratch.cursor[j], stop, k)
+        scratch.cursor[j] = at
+        scratch.held[j] = at < stop and post.local[at] == k
+        if scratch.held[j]:
             right, wrong, _ = pair_chances(at, stop, f, post, plan.known_day, t)
-            desk.right[j], desk.wrong[j] = right, wrong
+            scratch.right[j], scratch.wrong[j] = right, wrong
             possible = right > 0.0 or (not t.wrong_items and wrong > 0.0)
             n_marked += t.marked[f]
         else:
@@ -172,25 +172,25 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTab
         return -np.inf
     if not t.wrong_items:
         return log_wrong_values(
-            desk.right[:m], desk.wrong[:m], t.wrong[q], t.log_pick[record], t.log_ways[q], desk.sums
+            scratch.right[:m], scratch.wrong[:m], t.wrong[q], t.log_pick[record], t.log_ways[q], scratch.sums
         )
     rest = t.total[q] - t.weight[record]
     if plan.exclude[q] >= 0 and missing > 0:
         rest += shared_weight(k, b, q, post, t)
-    return log_wrong_items(desk.right[:m], desk.held[:m], t.support[lo:hi], t.mean_right[lo:hi], float(rest),
-                           t.log_pick[record], t.log_ways[q], desk.supports, desk.sums)  # fmt: skip
+    return log_wrong_items(scratch.right[:m], scratch.held[:m], t.support[lo:hi], t.mean_right[lo:hi], float(rest),
+                           t.log_pick[record], t.log_ways[q], scratch.supports, scratch.sums)  # fmt: skip
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def start_search(b: int, q: int, post: Postings, plan: Tables, desk: Desk) -> None:
+def start_search(b: int, q: int, post: Postings, plan: Tables, scratch: ExactScratch) -> None:
     """Set the cursors to the starts of the runs of query `q`."""
     for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
-        desk.cursor[f - plan.query_ptr[q]] = post.ptr[b, plan.item[f]]
+        scratch.cursor[f - plan.query_ptr[q]] = post.ptr[b, plan.item[f]]
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: ExactTables, desk: Desk) -> int:
-    """Put into `desk.local`, rising, every record of the block that holds enough of the items; others may be among them."""
+def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: ExactTables, scratch: ExactScratch) -> int:
+    """List in `scratch.local`, ascending, every record of the block with enough of the items (and perhaps others); gives n."""
     lo, hi = plan.query_ptr[q], plan.query_ptr[q + 1]
     need = hi - lo - (t.wrong[q] if t.wrong_items else 0)
     some, least, smallest = np.int64(0), np.int64(2**62), lo
@@ -203,127 +203,129 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
     if some < need:
         return n
     if need == hi - lo:
-        # whoever holds all of the items stands in the shortest run
+        # a record with all of the items is in the shortest run
         for p in range(post.ptr[b, plan.item[smallest]], post.ptr[b, plan.item[smallest] + 1]):
             k = np.int64(post.local[p])
-            if n == 0 or desk.local[n - 1] != k:
-                desk.local[n] = k
+            if n == 0 or scratch.local[n - 1] != k:
+                scratch.local[n] = k
                 n += 1
         return n
-    desk.n_held[:size] = 0
+    scratch.n_held[:size] = 0
     for f in range(lo, hi):
         last = np.int64(-1)
         for p in range(post.ptr[b, plan.item[f]], post.ptr[b, plan.item[f] + 1]):
             k = np.int64(post.local[p])
-            desk.n_held[k] += k != last
+            scratch.n_held[k] += k != last
             last = k
     for k in range(size):
-        desk.local[n] = k
-        n += desk.n_held[k] == need
+        scratch.local[n] = k
+        n += scratch.n_held[k] == need
     return n
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def score_block(b: int, q: int, post: Postings, plan: Tables, how: Manner, t: ExactTables, desk: Desk) -> int:
-    """Put the candidates of the block and their integer scores into `desk`; gives their number."""
+def score_block(
+    b: int, q: int, post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, scratch: ExactScratch
+) -> int:
+    """Put the candidates of the block and their integer scores into `scratch`; return their number."""
     offset = b * post.block_size
     size = min(post.block_size, post.n_records - offset)
-    n = list_holders(b, size, q, post, plan, t, desk)
-    start_search(b, q, post, plan, desk)
+    n = list_holders(b, size, q, post, plan, t, scratch)
+    start_search(b, q, post, plan, scratch)
     kept = np.int64(0)
     for c in range(n):
-        k = desk.local[c]
+        k = scratch.local[c]
         if allowed(offset + k, q, post, plan, how):
-            x = log_chance(k, b, q, post, plan, t, desk)
+            x = log_chance(k, b, q, post, plan, t, scratch)
             if x > -np.inf:
-                desk.local[kept] = k
-                desk.score[kept] = to_integer(x, t.scale[q])
+                scratch.local[kept] = k
+                scratch.score[kept] = to_integer(x, t.scale[q])
                 kept += 1
     return kept
 
 
 @jit  # type: ignore[untyped-decorator]
 def to_integer(x: float, scale: float) -> int:
-    """Round a log-probability to fixed point; what no 30 bits can hold is as likely as what they just hold."""
-    return np.int64(min(max(np.rint(x * scale), -float(ROOM)), float(ROOM)))
+    """Round a log-probability to fixed point, clipped to ±SCORE_LIMIT."""
+    return np.int64(min(max(np.rint(x * scale), -float(SCORE_LIMIT)), float(SCORE_LIMIT)))
 
 
 @jit  # type: ignore[untyped-decorator]
-def run_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: Manner, t: ExactTables,
+def run_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
                watch: Array, out: Partials) -> None:  # fmt: skip
     """Add blocks `first … stop-1` to the partials `out` of the queries `queries[0] … queries[1]-1`."""
-    desk = make_desk(post.block_size, t.most_facts, t.most_wrong)
-    _run_blocks(desk, first, stop, queries, post, plan, how, t, watch, out)
+    scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
+    _run_blocks(scratch, first, stop, queries, post, plan, how, t, watch, out)
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _run_blocks(desk: Desk, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: Manner,
-                t: ExactTables, watch: Array, out: Partials) -> None:  # fmt: skip
+def _run_blocks(scratch: ExactScratch, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
+                how: KernelVariant, t: ExactTables, watch: Array, out: Partials) -> None:  # fmt: skip
     for b in range(first, stop):
         offset = b * post.block_size
         for q in range(queries[0], queries[1]):
-            n = score_block(b, q, post, plan, how, t, desk)
+            n = score_block(b, q, post, plan, how, t, scratch)
             out.n[q] += n
             for c in range(n):
-                s = desk.score[c]
+                s = scratch.score[c]
                 out.total[q] += s
                 out.squares[q] += np.float64(s) * np.float64(s)
                 out.n_watch[q] += s >= watch[q]
                 out.n_cut[q] += s >= plan.cut[q]
                 if s >= out.top_score[q, out.top.shape[1] - 1]:
-                    r = offset + desk.local[c]
+                    r = offset + scratch.local[c]
                     key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
-                    enter(s, key, post.first_record + r, q, how.tie, out)
+                    add_candidate(s, key, post.first_record + r, q, how.tie, out)
 
 
 @jit  # type: ignore[untyped-decorator]
-def mass_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: Manner, t: ExactTables,
+def mass_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
                 top: Array, beta: Array, out: Array) -> None:  # fmt: skip
-    """Add Σ exp(beta · (score - top)) over the candidates of blocks `first … stop-1` to `out`, for the queries named."""
-    desk = make_desk(post.block_size, t.most_facts, t.most_wrong)
-    _mass_blocks(desk, first, stop, queries, post, plan, how, t, top, beta, out)
+    """Add Σ exp(beta · (score - top)) over the candidates of blocks `first … stop-1` to `out`, for the given queries."""
+    scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
+    _mass_blocks(scratch, first, stop, queries, post, plan, how, t, top, beta, out)
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _mass_blocks(desk: Desk, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: Manner,
-                 t: ExactTables, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
+def _mass_blocks(scratch: ExactScratch, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
+                 how: KernelVariant, t: ExactTables, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
     for b in range(first, stop):
         for q in range(queries[0], queries[1]):
-            for c in range(score_block(b, q, post, plan, how, t, desk)):
-                out[q] += exponential(beta[q] * np.float64(desk.score[c] - top[q]))
+            for c in range(score_block(b, q, post, plan, how, t, scratch)):
+                out[q] += exponential(beta[q] * np.float64(scratch.score[c] - top[q]))
 
 
 @jit  # type: ignore[untyped-decorator]
-def peek(post: Postings, plan: Tables, how: Manner, t: ExactTables, record: Array, out: Array) -> None:
+def score_record(post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, record: Array, out: Array) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
-    desk = make_desk(np.int64(1), t.most_facts, t.most_wrong)
+    scratch = make_exact_scratch(np.int64(1), t.most_facts, t.most_wrong)
     for q in range(plan.query_ptr.size - 1):
         local = record[q] - post.first_record
         if 0 <= local < post.n_records and allowed(local, q, post, plan, how):
             b = local // post.block_size
-            start_search(b, q, post, plan, desk)
-            x = log_chance(local - b * post.block_size, b, q, post, plan, t, desk)
+            start_search(b, q, post, plan, scratch)
+            x = log_chance(local - b * post.block_size, b, q, post, plan, t, scratch)
             if x > -np.inf:
                 out[q] = to_integer(x, t.scale[q])
 
 
 @jit  # type: ignore[untyped-decorator]
-def dump(post: Postings, plan: Tables, how: Manner, t: ExactTables, out: Array) -> None:
-    """Put every score into `out` (queries, records), barred records as `LOWEST`."""
-    desk = make_desk(post.block_size, t.most_facts, t.most_wrong)
+def all_scores(post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, out: Array) -> None:
+    """Put every integer score into `out` (queries, records); `LOWEST` for records that are not candidates."""
+    scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
     for b in range(post.ptr.shape[0]):
         start = post.first_record + b * post.block_size
         size = min(post.block_size, post.n_records - b * post.block_size)
         for q in range(plan.query_ptr.size - 1):
             out[q, start : start + size] = LOWEST
-            for c in range(score_block(b, q, post, plan, how, t, desk)):
-                out[q, start + desk.local[c]] = desk.score[c]
+            for c in range(score_block(b, q, post, plan, how, t, scratch)):
+                out[q, start + scratch.local[c]] = scratch.score[c]
 
 
 @jit_bare  # type: ignore[untyped-decorator]
 def mean_chances(first: int, stop: int, post: Postings, item: Array, known_day: Array, gone: Array, t: ExactTables,
                  right: Array, wrong: Array) -> None:  # fmt: skip
-    """Sums over each item's (record, item) pairs of the chances of facts `first … stop-1`, record `gone[fact]` left out."""
+    """Add the probabilities of facts `first … stop-1`, summed over the item's pairs, to `right` and `wrong`; skip `gone[f]`."""
     for f in range(first, stop):
         for b in range(post.ptr.shape[0]):
             start = post.first_record + b * post.block_size

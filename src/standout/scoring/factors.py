@@ -1,4 +1,4 @@
-"""Factors that a shard works out for its records: what depends on a record is no part of a plan."""
+"""Factors per record, computed by a shard: a plan holds nothing that depends on the number of records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_FACTOR = np.empty(0)
 
 
 class RecordFactor(Protocol):
-    """Says how to work out one number per record. It is small: its size does not depend on the number of records."""
+    """How to compute one number per record. Its own size does not depend on the number of records."""
 
     @property
     def largest(self) -> float:
@@ -36,12 +36,12 @@ class RecordFactor(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EntryTest:
-    """Entries whose value and day, as far as they are told, can be told wrongly."""
+    """Test for entries that can give a wrong fact: every known channel has a value outside its tolerance."""
 
     levels: Array
-    """bool (levels): whether a value of this level has room for a wrong one; empty where values are not told."""
+    """bool (levels): whether some other level lies outside the tolerance; empty if values are not known."""
     reach: int
-    """Tolerance of days, -1 where days are not told."""
+    """Tolerance in days, -1 if days are not known."""
     day_span: int
 
     def passing(self, shard: Shard) -> Array:
@@ -60,7 +60,7 @@ class ByCount:
     marked: Array | None = None
     """bool (items): the items that count; all when None."""
     only: EntryTest | None = None
-    """What an entry must be like for its item to count."""
+    """Test that some entry must pass for its item to count."""
 
     @property
     def largest(self) -> float:
@@ -112,7 +112,7 @@ class BySum:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ByNorm:
-    """1/‖w_r‖ by the weights of the items that a record holds, 0 for a record without weight: divides to a cosine."""
+    """1/‖w_r‖ for the weights of the record's items, 0 for a record without weight: turns a sum into a cosine."""
 
     weight: Array
     """float64 (items)."""
@@ -130,7 +130,7 @@ class ByNorm:
 def _sums(shard: Shard, weight: Array) -> Array:
     """Sum of the weights of each record's distinct items, in the order of the items."""
     out = np.zeros(shard.n_records)
-    # a thread costs more than it saves on a few entries
+    # for few entries, threads cost more than they save
     threads = min(os.cpu_count() or 1, 1 + shard.local.size // 500_000)
     with ThreadPoolExecutor(threads) as pool:
         list(
@@ -142,7 +142,7 @@ def _sums(shard: Shard, weight: Array) -> Array:
 
 
 def factors_of(factor: RecordFactor | None, shard: Shard) -> Array:
-    """Factors of the shard's records, kept with the shard as long as `factor` lives; empty where there is none."""
+    """Factors of the shard's records, cached on the shard while `factor` exists; empty if `factor` is None."""
     if factor is None:
         return NO_FACTOR
     kept: WeakKeyDictionary[RecordFactor, Array] = shard.__dict__.setdefault("_factors", WeakKeyDictionary())
@@ -165,7 +165,7 @@ def _add_weights(b: int, block_size: int, ptr: Array, local: Array, weight: Arra
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _count_with(block_size: int, ptr: Array, local: Array, marked: Array, passing: Array, out: Array) -> None:
-    """Count the marked items of each record of which some entry passes."""
+    """Count, per record, the marked items with an entry that passes."""
     for b in range(ptr.shape[0]):
         for i in range(marked.size):
             last = np.int64(-1)

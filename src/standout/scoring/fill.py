@@ -1,7 +1,7 @@
-"""From posting lists to the scores of one block of records: the inner loops of the CPU kernel.
+"""Score one block of records from posting lists: the inner loops of the CPU kernel.
 
-Indices are unsigned: a signed one costs Numba a check for wraparound each time. Arrays are passed whole, never sliced:
-a slice counts references, and threads would fight over the count.
+Indices are unsigned: Numba checks signed ones for wraparound. Arrays are passed whole, never sliced: a slice updates a
+reference count, and threads would contend for it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _LOG = np.round(np.log1p(np.arange(2**_MANTISSA + 1) / 2**_MANTISSA) * 2**LOG_BI
 LOG_TABLE = (_LOG[:-1] << 32) | np.diff(_LOG)
 """Per piece of [1, 2): the logarithm at its start and its rise, in one 64-bit word so that one load fetches both."""
 STRIP = 256
-"""Postings whose odds are taken to logarithms at once, so that the compiler can use wide registers."""
+"""Postings processed together when taking logarithms, so that the loop vectorizes."""
 
 
 class Postings(NamedTuple):
-    """The arrays of a shard, in the shape that compiled kernels take."""
+    """Arrays of a shard, as compiled kernels take them."""
 
     first_record: int
     n_records: int
@@ -50,8 +50,8 @@ class Postings(NamedTuple):
     """float64 (records of the shard, or none): multiplies a record's sum; for `Combine.ODDS` each odds."""
 
 
-class Manner(NamedTuple):
-    """The scalars of a plan, in the shape that compiled kernels take."""
+class KernelVariant(NamedTuple):
+    """Scalars of a plan that select the loops of the kernel."""
 
     combine: int
     tie: int
@@ -62,7 +62,7 @@ class Manner(NamedTuple):
     """Whether no table holds a veto."""
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """Scratch memory of one thread."""
 
     held: Array
@@ -81,28 +81,30 @@ def postings(shard: Shard, factor: RecordFactor | None = None) -> Postings:
     )  # fmt: skip
 
 
-def manner(plan: Plan) -> Manner:
-    """Scalars of `plan` for the kernel."""
-    return Manner(int(plan.combine), int(plan.tie), plan.use_value, plan.use_time, plan.filtered, _is_plain(plan))
+def variant_of(plan: Plan) -> KernelVariant:
+    """Kernel variant for `plan`."""
+    return KernelVariant(
+        int(plan.combine), int(plan.tie), plan.use_value, plan.use_time, plan.filtered, _is_plain(plan)
+    )
 
 
 def _is_plain(plan: Plan) -> bool:
-    """Whether the loops may leave out the test for a veto."""
+    """Whether no table holds a veto, so that the loops need not test for one."""
     return bool(plan.tables.value.min(initial=0) > _HALF_VETO and plan.tables.time.min(initial=0) > _HALF_VETO)
 
 
 jit = njit(nogil=True, cache=True, error_model="numpy")
 jit_bare = njit(nogil=True, cache=True, error_model="numpy", _nrt=False)
-"""For loops over queries: counts no references to arrays, which threads would fight over, and so can make none."""
+"""For loops over queries: no reference counting, for which threads would contend; such functions cannot create arrays."""
 jit_inline = njit(nogil=True, error_model="numpy", inline="always")
-"""For functions that take whole plans: a call would copy each of its arrays' shapes and strides."""
+"""For functions that take whole plans: a call would copy the shape and strides of every array."""
 
 
 @jit  # type: ignore[untyped-decorator]
-def make_room(block_size: int, combine: int) -> Room:
+def make_scratch(block_size: int, combine: int) -> Scratch:
     """Scratch memory for blocks of that size."""
     strip = STRIP if combine == _ODDS else 0
-    return Room(np.zeros(block_size if combine == _MIN else 0, np.int32), np.zeros(strip), np.zeros(strip, np.int32))
+    return Scratch(np.zeros(block_size if combine == _MIN else 0, np.int32), np.zeros(strip), np.zeros(strip, np.int32))
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -118,7 +120,7 @@ def fixed_log(x: float) -> int:
 @jit  # type: ignore[untyped-decorator]
 def gap_column(day: int, known: int, last: int, no_day: int) -> int:
     """Column of a time table: the gap in days, `last` for all larger ones, `last + 1` for no day."""
-    # 32 bits, so that the compiler can use wide registers; "no day" may wrap to -1, on both sides of the comparison
+    # 32 bits, so that the loop vectorizes; "no day" may wrap to -1 on both sides of the comparison
     d = np.int32(day)
     gap = min(abs(d - np.int32(known)), np.int32(last))
     return np.uint64(np.uint32(np.int32(last + 1) if d == np.int32(no_day) else gap))
@@ -186,7 +188,7 @@ def contribution(p: int, code: Array, day: Array, value: Array, f: int, time: Ar
 @jit  # type: ignore[untyped-decorator]
 def _add_runs(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Array, value: Array, f: int, time: Array,
               row: int, known: int, no_day: int, use_value: bool, use_time: bool) -> None:  # fmt: skip
-    """Add the best event of each record: a run of equal records is one (record, item) pair."""
+    """Add the best event of each record; consecutive equal records are one (record, item) pair."""
     p = lo
     while p < hi:
         record = np.uint64(local[p])
@@ -203,7 +205,7 @@ def _add_runs(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Arra
 def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Array, code: Array, day: Array,
                 value: Array, f: int, time: Array, row: int, known: int, no_day: int, use_value: bool,
                 use_time: bool) -> None:  # fmt: skip
-    """Lower each record that held every fact so far to its best event for this one."""
+    """Take the minimum with the best event for this fact, for each record that held every fact so far."""
     p = lo
     while p < hi:
         record = np.uint64(local[p])
@@ -218,7 +220,7 @@ def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Arr
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def event_odds(f: int, p: int, post: Postings, plan: Tables, how: Manner) -> float:
+def event_odds(f: int, p: int, post: Postings, plan: Tables, how: KernelVariant) -> float:
     """Odds of one event."""
     k = plan.odds_value[f, np.uint64(post.code[p])] if how.use_value else plan.odds_value[f, np.uint64(0)]
     if how.use_time:
@@ -229,9 +231,9 @@ def event_odds(f: int, p: int, post: Postings, plan: Tables, how: Manner) -> flo
 
 @jit_inline  # type: ignore[untyped-decorator]
 def _add_odds_runs(
-    acc: Array, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables, how: Manner
+    acc: Array, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables, how: KernelVariant
 ) -> None:
-    """Add the logarithm of one plus the odds; several events of one pair count with their mean."""
+    """Add log(1 + odds) in fixed point; the odds of a pair are the mean over its events."""
     half = np.int64(1) << shift >> 1
     p = lo
     while p < hi:
@@ -248,8 +250,10 @@ def _add_odds_runs(
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def _strip_odds(f: int, lo: int, n: int, start: int, post: Postings, plan: Tables, how: Manner, odds: Array) -> None:
-    """One plus the odds of `n` postings, each of another record."""
+def _strip_odds(
+    f: int, lo: int, n: int, start: int, post: Postings, plan: Tables, how: KernelVariant, odds: Array
+) -> None:
+    """Put 1 + odds of `n` postings, each of a different record, into `odds`."""
     floor = plan.odds_floor[f]
     if how.use_value and how.use_time:
         known, row, last = plan.known_day[f], np.uint64(plan.time_row[f]), plan.odds_time.shape[1] - 2
@@ -265,23 +269,23 @@ def _strip_odds(f: int, lo: int, n: int, start: int, post: Postings, plan: Table
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def _add_odds(acc: Array, room: Room, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables,
-              how: Manner) -> None:  # fmt: skip
-    """As `_add_odds_runs` where no pair stands twice: odds, logarithms and sums strip by strip."""
+def _add_odds(acc: Array, scratch: Scratch, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables,
+              how: KernelVariant) -> None:  # fmt: skip
+    """As `_add_odds_runs`, if no pair has several events: odds, logarithms and sums strip by strip."""
     half = np.int64(1) << shift >> 1
     while lo < hi:
         n = min(hi - lo, np.uint64(STRIP))
-        _strip_odds(f, lo, n, start, post, plan, how, room.odds)
+        _strip_odds(f, lo, n, start, post, plan, how, scratch.odds)
         for k in range(n):
-            room.logs[k] = np.int32((fixed_log(room.odds[k]) + half) >> shift)
+            scratch.logs[k] = np.int32((fixed_log(scratch.odds[k]) + half) >> shift)
         for k in range(n):
-            acc[np.uint64(post.local[lo + k])] += room.logs[k]
+            acc[np.uint64(post.local[lo + k])] += scratch.logs[k]
         lo += n
 
 
 @jit_inline  # type: ignore[untyped-decorator]
 def add_fact(
-    acc: Array, room: Room, turn: int, b: int, q: int, fact: int, post: Postings, plan: Tables, how: Manner
+    acc: Array, scratch: Scratch, turn: int, b: int, q: int, fact: int, post: Postings, plan: Tables, how: KernelVariant
 ) -> None:
     """Add the run of one fact's item in block `b`; `turn` counts the query's facts so far."""
     i = plan.item[fact]
@@ -292,9 +296,9 @@ def add_fact(
         if post.repeats:
             _add_odds_runs(acc, f, lo, hi, start, plan.shift[q], post, plan, how)
         else:
-            _add_odds(acc, room, f, lo, hi, start, plan.shift[q], post, plan, how)
+            _add_odds(acc, scratch, f, lo, hi, start, plan.shift[q], post, plan, how)
     elif how.combine == _MIN:
-        _least_runs(acc, room.held, turn, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known,
+        _least_runs(acc, scratch.held, turn, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known,
                     post.no_day, how.use_value, how.use_time)  # fmt: skip
     elif post.repeats:
         _add_runs(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known, post.no_day,
@@ -322,28 +326,28 @@ def n_postings(b: int, q: int, post: Postings, plan: Tables) -> int:
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def add_facts(acc: Array, room: Room, b: int, q: int, post: Postings, plan: Tables, how: Manner) -> None:
-    """Add all runs of query `q` in block `b` to `acc`, which holds zeros.
+def add_facts(acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> None:
+    """Add all runs of query `q` in block `b` to `acc`, which must be zero.
 
-    Not inlined: compiling it takes seconds, and several kernels call it. A call costs little beside a block's runs.
+    Not inlined: compiling takes seconds and several kernels call it. A call costs little compared with the loops.
     """
     first = plan.query_ptr[q]
     for f in range(first, plan.query_ptr[q + 1]):
-        add_fact(acc, room, f - first, b, q, f, post, plan, how)
+        add_fact(acc, scratch, f - first, b, q, f, post, plan, how)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def fill(acc: Array, room: Room, b: int, q: int, post: Postings, plan: Tables, how: Manner) -> None:
-    """Leave in `acc` the scores of block `b` for query `q`, whatever it held before."""
+def fill(acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> None:
+    """Overwrite `acc` with the integer scores of block `b` for query `q`."""
     acc[:] = 0
-    room.held[:] = 0
-    add_facts(acc, room, b, q, post, plan, how)
-    finish(acc, room.held, b * post.block_size, q, post, plan, how)
+    scratch.held[:] = 0
+    add_facts(acc, scratch, b, q, post, plan, how)
+    finish(acc, scratch.held, b * post.block_size, q, post, plan, how)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def finish(acc: Array, held: Array, start: int, q: int, post: Postings, plan: Tables, how: Manner) -> None:
-    """Apply what concerns the whole sum: all facts held, the record's factor, the cap. `start` is the block's first record."""
+def finish(acc: Array, held: Array, start: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> None:
+    """Apply the rules on the whole sum: all facts held, record factor, cap. `start` is the block's first record."""
     if how.combine == _MIN:
         for r in range(acc.size):
             if held[r] < plan.n_known[q]:

@@ -1,4 +1,4 @@
-"""Drives the kernels of gpu_source through CuPy: index and tables go up, partials come back."""
+"""Runs the kernels of gpu_source through CuPy: copies index and tables to the device and partials back."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class DeviceIndex:
         kind = np.uint32 if self.layout.word == "u32" else np.uint64
         self.words = cp.empty(n, kind)
         self.missing_days = False
-        # in stretches, so that the unpacked columns never lie on the device whole
+        # in parts, so that the unpacked columns are never on the device as a whole
         for lo in range(0, n, 1 << 25):
             part = slice(lo, min(n, lo + (1 << 25)))
             local, code, day = (cp.asarray(a[part]) if a.size else None for a in (shard.local, shard.code, shard.day))
@@ -86,7 +86,7 @@ class DeviceIndex:
 
 
 def _struct(arrays: list[Any], numbers: list[int]) -> Array:
-    """A C struct of pointers, then 64-bit integers, to be passed to a kernel by value: it then reads them at no cost."""
+    """A C struct of pointers, then 64-bit integers, to be passed to a kernel by value."""
     fields = np.array([int(a.data.ptr) for a in arrays] + [int(x) for x in numbers], dtype=np.int64)
     return fields.view(np.dtype([(f"f{k}", np.int64) for k in range(fields.size)]))
 
@@ -126,12 +126,12 @@ class DevicePlan:
         kernel((grid,), (self.shape.threads,), args, shared_mem=self.shape.shared_bytes)
 
     def find_heads(self, n_sm: int, index: DeviceIndex, block: int) -> None:
-        """Note where the runs of all facts lie in a block."""
+        """Find the runs of all facts in a block."""
         self._module.get_function("find_heads")((8 * n_sm,), (256,), (index.struct, self.struct, np.int64(block)))
 
 
 class Device:
-    """One GPU: its size, its clock, and the four things it does with a plan."""
+    """One GPU: its size, its kernel time, and the four operations on a plan."""
 
     def __init__(self, threads: int, per_sm: int) -> None:
         cp = cupy()
@@ -150,7 +150,7 @@ class Device:
         return max((self.shared_per_sm // self.per_sm - 28 * 1024) // 4 // 4096 * 4096, 4096)
 
     def prepare(self, plan: Plan, index: DeviceIndex) -> DevicePlan:
-        """Tables up, kernels compiled; kept until another plan comes: an attack runs the same one several times."""
+        """Tables on the device and compiled kernels; cached until another plan is used."""
         if self._kept is not None and self._kept[0]() is plan and self._kept[1]() is index:
             return self._kept[2]
         self._kept = None
@@ -178,7 +178,7 @@ class Device:
         self._each_block(up, index, "mass_block", index.struct, up.struct, tops, betas, out)
         return np.asarray(self.cp.asnumpy(out))
 
-    def peek(self, plan: Plan, index: DeviceIndex, record: Array) -> Array:
+    def score_record(self, plan: Plan, index: DeviceIndex, record: Array) -> Array:
         """Integer score of one record per query."""
         up, records = self.prepare(plan, index), self.cp.asarray(record.astype(np.int64))
         out = self.cp.full(plan.n_queries, LOWEST, np.int64)

@@ -1,4 +1,4 @@
-"""How postings and tables lie in a GPU's memory: what can be said and tested without a GPU."""
+"""Layout of postings and tables in GPU memory; nothing in this file needs a GPU."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Layout(NamedTuple):
 
     @property
     def missing_day(self) -> int:
-        """What stands for "no day"."""
+        """Number that means "no day"."""
         return (1 << self.day_bits) - 1
 
 
 def pack(layout: Layout, local: Any, code: Any, day: Any, no_day: int, xp: Any = np) -> Any:
-    """Words of a stretch of postings; `xp` is NumPy or CuPy, whichever holds the arrays."""
+    """Words of a range of postings; `xp` is NumPy or CuPy, whichever holds the arrays."""
     kind = np.dtype(np.uint32 if layout.word == "u32" else np.uint64)
     words = local.astype(kind)
     if layout.code_bits:
@@ -82,18 +82,18 @@ class Shape(NamedTuple):
 
 
 def shape_of(plan: Plan, block_size: int, threads: int, per_sm: int, shared_per_sm: int) -> Shape:
-    """Fit accumulator and tables into shared memory: as many facts at once as there is room for."""
+    """Fit accumulator and tables into shared memory: as many facts at once as fit."""
     size = 8 if plan.combine == Combine.ODDS else 4
     base = 4 * block_size
     base += 8 * 1024 if plan.combine == Combine.ODDS else 0
     base += -(-2 * block_size // 16) * 16 if plan.combine == Combine.MIN else 0
     while per_sm > 1 and shared_per_sm // per_sm - STATIC < base + 16 * 1024:
         per_sm -= 1
-    room = shared_per_sm // per_sm - STATIC - base
+    free = shared_per_sm // per_sm - STATIC - base
     n_values, n_times = widths(plan)
     row = size * (n_values + spaced(n_times, size))
     most = int(np.diff(plan.tables.query_ptr).max(initial=1))
-    at_once = min(most, MOST_FACTS, room // row)
+    at_once = min(most, MOST_FACTS, free // row)
     if at_once < 1:
         return Shape(threads, per_sm, min(most, MOST_FACTS), False, base)
     return Shape(threads, per_sm, max(at_once, 1), True, base + at_once * row)

@@ -1,4 +1,4 @@
-"""`Partials`: what one shard knows of each query. Partials merge, in any order, to what the whole release knows."""
+"""`Partials`: the result of one shard per query. Partials of all shards merge, in any order, to the result of the release."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ Array = npt.NDArray[Any]
 
 NOBODY = -1
 LOWEST = -(2**31)
-"""Score of nobody: below every score a record can have."""
+"""Score of an empty place: below every score of a record."""
 
 RANDOM_KEY = 2**63
-"""Tie keys from here on put equal scores into a pseudo-random order; such records still count as tied."""
+"""Tie keys of at least this order equal scores pseudo-randomly; such records still count as tied."""
 
 
 class Partials(NamedTuple):
     """Per query: the top k records, how many tie with the best, and sums over all candidates.
 
-    `merge` combines the partials of two sets of records; `empty` is neutral. Records are ordered by falling score, then
-    by rising tie key, then by rising index.
+    `merge` combines the partials of two sets of records; `empty` is neutral. Records are ordered by descending score, then
+    by ascending tie key, then by ascending index.
     """
 
     top_score: Array
-    """int64 (queries, k): the k highest scores, falling; `LOWEST` where there are fewer candidates."""
+    """int64 (queries, k): the k highest scores, descending; `LOWEST` where there are fewer candidates."""
     top_key: Array
     """uint64 (queries, k): their tie keys."""
     top: Array
@@ -39,13 +39,13 @@ class Partials(NamedTuple):
     squares: Array
     """float64: sum of the squared scores."""
     n_watch: Array
-    """int64: candidates that score at least what the watched record scores."""
+    """int64: candidates with at least the score of the watched record."""
     n_cut: Array
-    """int64: candidates that score at least the plan's cut."""
+    """int64: candidates with at least the plan's `cut`."""
 
     @classmethod
     def empty(cls, n_queries: int, k: int = 2) -> Partials:
-        """What no record at all gives."""
+        """Partials of no records."""
         return cls(
             top_score=np.full((n_queries, k), LOWEST, np.int64),
             top_key=np.full((n_queries, k), np.iinfo(np.uint64).max, np.uint64),
@@ -90,7 +90,7 @@ class Partials(NamedTuple):
 
     @property
     def k(self) -> int:
-        """How many records per query are kept."""
+        """Number of records kept per query."""
         return int(self.top.shape[1])
 
     def merge(self, other: Partials) -> Partials:
@@ -113,8 +113,8 @@ class Partials(NamedTuple):
 
 
 def _first_k(score: Array, key: Array, record: Array, k: int) -> tuple[Array, Array, Array]:
-    """First k of each row by falling score, rising key, rising record."""
-    # nobody goes last even where a record also scores LOWEST
+    """First k of each row by descending score, ascending key, ascending record."""
+    # empty places go last, even if a record has the score LOWEST
     order = np.lexsort((record, key, record == NOBODY, -score), axis=1)[:, :k]
     return (
         np.take_along_axis(score, order, axis=1),

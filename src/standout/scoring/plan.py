@@ -18,11 +18,11 @@ from standout.scoring.factors import RecordFactor
 
 Array = npt.NDArray[Any]
 
-ROOM = 2**30
-"""Absolute value that no score of a record may pass, so that 32 bits are enough."""
+SCORE_LIMIT = 2**30
+"""Largest absolute value of an integer score, so that 32 bits are enough."""
 
-VETO = -2 * ROOM
-"""In an integer table: this entry contributes nothing, whatever the other table says; that may say as much as `ROOM`."""
+VETO = -2 * SCORE_LIMIT
+"""In an integer table: the entry contributes nothing, whatever the other table holds (at most `SCORE_LIMIT`)."""
 
 LOG_BITS = 24
 """Fixed-point bits of the logarithm in `Combine.ODDS`."""
@@ -42,7 +42,7 @@ class Combine(IntEnum):
 
 
 class Tie(IntEnum):
-    """Which of several records with the same score comes first; the lower index decides last."""
+    """Order of records with the same score; the lower index is the last criterion."""
 
     INDEX = 0
     SHORT = 1
@@ -52,7 +52,7 @@ class Tie(IntEnum):
 
 
 class Tables(NamedTuple):
-    """The arrays of a plan, in the shape that compiled kernels take."""
+    """Arrays of a plan, as compiled kernels take them."""
 
     query_ptr: Array
     """int64 (queries + 1): facts of each query."""
@@ -65,7 +65,7 @@ class Tables(NamedTuple):
     value: Array
     """int32 (facts, levels + 1): contribution by value code, last = no value."""
     time: Array
-    """int32 (rows, gaps + 1): contribution by day gap; the last gap stands for all larger ones; last column = no day."""
+    """int32 (rows, gaps + 1): contribution by day gap; the last gap means all larger ones; last column = no day."""
     odds_value: Array
     """float64 (facts, levels + 1), for `Combine.ODDS`."""
     odds_time: Array
@@ -75,30 +75,30 @@ class Tables(NamedTuple):
     shift: Array
     """int64 (queries): bits dropped from the fixed-point logarithm so that the sum fits."""
     n_known: Array
-    """int64 (queries): facts the adversary has, also of items that are not in the release."""
+    """int64 (queries): number of facts known, including items that are not in the release."""
     exclude: Array
-    """int64 (queries): record that is not there, -1 = none."""
+    """int64 (queries): record left out of the release, -1 = none."""
     low: Array
     """int64 (queries): fewest items a candidate may hold."""
     high: Array
     """int64 (queries): most items a candidate may hold."""
     cut: Array
-    """int64 (queries): records with at least this score are counted."""
+    """int64 (queries): records with at least this integer score are counted."""
     cap: Array
-    """int64 (queries): scores above this count as this."""
+    """int64 (queries): larger integer scores are set to this."""
     salt: Array
     """uint64 (queries): seed of `Tie.HASH`."""
 
 
 class ExactTables(NamedTuple):
-    """What `Combine.EXACT` needs beside `Tables`, in the shape that compiled kernels take."""
+    """Further tables for `Combine.EXACT`, as compiled kernels take them."""
 
     wrong_items: bool
     """Whether wrong facts are items that the target lacks; otherwise their values and days are wrong."""
     use_value: bool
     use_time: bool
     reach: int
-    """Largest error of a right day."""
+    """Largest error of a right day, in days."""
     day_span: int
     n_marked: int
     """Marked items among those that the target holds, -1 = any number."""
@@ -111,40 +111,40 @@ class ExactTables(NamedTuple):
     total: Array
     """int64 (queries): (record, item) pairs of all pickable items, those of the excluded record not counted."""
     n_possible: Array
-    """int64 (queries): records that the adversary could have drawn her knowledge from."""
+    """int64 (queries): records from which the knowledge could have been drawn."""
     scale: Array
     """float64 (queries): integer units per nat."""
     value_row: Array
     """int64 (facts): row of `right_value` and `wrong_value`."""
     right_value: Array
-    """float64 (rows, levels + 1): chance of the told value by value code, last = no value, if it is right."""
+    """float64 (rows, levels + 1): probability of the known value by value code (last = no value) if the fact is right."""
     wrong_value: Array
-    """float64 (rows, levels + 1): the same if it is wrong."""
+    """float64 (rows, levels + 1): the same if the fact is wrong."""
     has_day: Array
-    """bool (facts): whether a day is told."""
+    """bool (facts): whether the day is known."""
     level_fine: Array
-    """bool (levels): whether another level lies outside the tolerance, so that the value can be told wrongly."""
+    """bool (levels): whether some other level lies outside the tolerance, so that the value can be wrong."""
     marked: Array
     """int64 (facts): 1 for a marked item."""
     support: Array
     """float64 (facts): records that hold the item, the excluded one not counted."""
     mean_right: Array
-    """float64 (facts): chance of what is told, averaged over the item's (record, item) pairs."""
+    """float64 (facts): probability of the known value and day, averaged over the item's (record, item) pairs."""
     gone_ptr: Array
-    """int64 (queries + 1): where the items of each query's excluded record lie in `gone_item`."""
+    """int64 (queries + 1): range of each query's excluded record in `gone_item`."""
     gone_item: Array
     """int64: distinct pickable items of the excluded records."""
     log_pick: Array
     """float64 (records of a shard; empty in a plan): logarithm of the number of ways to pick the right items, inf = the
-    record cannot be the target. A shard works it out by `Plan.factor`."""
+    record cannot be the target. A shard computes it with `Plan.factor`."""
     weight: Array
     """float64 (records of a shard; empty in a plan): sum of the supports of the record's pickable items, where items can be
-    wrong. A shard works it out by `Plan.weight`."""
+    wrong. A shard computes it with `Plan.weight`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """Tables of a batch of queries and how to read the integers they give.
+    """Tables of a batch of queries, and the scale of the integer scores they give.
 
     A record's score is `base[query] + integer / scale[query]`.
     """
@@ -159,13 +159,13 @@ class Plan:
     scale: Array
     base: Array
     factor: RecordFactor | None = None
-    """How a shard works out what multiplies a record's sum; for `Combine.ODDS` each odds."""
+    """Factor per record: multiplies its sum; for `Combine.ODDS` each of its odds."""
     weight: RecordFactor | None = None
-    """For `Combine.EXACT` with wrong items: how a shard works out `ExactTables.weight`."""
+    """For `Combine.EXACT` with wrong items: computes `ExactTables.weight`."""
     n_possible: Array | None = None
     """int64 (queries): records that may be the target, for attacks with a model."""
     threshold: Array | None = None
-    """float64 (queries): what the attack's criterion compares its statistic with, where queries differ in it."""
+    """float64 (queries): threshold of the attack's criterion, if it differs between queries."""
     exact: ExactTables | None = None
     """For `Combine.EXACT`."""
 
@@ -178,12 +178,12 @@ class Plan:
         return int(self.tables.query_ptr.size - 1)
 
     def score(self, integer: Array) -> Array:
-        """Turn the integers of a kernel, one per query, into scores."""
+        """Scores from the integers of a kernel, one per query."""
         return np.asarray(self.base + integer / self.scale, dtype=np.float64)
 
     def integer(self, score: Array) -> Array:
         """Smallest integers whose score is at least `score`, one per query."""
-        # the nudge keeps a threshold that equals a score on the side of the score
+        # the small term keeps a score that equals the threshold above it
         return np.ceil((score - self.base) * self.scale - 1e-6).astype(np.int64)
 
     def replace_tables(self, **changes: Array) -> Plan:
@@ -192,10 +192,10 @@ class Plan:
 
 
 def fixed_point(bound: Array) -> Array:
-    """Power of two per query that makes scores up to `bound` fill the integers: 2^floor(log2(ROOM / bound)).
+    """Power of two per query that makes scores up to `bound` fill the integers: 2^floor(log2(SCORE_LIMIT / bound)).
 
     >>> fixed_point(np.array([1.0, 23.0, 0.0])).tolist()
     [1073741824.0, 33554432.0, 1073741824.0]
     """
     safe = np.maximum(np.asarray(bound, dtype=np.float64), 1.0)
-    return np.asarray(2.0 ** np.floor(np.log2(ROOM / safe)))
+    return np.asarray(2.0 ** np.floor(np.log2(SCORE_LIMIT / safe)))

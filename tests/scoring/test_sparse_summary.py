@@ -1,4 +1,4 @@
-"""Where few records are met, the kernel looks at those alone; the partials are the same as from all scores."""
+"""If few records have postings, the kernel reads only those; the partials are the same as from all scores."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from strategies import dataset, random_table
 import standout as so
 from standout.attacks.noise import Noise, Steps, Window
 from standout.scoring import cpu
-from standout.scoring.look import key_of
 from standout.scoring.partials import LOWEST, NOBODY
 from standout.scoring.plan import Plan, Tie
+from standout.scoring.summarize import key_of
 
 N_RECORDS, BLOCK = 900, 128
 
@@ -43,7 +43,7 @@ def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -
     scores, t = so.MemoryEngine(threads=1).scores(plan, data).astype(np.int64), plan.tables
     fields = ("top", "top_score", "n_top", "n", "total", "squares", "n_watch", "n_cut")
     out: dict[str, list] = {f: [] for f in fields}
-    how = cpu.manner(plan)
+    how = cpu.variant_of(plan)
 
     def padded(some: list[int], nobody: int) -> list[int]:
         return [*some, *[nobody] * (top - len(some))]
@@ -82,7 +82,7 @@ def test_partials_from_the_records_met_are_those_from_all_scores(release, name, 
             assert getattr(got, field).tolist() == np.array(want).tolist(), field
 
 
-def test_the_short_look_is_what_ran(release):
+def test_the_short_summary_is_what_ran(release):
     """Otherwise the test above would test nothing: many blocks must be sparse."""
     plan = plan_of(release, "scoreboard-rh", Tie.INDEX)
     shard = release.shards_at([0, N_RECORDS], BLOCK)[0]

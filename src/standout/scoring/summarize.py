@@ -1,4 +1,4 @@
-"""From the scores of one block of records to what the query's partials need: the top k, the ties, and sums."""
+"""Summarize the scores of one block of records for a query's partials: top k, ties, sums."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from standout.scoring.fill import Manner, Postings, jit, jit_bare, jit_inline
+from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.partials import LOWEST, NOBODY, RANDOM_KEY, Partials
 from standout.scoring.plan import Tables, Tie
 
@@ -17,40 +17,40 @@ Array = npt.NDArray[Any]
 _INDEX, _SHORT, _HASH = int(Tie.INDEX), int(Tie.SHORT), int(Tie.HASH)
 _HIGHEST = 2**31 - 1
 STRETCH = 256
-"""Records searched together for one that belongs to the top k."""
+"""Records checked together by their maximum before single records are compared with the top k."""
 
-# free to reorder sums and to fuse a product into one: the rounding of squares is free within 1e-9
+# sums may be reordered and fused: squares may differ by rounding, within 1e-9
 jit_wide = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
 
 
-class Bar(NamedTuple):
-    """Scalars that say which records are no candidates of one query; taken out of the plan once per block."""
+class CandidateRule(NamedTuple):
+    """Which records are candidates of one query; taken from the plan once per block."""
 
     exclude: int
-    """Record that is not there, counted from the shard's first; below 0 = none in this shard."""
+    """Excluded record, counted from the shard's first; below 0 = none in this shard."""
     low: int
     high: int
     filtered: bool
 
 
 @jit  # type: ignore[untyped-decorator]
-def bar_of(q: int, first: int, plan: Tables, how: Manner) -> Bar:
-    """The bar of query `q` in a shard whose first record is `first`."""
-    return Bar(plan.exclude[q] - first, plan.low[q], plan.high[q], how.filtered)
+def rule_of(q: int, first: int, plan: Tables, how: KernelVariant) -> CandidateRule:
+    """Candidate rule of query `q` in a shard whose first record is `first`."""
+    return CandidateRule(plan.exclude[q] - first, plan.low[q], plan.high[q], how.filtered)
 
 
 @jit  # type: ignore[untyped-decorator]
-def passes(r: int, bar: Bar, lengths: Array) -> bool:
-    """Whether record `r` of the shard is a candidate: the test that loops over records use."""
-    if r == bar.exclude:
+def passes(r: int, rule: CandidateRule, lengths: Array) -> bool:
+    """Whether record `r` of the shard is a candidate under `rule`."""
+    if r == rule.exclude:
         return False
-    return bool(not bar.filtered or bar.low <= lengths[np.uint64(r)] <= bar.high)
+    return bool(not rule.filtered or rule.low <= lengths[np.uint64(r)] <= rule.high)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def allowed(r: int, q: int, post: Postings, plan: Tables, how: Manner) -> bool:
+def allowed(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> bool:
     """Whether record `r` of the shard is a candidate of query `q`."""
-    return passes(r, bar_of(q, post.first_record, plan, how), post.lengths)
+    return passes(r, rule_of(q, post.first_record, plan, how), post.lengths)
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -67,10 +67,10 @@ def key_of(r: int, first: int, tie: int, salt: int, lengths: Array) -> int:
 
 
 @jit_wide  # type: ignore[untyped-decorator]
-def _look_over(acc: Array, lo: int, hi: int) -> tuple[int, int, float]:
-    """Maximum, sum and sum of squares of a stretch of the block."""
+def _summarize_range(acc: Array, lo: int, hi: int) -> tuple[int, int, float]:
+    """Maximum, sum and sum of squares of positions `lo … hi-1` of the block."""
     top = np.int32(LOWEST)
-    # 65,536 scores below 2^31 add up to less than 2^53: the sum is exact as a float too, and shares its conversion
+    # 65,536 scores below 2^31 sum to less than 2^53: the float sum is exact
     total, squares = 0.0, 0.0
     for k in range(np.uint64(lo), np.uint64(hi)):
         top = max(top, acc[k])
@@ -85,7 +85,7 @@ def _count(acc: Array, mark: int) -> int:
     """Records of the block that score at least `mark`."""
     if mark > _HIGHEST:
         return np.int64(0)
-    # a 32-bit counter stays in step with 32-bit scores in wide registers
+    # a 32-bit counter vectorizes together with 32-bit scores
     n, at = np.int32(0), np.int32(max(mark, LOWEST))
     for k in range(np.uint64(acc.size)):
         n += np.int32(acc[k] >= at)
@@ -93,13 +93,13 @@ def _count(acc: Array, mark: int) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def _look_at_each(acc: Array, start: int, watch: int, cut: int, bar: Bar, lengths: Array
+def _summarize_filtered(acc: Array, start: int, watch: int, cut: int, rule: CandidateRule, lengths: Array
                   ) -> tuple[int, int, float, int, int, int]:  # fmt: skip
-    """As `_look_over`, for queries that bar some records."""
+    """As `_summarize_range`, for queries that exclude some records; also counts."""
     top, total, squares = np.int64(LOWEST), np.int64(0), 0.0
     n, n_watch, n_cut = np.int64(0), np.int64(0), np.int64(0)
     for k in range(acc.size):
-        if passes(start + k, bar, lengths):
+        if passes(start + k, rule, lengths):
             s = np.int64(acc[k])
             top = max(top, s)
             total += s
@@ -112,7 +112,7 @@ def _look_at_each(acc: Array, start: int, watch: int, cut: int, bar: Bar, length
 
 @jit_wide  # type: ignore[untyped-decorator]
 def highest(acc: Array, lo: int, hi: int) -> int:
-    """Maximum of a stretch of the block."""
+    """Maximum of positions `lo … hi-1` of the block."""
     top = acc[np.uint64(lo)]
     for k in range(np.uint64(lo), np.uint64(hi)):
         top = max(top, acc[k])
@@ -120,14 +120,14 @@ def highest(acc: Array, lo: int, hi: int) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def promote(acc: Array, start: int, q: int, first: int, bar: Bar, tie: int, salt: int, lengths: Array,
+def update_top(acc: Array, start: int, q: int, first: int, rule: CandidateRule, tie: int, salt: int, lengths: Array,
             out: Partials) -> None:  # fmt: skip
-    """Put the records of the block that belong there among the query's top k."""
+    """Insert the records of the block into the query's top k where they belong."""
     last = out.top.shape[1] - 1
     least, least_key, nobody = out.top_score[q, last], out.top_key[q, last], out.top[q, last] == NOBODY
     for lo in range(0, acc.size, STRETCH):
         hi = min(lo + STRETCH, acc.size)
-        # records come in rising order: without a key, a record that equals the last one kept stays behind it
+        # records come in ascending order: without a key, a record with the score of the last one kept ranks behind it
         high = highest(acc, lo, hi)
         if high < least or (high == least and tie == _INDEX and not nobody):
             continue
@@ -136,7 +136,7 @@ def promote(acc: Array, start: int, q: int, first: int, bar: Bar, tie: int, salt
             if s < least:
                 continue
             key = key_of(start + k, first, tie, salt, lengths)
-            if (nobody or s > least or key < least_key) and passes(start + k, bar, lengths):
+            if (nobody or s > least or key < least_key) and passes(start + k, rule, lengths):
                 insert(s, key, first + start + k, q, out)
                 least, least_key, nobody = out.top_score[q, last], out.top_key[q, last], out.top[q, last] == NOBODY
 
@@ -166,26 +166,26 @@ def _count_equal(acc: Array, score: int) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def count_ties(acc: Array, start: int, q: int, bar: Bar, tie: int, lengths: Array, was: tuple[int, int, int],
+def count_ties(acc: Array, start: int, q: int, rule: CandidateRule, tie: int, lengths: Array, was: tuple[int, int, int],
                out: Partials) -> None:  # fmt: skip
-    """Add the block's candidates that tie with the best, after `promote`; `was` is the best before it: score, key, record."""
+    """Count the block's ties with the best, after `update_top`; `was` is the best (score, key, record) before it."""
     score, key = out.top_score[q, 0], out.top_key[q, 0]
     if was[2] == NOBODY or score != was[0] or (tie == _SHORT and key != was[1]):
         out.n_top[q] = 0
-    if not bar.filtered and tie != _SHORT:
-        hole = bar.exclude - start
+    if not rule.filtered and tie != _SHORT:
+        hole = rule.exclude - start
         out.n_top[q] += _count_equal(acc, score) - (1 if 0 <= hole < acc.size and acc[hole] == score else 0)
         return
     n = np.int64(0)
     for k in range(acc.size):
         if acc[k] == score and (tie != _SHORT or np.uint64(lengths[np.uint64(start + k)]) == key):
-            n += passes(start + k, bar, lengths)
+            n += passes(start + k, rule, lengths)
     out.n_top[q] += n
 
 
 @jit  # type: ignore[untyped-decorator]
-def enter(s: int, key: int, r: int, q: int, tie: int, out: Partials) -> None:
-    """Count one record among the ties with the best, and put it among the top k: as `promote` and `count_ties` do for a block."""
+def add_candidate(s: int, key: int, r: int, q: int, tie: int, out: Partials) -> None:
+    """Add one record to the top k and the tie count, as `update_top` and `count_ties` do for a block."""
     best, best_key = out.top_score[q, 0], out.top_key[q, 0]
     if out.top[q, 0] == NOBODY or s > best or (s == best and tie == _SHORT and key < best_key):
         out.n_top[q] = 1
@@ -196,7 +196,7 @@ def enter(s: int, key: int, r: int, q: int, tie: int, out: Partials) -> None:
 
 @jit  # type: ignore[untyped-decorator]
 def _before(score: int, key: int, record: int, other_score: int, other_key: int, other: int) -> bool:
-    """The total order: score falling, tie key rising, record rising; nobody comes last."""
+    """Total order: score descending, tie key ascending, record ascending; empty places (-1) last."""
     if other == NOBODY:
         return True
     if score != other_score:
@@ -207,21 +207,23 @@ def _before(score: int, key: int, record: int, other_score: int, other_key: int,
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def look(acc: Array, start: int, q: int, watch: int, post: Postings, plan: Tables, how: Manner, out: Partials) -> None:
+def summarize_block(
+    acc: Array, start: int, q: int, watch: int, post: Postings, plan: Tables, how: KernelVariant, out: Partials
+) -> None:
     """Add the scores of a block, whose first record is `start` of the shard, to the partials of query `q`."""
     size, cut, first = acc.size, plan.cut[q], post.first_record
-    bar = bar_of(q, first, plan, how)
-    hole = bar.exclude - start
+    rule = rule_of(q, first, plan, how)
+    hole = rule.exclude - start
     if how.filtered:
-        top, total, squares, n_watch, n_cut, n = _look_at_each(acc, start, watch, cut, bar, post.lengths)
+        top, total, squares, n_watch, n_cut, n = _summarize_filtered(acc, start, watch, cut, rule, post.lengths)
     elif 0 <= hole < size:
-        top, total, squares = _look_over(acc, np.int64(0), hole)
-        top2, total2, squares2 = _look_over(acc, hole + 1, size)
+        top, total, squares = _summarize_range(acc, np.int64(0), hole)
+        top2, total2, squares2 = _summarize_range(acc, hole + 1, size)
         top, total, squares, n = max(top, top2), total + total2, squares + squares2, size - 1
         n_watch = _count(acc, watch) - (1 if acc[hole] >= watch else 0)
         n_cut = _count(acc, cut) - (1 if acc[hole] >= cut else 0)
     else:
-        top, total, squares = _look_over(acc, np.int64(0), size)
+        top, total, squares = _summarize_range(acc, np.int64(0), size)
         n_watch, n_cut, n = _count(acc, watch), _count(acc, cut), size
     out.n[q] += n
     out.total[q] += total
@@ -232,9 +234,9 @@ def look(acc: Array, start: int, q: int, watch: int, post: Postings, plan: Table
         last, was = out.top.shape[1] - 1, (out.top_score[q, 0], out.top_key[q, 0], out.top[q, 0])
         least = out.top_score[q, last]
         if top > least or out.top[q, last] == NOBODY or (top == least and how.tie != 0):
-            promote(acc, start, q, first, bar, how.tie, plan.salt[q], post.lengths, out)
+            update_top(acc, start, q, first, rule, how.tie, plan.salt[q], post.lengths, out)
         if top == out.top_score[q, 0]:
-            count_ties(acc, start, q, bar, how.tie, post.lengths, was, out)
+            count_ties(acc, start, q, rule, how.tie, post.lengths, was, out)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -246,21 +248,21 @@ def zeros_cannot_win(q: int, tie: int, out: Partials) -> bool:
 
 
 @jit  # type: ignore[untyped-decorator]
-def _sum_met(acc: Array, lo: int, hi: int, local: Array, least: int, counts: bool, watch: int, cut: int) -> tuple[
+def _sum_touched(acc: Array, lo: int, hi: int, local: Array, least: int, counts: bool, watch: int, cut: int) -> tuple[
     int, int, int, int, int, int, int, int
 ]:  # fmt: skip
-    """Sum up and clear the records of a run, up to the first that scores at least `least` (above 0).
+    """Sum and clear the records of a run, up to the first with a score of at least `least` (above 0).
 
-    Gives the place after it, or `hi`; its score, or 0; the sum; the squares' low and high halves, as integers, because
-    additions of floats wait for each other; and, if asked for, how many records score other than 0, at least `watch`,
-    at least `cut`.
+    Returns the position after it, or `hi`; its score, or 0; the sum; the low and high halves of the squares, as integers,
+    because float additions are serial; and, with `counts`, the number of records with a score other than 0, at least `watch`
+    and at least `cut`.
     """
     total, low, high = np.int64(0), np.int64(0), np.int64(0)
     met, n_watch, n_cut = np.int64(0), np.int64(0), np.int64(0)
     p, top = lo, np.int64(0)
     while p < hi:
         k = np.uint64(local[p])
-        # a record that was met before holds 0 by now and adds nothing
+        # a record seen before is 0 by now and adds nothing
         s = np.int64(acc[k])
         acc[k] = 0
         total += s
@@ -279,12 +281,11 @@ def _sum_met(acc: Array, lo: int, hi: int, local: Array, least: int, counts: boo
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def look_at_met(acc: Array, start: int, b: int, q: int, watch: int, post: Postings, plan: Tables, how: Manner,
+def summarize_touched(acc: Array, start: int, b: int, q: int, watch: int, post: Postings, plan: Tables, how: KernelVariant,
                 out: Partials) -> None:  # fmt: skip
-    """As `look`, where few records score other than 0: walk the runs again, and leave `acc` cleared.
+    """As `summarize_block`, if few records have postings: read the runs again instead of the block, and clear `acc`.
 
-    Only where nobody is filtered out, sums are final, and `zeros_cannot_win`. Not inlined: the compiler made worse code
-    of the loops that add up.
+    Requires: no length filter, final sums, and `zeros_cannot_win`. Not inlined: inlining made the summing loops slower.
     """
     cut, hole = plan.cut[q], plan.exclude[q] - post.first_record - start
     counts = watch <= _HIGHEST or cut <= _HIGHEST
@@ -299,13 +300,13 @@ def look_at_met(acc: Array, start: int, b: int, q: int, watch: int, post: Postin
         p, stop = np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])
         while p < stop:
             least = max(out.top_score[q, out.top.shape[1] - 1], 1)
-            p, top, more, lower, higher, m, w, c = _sum_met(acc, p, stop, post.local, least, counts, watch, cut)
+            p, top, more, lower, higher, m, w, c = _sum_touched(acc, p, stop, post.local, least, counts, watch, cut)
             out.total[q] += more
             low, high, met, n_watch, n_cut = low + lower, high + higher, met + m, n_watch + w, n_cut + c
             if top >= least:
                 r = start + np.int64(post.local[p - np.uint64(1)])
                 key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
-                enter(top, key, post.first_record + r, q, how.tie, out)
+                add_candidate(top, key, post.first_record + r, q, how.tie, out)
     out.n[q] += n
     out.squares[q] += np.float64(high) * 4294967296.0 + np.float64(low)
     if counts:
