@@ -98,7 +98,7 @@ def census(data: Dataset, shape: tuple[int, int, int], out: Path) -> None:
             before = engine.kernel_seconds
             partials = engine.run(plan, data)
             total += engine.kernel_seconds - before
-            on_top = engine.peek(plan, data, targets[lo : lo + part.n_queries]) == partials.best_score
+            on_top = engine.score_record(plan, data, targets[lo : lo + part.n_queries]) == partials.best_score
             hits += float((on_top / np.maximum(partials.n_top, 1)).sum())
             before = engine.kernel_seconds
             engine.mass(plan, data, partials.best_score, 1.0 / np.maximum(partials.sigma(), 1.0))

@@ -30,9 +30,9 @@ class ShardLoop:
         """Masses add up, because `top` is the best score of the whole release."""
         return np.sum([shard.mass(plan, dataset, top, beta) for shard in self._shards(dataset)], axis=0)
 
-    def peek(self, plan: so.Plan, dataset: so.Dataset, record: Any) -> Any:
+    def score_record(self, plan: so.Plan, dataset: so.Dataset, record: Any) -> Any:
         """One shard holds the record; the others give the lowest score."""
-        return np.max([shard.peek(plan, dataset, record) for shard in self._shards(dataset)], axis=0)
+        return np.max([shard.score_record(plan, dataset, record) for shard in self._shards(dataset)], axis=0)
 
     def scores(self, plan: so.Plan, dataset: so.Dataset) -> Any:
         """Each shard fills in the columns of its own records and leaves 0 in the others."""

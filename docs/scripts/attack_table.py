@@ -75,8 +75,8 @@ def panel_table(dataset):
                 )  # fmt: skip
     lines.append("")
     lines.append(
-        f"No other attack is better than `likelihood` by more than chance (paired test, 5 % per cell, corrected for the number of "
-        f"attacks) in {len(inside_all) - behind} of {len(inside_all)} cells. "
+        f"No other attack is better than `likelihood` by more than chance (paired test, 5 % per cell, corrected for the number "
+        f"of attacks) in {len(inside_all) - behind} of {len(inside_all)} cells. "
         f"Its mean posterior lies inside the hit rate's interval in {sum(inside_all)} of {len(inside_all)} cells and is at most "
         f"{100 * worst:.1f} points off."
     )

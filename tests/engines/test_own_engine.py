@@ -34,8 +34,8 @@ def test_an_own_engine_gives_the_partials_and_scores_of_the_memory_engine(name, 
     facts = aux.bind(data)
     plan = so.attack(name).fit(data, facts).compile(data, facts, np.full(facts.n_queries, -1))
     mine, usual = own_engine["ShardLoop"](records), so.MemoryEngine()
-    own = usual.peek(plan, data, targets)
-    assert mine.peek(plan, data, targets).tolist() == own.tolist()
+    own = usual.score_record(plan, data, targets)
+    assert mine.score_record(plan, data, targets).tolist() == own.tolist()
     assert mine.scores(plan, data).tolist() == usual.scores(plan, data).tolist()
     for k in (2, 7):
         a, b = mine.run(plan, data, own, k), usual.run(plan, data, own, k)

@@ -141,7 +141,7 @@ class Attack(ABC):
         for part, gone in _batches(dataset, facts, nobody, False, machine):
             plan = fitted.compile(dataset, part, gone)
             bare = _uncapped(plan)
-            whole = np.array([machine.peek(bare, dataset, np.full(part.n_queries, r)) for r in chosen]).T
+            whole = np.array([machine.score_record(bare, dataset, np.full(part.n_queries, r)) for r in chosen]).T
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 

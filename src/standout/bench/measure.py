@@ -77,7 +77,7 @@ def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
 
 def _hit_rate(case: Case, plan: Plan, seen: Partials, engine: MemoryEngine) -> float:
     """Mean credit of a plan without a tie rule: 1/n where the target is one of n records tied at the top."""
-    on_top = engine.peek(plan, case.data, case.targets) == seen.best_score
+    on_top = engine.score_record(plan, case.data, case.targets) == seen.best_score
     return float(np.where(on_top, 1.0 / np.maximum(seen.n_top, 1), 0.0).mean())
 
 
