@@ -1,4 +1,4 @@
-"""How a column of values in text is read, decided by looking at all of it: decimal signs, thousands, currencies."""
+"""How a column of values in text is read, decided from all of its cells: decimal signs, thousands, currencies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NumberRule:
     number: str
     """The number, NULL where the cell is missing or cannot be read."""
     bad: str
-    """True where the cell holds something that is no number."""
+    """True where the cell holds something other than a number."""
     note: str | None
 
 
@@ -42,12 +42,12 @@ def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None
     column
         Name of the column in the data, for messages.
     decimal
-        What the caller says about the decimal sign, None = find out.
+        Decimal sign given by the caller, None = detect.
 
     Raises
     ------
     ColumnError
-        Where the cells can be read with a decimal point and with a decimal comma.
+        If the cells can be read both with a decimal point and with a decimal comma.
     """
     words = ", ".join(quoted(w) for w in NO_CELL)
     cell = f"CASE WHEN lower(trim(value)) NOT IN ({words}) THEN trim(value) END"
