@@ -41,7 +41,7 @@ class _Answer(ctypes.Structure):
 
 
 def build() -> Any:
-    """Compile the loop, or return the reason why not."""
+    """Compile and load the loop; EngineError if gcc or its source is missing."""
     gcc = shutil.which("gcc")
     if gcc is None or not SOURCE.exists():
         raise EngineError("no gcc here, or no benchmarks/reference/scalar.c beside the package: the C loop is left out")
