@@ -53,7 +53,7 @@ def code_values(distinct: Array, counts: Array, lows: Array | None = None) -> Sc
 
     Up to 4,095 distinct values are their own levels. More are covered by at most 4,095 cells, as narrow as
     possible on the scale asinh((v - median) / step), which is even near the median and logarithmic far from it: small
-    counts stay exact beside a few huge ones. The level is the middle of its cell.
+    counts stay exact even with a few huge ones. The level is the middle of its cell.
 
     Parameters
     ----------

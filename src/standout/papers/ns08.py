@@ -308,7 +308,7 @@ add(
         "fig10",
         "Figure 10",
         "Wrong about which items",
-        "values ±1, days ±14, items uniform, wrong items (beside wrong values)",
+        "values ±1, days ±14, items uniform, wrong items (and wrong values)",
         lambda s: best_guess(s, by_error()),
         _draw_guess("wrong", "wrong facts are"),
         _claims_10,

@@ -130,7 +130,7 @@ def _learned(y: Array, r: Array, known_ptr: Array, known: Array, how: Agreement,
 
 
 def learned(dataset: Dataset, y: Any, r: Any, known_ptr: Array, known: Array) -> tuple[Array, Array]:
-    """(read, right): entries of record r beyond the known items, and how many of them y has.
+    """(told, right): number of entries of record r beyond the known items, and how many of them y has.
 
     Right = y holds the item, with the same value where there are values. `known` are item indices per pair.
     """

@@ -77,7 +77,7 @@ def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None
 
 
 def _may_be_thousands(con: duckdb.DuckDBPyConnection, cells: str) -> bool:
-    """Whether every point could separate thousands: 1.234 beside 567, and never 0.5 or 2.75."""
+    """Whether every point could separate thousands: 1.234 and 567, but never 0.5 or 2.75."""
     grouped = f"regexp_full_match(c, {quoted(_DOUBTFUL)})"
     pointed = f"SELECT {grouped} AS grouped FROM {cells} WHERE contains(c, '.')"
     if not one_row(con, f"SELECT coalesce(bool_and(grouped), false) FROM ({pointed} LIMIT 1000)")[0]:

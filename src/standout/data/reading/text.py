@@ -39,7 +39,7 @@ class TextFile:
     """Whether there are lines after the header."""
     rows: int = 0
     bad_lines: list[int] = field(default_factory=list)
-    """Lines that do not split into the right number of fields, rising."""
+    """Lines that do not split into the right number of fields, ascending."""
 
     def line(self, row: int) -> int:
         """Line in the file of a staged row, both counted from 1; quoted line breaks are not counted."""
