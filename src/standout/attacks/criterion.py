@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from standout.attacks.verdicts import Outcome
 from standout.formulas.spacing import K, p_value, spacing
-from standout.scoring.partials import NOBODY
+from standout.scoring.partials import NO_RECORD
 
 Array = npt.NDArray[Any]
 
@@ -31,7 +31,7 @@ def spacing_p_values(seen: Outcome) -> Array:
     p, plan = seen.partials, seen.plan
     if p.k <= K:
         return np.full(plan.n_queries, np.nan)
-    here = p.top[:, : K + 1] != NOBODY
+    here = p.top[:, : K + 1] != NO_RECORD
     scores = np.where(here, plan.base[:, None] + p.top_score[:, : K + 1] / plan.scale[:, None], np.nan)
     return p_value(spacing(scores))
 

@@ -134,7 +134,7 @@ class Weighted(Attack):
     """Score_w = Σ w_i T(aux_i, r_i) / m, w_i = 1/log2 |supp(i)| (DSS12, algorithm 2).
 
     The best is named iff e = max - max2 > threshold; e is not divided by σ. m counts all facts, also those
-    about items that nobody holds, which weigh as much as an item of support 2. The paper gives no lineup: it
+    about items that no record holds, which weigh as much as an item of support 2. The paper gives no lineup: it
     is that of NS08.
 
     Parameters

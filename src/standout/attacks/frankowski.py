@@ -51,7 +51,7 @@ class SetIntersection(Attack):
 def reasons(verdicts: Verdicts, targets: Any, k: int = 1) -> Array:
     """Why Set Intersection did not k-identify each target (F06, Fig. 3): an array of words.
 
-    "identified": the target is among at most k candidates. "no one possible": nobody holds every mention.
+    "identified": the target is among at most k candidates. "no one possible": no record holds every mention.
     "misdirected": some do, the target does not. "not narrow": more than k do, the target among them. The
     paper's words overlap where more than k candidates do not include the target; that is *misdirected* here,
     whatever k: no narrowing would help.
@@ -138,8 +138,8 @@ class TfIdf(Attack):
 class Scoring(Attack):
     """Score = Σ_m ln ss(u, m), ss = (|U| - (|supp(m)| - 1))/|U| if u holds m, else the floor (F06, 4.3).
 
-    The logarithm of the paper's product. Every fact multiplies, also one about an item that nobody holds: by
-    the floor, for everybody. The paper gives no ⊥ rule. It reads the product as "times less likely", and so
+    The logarithm of the paper's product. Every fact multiplies, also one about an item that no record holds: by
+    the floor, for all records. The paper gives no ⊥ rule. It reads the product as "times less likely", and so
     does the lineup.
 
     Parameters

@@ -19,7 +19,7 @@ from standout.formulas import dss12
 from standout.formulas.rates import Z_95
 from standout.theory.learning import Learned, learn
 from standout.theory.pairs import pair_s
-from standout.theory.rarity import fitting_t_for_shares, nobody, rare_adversary, with_rare_share
+from standout.theory.rarity import fitting_t_for_shares, no_eligible_record, rare_adversary, with_rare_share
 
 Array = npt.NDArray[Any]
 
@@ -188,7 +188,7 @@ def amplification(
             )
         )
     if not theorem:
-        raise nobody(dataset, knows, float(shares.min()), rarity)
+        raise no_eligible_record(dataset, knows, float(shares.min()), rarity)
     scalar = all(np.ndim(x) == 0 for x in (eta1, eta2, eta3))
     return Amplification(knows, gamma, rarity, shares, levels, keeps, f, spread, empty, tuple(theorem), scalar)
 

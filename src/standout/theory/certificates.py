@@ -13,7 +13,7 @@ from standout.adversary.sampling import sample_targets
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate
-from standout.theory.rarity import fitting_t, nobody, rare_adversary
+from standout.theory.rarity import fitting_t, no_eligible_record, rare_adversary
 
 Array = npt.NDArray[Any]
 
@@ -156,7 +156,7 @@ def certificates(
     who = rare_adversary(knows, gamma, rarity, delta)
     eligible = who.eligible(dataset)
     if eligible.size == 0:
-        raise nobody(dataset, knows, delta, rarity)
+        raise no_eligible_record(dataset, knows, delta, rarity)
     chosen = _targets(dataset, targets, eligible, seed)
     aux = who.sample(dataset, chosen, seed)
     attack = Weighted()

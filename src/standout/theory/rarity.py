@@ -57,7 +57,7 @@ def _best_t(dataset: Dataset, count: Callable[[float], int]) -> float:
     return max(ts, key=count)
 
 
-def nobody(dataset: Dataset, knows: int, delta: float, t: float) -> EligibilityError:
+def no_eligible_record(dataset: Dataset, knows: int, delta: float, t: float) -> EligibilityError:
     """Error for the case that no record has enough rare and enough other items."""
     n_rare = int(is_rare(dataset.supports, t).sum())
     return EligibilityError(
