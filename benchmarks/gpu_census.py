@@ -1,4 +1,4 @@
-"""Attack every record of a Netflix-sized release on one GPU, and hold the answers against the CPU engine's.
+"""Attack every record of a Netflix-sized release on one GPU, and compare the answers with the CPU engine's.
 
     python benchmarks/gpu_census.py --work /tmp/census --out census.jsonl [--records 480189] [--tune]
 
@@ -55,7 +55,7 @@ def compile_all(attack: so.Attack, data: Dataset, targets: np.ndarray):
 
 
 def tune(data: Dataset, out: Path) -> tuple[int, int, int]:
-    """Time the launch shapes on a sample of targets; give the one that is fastest over both attacks."""
+    """Time the launch shapes on a sample of targets; return the one that is fastest over both attacks."""
     targets = WHO.eligible(data)
     targets = targets[np.linspace(0, targets.size - 1, min(targets.size, 20_000)).astype(int)]
     plans = {}
@@ -136,7 +136,7 @@ def compare(data: Dataset, attack: so.Attack, targets: np.ndarray, engine: GpuEn
 
 
 def findings(folder: Path, out: Path, shape: tuple[int, int, int]) -> None:
-    """From the packed folder to findings, in a process of its own: nothing is warm but the kernel caches on disk."""
+    """From the packed folder to findings, in a separate process: only the kernel caches on disk are warm."""
     code = f"""
 import time; t = time.perf_counter()
 import standout as so

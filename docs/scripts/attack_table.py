@@ -1,4 +1,4 @@
-"""Make docs/attack-table.md: every attack on MovieLens latest-small, and what telling a wrong noise does.
+"""Make docs/attack-table.md: every attack on MovieLens latest-small, and the effect of a wrong noise.
 
     python docs/scripts/attack_table.py FOLDER [--out docs/attack-table.md]
 
@@ -121,7 +121,7 @@ def fit_table(dataset):
 
 
 def wrong_noise_table(dataset):
-    """What an attacker loses who is told exact knowledge when it is not."""
+    """Loss of an attacker who assumes exact knowledge when it is not."""
     told = Noise(1e-4, 0.0, Steps(0), Window(0), even_wrong=1.0)
     lines = ["| true knowledge | informed | told it is exact | fitted | RH |", "|---|---|---|---|---|"]
     for who in (
@@ -193,13 +193,13 @@ def main():
         "",
         *fit_table(dataset),
         "",
-        "## Told a wrong noise",
+        "## Given a wrong noise",
         "",
         *wrong_noise_table(dataset),
         "",
         "## Present or absent?",
         "",
-        "Share of right decisions (named rightly when present, silent when absent) at a threshold of equal error, "
+        "Share of right decisions (right name if present, no name if absent) at a threshold of equal error, "
         "chosen on one half of the targets and counted on the other.",
         "",
         *absent_table(dataset),

@@ -1,4 +1,4 @@
-"""Write docs/calibration.md: what the likelihood says of presence, beside what is true, on two real releases.
+"""Write docs/calibration.md: stated and observed probabilities of the likelihood, on two real releases.
 
 Run it with `python docs/scripts/calibration_table.py` and STANDOUT_DATA naming the folder with `ml-latest-small` and
 `online-retail`. The attack calibrates itself on canaries of the release. The targets reported here are other records where
@@ -33,7 +33,7 @@ CLOSE = 0.03
 
 @dataclass(frozen=True)
 class Cell:
-    """Means over present and removed targets, as many of the one as of the other."""
+    """Means over present and removed targets, equally many of both."""
 
     data: str
     who: so.Adversary
@@ -79,14 +79,14 @@ def adversaries() -> Iterator[so.Adversary]:
 
 
 def targets_of(who: so.Adversary, data: so.Dataset) -> Array:
-    """Targets, apart from the canaries where enough records are left."""
+    """Targets; other records than the canaries if enough are left."""
     eligible = who.eligible(data)
     others = np.setdiff1d(eligible, canaries(data, who))
     return sample_targets(data, others if others.size >= TARGETS else eligible, TARGETS, SEED)
 
 
 def measure(name: str, data: so.Dataset, who: so.Adversary, targets: Array) -> Cell:
-    """Run one kind of knowledge, calibrated and not, with the targets there and removed."""
+    """Run one kind of knowledge, calibrated and not, with the targets present and removed."""
     knowledge = who.sample(data, targets, SEED)
     means = []
     for calibrate in (False, True):
@@ -112,7 +112,7 @@ def share_close(cells: list[Cell], raw: bool) -> tuple[int, int]:
 
 
 def reliability(said: Array, true: Array) -> list[str]:
-    """Rows of a reliability table: said, observed, number of queries."""
+    """Rows of a reliability table: stated, observed, number of queries."""
     edges = np.linspace(0, 1, 11)
     place = np.clip(np.digitize(said, edges[1:-1]), 0, 9)
     rows = []
@@ -136,19 +136,19 @@ def page(cells: list[Cell]) -> str:
         f"{TARGETS} targets each, run once with the target in the release and once with it removed (prior 1/2).",
         "Written by `docs/scripts/calibration_table.py`.", "",
         f"`Likelihood(calibrate=True)`, the default, fits three numbers per kind of knowledge on {CANARIES} canaries: records of",
-        "the release, run with and without, whose knowledge is drawn with another seed. Targets are other records than the",
-        f"canaries where the release has enough of them. Cells within {100 * CLOSE:.0f} points of the observed rate:", "",
+        "the release, run present and removed, whose knowledge is drawn with another seed. Targets are other records than the",
+        f"canaries if the release has enough of them. Cells within {100 * CLOSE:.0f} points of the observed rate:", "",
         "| | P(absent) | posterior |", "|---|---|---|",
-        f"| likelihood as it is | {raw_a} of {n} | {raw_p} of {n} |",
+        f"| not calibrated | {raw_a} of {n} | {raw_p} of {n} |",
         f"| calibrated | {cal_a} of {n} | {cal_p} of {n} |", "",
         "## All queries together", "",
-        "| P(absent) | said | observed | queries |", "|---|---|---|---|",
+        "| P(absent) | stated | observed | queries |", "|---|---|---|---|",
         *reliability(np.concatenate([c.every_absent for c in cells]), absent), "",
-        "| posterior | said | observed | queries |", "|---|---|---|---|",
+        "| posterior | stated | observed | queries |", "|---|---|---|---|",
         *reliability(np.concatenate([c.every_posterior for c in cells]), np.concatenate([c.credit for c in cells])), "",
         "## Each kind of knowledge", "",
-        "The observed rate of absence is 0.5 everywhere. \"As it is\" means without calibration.", "",
-        "| data | knowledge | targets | hit | P(absent) | as it is | posterior | as it is | observed |",
+        "The observed rate of absence is 0.5 everywhere. \"Raw\" means not calibrated.", "",
+        "| data | knowledge | targets | hit | P(absent) | raw | posterior | raw | observed |",
         "|---|---|---|---|---|---|---|---|---|",
         *(f"| {c.data} | {c.who.describe()} | {c.n} | {c.hit:.3f} | {c.absent:.3f} | {c.raw_absent:.3f} | {c.posterior:.3f} | "
           f"{c.raw_posterior:.3f} | {c.observed:.3f} |" for c in cells),

@@ -59,7 +59,7 @@ def pictures(summary: Summary) -> str:
 
 
 def fill(name: str, text: str) -> None:
-    """Replace what stands between the two marks of a block."""
+    """Replace the text between the two marks of a block."""
     page = PAGE.read_text(encoding="utf-8")
     mark = re.compile(rf"(<!-- begin {name} -->\n).*?(\n?<!-- end {name} -->)", re.DOTALL)
     if not mark.search(page):
@@ -89,7 +89,7 @@ def figures(records: int, targets: int, movielens: Path | None) -> None:
 
 
 def full(twin: Path, targets: int) -> None:
-    """The printed rates on a twin of full size; the file is written first where it is missing."""
+    """The printed rates on a twin of full size; the file is written first if it is missing."""
     if not twin.exists():
         write_twin(twin)
     dataset = Dataset.open(twin) if twin.is_dir() else Dataset.read(twin)

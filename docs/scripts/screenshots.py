@@ -23,7 +23,7 @@ RECORDS, TARGETS, SEED = 3000, 300, 0
 
 
 def main(folder: Path) -> None:
-    """Audit a synthetic release, render its pages, photograph them."""
+    """Audit a synthetic release, render its pages, take screenshots."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
         sys.exit("no chromium here: apt-get install chromium")
@@ -44,7 +44,7 @@ def main(folder: Path) -> None:
 
 
 def shoot(browser: Browser, page: Path, target: Path, *, width: int, height: int, dark: bool = False) -> None:
-    """Photograph the top of a page."""
+    """Take a screenshot of the top of a page."""
     context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", offline=True
     )

@@ -60,7 +60,7 @@ def small_png(png: bytes) -> bytes:
         alpha = pixels[:, 3:] / 255
         pixels = np.rint(pixels[:, :3] * alpha + 255 * (1 - alpha)).astype(np.int64)
     for step in (1, 8, 16, 24, 32, 51):
-        # white and black stay what they are
+        # white and black stay unchanged
         rough = np.minimum((pixels + step // 2) // step * step, 255)
         colors, index = np.unique(rough[:, 0] * 65536 + rough[:, 1] * 256 + rough[:, 2], return_inverse=True)
         if colors.size <= 256:

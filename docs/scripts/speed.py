@@ -32,8 +32,8 @@ $aims
 $cpu, $cores cores, Python $python. The load was $load at the start; wall times depend on other programs, so
 **ratios are of core time**: CPU seconds of the process, summed over threads, best of several rounds taken in turn. The data are
 our own synthetic twin of the Netflix Prize data ($entries entries); 8 known items, 2 of them wrong, values ±1, days ±14. The C
-loop (`benchmarks/reference/scalar.c`) walks the same posting lists; it is compiled with `gcc -O3 -march=native -funroll-loops`,
-free to reorder sums. Peers that only count items in common are compared with our engine doing the same.
+loop (`benchmarks/reference/scalar.c`) reads the same posting lists; it is compiled with `gcc -O3 -march=native -funroll-loops`
+and may reorder sums. Peers that only count items in common are compared with our engine doing the same.
 
 $scoring
 
@@ -48,8 +48,8 @@ $reading
 
 Fitted exponents: $exponents.
 
-Time is a sum of three parts, each linear: $per_posting ns per posting, $per_record ns per record (cleared and looked over once)
-and $per_run ns per run (an item's postings in a block); together they miss no point of the four curves by more than $miss. The
+Time is a sum of three parts, each linear: $per_posting ns per posting, $per_record ns per record (cleared and read once)
+and $per_run ns per run (an item's postings in a block); together they fit every point of the four curves within $miss. The
 exponents of records and targets are near 1 because all parts grow with them. With more known items the records stay; with more
 entries the records and the runs stay, and at 6 entries per record those two take most of the time.
 
@@ -71,7 +71,7 @@ with compiled kernels on disk: $findings.
 
 
 def aims(bench: list[dict], census: list[dict]) -> str:
-    """What was asked for, beside what was measured."""
+    """Requirements and measurements."""
     of = {x["what"]: x for x in bench}
     c, topn, sql = of["C loop"], of["sparse_dot_topn, presence only"], of["DuckDB SQL, full score"]
     index, batch = (2**20 * of["memory"][x] for x in ("index_mib", "batch_mib"))

@@ -1,4 +1,4 @@
-"""Write docs/twin.md: the marginals of the Netflix twin beside the real ones.
+"""Write docs/twin.md: the marginals of the Netflix twin compared with the real ones.
 
 Example::
 

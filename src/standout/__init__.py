@@ -1,6 +1,6 @@
-"""standout: how few facts find a person in a sparse release, measured before it is released.
+"""standout: measure how few facts identify a person in sparse data, before the data is released.
 
-Everything a user needs is here; import from nowhere else.
+This is the whole public API; import from no other module.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Everything standout raises on purpose.
+"""The exceptions of standout.
 
 ::
 
-    StandoutError            the root: catch this one
-    ├── InputError           a file, a column or a cell is not what it has to be
-    │   ├── ColumnError      a column is missing, or more than one could be meant
+    StandoutError            the base class of all of them
+    ├── InputError           a file, a column or a cell is not valid
+    │   ├── ColumnError      a column is missing or ambiguous
     │   └── RowError         rows that do not parse
-    ├── ParameterError       an option has a value that makes no sense
+    ├── ParameterError       an option has an invalid value
     ├── EligibilityError     no record can be a target of this adversary
-    └── EngineError          the asked-for engine cannot run here
+    └── EngineError          the requested engine cannot run here
 
 A message says what was wrong, the value, and what to do. It never holds a record's label or contents.
 """
@@ -17,15 +17,15 @@ from __future__ import annotations
 
 
 class StandoutError(Exception):
-    """Root of all errors that standout raises on purpose."""
+    """Base class of all errors that standout raises."""
 
 
 class InputError(StandoutError):
-    """A file, a column or a cell is not what it has to be."""
+    """A file, a column or a cell is not valid."""
 
 
 class ColumnError(InputError):
-    """A column is missing, or more than one could be meant."""
+    """A column is missing or ambiguous."""
 
 
 class RowError(InputError):
@@ -33,7 +33,7 @@ class RowError(InputError):
 
 
 class ParameterError(StandoutError, ValueError):
-    """An option has a value that makes no sense."""
+    """An option has an invalid value."""
 
 
 class EligibilityError(StandoutError):
@@ -41,4 +41,4 @@ class EligibilityError(StandoutError):
 
 
 class EngineError(StandoutError):
-    """The asked-for engine cannot run here."""
+    """The requested engine cannot run here."""

@@ -87,7 +87,7 @@ def test_one_column_cannot_have_two_roles():
 
 
 def test_a_name_that_stands_twice_is_refused():
-    with pytest.raises(ColumnError, match="column 'user' for record stands 2 times"):
+    with pytest.raises(ColumnError, match="column 'user' for record occurs 2 times"):
         roles("user,user,movie", record="user")
 
 

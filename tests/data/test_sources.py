@@ -183,7 +183,7 @@ def test_the_named_date_format_is_used_and_a_wrong_one_is_refused(tmp_path):
     assert Dataset.read(path, date_format="%d|%m|%Y").fingerprint == expected()
     with pytest.raises(InputError, match="no cell of column 'date' is written like"):
         Dataset.read(path, date_format="%Y/%m/%d")
-    with pytest.raises(ParameterError, match="is no format"):
+    with pytest.raises(ParameterError, match="is not a format"):
         Dataset.read(path, date_format="%Q")
 
 
@@ -347,7 +347,7 @@ def test_records_of_a_wide_matrix_without_names_are_a_question(tmp_path):
         ({"wide": True, "item": "item"}, "item has no place in a wide matrix"),
         ({"zeros": "keep"}, "zeros is for wide matrices"),
         ({"names": "a,,b"}, "one of the names is empty"),
-        ({"names": "a,a"}, "a stands more than once"),
+        ({"names": "a,a"}, "a occurs more than once"),
         ({"names": 3}, "names: give names of columns"),
         ({"decimal": ";"}, "use '.' or ','"),
         ({"date_format": "dd.mm"}, "use a format such as"),

@@ -126,7 +126,7 @@ def test_what_is_not_ours_is_left_alone(tmp_path, what):
         target.mkdir()
         (target / ("meta.json" if "meta" in what else "thesis.txt")).write_text('{"precious": 1}')
     before = {p.name: p.read_text() for p in tmp_path.rglob("*") if p.is_file()}
-    with pytest.raises(ParameterError, match="mine exists and is no saved dataset"):
+    with pytest.raises(ParameterError, match="mine exists and is not a saved dataset"):
         small().save(target)
     assert {p.name: p.read_text() for p in tmp_path.rglob("*") if p.is_file()} == before
 

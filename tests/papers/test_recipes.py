@@ -63,7 +63,7 @@ def test_data_without_days_and_values_still_gives_every_figure():
         assert picture(specification(bare, recipe, rows), "svg")
     table = recipes("ns08", "table")[0]
     page = Summary.of(bare, [(table, table.run(bare))]).markdown()
-    assert "no values: where a figure speaks of them" in page and "no days: where a figure speaks of them" in page
+    assert "no values: where a figure uses them" in page and "no days: where a figure uses them" in page
 
 
 def test_what_cannot_be_measured_has_a_reason_and_no_number():

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standout.scoring.partials import LOWEST, NOBODY, RANDOM_KEY, Partials, concatenate
+from standout.scoring.partials import LOWEST, NO_RECORD, RANDOM_KEY, Partials, concatenate
 
 scores = st.integers(-3, 3)
 keys = st.sampled_from([0, 1, 2, RANDOM_KEY, RANDOM_KEY + 1])
@@ -60,7 +60,7 @@ def test_merged_records_give_the_top_k_the_ties_and_the_sums_of_all(crowd):
                 assert tuple(map(int, got)) == ranked[place]
             else:
                 assert got[0] == LOWEST
-                assert got[2] == NOBODY
+                assert got[2] == NO_RECORD
         assert (p.best[q], p.second[q]) == (p.top[q, 0], p.top[q, 1])
         first = ranked[:1] and ranked[0]
         assert p.n_top[q] == sum(

@@ -11,7 +11,7 @@ from strategies import dataset, random_table
 import standout as so
 from standout.attacks.noise import Noise, Steps, Window
 from standout.scoring import cpu
-from standout.scoring.partials import LOWEST, NOBODY
+from standout.scoring.partials import LOWEST, NO_RECORD
 from standout.scoring.plan import Plan, Tie
 from standout.scoring.summarize import key_of
 
@@ -51,7 +51,7 @@ def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -
     for q, row in enumerate(scores):
         here = [r for r in range(row.size) if r != t.exclude[q] and row[r] != LOWEST]
         ranked = sorted(here, key=lambda r: (-row[r], int(key_of(r, 0, how.tie, t.salt[q], data.lengths)), r))[:top]
-        first = ranked[0] if ranked else NOBODY
+        first = ranked[0] if ranked else NO_RECORD
         tied = [
             r for r in here
             if row[r] == row[first] and (plan.tie != Tie.SHORT or data.lengths[r] == data.lengths[first])
@@ -59,7 +59,7 @@ def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -
         s = row[here]
         for name, value in zip(
             out,
-            (padded(ranked, NOBODY), padded(row[ranked].tolist(), LOWEST), len(tied), len(here), s.sum(),
+            (padded(ranked, NO_RECORD), padded(row[ranked].tolist(), LOWEST), len(tied), len(here), s.sum(),
              sum(int(x) ** 2 for x in s), (s >= watch[q]).sum(), (s >= t.cut[q]).sum()),
             strict=True,
         ):  # fmt: skip
@@ -90,7 +90,7 @@ def test_the_short_summary_is_what_ran(release):
     met = shard.ptr[:, t.item + 1].astype(int) - shard.ptr[:, t.item]
     per_query = np.add.reduceat(met, t.query_ptr[:-1], axis=1)
     assert (cpu.FEW * per_query < BLOCK).mean() > 0.4
-    assert (so.MemoryEngine(shards=[shard]).run(plan, release).second != NOBODY).all()
+    assert (so.MemoryEngine(shards=[shard]).run(plan, release).second != NO_RECORD).all()
 
 
 @pytest.mark.parametrize("name", ["scoreboard-rh", "likelihood", "weighted"])

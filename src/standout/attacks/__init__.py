@@ -1,1 +1,1 @@
-"""The attacks: each compiles knowledge into a plan and decides when it dares to answer."""
+"""The attacks: each compiles knowledge into a plan and decides whether to name the best record."""

@@ -1,4 +1,4 @@
-"""`Attack` = score + criterion, the registry, and the one way in which every attack runs."""
+"""`Attack` (score + criterion), its `run` method, and the registry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from standout.scoring.plan import Plan
 Array = npt.NDArray[Any]
 
 TABLE_BUDGET = 48 * 2**20
-"""Bytes that the tables of one batch of queries may take."""
+"""Limit for the tables of one batch of queries, in bytes."""
 
 MOST_QUERIES = 4096
 
@@ -36,7 +36,7 @@ RULES = ("own", "spacing")
 class Attack(ABC):
     """One way to rank the records of a release by what is known, and to decide whether to name one.
 
-    A subclass gives `compile` (knowledge → plan) and `decide` (what was seen → name the best record or not); `run` and
+    A subclass defines `compile` (knowledge → plan) and `decide` (outcome → name the best record or not); `run` and
     `scores` are the same for all. Options are keyword arguments of the constructor. `with_rule` replaces the attack's own
     decision rule.
     """
@@ -47,7 +47,7 @@ class Attack(ABC):
     needs_lineup: ClassVar[bool] = False
     """Whether the decision needs that distribution."""
     alone: ClassVar[bool] = False
-    """Whether a query that excludes a record needs a plan of its own: every record's factor changes with it."""
+    """Whether queries that exclude different records need separate plans, because the factor of every record changes."""
     rule: str = "own"
     """How to decide: "own" (the attack's `decide`) or "spacing" (the spacing test at `level`)."""
     level: float = 0.05
@@ -59,7 +59,7 @@ class Attack(ABC):
 
     @abstractmethod
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
-        """Give (statistic, matched) per query: how sure the attack is, and whether it names its best record."""
+        """Return (statistic, matched) per query: the statistic of the criterion, and whether the best record is named."""
 
     def beta(self, seen: Outcome) -> Array | None:
         """Sharpness of the lineup Π(r) ∝ exp(beta · score) in integer score units; None = uniform over the matching set."""
@@ -70,16 +70,16 @@ class Attack(ABC):
         return np.full(seen.plan.n_queries, np.nan)
 
     def absent(self, seen: Outcome) -> Array:
-        """P(target not in the release) per query, NaN for attacks that do not say."""
+        """P(target not in the release) per query, NaN for attacks without a model."""
         return np.full(seen.plan.n_queries, np.nan)
 
     def options(self) -> dict[str, Any]:
-        """Options as plain data, to be stored beside results; `attack(name, **options)` makes the attack again."""
+        """Options as plain data, stored with results; `attack(name, **options)` makes an equal attack."""
         own = {k: v for k, v in vars(self).items() if not k.startswith("_") and k not in ("rule", "level")}
         return {**own, **self.rule_options()}
 
     def rule_options(self) -> dict[str, Any]:
-        """Options of the decision rule, where it is not the attack's own."""
+        """Options of the decision rule, if it is not the attack's own."""
         return {} if self.rule == "own" else {"decide": self.rule, "level": self.level}
 
     def with_rule(self, decide: str, level: float = 0.05) -> Self:
@@ -90,7 +90,7 @@ class Attack(ABC):
         decide
             "own": as the attack does. "spacing": name the best record iff the spacing test gives p ≤ `level`.
         level
-            Chance of naming a record although the target is absent, for "spacing".
+            Probability of naming a record although the target is absent, for "spacing".
         """
         if decide not in RULES:
             raise ParameterError(f"decide={decide!r}: use {' or '.join(repr(r) for r in RULES)}")
@@ -101,7 +101,7 @@ class Attack(ABC):
         return changed
 
     def fit(self, dataset: Dataset, knowledge: Knowledge | Facts, exclude: Any = None) -> Attack:
-        """Return the attack with its parameters settled on the whole knowledge; attacks without parameters return themselves.
+        """Return the attack with parameters fitted to the whole knowledge; attacks without such parameters return themselves.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Attack(ABC):
     def scores(
         self, dataset: Dataset, knowledge: Knowledge, engine_: str | Engine = "memory", exclude: Any = None
     ) -> Array:
-        """Scores of all records for all queries, by the production kernel; for small data. Barred records are -inf."""
+        """Scores of all records for all queries, by the production kernel; for small data. -inf for non-candidates."""
         facts = knowledge.bind(dataset)
         rows = []
         absent = _one_per_query(exclude, facts, "exclude", dataset)
@@ -170,11 +170,11 @@ class Attack(ABC):
             One record index per query, -1 = none: `rank` and `bits` of that record are reported. The decision
             does not depend on it.
         lineup
-            Whether to work out the distribution over the records (`share`, `bits`) where the decision does not need it.
+            Whether to compute the distribution over the records (`share`, `bits`) if the decision does not need it.
         progress
             Called with the number of queries done after each batch.
         spacing
-            Whether to report the p-value of the spacing test where the decision does not need it.
+            Whether to report the p-value of the spacing test if the decision does not need it.
         """
         facts = knowledge.bind(dataset)
         gone = _one_per_query(exclude, facts, "exclude", dataset)
@@ -196,7 +196,7 @@ class Attack(ABC):
                   spacing: bool) -> Verdicts:  # fmt: skip
         watching = bool((watch >= 0).any())
         watched = machine.score_record(plan, dataset, watch) if watching else np.full(plan.n_queries, LOWEST, np.int64)
-        # a record that is not watched must not count against anything
+        # queries without a watched record have no score to compare with
         marks = np.where(watch >= 0, watched, 2**31)
         partials = machine.run(plan, dataset, marks, K + 1 if spacing or self.rule == "spacing" else 2)
         n_records = dataset.n_records - (plan.tables.exclude >= 0)
@@ -207,7 +207,7 @@ class Attack(ABC):
             mass = machine.mass(plan, dataset, partials.best_score, beta)
             seen = Outcome(plan, partials, n_records, beta, mass)
         statistic, matched = self.decide(seen) if self.rule == "own" else criterion.unlikely_absent(seen, self.level)
-        # record -1 is nobody: its length, that of the last record, is not used
+        # index -1 reads the length of the last record, which is not used
         return Verdicts.of(seen, statistic, matched, watch, watched, dataset.lengths[watch], wanted, self.posterior(seen),
                            self.absent(seen), criterion.spacing_p_values(seen))  # fmt: skip
 
@@ -240,7 +240,7 @@ def _one_per_query(records: Any, facts: Facts, name: str, dataset: Dataset) -> A
 def _batches(
     dataset: Dataset, facts: Facts, exclude: Array, alone: bool, machine: Engine
 ) -> Iterator[tuple[Facts, Array]]:
-    """Cut the queries into batches whose tables fit the engine's budget, or the usual one where it states none."""
+    """Cut the queries into batches whose tables fit the engine's limit, or the default limit."""
     row = 8 * (dataset.n_levels + 2 + min(dataset.day_span, 1024) + 2)
     most = max(1, getattr(machine, "batch_bytes", TABLE_BUDGET) // row)
     most_queries = getattr(machine, "batch_queries", MOST_QUERIES)
@@ -273,7 +273,7 @@ A = TypeVar("A", bound=type[Attack])
 
 
 def register(name: str) -> Callable[[A], A]:
-    """Class decorator that makes an attack known under `name`."""
+    """Class decorator that registers an attack under `name`."""
 
     def add(cls: A) -> A:
         cls.name = name

@@ -26,13 +26,13 @@ from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
 Array = npt.NDArray[Any]
 
 NATS_PER_FACT = 64.0
-"""Log-probability that the fixed-point integers leave room for, per fact."""
+"""Largest log-probability per fact that fixed-point scores are scaled for."""
 
 SHRINK = 10.0
-"""Pseudo-entries of the common distribution that each item's own one is mixed with."""
+"""Weight, in entries, of the common distribution that each item's own distribution is mixed with."""
 
 LEAST_CHANCE = 1e-12
-"""Chance of a told value and day below which P(knowledge | absent) does not fall."""
+"""Smallest probability of a known value and day in P(knowledge | absent)."""
 
 _SLACK = 1e-9
 _NO_LEVELS = np.empty(0, np.bool_)
@@ -41,12 +41,12 @@ _AT_ONCE = 256
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Picks:
-    """What an adversary's choice rule makes of each record and each item."""
+    """Effect of an adversary's choice rule on each record and item."""
 
     eligible: Array
-    """bool (records): records that she can draw her knowledge from."""
+    """bool (records): records that the knowledge can be drawn from."""
     log_pick: RecordFactor
-    """Log of the number of ways to pick her right items in order; inf = not eligible."""
+    """Log of the number of ways to pick the right items in order; inf = not eligible."""
     weight: RecordFactor | None
     """Sum of the supports of the pickable items of a record, where items can be wrong."""
     length: Array
@@ -60,7 +60,7 @@ class Picks:
 
 
 def picks(who: Adversary, dataset: Dataset) -> Picks:
-    """What the choice rule makes of the dataset; worked out on first use and kept with it."""
+    """Effect of the choice rule on the dataset; computed on first use and cached on it."""
     kept: dict[Any, Picks] = dataset.__dict__.setdefault("_picks", {})
     key = (who.choose, who.knows, who.wrong, who.wrong_kind, who.value_within, who.gamma, who.time_within)
     if key not in kept:
@@ -87,7 +87,7 @@ def _picks(who: Adversary, dataset: Dataset) -> Picks:
 
 
 def _log_pick(who: Adversary, dataset: Dataset) -> RecordFactor:
-    """Say how a shard works out the log of the number of ways to pick the right items of a record; inf = not eligible."""
+    """Factor per record: log of the number of ways to pick its right items; inf = not eligible."""
     pickable, right, wrong = who.pickable(dataset), who.n_right_items, int(who.wrong)
     every = None if pickable.all() else pickable
     count = np.arange(dataset.lengths.max(initial=0) + 1)
@@ -104,12 +104,12 @@ def _log_pick(who: Adversary, dataset: Dataset) -> RecordFactor:
     if who.choice.kind != "rare":
         if test is None:
             return ByCount(np.where(able, log_falling(count, right), np.inf), every)
-        # wrong facts come first, from the items that can be told wrongly
+        # wrong facts are picked first, among the items that can give a wrong fact
         first = ByCount(log_falling(count, wrong), every, test)
         return SumOfCounts((first, ByCount(log_falling(count - wrong, right - wrong), every)))
     rare, n_rare = who.rare_items(dataset)
     n_marked, wanted = min(n_rare, right), who.choice.share * who.knows
-    # rare items and others are picked apart and then shuffled; eligible are records with more than δm rare items
+    # rare and other items are picked separately and shuffled; records with more than δm rare items are eligible
     parts = [
         ByCount(np.where(count > wanted + _SLACK, log_falling(count, n_marked), np.inf), rare),
         ByCount(np.where(count >= who.knows - wanted - _SLACK, log_falling(count, right - n_marked), np.inf), ~rare),
@@ -138,9 +138,9 @@ def log_ways(n: Any, k: Any) -> Any:
 
 
 def is_drawn_here(facts: Facts) -> bool:
-    """Whether all queries are as their adversary draws them from this very release: none shortened, no other release.
+    """Whether all queries are complete draws of their adversary from this release.
 
-    In any other release the target's entries may differ from what is told, and an exact model would rule the target out.
+    In another release the target's entries may differ from the facts, and an exact model would exclude the target.
     """
     who = facts.adversary
     return who is not None and facts.from_release and bool((np.diff(facts.query_ptr) == who.knows).all())
@@ -156,7 +156,7 @@ def compile_exact(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, 
     noise
         Kernels of right values and days.
     background
-        Smoothed chance of the told value and day per fact, for items that few records hold.
+        Smoothed probability of the known value and day per fact, for items that few records hold.
     """
     who = facts.adversary
     assert who is not None
@@ -174,7 +174,7 @@ def compile_exact(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, 
 
 
 def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> ExactTables:
-    """All tables but the means over the items' pairs."""
+    """All tables except the means over the items' pairs."""
     data, n = known.dataset, known.facts.n_queries
     use_value, use_time = who.tells_value(data) and noise.value is not None, who.tells_time(data)
     value_row, right_value, wrong_value = _value_tables(known, who, noise, use_value)
@@ -199,7 +199,7 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
 
 
 def _gone_items(known: Known, rule: Picks) -> tuple[Array, Array]:
-    """Distinct pickable items of each query's excluded record, one query after the other: where they start, and the items."""
+    """Distinct pickable items of each query's excluded record: start per query, and the items."""
     data = known.dataset
     rows = [
         np.unique(data.record_item[data.record_ptr[r] : data.record_ptr[r + 1]]).astype(np.int64)
@@ -213,9 +213,9 @@ def _gone_items(known: Known, rule: Picks) -> tuple[Array, Array]:
 
 
 def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -> tuple[Array, Array, Array]:
-    """Row of each fact, and the chances of the told value by level (last column: the entry has none): right, wrong.
+    """Row of each fact, and the probabilities of the known value by level (last column: no value): right, wrong.
 
-    The first row is for facts that tell no value: only an entry without one is told like that.
+    The first row is for facts without a value, which come only from entries without one.
     """
     n = known.item.size
     if not use_value or noise.value is None:
@@ -232,10 +232,10 @@ def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -
 
 
 def _spread(told: Array, known: Known, noise: Noise) -> Array:
-    """Per told value: unit of its row, 1 for probabilities; levels per unit of the scale for densities.
+    """Per known value: unit of its row; 1 for probabilities, levels per unit of the scale for densities.
 
-    Real-valued noise gives densities between the ends of the scale. A wrong value is drawn from the levels, and would give
-    itself away; it is counted as spread over the scale instead, so that the attack does not live on that.
+    Real-valued noise gives densities between the ends of the scale. A wrong value is drawn from the levels, which would
+    reveal it; it is treated as spread over the scale instead, so that the attack does not use this artifact.
     """
     data = known.dataset
     low, high = data.scale_ends
@@ -248,7 +248,7 @@ def _spread(told: Array, known: Known, noise: Noise) -> Array:
 
 
 def wrong_values(told: Array, levels: Array, within: Array, unit: Array) -> Array:
-    """(told, levels): chance of each told value if it is wrong: even over the levels outside the tolerance of the true level.
+    """(known, levels): probability of each known value if it is wrong: uniform over levels outside the true level's tolerance.
 
     >>> wrong_values(np.array([1.0, 3.0]), np.array([1.0, 2.0, 3.0]), np.zeros(3), np.ones(2)).tolist()
     [[0.0, 0.5, 0.5], [0.5, 0.5, 0.0]]
@@ -263,7 +263,7 @@ def wrong_values(told: Array, levels: Array, within: Array, unit: Array) -> Arra
 
 
 def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
-    """Per fact: mean over the item's (record, item) pairs of the chances of what is told, right and wrong."""
+    """Per fact: mean over the item's (record, item) pairs of the probability of its value and day, right and wrong."""
     post = postings(known.dataset.index)
     n, item = known.item.size, known.item.astype(np.int64)
     day = np.where(known.has_day, np.clip(known.day, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
@@ -280,7 +280,7 @@ def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
 
 
 def _even_chance(known: Known, noise: Noise) -> Array:
-    """Per fact: chance of what is told if value and day are spread evenly over the scale and the span."""
+    """Per fact: probability of its value and day if both are uniform over the scale and the span."""
     out = np.ones(known.item.size)
     data = known.dataset
     if data.has_value and noise.value is not None and known.has_value.any():
@@ -293,7 +293,7 @@ def _even_chance(known: Known, noise: Noise) -> Array:
 
 def _log_absent(known: Known, who: Adversary, rule: Picks, tables: ExactTables, background: Array, wrong: Array,
                 even: Array) -> Array:  # fmt: skip
-    """P(A|absent) as a logarithm: Σ_i log q_i·[(1-h)·g_i + h·ū_i] per query: what a person outside the release would tell."""
+    """P(A|absent) as a logarithm: Σ_i log q_i·[(1-h)·g_i + h·ū_i] per query: facts about a person outside the release."""
     n = known.support.astype(np.float64)
     g = np.maximum(shrunk(tables.mean_right, n, background, SHRINK), LEAST_CHANCE)
     off = np.maximum(shrunk(wrong, n, even, SHRINK), LEAST_CHANCE)
@@ -306,9 +306,9 @@ def _log_absent(known: Known, who: Adversary, rule: Picks, tables: ExactTables, 
         own = np.where(known.exclude >= 0, rare[known.exclude], 0)[known.query]
         n_rare = data.supports[rule.marked].sum() - own
         total = np.where(tables.marked == 1, n_rare, total - n_rare)
-    # an item whose only holder is the excluded record is still an item that people may name
+    # an item held only by the excluded record can still occur in a fact
     q = np.maximum(n, 0.5) / np.maximum(total, 1.0)
-    # a fact that tells neither value nor day is wrong about neither
+    # a fact without value and day cannot be wrong in them
     says = tables.has_day | (known.has_value & tables.use_value)
     out = known.sum_over_facts(np.log(q * ((1 - h) * g + h * np.where(says, off, g))))
     return np.asarray(out - log_ways(who.knows, rule.n_marked) if by_class else out)

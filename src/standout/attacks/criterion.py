@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from standout.attacks.verdicts import Outcome
 from standout.formulas.spacing import K, p_value, spacing
-from standout.scoring.partials import NOBODY
+from standout.scoring.partials import NO_RECORD
 
 Array = npt.NDArray[Any]
 
@@ -21,23 +21,23 @@ def stands_out(seen: Outcome, phi: float) -> tuple[Array, Array]:
 
 
 def matching_set(seen: Outcome) -> tuple[Array, Array]:
-    """Match iff the matching set is not empty; she is as sure of a member as the set is small."""
+    """Match iff the matching set is not empty; the statistic is 1 / size of the set."""
     n = seen.partials.n_cut
     return np.where(n > 0, 1.0 / np.maximum(n, 1), 0.0), n > 0
 
 
 def spacing_p_values(seen: Outcome) -> Array:
-    """p-value of the spacing test per query; NaN where it does not apply, or where too few top scores were kept."""
+    """p-value of the spacing test per query; NaN if it does not apply or too few top scores were kept."""
     p, plan = seen.partials, seen.plan
     if p.k <= K:
         return np.full(plan.n_queries, np.nan)
-    here = p.top[:, : K + 1] != NOBODY
+    here = p.top[:, : K + 1] != NO_RECORD
     scores = np.where(here, plan.base[:, None] + p.top_score[:, : K + 1] / plan.scale[:, None], np.nan)
     return p_value(spacing(scores))
 
 
 def unlikely_absent(seen: Outcome, level: float) -> tuple[Array, Array]:
-    """Match iff the spacing test gives p ≤ level; the statistic is 1 - p, 0 where the test does not apply."""
+    """Match iff the spacing test gives p ≤ level; the statistic is 1 - p, 0 if the test does not apply."""
     statistic = 1.0 - np.nan_to_num(spacing_p_values(seen), nan=1.0)
     return statistic, statistic >= 1.0 - level
 

@@ -1,6 +1,6 @@
 """The generic and the weighted algorithm (Datta, Sharma and Sinha 2012), with the isolation certificate.
 
-Days are no part of these attacks. An item whose value she does not know, or any item of a release without
+These attacks do not use days. An item whose value is not known, or any item of a release without
 values, has T = 1 in a record that holds it; a known value against an entry that lacks one has T = 0, as a
 null.
 """
@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 
 
 def perturbation(known: Known, gamma: float | None) -> Array:
-    """γ per query: as given, else the adversary's, else her `value_within` in terms of the scale, else 0."""
+    """γ per query: as given, else the adversary's, else its `value_within` as a share of the scale, else 0."""
     who, n = known.facts.adversary, known.facts.n_queries
     given = gamma if gamma is not None else (who.gamma if who else None)
     if given is not None:
@@ -57,13 +57,13 @@ def similarity_table(known: Known) -> Array:
     if not known.has_value.any():
         return np.ones((n, 1))
     p = known.value_range[known.query][:, None]
-    # the smallest difference that a level's cell allows: coding never lowers the target's score
+    # the smallest difference within a level's cell: coding never lowers the target's score
     t = dss12.T(known.value_gaps(), 0.0, p)
     return np.where(known.has_value[:, None], np.column_stack([t, np.zeros(n)]), 1.0)
 
 
 def salts(facts: Facts) -> Array:
-    """A number per query that depends on its facts alone: not on their order, nor on the other queries."""
+    """A number per query that depends only on its facts, not on their order or on other queries."""
     value = np.where(np.isnan(facts.value), -0.0, facts.value + 0.0).view(np.uint64)
     x = (facts.item.astype(np.int64).view(np.uint64) + np.uint64(2)) * np.uint64(0x9E3779B97F4A7C15) + value
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -99,7 +99,7 @@ class Generic(Attack):
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Similarity tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
-        # rounded as the table is: what lies on the edge is in, whatever the last binary digit says
+        # rounded like the table, so that a score equal to the threshold matches
         cut = np.rint((1.0 - perturbation(known, self.gamma)) * SCORE_LIMIT) / SCORE_LIMIT
         t = similarity_table(known)
         time = np.zeros((t.shape[0], 1))
@@ -114,8 +114,8 @@ class Certificate(NamedTuple):
     """Theorem 2 per query, without the truth: `isolated` says that the best record must be the target.
 
     It holds if the target is in the release and the knowledge is (m, γ)-perturbed: the target holds every
-    known item, with a value at most γ·p off. Where `consistent` is False no record scores as high as such a
-    target must: one of the two assumptions is broken, and the certificate with it.
+    known item, with a value at most γ·p off. If `consistent` is False, no record scores as high as such a
+    target must: one of the two assumptions fails, and the certificate does not hold.
     """
 
     gamma: Array
@@ -134,7 +134,7 @@ class Weighted(Attack):
     """Score_w = Σ w_i T(aux_i, r_i) / m, w_i = 1/log2 |supp(i)| (DSS12, algorithm 2).
 
     The best is named iff e = max - max2 > threshold; e is not divided by σ. m counts all facts, also those
-    about items that nobody holds, which weigh as much as an item of support 2. The paper gives no lineup: it
+    about items that no record holds, which weigh as much as an item of support 2. The paper gives no lineup: it
     is that of NS08.
 
     Parameters
@@ -157,11 +157,11 @@ class Weighted(Attack):
         bar = certified if self.threshold is None else self.threshold
         value = dss12.w(known.support)[:, None] * similarity_table(known)
         plan = known.plan(Combine.SUM, value, np.zeros((known.item.size, 1)), threshold=bar)
-        # dividing by m only now keeps what is round: two items of weight 1/2 tie with one of weight 1
+        # dividing by m last keeps ties exact: two items of weight 1/2 tie with one of weight 1
         return replace(plan, scale=plan.scale * known.n_known)
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
-        """Match iff e exceeds the threshold by more than rounding could have made."""
+        """Match iff e exceeds the threshold by more than the largest rounding error."""
         p, plan = seen.partials, seen.plan
         assert plan.threshold is not None
         second = np.where(p.second_score == LOWEST, p.best_score, p.second_score)
@@ -193,7 +193,7 @@ class Weighted(Attack):
 
 
 def _rounding(m: Array) -> Array:
-    """Most by which fixed point moves e: half of the last bit for each of m contributions, in two sums.
+    """Largest rounding error of e in fixed point: half of the last bit for each of m contributions, in two sums.
 
     Weights are at most 1, so a bit of their sum is at most m / (SCORE_LIMIT / 2); m of those bits are divided by m.
     """
@@ -201,6 +201,6 @@ def _rounding(m: Array) -> Array:
 
 
 def _mean_weight(known: Known) -> Array:
-    """M of each query: mean weight of all known items, those that nobody holds included."""
+    """M of each query: mean weight of all known items, including items that no record holds."""
     unheld = known.n_known - np.diff(known.query_ptr)
     return np.asarray((known.sum_over_facts(dss12.w(known.support)) + unheld * dss12.w(0)) / known.n_known)

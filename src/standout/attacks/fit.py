@@ -1,10 +1,10 @@
-"""EM for the noise of a batch of queries, from the knowledge alone: nobody tells the attacker who is who.
+"""EM estimate of the noise of a batch of queries, from the knowledge alone, without the true records.
 
 Pooled over all queries: one e, one h, one value kernel, one day kernel. Weak priors (e, h ~ Beta(1, 4); one pseudo-count per
 kernel), kernels binned by gap and decreasing, everything in the log domain. Every target is taken to be in the release.
 
 A fact that the release lost (a dropped entry) is explained by e. A fact about an item that no candidate holds has the same
-chance for every record: it says nothing about e and is left out.
+probability for every record: it carries no information about e and is left out.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MOST_CANDIDATES = 448
 N_SAMPLED = 64
 """Further records per query, drawn at random, that represent all records with lower scores."""
 ROUNDS = (6, 12, 40)
-"""Steps of EM between two selections of candidates; the last round runs until nothing changes."""
+"""Steps of EM between two selections of candidates; the last round runs until convergence."""
 TOLERANCE = 1e-6
 LEAST_CHANCE = 1e-12
 SCALE_EDGES = (0.01, 0.03, 0.1, 0.3)
@@ -151,10 +151,10 @@ def start_noise(dataset: Dataset, known: Known) -> Noise:
 
 
 def _candidates(dataset: Dataset, known: Known, noise: Noise) -> tuple[Array, Array]:
-    """(queries, candidates): records to weigh for each query, -1 = none, and the number of records each stands for.
+    """(queries, candidates): candidate records of each query, -1 = none, and the number of records each represents.
 
-    The records that score highest under the present noise stand for themselves. A random sample of the others stands for
-    all others: left out, weak knowledge would always seem to agree with somebody, and e would come out too small.
+    The records that score highest under the current noise represent themselves. A random sample represents all others:
+    without it, weak knowledge would always seem to agree with some record, and e would be too small.
     """
     n_top = max(2, min(MOST_CANDIDATES, dataset.n_records))
     drawn = sample_targets(dataset, np.arange(dataset.n_records), N_SAMPLED if n_top < dataset.n_records else 0, seed=0)
@@ -196,14 +196,14 @@ def _evidence(dataset: Dataset, known: Known, candidate: Array, noise: Noise) ->
 
 
 def _weighed(known: Known, noise: Noise) -> tuple[Evidence, Array, Array]:
-    """What the candidates under a noise hold, the candidate of each cell, and the records each candidate stands for."""
+    """What the candidates under a noise hold, the candidate of each cell, and the number of records each represents."""
     candidate, n_like = _candidates(known.dataset, known, noise)
     seen = _evidence(known.dataset, known, candidate, noise)
     return seen, candidate.reshape(-1)[seen.row], n_like
 
 
 class Chances(NamedTuple):
-    """Chance of each fact that a candidate holds, by what may have happened to it."""
+    """Probability of each fact that a candidate holds, by how it may have arisen."""
 
     right_events: Array
     """Per event: the fact is right and is about this event."""
@@ -216,27 +216,27 @@ class Chances(NamedTuple):
     whole: Array
     """Per cell: the sum of the three."""
     absent: Array
-    """Per fact: its chance if the target is not in the release."""
+    """Per fact: its probability if the target is not in the release."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Weighing:
-    """The known facts beside what a fixed set of candidates holds, ready to be weighed under any noise."""
+    """The known facts and what a fixed set of candidates holds: computes posteriors under any noise."""
 
     known: Known
     seen: Evidence
     record: Array
     """Per cell: the candidate."""
     n_like: Array
-    """(queries, candidates): records that each candidate stands for."""
+    """(queries, candidates): number of records that each candidate represents."""
     item_share: Array
     time_background: Array
-    """Counted from the release; the background of values is seen through the kernel, and so depends on the noise."""
+    """Counted from the release; the background of values passes through the kernel, so it depends on the noise."""
     value_parts: tuple[Array, Array, Array] | None
     """Facts with a value: the background of each bin of errors among the item's own entries, their number, and the
     background of each bin among all entries. Backgrounds are linear in the shares of the bins."""
     even_chance: Array
-    """Chance of a wrong value and day that are spread evenly; the same for all kernels without zeros."""
+    """Probability of a wrong value and day that are uniform; the same for all kernels without zeros."""
 
     @classmethod
     def of(cls, known: Known, noise: Noise) -> Weighing:
@@ -247,7 +247,7 @@ class Weighing:
         return cls(known, seen, record, n_like, item_share(known), time_background, parts, even)
 
     def choose_again(self, noise: Noise) -> Weighing:
-        """Return the same facts with the candidates that score highest under another noise."""
+        """Return the same facts with candidates chosen under another noise."""
         seen, record, n_like = _weighed(self.known, noise)
         return replace(self, seen=seen, record=record, n_like=n_like)
 
@@ -257,11 +257,11 @@ class Weighing:
         return np.asarray(self.n_like.any(axis=1))
 
     def rates(self, noise: Noise) -> Array:
-        """Per cell: chance that one right fact is about this item of the candidate."""
+        """Per cell: probability that one right fact is about this item of the candidate."""
         return pick_rates(self.known.dataset, self.known.facts, noise)[self.record]
 
     def chances(self, noise: Noise, rate: Array) -> Chances:
-        """Chances under a noise."""
+        """Probabilities under a noise."""
         seen = self.seen
         fact = seen.fact[seen.cell]
         value_background = self._value_background(noise)
@@ -277,7 +277,7 @@ class Weighing:
         return Chances(right_events, right, wrong_value, wrong_item, whole, absent)
 
     def _value_background(self, noise: Noise) -> Array:
-        """Per fact: chance of the known value among the item's own entries, as `likelihood.value_odds` gives it."""
+        """Per fact: probability of the known value among the item's own entries, as in `likelihood.value_odds`."""
         out = np.ones(self.known.item.size)
         if self.value_parts is not None and isinstance(noise.value, ValueBins):
             own, n_own, common = self.value_parts
@@ -289,7 +289,7 @@ class Weighing:
     def posterior(self, chances: Chances) -> tuple[Array, Array]:
         """(queries · candidates): posterior given that the target is in the release; per query: log Σ_r P(A|r).
 
-        A candidate that stands for several records has their posterior together. Queries without candidates get zeros.
+        A candidate that represents several records has the sum of their posteriors. Queries without candidates get zeros.
         """
         log_odds = np.log(chances.whole / chances.wrong_item[self.seen.fact])
         log_record = np.bincount(self.seen.row, weights=log_odds, minlength=self.n_like.size).reshape(self.n_like.shape)
@@ -303,7 +303,7 @@ class Weighing:
 
 
 def _value_parts(known: Known, kernel: ValueBins) -> tuple[Array, Array, Array]:
-    """(facts, bins), (facts,), (facts, bins): what `Weighing.value_parts` holds."""
+    """(facts, bins), (facts,), (facts, bins): the contents of `Weighing.value_parts`."""
     own, n_own, common = _histograms(known, np.flatnonzero(known.has_value), "value")
     distinct, place = np.unique(known.value[known.has_value], return_inverse=True)
     parts = np.empty((2, n_own.size, len(kernel.share)))
@@ -373,7 +373,7 @@ def _maximize(dataset: Dataset, known: Known, noise: Noise, seen: Evidence, weig
 
 
 def decreasing(counts: Array, widths: Array) -> Array:
-    """Counts of the bins after their density was made not to rise with the gap.
+    """Counts of the bins after making their density non-increasing in the gap.
 
     >>> decreasing(np.array([10.0, 0.0, 30.0]), np.array([1.0, 1.0, 2.0])).tolist()
     [10.0, 10.0, 20.0]
@@ -384,9 +384,9 @@ def decreasing(counts: Array, widths: Array) -> Array:
 
 
 def without_floor(counts: Array, widths: Array) -> tuple[float, ...]:
-    """Shares of the bins after the density of the widest gaps was taken off everywhere, with one pseudo-count in all.
+    """Shares of the bins after subtracting the density of the widest gaps everywhere, with one pseudo-count in total.
 
-    What is as frequent at the widest gaps as at the narrow ones is no memory of the entry: that part is for h.
+    A part that is as frequent at the widest gaps as at narrow ones is unrelated to the entry: h accounts for it.
 
     >>> [round(x, 3) for x in without_floor(np.array([10.0, 2.0, 2.0]), np.array([1.0, 1.0, 2.0]))]
     [0.848, 0.121, 0.03]

@@ -1,4 +1,4 @@
-"""Noise for a few queries, which are too few to fit: an average over a small grid, weighed by the queries themselves."""
+"""Noise for queries that are too few to fit: an average over a small grid, weighted by the queries."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ PRIOR = 0.5
 
 
 def average_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
-    """Mean of the noises of a grid, each weighed by P(knowledge | noise), an absent target allowed for.
+    """Mean of the noises of a grid, weighted by P(knowledge | noise); the target may be absent.
 
-    Where the queries cannot tell (an absent target is equally likely under every noise), the mean is that of the grid.
+    If the queries carry no information (an absent target is equally likely under every noise), it is the grid's mean.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def average_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
 
 
 def _grid(start: Noise) -> list[Noise]:
-    """Every combination of shares and widths; a channel without a kernel has none to choose from."""
+    """Every combination of shares and widths; none for a channel without a kernel."""
     values: list[ValueBins | None] = [None]
     days: list[DayBins | None] = [None]
     if isinstance(start.value, ValueBins):

@@ -1,7 +1,7 @@
 """Set Intersection, TF-IDF and Scoring with its variants (Frankowski et al. 2006).
 
-A fact is a *mention* of an item. Days are no part of these attacks; values only where an attack says so. The
-paper ranks everybody and never answers ⊥, so the criterion of the ranked ones is the eccentricity of NS08.
+A fact is a *mention* of an item. These attacks do not use days, and values only where stated. The
+paper ranks all records and never answers ⊥, so the criterion of the ranking attacks is the eccentricity of NS08.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NO_ONE_POSSIBLE, MISDIRECTED = "no one possible", "misdirected"
 class SetIntersection(Attack):
     """Score = 1 for records that hold every mention, 0 for all others (F06, section 4.1).
 
-    All who hold every mention are equally likely. She answers when there is at least one; the lower index is
+    All records that hold every mention are equally likely. It answers if there is at least one; the lower index is
     named, and a rank counts them all. `reasons` says why it failed.
     """
 
@@ -44,14 +44,14 @@ class SetIntersection(Attack):
         return known.plan(Combine.MIN, np.ones((n, 1)), np.zeros((n, 1)), cut=1.0)
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
-        """Match iff somebody holds every mention."""
+        """Match iff some record holds every mention."""
         return criterion.matching_set(seen)
 
 
 def reasons(verdicts: Verdicts, targets: Any, k: int = 1) -> Array:
     """Why Set Intersection did not k-identify each target (F06, Fig. 3): an array of words.
 
-    "identified": the target is among at most k candidates. "no one possible": nobody holds every mention.
+    "identified": the target is among at most k candidates. "no one possible": no record holds every mention.
     "misdirected": some do, the target does not. "not narrow": more than k do, the target among them. The
     paper's words overlap where more than k candidates do not include the target; that is *misdirected* here,
     whatever k: no narrowing would help.
@@ -91,7 +91,7 @@ def _again(known: Known) -> Array:
 class TfIdf(Attack):
     """Score = cos(w_t, w_u), w = ln(|U| / |supp(m)|): mentions against all items of the record (F06, 4.2).
 
-    An item mentioned twice counts once; an item that nobody holds weighs 0. The paper gives no ⊥ rule and no
+    An item mentioned twice counts once; an item that no record holds weighs 0. The paper gives no ⊥ rule and no
     lineup: both are those of NS08.
 
     Parameters
@@ -138,8 +138,8 @@ class TfIdf(Attack):
 class Scoring(Attack):
     """Score = Σ_m ln ss(u, m), ss = (|U| - (|supp(m)| - 1))/|U| if u holds m, else the floor (F06, 4.3).
 
-    The logarithm of the paper's product. Every fact multiplies, also one about an item that nobody holds: by
-    the floor, for everybody. The paper gives no ⊥ rule. It reads the product as "times less likely", and so
+    The logarithm of the paper's product. Every fact multiplies, also one about an item that no record holds: by
+    the floor, for all records. The paper gives no ⊥ rule. It reads the product as "times less likely", and so
     does the lineup.
 
     Parameters
@@ -166,7 +166,7 @@ class Scoring(Attack):
         """Logarithms of sub-scores, counted from the floor."""
         known = Known.of(dataset, facts, exclude)
         ss = np.ones(known.item.size) if self.flat else f06.ss(known.support, known.n_records[known.query])
-        # without the excluded record nobody may be left who holds it
+        # without the excluded record, possibly no record holds it
         held = known.support > 0
         gain = np.where(held, np.log(np.where(held, ss, 1.0)) - np.log(self.floor), 0.0)
         longest = None if self.heavy is None else f06.longest(known.n_items, self.heavy)
@@ -188,7 +188,7 @@ class Scoring(Attack):
 
 
 def _held_within(known: Known, gain: Array, delta: float | str) -> Array:
-    """Gain where the value is within `delta` of the known one, elsewhere as if not held (F06, equation 3)."""
+    """Gain if the value is within `delta` of the known one, else as if not held (F06, equation 3)."""
     if not known.has_value.any():
         return gain[:, None]
     inside = ns08.within(np.nan_to_num(known.value_gaps(), nan=0.0), known.dataset.tolerance(delta)) > 0
@@ -201,12 +201,12 @@ def _held_within(known: Known, gain: Array, delta: float | str) -> Array:
 class ExactRating(Scoring):
     """Scoring, where a held mention with a different value counts as not held (F06, section 4.4, δ = 0).
 
-    A mention whose value she does not know counts as in `scoring`. Of several events of one item any may
+    A mention without a known value counts as in `scoring`. Of several events of one item, any may
     agree. Options are those of `scoring`.
     """
 
     def _held(self, known: Known, gain: Array) -> Array:
-        """Gain where the value is the known one."""
+        """Gain if the value is the known one."""
         return _held_within(known, gain, 0.0)
 
 
@@ -227,7 +227,7 @@ class FuzzyRating(Scoring):
         self.delta = delta if percent(delta) is not None else _at_least_0(delta, "delta")
 
     def _held(self, known: Known, gain: Array) -> Array:
-        """Gain where the value is within delta of the known one."""
+        """Gain if the value is within delta of the known one."""
         return _held_within(known, gain, self.delta)
 
 

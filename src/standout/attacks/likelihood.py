@@ -28,7 +28,7 @@ from standout.scoring.plan import Plan
 Array = npt.NDArray[Any]
 
 FEWEST_TO_FIT = 8
-"""Queries below which noise is averaged over a grid instead of fitted."""
+"""With fewer queries than this, noise is averaged over a grid instead of fitted."""
 
 
 @register("likelihood")
@@ -43,7 +43,7 @@ class Likelihood(Attack):
     noise
         "informed": the parameters of the adversary who drew the knowledge; only for knowledge that was drawn from the
         release itself. "fit": estimated by EM from the knowledge alone (averaged over a grid for fewer than 8 queries).
-        A `Noise`: as given, for example how a defense changed the release. Left out: informed when the knowledge was
+        A `Noise`: as given, for example how a defense changed the release. Default: informed when the knowledge was
         drawn from this release, else fit.
     prior
         λ, the prior that the target is in the release.
@@ -76,22 +76,22 @@ class Likelihood(Attack):
 
     @property
     def fitted(self) -> Noise | None:
-        """The noise that `fit` settled on; None before it."""
+        """The noise that `fit` chose; None before it."""
         return self._noise
 
     @property
     def presence(self) -> Presence:
-        """How the Bayes factor of presence becomes P(absent): as it is, or as `fit` calibrated it."""
+        """Conversion of the Bayes factor of presence to P(absent): unchanged, or calibrated by `fit`."""
         return self._presence
 
     def fit(self, dataset: Dataset, knowledge: Knowledge | Facts, exclude: Any = None) -> Likelihood:
-        """Return a copy with the noise settled for all queries together, and P(absent) calibrated.
+        """Return a copy with the noise chosen for all queries together, and P(absent) calibrated.
 
         A query that excludes a record is fitted as if that record were not in the data. An attack that was fitted to the
         same release and the same adversary's knowledge is returned as it is.
         """
         facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
-        # canaries are like these queries only if the adversary drew them whole from this release
+        # canaries resemble these queries only if the adversary drew complete queries from this release
         who = facts.adversary if self._is_informed(facts) and is_drawn_here(facts) else None
         if who is not None and self._fitted_for is not None:
             release, adversary = self._fitted_for
@@ -107,7 +107,7 @@ class Likelihood(Attack):
         return fitted
 
     def _settle(self, dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
-        """Noise for all queries together; the release must be the source for an adversary's own parameters to hold."""
+        """Noise for all queries together; an adversary's own parameters hold only if the release is the source."""
         if isinstance(self.noise, Noise):
             return self.noise
         if self._is_informed(facts) and facts.adversary is not None:
@@ -150,7 +150,7 @@ class Likelihood(Attack):
         return p, p >= self.cut
 
     def posterior(self, seen: Outcome) -> Array:
-        """P(best | A), absence allowed for."""
+        """P(best | A), where the target may be absent."""
         return self._posterior(seen)[0]
 
     def absent(self, seen: Outcome) -> Array:
@@ -173,7 +173,7 @@ def n_possible(seen: Outcome) -> Array:
 
 
 def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Array:
-    """Smoothed chance of each told value and day among the item's own entries, the two taken as independent."""
+    """Smoothed probability of each known value and day among the item's own entries, treated as independent."""
     known = Known.of(dataset, facts, exclude)
     return np.asarray(value_odds(known, noise)[1] * time_odds(known, noise)[1])
 
@@ -181,8 +181,8 @@ def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise
 def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, missing: Array | None = None) -> Plan:
     """Plan of LLR(r) for all queries.
 
-    A fact about an item that no candidate holds is either wrong (`noise.complete`) or withheld from everybody: then it
-    has the same chance for every record and for an absent target, and counts for neither.
+    A fact about an item that no candidate holds is either wrong (`noise.complete`) or removed from all records: then it
+    has the same probability for every record and for an absent target, and changes nothing.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, m
         Shares of wrong facts, and kernels.
     missing
         Per item of the release: probability that the release lost the entry of a person who holds the item. The share of
-        wrong items is then e_i = 1 - (1-e)·(1-missing_i). Left out: e for every item.
+        wrong items is then e_i = 1 - (1-e)·(1-missing_i). Default: e for every item.
     """
     known = Known.of(dataset, facts, exclude)
     q = item_share(known)
@@ -206,7 +206,7 @@ def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, m
     wrong = np.broadcast_to(wrong_chance(known, noise, g), known.item.shape)
     floor = right * noise.h * wrong / g
     value = value * (right * (1 - noise.h) / g)[:, None]
-    # an absent person's values are wrong just as often: a wrong value is no sign of presence
+    # an absent person's values are wrong equally often: a wrong value is not evidence of presence
     base = np.log(e) - np.log(1 - noise.h + noise.h * wrong / g)
     if not noise.complete:
         base = base * (known.support > 0)
@@ -218,25 +218,25 @@ def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, m
 
 
 def item_share(known: Known) -> Array:
-    """q_i: share of the release's (record, item) pairs that are this item's, the excluded record not counted."""
+    """q_i: share of this item in the release's (record, item) pairs, without the excluded record."""
     dataset = known.dataset
     gone = np.where(known.exclude >= 0, dataset.lengths[known.exclude], 0)
     total = dataset.n_pairs - gone[known.query]
-    # an item whose only holder is the excluded record is still an item that people may name
+    # an item held only by the excluded record can still occur in a fact
     return np.asarray(np.maximum(known.support, 0.5) / np.maximum(total, 1))
 
 
 def pick_factor(dataset: Dataset, facts: Facts, noise: Noise) -> ByCount:
-    """Say how a shard works out `pick_rates` for its records."""
+    """Factor per record: `pick_rates`, computed by a shard."""
     marked = _pickable(dataset, facts)
     return ByCount(formula.pick_rate(np.arange(dataset.lengths.max(initial=0) + 1), noise.n_right, noise.sure), marked)
 
 
 def pick_rates(dataset: Dataset, facts: Facts, noise: Noise) -> Array:
-    """1/L_r, L_r counted over what the adversary's choice rule could pick, where the release shows that.
+    """1/L_r, where L_r counts the items that the adversary's choice rule could pick, if the release shows them.
 
-    A rule such as "outside the most held items" is about the source. Another release ranks its items differently, so
-    there all items of a record count.
+    A rule such as "outside the most held items" refers to the source. Another release ranks its items differently, so
+    all items of a record count there.
     """
     marked = _pickable(dataset, facts)
     if marked is None:
@@ -247,7 +247,7 @@ def pick_rates(dataset: Dataset, facts: Facts, noise: Noise) -> Array:
 
 
 def _pickable(dataset: Dataset, facts: Facts) -> Array | None:
-    """Mark the items that the choice rule could pick; None = all, also where the release does not show which."""
+    """Mark the items that the choice rule could pick; None = all, also if the release does not show which."""
     who = facts.adversary
     if who is None or who.choice.kind != "outside-top" or not facts.from_release:
         return None
@@ -257,7 +257,7 @@ def _pickable(dataset: Dataset, facts: Facts) -> Array | None:
 def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] | None = None) -> tuple[Array, Array]:
     """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background.
 
-    `counted` is what `_histograms` gives for the facts with values, where the caller has it already.
+    `counted` is the result of `_histograms` for the facts with values, if the caller has it already.
     """
     n = known.item.size
     has = known.has_value
@@ -300,12 +300,12 @@ def time_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
 
 
 def wrong_chance(known: Known, noise: Noise, g: Array) -> Array:
-    """u: chance of the known value and day when they are wrong, a mixture of an even spread and the background."""
+    """u: probability of the known value and day if they are wrong, a mixture of a uniform distribution and the background."""
     return noise.even_wrong * _even_chance(known, noise) + (1.0 - noise.even_wrong) * g
 
 
 def _even_chance(known: Known, noise: Noise) -> Array:
-    """Chance of a wrong value and day that are spread evenly over what the kernels bar, over everything if they bar nothing."""
+    """Probability of a wrong value and day, uniform over values the kernels exclude, or over all if they exclude none."""
     out = np.ones(known.item.size)
     if noise.value is not None and known.has_value.any():
         has = known.has_value
@@ -335,7 +335,7 @@ def _histograms(known: Known, facts: Array, channel: str) -> tuple[Array, Array,
     everyone = np.broadcast_to(all_items + 1.0, own.shape).copy()
     which = 0 if channel == "value" else 1
     excluded = known.exclude[known.query[facts]]
-    # facts of one query leave out the same record: its entries are counted once
+    # all facts of a query exclude the same record: count its entries once
     whole = {gone: entries_of(known.dataset, gone, -1)[which] for gone in np.unique(excluded[excluded >= 0]).tolist()}
     for k in np.flatnonzero(excluded >= 0):
         gone = int(excluded[k])

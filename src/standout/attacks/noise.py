@@ -1,4 +1,4 @@
-"""`Noise`: what an attacker believes of how knowledge differs from the record it is about."""
+"""`Noise`: an attacker's model of how knowledge differs from the record it is about."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from standout.errors import ParameterError
 Array = npt.NDArray[Any]
 
 LEAST_WRONG = 1e-4
-"""Share of wrong items that an attacker allows for when she is told there are none: a zero would bar the truth."""
+"""Smallest share of wrong items in the model: with zero, one unexpected fact would exclude the true record."""
 
 _SLACK = 1e-9
 
 MOST_REGULAR = 64
-"""Evenly spaced scales up to this many levels are taken to clip errors at their ends."""
+"""Evenly spaced scales up to this many levels are assumed to clip errors at their ends."""
 
 
 class ValueKernel(Protocol):
-    """Chance of each known value, given the candidate's.
+    """Probability of each known value, given the candidate's.
 
     A row of a table holds probabilities or densities, the same for all levels of the row, so that ratios within a row
     and ratios against a background made with the same kernel are likelihood ratios.
@@ -37,11 +37,11 @@ class ValueKernel(Protocol):
 
 
 class TimeKernel(Protocol):
-    """Chance of a known day, given the candidate's."""
+    """Probability of a known day, given the candidate's."""
 
     @property
     def reach(self) -> int:
-        """Gaps beyond this all have the chance of the last one."""
+        """All larger gaps have the probability of the last one."""
         ...
 
     def table(self, gaps: Array) -> Array:
@@ -65,7 +65,7 @@ class Steps:
             return np.asarray(np.abs(gap) <= near, np.float64)
         steps = np.rint(gap / self.step)
         count = ((np.abs(gap - steps * self.step) <= near) & (np.abs(steps) <= n)).astype(np.float64)
-        # the steps that would leave the scale all end on its last level
+        # steps that would leave the scale end on its last level
         below = np.clip(n + 1 - np.ceil((levels - low) / self.step - _SLACK), 0, 2 * n + 1)[None, :]
         above = np.clip(n + 1 - np.ceil((high - levels) / self.step - _SLACK), 0, 2 * n + 1)[None, :]
         at_low, at_high = (np.abs(known - end)[:, None] <= near for end in (low, high))
@@ -82,7 +82,7 @@ class Cells:
     high: tuple[float, ...]
 
     def table(self, known: Array, levels: Array) -> Array:
-        """Probability of the cell: 1 where the known value lies in it, else 0."""
+        """Probability of the cell: 1 if the known value lies in it, else 0."""
         low, high = np.asarray(self.low), np.asarray(self.high)
         return np.asarray((known[:, None] >= low[None, :]) & (known[:, None] <= high[None, :]), np.float64)
 
@@ -114,7 +114,7 @@ class Relative:
 
 
 def _rounding(levels: Array) -> float:
-    """Differences up to this are rounding errors of binary fractions: far below the smallest gap of the scale."""
+    """Differences up to this are rounding errors, far below the smallest gap of the scale."""
     size = 1e-9 * max(float(np.abs(levels).max(initial=0.0)), 1e-300)
     return float(min(size, np.diff(levels).min(initial=np.inf) / 4))
 
@@ -143,7 +143,7 @@ def _clipped(known: Array, levels: Array, width: Array, low: float | None, high:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Value moved by a normal error of standard deviation `sd`, read off on the levels of the scale."""
+    """Value moved by a normal error of standard deviation `sd`, rounded to the levels of the scale."""
 
     sd: float
 
@@ -156,30 +156,30 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class ValueBins:
-    """Chance by size of the error: `share[b]` spread evenly over the errors in (edges[b-1], edges[b]], clipped to the scale."""
+    """Probability by size of the error: `share[b]` uniform over the errors in (edges[b-1], edges[b]], clipped to the scale."""
 
     edges: tuple[float, ...]
     share: tuple[float, ...]
 
     def table(self, known: Array, levels: Array) -> Array:
-        """Chance of the level nearest to the known value."""
+        """Probability of the level nearest to the known value."""
         at = nearest_level(known, levels)
         if self.is_regular(levels):
             chance = np.einsum("b,bcv->cv", np.asarray(self.share), self.landing(levels))
             return np.asarray(chance.T[at])
-        # on an uneven scale nobody can say where an error would have led: count the levels that are there
+        # on an uneven scale, count the levels at each distance
         each = np.asarray(self.share)[None, :] / np.maximum(self.reach(levels), 1.0)
         return np.asarray(each[np.arange(levels.size)[None, :], self.place(levels[None, :] - levels[at][:, None])])
 
     def chance(self, levels: Array, code: Array, known_code: Array) -> Array:
-        """Chance of each known level given the true one, pair by pair; both are codes of `levels`."""
+        """Probability of each known level given the true one, pair by pair; both are codes of `levels`."""
         if self.is_regular(levels):
             return np.asarray(np.einsum("b,bcv->cv", np.asarray(self.share), self.landing(levels))[code, known_code])
         each = np.asarray(self.share)[None, :] / np.maximum(self.reach(levels), 1.0)
         return np.asarray(each[code, self.place(levels[code] - levels[known_code])])
 
     def counts(self, levels: Array, code: Array, known_code: Array, weight: Array) -> Array:
-        """Expected number of errors in each bin; where clipping hides which one it was, by their present chances."""
+        """Expected number of errors in each bin; clipped errors are split by their current probabilities."""
         n, n_bins = levels.size, len(self.share)
         if not self.is_regular(levels):
             return np.bincount(self.place(levels[code] - levels[known_code]), weights=weight, minlength=n_bins)
@@ -194,7 +194,7 @@ class ValueBins:
         return bool(levels.size <= MOST_REGULAR and np.allclose(step, step[:1]))
 
     def landing(self, levels: Array) -> Array:
-        """(bins, levels, levels) of a regular scale: chance that an error in the bin leads from one level to the other."""
+        """(bins, levels, levels) of a regular scale: probability that an error in the bin leads from one level to the other."""
         offsets = np.arange(-(levels.size - 1), levels.size)
         bins = self.place(offsets * (levels[1] - levels[0] if levels.size > 1 else 1.0))
         ends = np.clip(np.arange(levels.size)[:, None] + offsets[None, :], 0, levels.size - 1)
@@ -254,7 +254,7 @@ class Laplace:
 
     @property
     def reach(self) -> int:
-        """Where the chance has fallen by e^-30."""
+        """Gap at which the probability has fallen by e^-30."""
         return int(np.ceil(30 * self.scale)) + 1
 
     def table(self, gaps: Array) -> Array:
@@ -265,12 +265,12 @@ class Laplace:
 
 @dataclass(frozen=True)
 class DayBins:
-    """Chance by size of the gap: `share[b]` spread evenly over the days with gap in (edges[b-1], edges[b]]; last = the rest."""
+    """Probability by size of the gap: `share[b]` uniform over the days with gap in (edges[b-1], edges[b]]; last = the rest."""
 
     edges: tuple[int, ...]
     share: tuple[float, ...]
     span: int
-    """Days that the last bin is spread over, at least."""
+    """Smallest number of days that the last bin covers."""
 
     @property
     def reach(self) -> int:
@@ -317,7 +317,7 @@ class Noise:
     h
         Share of facts whose item is right and whose value and day are wrong.
     value, time
-        Kernels of right facts; None = that channel carries nothing.
+        Kernels of right facts; None = that channel is not used.
     n_right
         Number of right items of a query, drawn without replacement, when known.
     sure
@@ -327,7 +327,7 @@ class Noise:
         own distribution.
     complete
         Whether the release holds every item that a target may hold, so that a fact about another item is wrong and costs
-        ln e. If not, the release withholds that item from everybody, and the fact changes nothing.
+        ln e. If not, the item was removed from all records, and the fact changes nothing.
     """
 
     e: float
@@ -360,7 +360,7 @@ class Noise:
 
 
 def value_kernel(who: Adversary, dataset: Dataset) -> ValueKernel | None:
-    """The error of a right value that the adversary draws from this dataset; None where she knows no values.
+    """Kernel of a right value that the adversary draws from this dataset; None if values are not known.
 
     The same rules as in `adversary.sampling`: whole steps on a regular grid, real numbers on any other scale.
     """

@@ -1,8 +1,8 @@
-"""Calibration of P(absent): what the likelihood says of canaries, with their records in the release and without.
+"""Calibration of P(absent): the likelihood's answers for canaries, with their records in the release and without.
 
-An absent person's items go together just as a present person's do, so the product of popularities understates
-P(knowledge | absent). Whoever has the release can measure by how much: draw knowledge of random records as the adversary does,
-and run the attack with each record there and removed. No target and no truth is needed.
+An absent person's items are correlated like a present person's, so the product of popularities understates
+P(knowledge | absent). The release alone shows by how much: draw knowledge of random records as the adversary does, and run
+the attack with each record present and removed. No target and no truth is needed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from standout.data.dataset import Dataset
 Array = npt.NDArray[Any]
 
 CANARIES = 200
-"""Records that are run with and without; all eligible ones where there are fewer."""
+"""Number of canaries; all eligible records if there are fewer."""
 
 Run = Callable[..., Verdicts]
 
@@ -34,18 +34,18 @@ Run = Callable[..., Verdicts]
 class Presence:
     """logit P(present) = a + b·(log Bayes factor of presence) + c·log P(best | present), at a prior of 1/2.
 
-    a = 0, b = 1, c = 0 is the likelihood as it is. c is there because an absent person's knowledge fits several records of
-    the same taste about equally well, while a present person's fits one.
+    a = 0, b = 1, c = 0 leaves the likelihood unchanged. The term c is needed because an absent person's knowledge fits
+    several similar records about equally well, while a present person's fits one.
     """
 
     a: float = 0.0
     b: float = 1.0
     c: float = 0.0
     n: int = 0
-    """Canaries that it was fitted on."""
+    """Number of canaries used in the fit."""
 
     def log_odds(self, log_factor: Array, share: Array) -> Array:
-        """Logarithm of the odds of presence at a prior of 1/2; -inf where nobody can be the target."""
+        """Logarithm of the odds of presence at a prior of 1/2; -inf if no record can be the target."""
         some = np.isfinite(log_factor)
         focus = np.log(np.where(some, np.maximum(share, 1e-300), 1.0))
         return np.where(some, self.a + self.b * np.where(some, log_factor, 0.0) + self.c * focus, -np.inf)
@@ -54,7 +54,7 @@ class Presence:
 def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
     """Presence that explains the canaries best, under weak priors: a ~ N(0, 3²), b ~ N(1, 1²) and b ≥ 0.01, c ~ N(0, 1²).
 
-    The priors keep the numbers finite where the canaries separate completely, or where there are few of them.
+    The priors keep the numbers finite if the canaries separate completely, or if there are few of them.
     """
     some = np.isfinite(log_factor)
     x = np.stack([np.ones(int(some.sum())), log_factor[some], np.log(np.maximum(share[some], 1e-300))])
@@ -74,10 +74,9 @@ def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
 
 
 def canary_seed(who: Adversary) -> int:
-    """Random seed of an adversary's canaries: far from the small numbers that users give, and different for each adversary.
+    """Random seed of an adversary's canaries: different for each adversary, and unlike the small numbers that users give.
 
-    With one seed for all, the same records would be canaries everywhere, and their peculiarities would shift all cells of an
-    audit in the same direction.
+    With one seed for all, the same canaries would shift all results of an audit in the same direction.
     """
     return 2**40 + crc32(who.describe().encode())
 
@@ -88,7 +87,7 @@ def canaries(dataset: Dataset, who: Adversary) -> Array:
 
 
 def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:
-    """Presence fitted on canaries; a function of the release and the adversary, worked out once and kept with the release.
+    """Presence fitted on canaries; a function of the release and the adversary, computed once and cached on the release.
 
     Parameters
     ----------
@@ -109,7 +108,7 @@ def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:
 
 
 def factor_of(verdicts: Verdicts) -> Array:
-    """Log Bayes factor of presence behind uncalibrated verdicts at a prior of 1/2; -inf where there is no candidate."""
+    """Log Bayes factor of presence in uncalibrated verdicts at a prior of 1/2; -inf if there is no candidate."""
     some = (verdicts.n_candidates > 0) & (verdicts.share > 0) & (verdicts.posterior > 0)
     p, share = np.where(some, verdicts.posterior, 1.0), np.where(some, verdicts.share, 1.0)
     factor = np.log(p) - np.log(share) - np.log(np.maximum(verdicts.absent, 1e-300))

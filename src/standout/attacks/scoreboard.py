@@ -22,7 +22,7 @@ from standout.scoring.plan import Combine, Plan, Tie
 Array = npt.NDArray[Any]
 
 VALUE_WITHIN, TIME_WITHIN = 1.0, 14.0
-"""Tolerances of Fig. 1, for knowledge that does not say how exact it is."""
+"""Tolerances of Fig. 1, for knowledge without stated tolerances."""
 
 
 def check_value_within(within: float | str | None) -> float | str | None:
@@ -47,7 +47,7 @@ def tolerances(known: Known, value_within: float | str | None, time_within: floa
 
 
 def threshold_tables(known: Known, weight: Array, value_within: Array, time_within: float) -> tuple[Array, Array]:
-    """Contribution `weight` where every known channel is within its tolerance, veto elsewhere."""
+    """Contribution `weight` if every known channel is within its tolerance, else a veto."""
     n = known.item.size
     value, time = weight[:, None], np.zeros((n, 1))
     if known.has_value.any():
@@ -69,7 +69,7 @@ class Scoreboard(Attack):
     Parameters
     ----------
     value_within, time_within
-        Tolerances of the similarity; the adversary's own when left out.
+        Tolerances of the similarity. Default: the adversary's.
     alpha
         Records with Score > alpha match; the smallest of them (fewest items) is the answer.
     """
@@ -101,7 +101,7 @@ class ScoreboardRH(Attack):
     Parameters
     ----------
     similarity
-        "exponential": Sim = e^(-|Δvalue|/rho0) + e^(-|Δdays|/d0), a channel she does not know drops its term, an item with
+        "exponential": Sim = e^(-|Δvalue|/rho0) + e^(-|Δdays|/d0); a channel that is not known drops its term, an item with
         no known channel counts 1. "threshold": Sim = 1 if every known channel is within its tolerance, else 0.
     phi
         Match iff (max - max2)/σ ≥ phi.
@@ -110,7 +110,7 @@ class ScoreboardRH(Attack):
     rho0, d0
         Widths of the exponential similarity.
     value_within, time_within
-        Tolerances of the threshold similarity; the adversary's own when left out.
+        Tolerances of the threshold similarity. Default: the adversary's.
     """
 
     def __init__(self, *, similarity: str = "exponential", phi: float = ns08.PHI, length: str | None = None,
@@ -142,7 +142,7 @@ class ScoreboardRH(Attack):
         """Value table, rows of the time table, and which row each fact uses: one per weight."""
         n = known.item.size
         time_row = np.arange(n)
-        # an item of which she knows no channel counts by its presence alone
+        # an item without a known channel counts by its presence alone
         alone = np.where(known.has_value | known.has_day, 0.0, weight)
         value, time = alone[:, None], np.zeros((n, 1))
         if known.has_value.any():

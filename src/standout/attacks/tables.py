@@ -1,4 +1,4 @@
-"""From facts to tables: what all attacks share when they compile a plan."""
+"""From facts to tables: shared by all attacks when they compile a plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def holds(record_ptr: Array, record_item: Array, record: Array, item: Array) -> Array:
-    """Whether each record holds each item, pair by pair; False where either is -1."""
+    """Whether each record holds each item, pair by pair; False if either is -1."""
     out = np.zeros(record.size, np.bool_)
     for k in range(record.size):
         r, i = record[k], item[k]
@@ -32,7 +32,7 @@ def holds(record_ptr: Array, record_item: Array, record: Array, item: Array) -> 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def sole_items(record_ptr: Array, record_item: Array, supports: Array, record: Array) -> Array:
-    """Items that nobody but the record holds, record by record; 0 where the record is -1."""
+    """Number of items held only by the record, record by record; 0 if the record is -1."""
     out = np.zeros(record.size, np.int64)
     for q in range(record.size):
         r = record[q]
@@ -58,7 +58,7 @@ def ends_without(record_ptr: Array, record_code: Array, n_levels: int, record: A
             continue
         own = record_code[record_ptr[r] : record_ptr[r + 1]]
         low, high = np.int64(n_levels), np.int64(-1)
-        # almost always the first few entries hold both ends, and the walk stops
+        # the first few entries almost always hold both ends, and the loop stops
         k = np.int64(0)
         while k < record_code.size and (low > 0 or high < n_levels - 1):
             if record_ptr[r] <= k < record_ptr[r + 1]:
@@ -68,7 +68,7 @@ def ends_without(record_ptr: Array, record_code: Array, n_levels: int, record: A
             if c < n_levels:
                 low, high = min(low, c), max(high, c)
             k += 1
-        # an end that nobody holds belongs to the scale all the same
+        # an end that no entry has is still part of the scale
         for c in own:
             if c == 0:
                 out[q, 0] = low
@@ -79,7 +79,7 @@ def ends_without(record_ptr: Array, record_code: Array, n_levels: int, record: A
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def row_bounds(x: Array) -> Array:
-    """Largest absolute finite number of each row, 0 where there is none."""
+    """Largest absolute finite number of each row, 0 if there is none."""
     out = np.zeros(x.shape[0])
     for r in range(x.shape[0]):
         for k in range(x.shape[1]):
@@ -111,7 +111,7 @@ def numbered(x: Array, n: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Known:
-    """The facts about items that the release holds, with what every attack asks of them."""
+    """The facts about items that the release holds, with the quantities that attacks need."""
 
     dataset: Dataset
     facts: Facts
@@ -162,7 +162,7 @@ class Known:
 
     @property
     def n_known(self) -> Array:
-        """Per query: facts she has, also of items that the release does not hold."""
+        """Per query: number of facts, including items that the release does not hold."""
         return np.diff(self.facts.query_ptr).astype(np.int64)
 
     @property
@@ -173,7 +173,7 @@ class Known:
 
     @property
     def value_range(self) -> Array:
-        """Per query: range of the value scale (DSS12's p), as it is without the excluded record."""
+        """Per query: range of the value scale (DSS12's p) without the excluded record."""
         data = self.dataset
         if not data.has_value or not data.n_levels:
             return np.zeros(self.facts.n_queries)
@@ -214,9 +214,9 @@ class Known:
         value, time = np.ascontiguousarray(value, np.float64), np.ascontiguousarray(time, np.float64)
         bound = row_bounds(value) + row_bounds(time)[time_row]
         n = self.facts.n_queries
-        # a minimum is no larger than its largest part: it may use all the bits
+        # a minimum is at most its largest part: it can use all bits
         scale = fixed_point(self.largest_fact(bound) if combine == Combine.MIN else self.sum_over_facts(bound))
-        # facts that share a row share it still where their queries round alike
+        # facts still share a row if their queries have the same scale
         rounding, power = np.unique(scale, return_inverse=True)
         rows, time_row = numbered(time_row * rounding.size + power[self.query], time.shape[0] * rounding.size)
         tables = self.tables(
@@ -239,11 +239,11 @@ class Known:
         return plan.replace_tables(**changes) if changes else plan
 
     def _merge_lone_channel(self, value: Array, time: Array) -> tuple[Array, Array]:
-        """Put the whole contribution into the one table in use: with one channel a kernel reads no other."""
+        """Put the whole contribution into the one table in use: with one channel, a kernel reads only that one."""
         if value.shape[1] > 1 and time.shape[1] > 1:
             return value, time
         whole, nothing = value + time, np.zeros((self.item.size, 1))
-        # a veto is a zero then, unless a better event of the same pair can count less than nothing
+        # a veto is then a zero, unless another event of the same pair can have a negative contribution
         if not (self.dataset.has_repeats and (np.where(np.isfinite(whole), whole, 0.0) < 0).any()):
             whole = np.where(np.isneginf(whole), 0.0, whole)
         return (nothing, whole) if time.shape[1] > 1 else (whole, nothing)
@@ -266,7 +266,7 @@ class Known:
         neutral: dict[str, Array] = {
             "query_ptr": self.query_ptr,
             "item": self.item.astype(np.int64),
-            # a kernel may reckon gaps in 32 bits; a day so far away agrees with nothing either way
+            # kernels compute gaps in 32 bits; days this far away agree with nothing anyway
             "known_day": np.where(self.has_day, np.clip(self.day, -(2.0**29), 2.0**29), 0.0).astype(np.int64),
             "time_row": np.arange(self.item.size, dtype=np.int64),
             "value": none_i, "time": none_i, "odds_value": none_f, "odds_time": none_f,
@@ -289,7 +289,7 @@ class Known:
             has = ~np.isnan(known)
             low = np.where(has, np.ceil(np.nan_to_num(known) / (1 + share) - 1e-9), 0).astype(np.int64)
             if share > 1:
-                # a share above 1 may make even a negative length of it
+                # a share above 1 can give a negative length
                 low = np.maximum(low, np.ceil(np.nan_to_num(known) / (1 - share) - 1e-9).astype(np.int64))
             if share < 1:
                 high = np.where(has, np.floor(np.nan_to_num(known) / (1 - share) + 1e-9), 2**62).astype(np.int64)

@@ -24,13 +24,13 @@ Array = npt.NDArray[Any]
 class Unicity(Attack):
     """Score = 1 for records that agree with every known fact, 0 for all others; match iff exactly one agrees.
 
-    A record agrees with a fact when one event of that item lies within the tolerance of every channel she
-    knows. The share of targets matched is the unicity of the release.
+    A record agrees with a fact if one event of that item lies within the tolerance of every known
+    channel. The share of targets matched is the unicity of the release.
 
     Parameters
     ----------
     value_within, time_within
-        Largest differences that still agree; the adversary's own when left out, 0 for knowledge from outside.
+        Largest differences that still agree. Default: the adversary's; 0 for knowledge from outside.
     """
 
     def __init__(self, *, value_within: float | str | None = None, time_within: float | None = None) -> None:

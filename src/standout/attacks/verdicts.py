@@ -1,4 +1,4 @@
-"""`Outcome`: what an engine saw. `Verdicts`: what the adversary makes of it."""
+"""`Outcome`: the result of an engine. `Verdicts`: the answers of an attack."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Outcome:
 
     @property
     def score(self) -> Array:
-        """Score of the best record, NaN where there is no candidate."""
+        """Score of the best record, NaN if there is no candidate."""
         return np.where(self.partials.best_score == LOWEST, np.nan, self.plan.score(self.partials.best_score))
 
     @property
     def second(self) -> Array:
-        """Score of the second best, NaN where there is none."""
+        """Score of the second best, NaN if there is none."""
         return np.where(self.partials.second_score == LOWEST, np.nan, self.plan.score(self.partials.second_score))
 
     @property
@@ -51,10 +51,10 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verdicts:
-    """One answer per query: the best record, how far it stands out, and whether she dares to name it."""
+    """One answer per query: the best record, how far it stands out, and whether the attack names it."""
 
     best: Array
-    """Record index. Where records tie (`n_tied`), the lower index, or as the attack's tie rule says."""
+    """Record index. If records tie (`n_tied`), the lower index, or the one chosen by the attack's tie rule."""
     score: Array
     second: Array
     runner_up: Array
@@ -62,7 +62,7 @@ class Verdicts:
     sigma: Array
     eccentricity: Array
     statistic: Array
-    """What the attack's criterion compares with its threshold."""
+    """Statistic that the attack's criterion compares with its threshold."""
     matched: Array
     n_candidates: Array
     n_matching: Array
@@ -70,23 +70,23 @@ class Verdicts:
     share: Array
     """Π(best), NaN for attacks without a lineup."""
     rank: Array
-    """Candidates that score at least what the watched record scores, itself included; 0 = not watched."""
+    """Candidates with at least the score of the watched record, itself included; 0 = not watched."""
     bits: Array
     """Bits left for the watched record, NaN = not watched or no lineup."""
     absent: Array
-    """P(target not in the release), NaN for attacks that do not say."""
+    """P(target not in the release), NaN for attacks without a model."""
     posterior: Array
-    """P(the best record is the target), absence allowed for; NaN for attacks without a model."""
+    """P(the best record is the target), where the target may be absent; NaN for attacks without a model."""
     n_tied: Array
     """Candidates tied at the top, by score and by the attack's own tie rule if it has one; 0 = no candidate."""
     credit: Array
-    """Worth of the answer for the watched record: 1/`n_tied` if it is tied at the top, else 0; NaN = not watched."""
+    """Credit of the answer for the watched record: 1/`n_tied` if it is tied at the top, else 0; NaN = not watched."""
     spacing: Array
-    """p-value of the spacing test that the target is absent; NaN where it does not apply."""
+    """p-value of the spacing test that the target is absent; NaN if it does not apply."""
 
     @property
     def answer(self) -> Array:
-        """The named record, -1 (⊥) where she does not dare."""
+        """The named record, -1 (⊥) if none is named."""
         return np.where(self.matched, self.best, -1)
 
     @classmethod
@@ -97,11 +97,11 @@ class Verdicts:
         Parameters
         ----------
         seen, statistic, matched
-            What the engine saw, and what the attack's criterion says of it.
+            The engine's outcome, and the result of the attack's criterion.
         watch, watched, watched_length
             One record per query (-1 = none), its integer score (`LOWEST` = no candidate) and its number of items.
         lineup
-            Whether to work out the distribution over the records.
+            Whether to compute the distribution over the records.
         posterior, absent, spacing
             As in the fields of those names.
         """
@@ -119,7 +119,7 @@ class Verdicts:
             share = np.where(p.n_cut > 0, 1.0 / np.maximum(p.n_cut, 1), 0.0)
             inside = is_watched & (watched >= seen.plan.tables.cut)
             bits = np.where(is_watched, bits_left(np.where(inside, share, 0.0), seen.n_records), np.nan)
-        # a filter may bar the watched record: it then comes after every candidate, however few they are
+        # a filter may exclude the watched record: it then ranks after every candidate
         rank = np.where(watched > LOWEST, p.n_watch, p.n + 1)
         on_top = is_watched & (watched > LOWEST) & (watched == p.best_score)
         if seen.plan.tie == Tie.SHORT:

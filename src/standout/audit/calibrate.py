@@ -1,7 +1,7 @@
 """Thresholds at which misses equal false matches, and the error rates at each threshold (present/absent pairs).
 
-`credit` is what each answer is worth: 1 where the best record is the target, 1/n where n records tie at the top and the target
-is one of them, else 0.
+`credit` of an answer: 1 if the best record is the target, 1/n if n records tie at the top and the target is one of them,
+else 0.
 """
 
 from __future__ import annotations

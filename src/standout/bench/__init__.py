@@ -1,1 +1,1 @@
-"""`standout bench`: how fast this machine scores, against plain C and against what one would use otherwise."""
+"""`standout bench`: how fast this machine scores, compared with plain C and with other tools."""

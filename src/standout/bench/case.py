@@ -1,4 +1,4 @@
-"""What is measured: a release of Netflix Prize size (or a share of it), made once and cached, and a batch of queries."""
+"""The data of the benchmark: a release of Netflix Prize size (or a share of it), cached, and a batch of queries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SEED = 7
 
 
 def cache_folder() -> Path:
-    """Where synthetic data are kept: $XDG_CACHE_HOME/standout, else ~/.cache/standout."""
+    """Folder of cached synthetic data: $XDG_CACHE_HOME/standout, else ~/.cache/standout."""
     base = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(base) if base else Path.home() / ".cache") / "standout"
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ class Case:
     def of(
         cls, path: Path, data: Dataset, n_targets: int, knows: int = 8, threads: int | None = None, again: bool = False
     ) -> Case:
-        """Draw queries against a release that is read already; `again`: targets may come more than once."""
+        """Draw queries against a loaded release; `again`: targets may occur more than once."""
         who = Adversary(knows=knows, wrong=min(2, knows // 4), value_within=1, time_within=14)
         eligible = who.eligible(data)
         n = n_targets if again else min(n_targets, eligible.size)

@@ -1,4 +1,4 @@
-"""Two clocks: the wall's, and the time that this process had on cores, which other programs do not inflate."""
+"""Two clocks: wall time, and the CPU time of this process, which other programs do not inflate."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ class Took(NamedTuple):
 
     wall: float
     core: float
-    """Summed over threads. Ratios are taken of this one."""
+    """CPU seconds, summed over threads. Ratios use this one."""
 
 
 def timed(work: Callable[[], T]) -> tuple[Took, T]:
-    """How long the work took, and what it gave."""
+    """Times of the work, and its result."""
     wall, core = time.perf_counter(), time.process_time()
     out = work()
     return Took(time.perf_counter() - wall, time.process_time() - core), out
 
 
 def shortest(work: Callable[[], T], rounds: int = 3) -> tuple[Took, T]:
-    """As `timed`, the shortest of several times: peers get as many tries as we do."""
+    """As `timed`, the shortest of several runs; peers get as many runs as standout."""
     runs = [timed(work) for _ in range(rounds)]
     return Took(min(took.wall for took, _ in runs), min(took.core for took, _ in runs)), runs[0][1]
 
 
 def best_of(rounds: int, *works: Callable[[], object], seconds: float = 2.0) -> list[Took]:
-    """Shortest times of each, all taken in turn in each round: a busy moment then hits all of them.
+    """Shortest times of each, measured in turn in each round, so that a busy moment affects all of them.
 
-    Short works get more rounds, until `seconds` have passed.
+    Short tasks get more rounds, until `seconds` have passed.
     """
     best = [Took(float("inf"), float("inf"))] * len(works)
     began, done = time.perf_counter(), 0

@@ -18,11 +18,11 @@ from standout.engines.memory import MemoryEngine
 KNOWS = (2, 4, 8, 16, 32, 64)
 TARGETS = (10, 30, 100, 300, 1000, 3000, 10_000)
 ENOUGH = 20_000_000
-"""Postings that a point touches where targets are not what grows: a run then takes long beside its start."""
+"""Postings per point if targets do not grow: enough that the start of a run does not matter."""
 
 
 def measure(size: float, rounds: int = 3) -> Iterator[Line]:
-    """Time per run while one thing grows. Records: more of the same people. Entries: the same people, longer records."""
+    """Time per run while one quantity grows. Records: more people of the same kind. Entries: the same people, longer records."""
     sizes = [s for s in (size / 1000, size / 316, size / 100, size / 31.6, size / 10, size / 3.16, size) if s >= 0.001]
     largest = Dataset.read(twin_file(size))
     for s in sizes:
@@ -38,7 +38,7 @@ def measure(size: float, rounds: int = 3) -> Iterator[Line]:
 
 
 def _targets(data: Dataset) -> int:
-    """Targets that touch enough postings together."""
+    """Number of targets that together touch enough postings."""
     return int(np.clip(ENOUGH / (0.1 * max(data.n_records, 1)), 50, 10_000))
 
 
@@ -46,7 +46,7 @@ def _point(what: str, x: float, case: Case, rounds: int) -> Line:
     engine, plan = MemoryEngine(case.threads), case.plan("scoreboard-rh")
     engine.run(plan, case.data)
     seconds = best_of(rounds, lambda: engine.run(plan, case.data))[0].core
-    # time of one target, unless targets are what grows
+    # time of one target, unless targets grow
     each = 1.0 if what == "targets" else 1.0 / plan.n_queries
     runs = plan.tables.item.size * case.data.index.n_blocks
     return {
@@ -56,7 +56,7 @@ def _point(what: str, x: float, case: Case, rounds: int) -> Line:
 
 
 def _thinned(data: Dataset, share: float) -> Dataset:
-    """Each entry kept with that chance; records without entries are dropped."""
+    """Each entry kept with that probability; records without entries are dropped."""
     if share >= 1.0:
         return data
     thin = data.with_entries(np.random.default_rng(1).random(data.n_entries) < share)
@@ -64,7 +64,7 @@ def _thinned(data: Dataset, share: float) -> Dataset:
 
 
 def exponents(lines: list[Line]) -> dict[str, float]:
-    """Slope of log time against the log of what grew."""
+    """Slope of log time against the log of the growing quantity."""
     out = {}
     for by in dict.fromkeys(line["by"] for line in lines):
         mine = [line for line in lines if line["by"] == by]
@@ -74,7 +74,7 @@ def exponents(lines: list[Line]) -> dict[str, float]:
 
 
 PARTS = ("postings", "records", "runs")
-"""What time is made of: entries walked, records looked at, and starts of an item's run in a block."""
+"""Terms of the time model: postings read, records read, and starts of an item's run in a block."""
 
 
 def linear(lines: list[Line]) -> dict[str, float]:
@@ -95,7 +95,7 @@ def linear(lines: list[Line]) -> dict[str, float]:
 
 
 def chart(lines: list[Line]) -> Any:
-    """Time against what grew, both axes logarithmic, the exponent in each title."""
+    """Time against the growing quantity, both axes logarithmic, the exponent in each title."""
     import altair as alt
     import pandas as pd
 

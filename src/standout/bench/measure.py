@@ -1,4 +1,4 @@
-"""Measures one after the other in one run, so that ratios hold on a busy machine too; each line is plain data."""
+"""Measurements of one run, taken in turn so that ratios also hold on a busy machine; each line is plain data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROUNDS = 5
 
 
 def machine() -> Line:
-    """What the numbers were measured on."""
+    """Description of the machine."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -89,7 +89,7 @@ def _same(a: Partials, b: Partials) -> bool:
 
 
 def others(case: Case, n: int) -> Iterator[Line]:
-    """The peers, on as many targets as their speed allows, their answers held against ours.
+    """The peers, on as many targets as their speed allows; their answers are compared with ours.
 
     A peer that only counts items in common is compared with our engine doing the same.
     """
@@ -135,7 +135,7 @@ print(time.perf_counter() - start)
 
 
 def starting() -> Iterator[Line]:
-    """First attack of a process on a small release: where nothing is compiled yet, and once the compiled code is on disk."""
+    """First attack of a process on a small release: before anything is compiled, and with compiled code on disk."""
     with tempfile.TemporaryDirectory() as folder:
         for what in ("first use: compile the kernel", "later starts: load it"):
             done = subprocess.run(
@@ -150,7 +150,7 @@ import re, time
 start = time.perf_counter()
 {work}
 took = time.perf_counter() - start
-# getrusage would count the parent's size, which a child takes over before it runs anything of its own
+# getrusage would count the size inherited from the parent
 print(took, int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read()).group(1)) / 1024)
 """
 _OURS = "from standout.data.dataset import Dataset\nd = Dataset.read({path!r})\nd.index"
@@ -161,7 +161,7 @@ _THEIRS = (
 
 
 def reading(size: float, threads: int) -> Iterator[Line]:
-    """Parquet to a queryable index: ours against DuckDB's sorted table, each in a process of its own."""
+    """Parquet to a queryable index: ours against DuckDB's sorted table, each in a separate process."""
     path = str(twin_file(size))
     for what, work in (("standout: read and index", _OURS), ("DuckDB: CREATE TABLE … ORDER BY item", _THEIRS)):
         code = _READ.format(work=work.format(path=path, threads=threads))
@@ -174,7 +174,7 @@ def reading(size: float, threads: int) -> Iterator[Line]:
 
 
 def index_size(case: Case) -> Line:
-    """Resident size of the index, and what a batch of queries adds."""
+    """Resident size of the index, and the addition by a batch of queries."""
     plan = case.plan("scoreboard-rh")
     batch = sum(a.nbytes for name, a in plan.tables._asdict().items() if name != "lengths")
     return {

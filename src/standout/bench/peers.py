@@ -1,4 +1,4 @@
-"""What one would use otherwise: sparse_dot_topn and SciPy (presence only), DuckDB SQL (the full score)."""
+"""Alternative tools: sparse_dot_topn and SciPy (presence only), DuckDB SQL (the full score)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scalar C loop of benchmarks/reference, compiled on the spot and run on the same shard and plan."""
+"""The scalar C loop of benchmarks/reference, compiled when needed and run on the same shard and plan."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Answer(ctypes.Structure):
 
 
 def build() -> Any:
-    """Compile the loop, or say why not."""
+    """Compile and load the loop; EngineError if gcc or its source is missing."""
     gcc = shutil.which("gcc")
     if gcc is None or not SOURCE.exists():
         raise EngineError("no gcc here, or no benchmarks/reference/scalar.c beside the package: the C loop is left out")
@@ -55,7 +55,7 @@ def build() -> Any:
 
 
 def run(lib: Any, plan: Plan, shard: Shard, threads: int) -> Partials:
-    """Best, second, sum and sum of squares per query, by the C loop, blocks dealt to threads as the engine deals them."""
+    """Best, second, sum and sum of squares per query, by the C loop, with blocks assigned to threads as in the engine."""
     t = plan.tables
     arrays = [
         shard.ptr,

@@ -1,1 +1,1 @@
-"""Records × items: reading them, keeping them, indexing them."""
+"""Records × items: reading, storing and indexing them."""

@@ -1,4 +1,4 @@
-"""Arrays in memory become a `Dataset`."""
+"""Make a `Dataset` from arrays in memory."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def from_arrays(record: Any, item: Any, value: Any = None, time: Any = None, *, 
     Parameters
     ----------
     record, item
-        Labels of any kind. None, NaN or an empty text is no label: the row is dropped and counted.
+        Labels of any kind. None, NaN and empty text are missing labels: the row is dropped and counted.
     value
-        Numbers; None or NaN says that this entry has no value.
+        Numbers; None or NaN = this entry has no value.
     time
         Days since 1970-01-01 (fractions are cut off), dates or `datetime64`; None, NaN or NaT: no time.
     repeats
@@ -44,7 +44,7 @@ def from_arrays(record: Any, item: Any, value: Any = None, time: Any = None, *, 
     )
     if not n_kept:
         raise InputError(f"no row has both a record and an item; rows read: {n:,}")
-    if n_kept < n:  # labels of dropped rows are nobody's: the index runs over what is left
+    if n_kept < n:  # labels of dropped rows are not used: only the remaining rows are indexed
         record_labels, record_index, note = index_labels(_taken(record, kept), "record")
         item_labels, item_index, item_note = index_labels(_taken(item, kept), "item")
     numbers = None if value is None else _numbers(value)
@@ -60,7 +60,7 @@ def from_arrays(record: Any, item: Any, value: Any = None, time: Any = None, *, 
 def from_sparse(matrix: Any) -> Dataset:
     """Make a dataset of a SciPy sparse matrix: rows are records, columns items, stored numbers values.
 
-    A matrix of booleans has no values. As SciPy means it, numbers stored twice at one place are added. Rows
+    A matrix of booleans has no values. As in SciPy, numbers stored twice at one position are added. Rows
     and columns without a stored number are left out; a stored zero is an entry.
     """
     if not hasattr(matrix, "tocoo") or len(matrix.shape) != 2:
@@ -81,7 +81,7 @@ def from_sparse(matrix: Any) -> Dataset:
 
 
 def _check_shapes(**arrays: Any) -> None:
-    """Refuse what is not one-dimensional or not equally long."""
+    """Refuse arrays that are not one-dimensional or differ in length."""
     sizes = {}
     for name, values in arrays.items():
         if values is None and name in ("value", "time"):
@@ -108,7 +108,7 @@ def _taken(values: Any, kept: Array) -> Any:
 
 
 def _numbers(values: Any) -> Array:
-    """Float64 with NaN for what is missing."""
+    """Float64 with NaN for missing numbers."""
     array = np.asarray(unmasked(values))
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Rows with indices become a `Dataset`: repeats merged, values coded, days counted from the first."""
+"""Make a `Dataset` from rows with indices: merge repeats, code values, count days from the first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_SPAN = 0xFFFFFE
 
 
 def assemble(rows: Rows, record_labels: Array, item_labels: Array, cleaning: Cleaning) -> Dataset:
-    """Make a dataset of rows in memory; `cleaning` says what was done so far and how repeats are merged."""
+    """Make a dataset from rows in memory; `cleaning` holds what was done so far and how repeats are merged."""
     n_before = rows.record.size
     if cleaning.repeats != "keep":
         rows = merge_repeats(rows, cleaning.repeats, record_labels.size, item_labels.size)
@@ -54,7 +54,7 @@ def complete(
     cleaning: Cleaning,
     n_rows: int,
 ) -> Dataset:
-    """Sort what was placed and count the repeats; `n_rows` is the number of rows before any merging."""
+    """Sort the placed entries and count the repeats; `n_rows` is the number of rows before merging."""
     lengths, supports = builder.finish(cores())
     cleaning = replace(cleaning, repeated_pairs=n_rows - int(lengths.sum()))
     return Dataset(
@@ -76,7 +76,7 @@ def complete(
 
 
 def check_span(first_day: float, last_day: float) -> None:
-    """Refuse times that lie further apart than the day offsets can say."""
+    """Refuse times that lie further apart than day offsets can represent."""
     if last_day - first_day > LONGEST_SPAN:
         years = (last_day - first_day) / 365.25
         raise InputError(f"the times span {years:,.0f} years: is the unit right? Say it with time_unit (--time-unit)")
@@ -88,7 +88,7 @@ def cores() -> int:
 
 
 def _check_left(numbers: Array | None, channel: str, repeats: str) -> None:
-    """Refuse a channel that merging has emptied: the kept rows may be the ones without a value or a time."""
+    """Refuse a channel that is empty after merging: the kept rows may be those without a value or a time."""
     if numbers is not None and bool(np.isnan(numbers).all()):
         raise InputError(
             f"repeats={repeats!r} keeps no row that has a {channel}: choose another way, or leave {channel} out"

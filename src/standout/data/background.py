@@ -35,7 +35,7 @@ class Background:
     all_days: Array
 
     def values_of(self, dataset: Dataset, items: Array) -> Array:
-        """(items, levels): histogram of each item's values, counted from its postings where no table is kept."""
+        """(items, levels): histogram of each item's values, counted from its postings if there is no table."""
         if self.value.shape[0] > 1 or dataset.n_items == 1:
             return np.asarray(self.value[items], np.float64)
         distinct, place = np.unique(items, return_inverse=True)
@@ -79,7 +79,7 @@ def _count_postings(ptr: Array, code: Array, items: Array, out: Array) -> None:
 
 
 def background(dataset: Dataset) -> Background:
-    """Histograms of the dataset, made on first use and kept with it."""
+    """Histograms of the dataset, computed on first use and cached on it."""
     kept = dataset.__dict__.get("_background")
     if kept is not None:
         return kept  # type: ignore[no-any-return]
@@ -106,7 +106,7 @@ def background(dataset: Dataset) -> Background:
 
 
 def entries_of(dataset: Dataset, record: int, item: int) -> tuple[Array, Array]:
-    """Histograms (levels, day bins) of what a record holds of an item, of all its items for -1."""
+    """Histograms (levels, day bins) of a record's entries of an item, or of all its items for -1."""
     known = background(dataset)
     value, day = np.zeros(dataset.n_levels, np.int64), np.zeros(known.all_days.size, np.int64)
     _histogram_of(dataset.record_ptr[record], dataset.record_ptr[record + 1], dataset.record_item, dataset.record_code,

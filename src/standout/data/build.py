@@ -1,4 +1,4 @@
-"""Entries in any order become the record-major form: counting first, placing second, no copy in between."""
+"""Sort entries into record-major order: count first, then place, without a copy in between."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ def smallest_unsigned(highest: int) -> np.dtype[Any]:
 
 
 class EntryBuilder:
-    """Takes entries batch by batch, in any order, and leaves them record-major and sorted.
+    """Takes entries in batches, in any order, and stores them record-major and sorted.
 
     Parameters
     ----------
     record_counts
-        Entries that each record will receive, exactly.
+        Exact number of entries of each record.
     n_items
         Number of items.
     has_value, has_time
@@ -102,7 +102,7 @@ class EntryBuilder:
     n_levels
         Number of value levels; it decides how wide the codes are.
     day_span
-        Largest day offset that will come. The largest number of the day type means "no day".
+        Largest day offset. The largest number of the day type means "no day".
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class EntryBuilder:
         from concurrent.futures import ThreadPoolExecutor
 
         if not np.array_equal(self._cursor, self.ptr[1:]):
-            raise AssertionError("the entries placed are not the entries counted")
+            raise AssertionError("the number of entries placed differs from the number counted")
         n_records = self.ptr.size - 1
         cuts = np.searchsorted(self.ptr, np.linspace(0, self.ptr[-1], 4 * threads + 1)[1:-1])
         edges = [0, *np.minimum(cuts, n_records).tolist(), n_records]

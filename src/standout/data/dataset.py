@@ -1,4 +1,4 @@
-"""`Dataset`: records × items, with a value and a day per entry where there are any."""
+"""`Dataset`: records × items, with an optional value and day per entry."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ColumnUse:
 
     name: str
     role: str
-    """record, item, value or time; "ignored" where the column is not used."""
+    """record, item, value or time; "ignored" if the column is not used."""
     reason: str
     """How the role was found and what the column holds, in words, without any cell."""
     identifier: str | None = None
@@ -40,7 +40,7 @@ class ColumnUse:
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What reading did to the rows: nothing is dropped or merged without being counted here."""
+    """What reading did to the rows. All dropped and merged rows are counted here."""
 
     rows_read: int = 0
     rows_bad: int = 0
@@ -56,7 +56,7 @@ class Cleaning:
     notes: tuple[str, ...] = ()
     """How columns were chosen and times read, in words."""
     columns: tuple[ColumnUse, ...] = ()
-    """Every column of the source, used or ignored; empty where the source has no columns."""
+    """Every column of the source, used or ignored; empty if the source has no columns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +64,7 @@ class Dataset:
     """Records × items. Make one with `Dataset.read`, `from_arrays`, `from_frame`, `from_sparse` or `open`.
 
     Indices run over sorted labels. `record_item[record_ptr[r]:record_ptr[r+1]]` are the items of record `r`, sorted;
-    an item that the record holds several times (`repeats="keep"`) stands several times, by day. `lengths` and
+    an item that the record holds several times (`repeats="keep"`) occurs several times, by day. `lengths` and
     `supports` count distinct (record, item) pairs.
     """
 
@@ -77,7 +77,7 @@ class Dataset:
     record_day: Array
     """Days after `first_day` per entry, the type's largest = no day. Size 0 when there is no time channel."""
     levels: Array
-    """The value of each code, rising."""
+    """The value of each code, ascending."""
     first_day: int
     """Day of offset 0, counted from 1970-01-01."""
     day_span: int
@@ -122,8 +122,7 @@ class Dataset:
         path
             File, folder, glob, list of files with the same columns, `file.db::table`, `book.xlsx::sheet`, or "-".
         record, item, value, time
-            Column names. Left out, they are guessed from content and name; the guess is in `cleaning.columns`.
-            None (or "") for `value` or `time` says that there is none.
+            Column names. Default: guessed, see `cleaning.columns`. None (or "") for a missing `value` or `time`.
         repeats
             What to do with repeated (record, item) pairs: keep (all events), last, first, max, sum or count.
         skip_bad
@@ -131,24 +130,24 @@ class Dataset:
         max_bad
             Largest share of rows that `skip_bad` may drop. Default: 0.01.
         time_unit
-            "s", "ms", "us", "ns", "min", "hour", "day" or "week" for numeric times; found by their size where that
-            leaves no doubt. "m/d" or "d/m" for dates in text that can be read both ways.
+            "s", "ms", "us", "ns", "min", "hour", "day" or "week" for numeric times; found by their size if that is
+            unambiguous. "m/d" or "d/m" for ambiguous dates in text.
         date_format
-            How dates in text are written, such as "%d.%m.%Y %H:%M".
+            Format of dates in text, such as "%d.%m.%Y %H:%M".
         encoding
             Encoding of text files. Default: detected.
         delimiter
-            What separates the fields of a text file. Default: detected.
+            Field separator of text files. Default: detected.
         decimal
-            "." or ",": what separates the decimals of values in text. Default: detected.
+            "." or ",": decimal sign of values in text. Default: detected.
         header
             Whether text files begin with the names of the columns. Default: detected.
         names
             Names of the columns of text files without a header.
         wide
-            Rows are records and columns are items. Empty cells are no entries.
+            Rows are records and columns are items. Empty cells are not entries.
         zeros
-            In a wide matrix: "keep" (a zero is an entry) or "drop" (it is none).
+            In a wide matrix: "keep" (a zero is an entry) or "drop" (it is not).
         ignore
             Columns to leave out.
         """
@@ -195,7 +194,7 @@ class Dataset:
         return open_folder(folder)
 
     def save(self, folder: str | Path) -> None:
-        """Write a folder that `open` maps back in an instant."""
+        """Write a folder that `open` can map into memory."""
         from standout.data.store import save_folder
 
         save_folder(self, folder)
@@ -206,9 +205,9 @@ class Dataset:
         Parameters
         ----------
         records
-            Indices in any order, or one bool per record. The result has them in rising order.
+            Indices in any order, or one bool per record. The result has them in ascending order.
         drop_empty
-            Whether items that none of these records holds leave the catalog, as if they had never been read.
+            Whether items that none of these records holds are removed from the catalog.
         """
         from standout.data.derive import take
 
@@ -220,7 +219,7 @@ class Dataset:
         Parameters
         ----------
         items
-            Indices in any order, or one bool per item. The result has them in rising order.
+            Indices in any order, or one bool per item. The result has them in ascending order.
         drop_empty
             Whether records that hold none of these items are left out; otherwise record indices stay the same.
         """
@@ -234,7 +233,7 @@ class Dataset:
         Parameters
         ----------
         keep
-            One bool per entry; all entries when left out.
+            One bool per entry; all entries by default.
         value, day
             One number per kept entry, NaN = none: values on this dataset's scale, days counted from 1970-01-01.
         """
@@ -279,7 +278,7 @@ class Dataset:
 
     @property
     def has_repeats(self) -> bool:
-        """Whether some (record, item) pair stands more than once."""
+        """Whether some (record, item) pair has several entries."""
         return self.n_pairs < self.n_entries
 
     @property
@@ -301,19 +300,16 @@ class Dataset:
 
     @property
     def level_bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest value that each level stands for; both are `levels` where the coding is exact."""
+        """Smallest and largest value that each level stands for; both are `levels` if the coding is exact."""
         return (self.level_low, self.level_high) if self.level_low.size else (self.levels, self.levels)
 
     @cached_property
     def value_grid(self) -> float | None:
-        """Step of the value scale where it is a regular grid with at most 64 steps, else None."""
+        """Step of the value scale if it is a regular grid with at most 64 steps, else None."""
         return None if self.level_low.size else grid_step(self.levels)
 
     def value_gaps(self, values: Any) -> Array:
-        """(values, levels): signed distance from each value to the nearest value that the level stands for.
-
-        A value that lies in a level's cell has distance 0 to it. NaN stays NaN.
-        """
+        """(values, levels): signed distance from each value to the level's cell, 0 inside it; NaN stays NaN."""
         low, high = self.level_bounds
         known = np.asarray(values, np.float64)[:, None]
         if not self.level_low.size:
@@ -336,7 +332,7 @@ class Dataset:
         return np.asarray(share * np.maximum(np.abs(low), np.abs(high)))
 
     def value_text(self, code: int) -> str:
-        """The value of a code as the file has it; the bounds of its cell where values are not kept exactly.
+        """The value of a code as in the file; the bounds of its cell if values are not kept exactly.
 
         >>> Dataset.from_arrays([1, 2], [1, 1], [2.5, 4]).value_text(1)
         '4'
@@ -355,7 +351,7 @@ class Dataset:
 
     @cached_property
     def record_keys(self) -> Array:
-        """A number per record that depends on what it holds, not on its label: random draws start from it."""
+        """A number per record that depends on its contents, not on its label; the seed of its random draws."""
         return record_keys(self.record_ptr, self.record_item, self.record_code, self.record_day)
 
     @cached_property
@@ -377,15 +373,15 @@ class Dataset:
         return self.shards(1)[0]
 
     def shards(self, n: int, block_size: int | None = None) -> list[Shard]:
-        """Cut the records into `n` runs of about equal length and index each."""
+        """Cut the records into `n` ranges of about equal length and index each."""
         if n < 1:
-            raise ParameterError(f"a dataset is cut into at least one shard, not {n}")
+            raise ParameterError(f"n={n}: use at least one shard")
         size = block_size or fitting_block(self.n_records, self.n_items, self.n_entries)
         edges = np.linspace(0, self.n_records, min(n, self.n_records) + 1).astype(np.int64).tolist()
         return [self._shard(lo, hi, size) for lo, hi in pairwise(edges)]
 
     def shards_at(self, edges: Iterable[int], block_size: int) -> list[Shard]:
-        """Cut the records at the given places (0 and N included) and index each run."""
+        """Cut the records at the given indices (0 and N included) and index each range."""
         cuts = list(edges)
         return [self._shard(lo, hi, block_size) for lo, hi in pairwise(cuts) if hi > lo]
 
@@ -394,8 +390,7 @@ class Dataset:
             raise ParameterError(f"block_size={block_size}: a block holds 1 to 65,536 records")
         shard = build_shard(self.record_ptr, self.record_item, self.record_code, self.record_day, self.n_items, lo, hi,
                             block_size, self.has_repeats)  # fmt: skip
-        # counted already: the shard need not count again
-        shard.__dict__["lengths"] = np.ascontiguousarray(self.lengths[lo:hi], np.int64)
+        shard.__dict__["lengths"] = np.ascontiguousarray(self.lengths[lo:hi], np.int64)  # counted already
         return shard
 
     def __repr__(self) -> str:

@@ -23,7 +23,7 @@ Array = npt.NDArray[Any]
 
 
 def take(dataset: Dataset, records: Any, drop_empty: bool = True) -> Dataset:
-    """Dataset of the chosen records, in rising order; with `drop_empty` without the items that none of them holds."""
+    """Dataset of the chosen records, in ascending order; with `drop_empty` without the items that none of them holds."""
     chosen = _chosen(records, dataset.n_records, "records")
     ptr, at = rows_of(dataset.record_ptr, chosen)
     changed = replace(dataset, record_labels=dataset.record_labels[chosen], **_entries(dataset, ptr, at))
@@ -31,7 +31,7 @@ def take(dataset: Dataset, records: Any, drop_empty: bool = True) -> Dataset:
 
 
 def select(dataset: Dataset, items: Any, drop_empty: bool = True) -> Dataset:
-    """Dataset of the chosen items, in rising order; with `drop_empty` without the records that hold none of them."""
+    """Dataset of the chosen items, in ascending order; with `drop_empty` without the records that hold none of them."""
     chosen = np.zeros(dataset.n_items, np.bool_)
     chosen[_chosen(items, dataset.n_items, "items")] = True
     changed = _without_items(with_entries(dataset, chosen[dataset.record_item]), chosen)
@@ -46,7 +46,7 @@ def with_entries(dataset: Dataset, keep: Any = None, *, value: Any = None, day: 
     dataset
         Where the entries come from.
     keep
-        One bool per entry, all entries when left out.
+        One bool per entry; all entries by default.
     value, day
         One number per kept entry, in the order of the entries; NaN = none. Values must be on the dataset's scale. Days are
         counted from 1970-01-01, and not before the dataset's first day.
@@ -62,7 +62,7 @@ def with_entries(dataset: Dataset, keep: Any = None, *, value: Any = None, day: 
     days, span = _days(dataset, day, at.size) if day is not None else (_part(dataset.record_day, at), dataset.day_span)
     item = dataset.record_item[at]
     record = np.repeat(np.arange(dataset.n_records), np.diff(ptr))
-    # within a record entries lie by item, then day, then value
+    # the entries of a record are sorted by item, then day, then value
     order = np.lexsort((*(a for a in (code, days) if a.size), item, record))
     return replace(
         dataset, day_span=span,
@@ -71,7 +71,7 @@ def with_entries(dataset: Dataset, keep: Any = None, *, value: Any = None, day: 
 
 
 def _chosen(which: Any, n: int, name: str) -> Array:
-    """Rising indices from indices in any order or from a mask."""
+    """Ascending indices from indices in any order or from a mask."""
     array = np.asarray(which)
     if array.dtype == np.bool_ and array.shape == (n,):
         return np.flatnonzero(array)
@@ -106,7 +106,7 @@ def _counted(dataset: Dataset, ptr: Array, item: Array, code: Array, day: Array)
 
 
 def _without_items(dataset: Dataset, kept: Array) -> Dataset:
-    """The dataset after items that no record holds are removed from the catalog: those outside `kept`."""
+    """The dataset without the items outside `kept`, which no record holds."""
     if kept.all():
         return dataset
     number = np.cumsum(kept) - 1

@@ -1,6 +1,6 @@
-"""Item-major form in blocks of records: the posting lists that a scoring kernel walks.
+"""Item-major form in blocks of records: the posting lists that scoring kernels read.
 
-A block holds `block_size` consecutive records. Inside a block the entries lie by item, then by record, so that one
+A block holds `block_size` consecutive records. Inside a block the entries are sorted by item, then by record, so that one
 known item of one query is one contiguous run, and the block's accumulator stays in cache. A record is stored as its
 offset in the block, in 16 bits.
 """
@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 DEFAULT_BLOCK = 32_768
 LARGEST_BLOCK = 65_536
 MOST_COUNTS = 4
-"""Sets of marked items whose counts a shard keeps."""
+"""Number of sets of marked items whose counts a shard caches."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +33,7 @@ class Shard:
     n_records: int
     block_size: int
     ptr: Array
-    """(blocks, items + 1): where each item's run starts in `local`, `code` and `day`."""
+    """(blocks, items + 1): start of each item's run in `local`, `code` and `day`."""
     local: Array
     code: Array
     day: Array
@@ -63,7 +63,7 @@ class Shard:
         return self.count(np.ones(self.ptr.shape[1] - 1, np.bool_))
 
     def count(self, marked: Array) -> Array:
-        """int64: distinct marked items (bool per item) of each record; the last few answers are kept."""
+        """int64: distinct marked items (bool per item) of each record; the last few results are cached."""
         kept: dict[bytes, Array] = self.__dict__.setdefault("_counts", {})
         key = np.packbits(marked).tobytes()
         if key not in kept:
@@ -81,7 +81,7 @@ class Shard:
 
 
 def rows_of(ptr: Array, row: Array) -> tuple[Array, Array]:
-    """Starts of the chosen rows when they follow each other, and where their entries lie now.
+    """Starts of the chosen rows when concatenated, and the current positions of their entries.
 
     >>> [x.tolist() for x in rows_of(np.array([0, 2, 2, 5]), np.array([2, 0]))]
     [[0, 3, 5], [2, 3, 4, 0, 1]]
@@ -159,7 +159,7 @@ def build_shard(record_ptr: Array, record_item: Array, record_code: Array, recor
 
 
 def fitting_block(n_records: int, n_items: int, n_entries: int) -> int:
-    """Block size that stays in cache; larger where the table of starts would outgrow the entries."""
+    """Block size that stays in cache; larger if the table of starts would be larger than the entries."""
     size = DEFAULT_BLOCK
     while size < LARGEST_BLOCK and (n_records / size) * n_items * 4 > 2 * n_entries:
         size *= 2

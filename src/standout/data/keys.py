@@ -1,4 +1,4 @@
-"""A number per record that depends on what the record holds, not on its label or place: random draws start from it."""
+"""A number per record that depends on its contents, not on its label or position; the seed of its random draws."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def hash_records(ptr: Array, item: Array, code: Array, day: Array) -> Array:
 
 
 def record_keys(ptr: Array, item: Array, code: Array, day: Array) -> Array:
-    """Key of each record. Records that hold the same are numbered, so that each has draws of its own.
+    """Key of each record. Records with equal contents are numbered, so that their draws differ.
 
-    Which of them gets which number does not matter: no attack can tell them apart.
+    Which of them gets which number does not matter: no attack can distinguish them.
 
     >>> keys = record_keys(np.array([0, 1, 2, 4]), np.array([5, 5, 5, 7]), np.empty(0), np.empty(0))
     >>> len(set(keys.tolist()))

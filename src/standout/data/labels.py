@@ -1,4 +1,4 @@
-"""Labels: what the owner of the data calls a record or an item, apart from the index that we use."""
+"""Labels: the names of records and items in the source, and their indices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 Array = npt.NDArray[Any]
 
 WIDEST_TABLE = 1 << 28
-"""Bytes that labels of fixed width may take; wider ones are kept as Python strings."""
+"""Limit for labels of fixed width, in bytes; larger arrays are kept as Python strings."""
 
 WIDEST_LOOKUP = 1 << 25
 """Range of integer labels that are indexed by a table, at least."""
@@ -21,9 +21,9 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)(\.0)?", re.ASCII)
 
 
 def index_labels(values: Any, what: str) -> tuple[Array, Array, str | None]:
-    """Sorted distinct labels, the index of each element (-1 = no label), a note when labels changed their kind.
+    """Sorted distinct labels, the index of each element (-1 = no label), a note if labels changed their type.
 
-    Whole numbers become integers, text stays text; None, NaN and the empty text are no label.
+    Whole numbers become integers, text stays text; None, NaN and empty text are missing labels.
 
     >>> index_labels(["b", "a", None, "b"], "item")[:2]
     (array(['a', 'b'], dtype='<U1'), array([ 1,  0, -1,  1]))
@@ -82,7 +82,7 @@ def _texts_numbered(array: Array) -> tuple[Array, Array] | None:
 
 
 def integers_of(texts: list[str]) -> Array | None:
-    """The integers that the texts write, or None when one is not written the plain way ("007" is text).
+    """The texts as integers, or None if one is not in canonical form ("007" is text).
 
     >>> integers_of(["7", "-3", "12.0"]), integers_of(["7", "007"])
     (array([ 7, -3, 12]), None)
@@ -95,9 +95,9 @@ def integers_of(texts: list[str]) -> Array | None:
 
 
 def text_labels(texts: list[str]) -> Array:
-    """The texts in fixed width, or as Python strings where one long label would make all of them wide."""
+    """The texts in fixed width, or as Python strings if one long label would make all of them wide."""
     width = max(map(len, texts), default=1)
-    # fixed width pads with NUL, so that a label that ends in NUL would lose it
+    # fixed width pads with NUL: a label that ends in NUL would lose it
     if len(texts) * width * 4 > WIDEST_TABLE or any(t.endswith("\0") for t in texts):
         boxed = np.empty(len(texts), object)
         boxed[:] = texts
@@ -116,7 +116,7 @@ def find_labels(labels: Array, wanted: Any) -> Array:
     if kinds <= {"i", "u", "f"} and "f" in kinds:
         labels, found = labels.astype(np.float64), found.astype(np.float64)
     elif found.dtype.kind != labels.dtype.kind:
-        # 17 and "17" are the same label to whoever asks; "017" is another one
+        # 17 and "17" are the same label; "017" is another one
         place = {str(x): k for k, x in enumerate(labels.tolist())}
         at = np.array([place.get(str(x), -1) for x in found.tolist()], np.int64)
         return np.append(at, -1)[index]
@@ -127,7 +127,7 @@ def find_labels(labels: Array, wanted: Any) -> Array:
 
 
 def unmasked(values: Any) -> Any:
-    """The values, with None for masked ones: NumPy would show what lies under the mask."""
+    """The values, with None for masked ones: NumPy would show the masked values."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
     bare = np.asarray(values, dtype=object).copy()
@@ -139,7 +139,7 @@ def _as_given(values: Any) -> Array:
     values = unmasked(values)
     array = np.asarray(values)
     if array.dtype.kind in "fUS" and not hasattr(values, "dtype"):
-        # NumPy takes a list of large integers through float64, and one of numbers and texts through text
+        # NumPy converts large integers to float64, and mixed numbers and texts to text
         array = np.asarray(values, dtype=object)
     return array
 
@@ -172,7 +172,7 @@ def _array_of(distinct: list[Any]) -> Array:
 
 
 def _integer_type(numbers: list[int]) -> type[np.integer[Any]] | None:
-    """The type of 64 bits that holds all the integers, None when there is none."""
+    """The 64-bit type that holds all the integers, None if there is none."""
     low, high = min(numbers, default=0), max(numbers, default=0)
     for kind in (np.int64, np.uint64):
         if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:

@@ -1,4 +1,4 @@
-"""Repeated (record, item) pairs become one entry, where the owner of the data asks for it."""
+"""Merging of repeated (record, item) pairs into one entry, if requested."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Rows:
 
 
 def check_repeats(repeats: str, has_value: bool) -> None:
-    """Refuse an unknown way of handling repeats, and one that needs values where there are none."""
+    """Refuse an unknown way of handling repeats, and one that needs values if there are none."""
     if repeats not in REPEATS:
         raise ParameterError(f"repeats={repeats!r}: choose one of {', '.join(REPEATS)}")
     if repeats in ("max", "sum") and not has_value:
@@ -62,7 +62,7 @@ def merge_repeats(rows: Rows, how: str, n_records: int, n_items: int) -> Rows:
 
 
 def _without_rounding_noise(sums: Array) -> Array:
-    """Sums to 12 significant digits: 0.1 + 0.2 + 0.3 has to be the same level in any order of the rows."""
+    """Sums to 12 significant digits: 0.1 + 0.2 + 0.3 must be the same level in any order of the rows."""
     size = np.abs(sums)
     fraction = (size > 0) & (size < 1e12) & (sums != np.rint(sums))
     scale = 10.0 ** (11 - np.floor(np.log10(size[fraction])))
@@ -74,7 +74,7 @@ def _without_rounding_noise(sums: Array) -> Array:
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _merge(how: int, record: Array, item: Array, value: Array, moment: Array, n_records: int, n_items: int
            ) -> tuple[Array, Array]:  # fmt: skip
-    """Row that stands for each pair, and the pair's sum or count."""
+    """Row that represents each pair, and the pair's sum or count."""
     n = record.size
     has_value, has_moment = value.size > 0, moment.size > 0
     ptr = np.zeros(n_records + 1, np.int64)

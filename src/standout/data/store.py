@@ -1,4 +1,4 @@
-"""Datasets on disk: a folder of .npy files that are mapped into memory when it is opened."""
+"""Datasets on disk: a folder of .npy files, mapped into memory when it is opened."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ SCHEMA = 1
 _LABELS = ("record_labels", "item_labels")
 _ARRAYS = (*_LABELS, "record_ptr", "record_item", "record_code", "record_day", "levels", "lengths", "supports")
 _BOUNDS = ("level_low", "level_high")
-"""Written only where values are not kept exactly; a folder of an older version has none."""
+"""Written only if values are not kept exactly; folders of older versions lack it."""
 _INDEX_ARRAYS = ("ptr", "local", "code", "day")
 _INDEX_NUMBERS = ("first_record", "n_records", "block_size", "has_repeats")
 
 
 def save_folder(ds: Dataset, folder: str | Path) -> None:
-    """Write the dataset and its index; the folder appears at once and whole, or not at all.
+    """Write the dataset and its index, completely or not at all.
 
     A dataset that was saved there before is replaced; anything else is left alone.
     """
     target = Path(folder)
     if target.exists() and not _is_replaceable(target):
-        raise ParameterError(f"{target.name} exists and is no saved dataset: choose another folder")
+        raise ParameterError(f"{target.name} exists and is not a saved dataset: choose another folder")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         building = Path(mkdtemp(prefix=f".{target.name}-", dir=target.parent))
@@ -72,23 +72,23 @@ def open_folder(folder: str | Path) -> Dataset:
         whole = False
     if not whole:
         raise InputError(f"{source.name} is a saved dataset, but damaged: save it again from the original data")
-    ds.__dict__["index"] = index  # the cached property finds it there
+    ds.__dict__["index"] = index  # preset the cached property
     return ds
 
 
 def _with_bounds(ds: Dataset) -> Dataset:
-    """The dataset, with bounds of its levels where an older version coded values inexactly and kept no bounds."""
+    """The dataset, with bounds of its levels if an older version coded values inexactly without bounds."""
     error = ds.cleaning.value_error
     if not error or ds.level_low.size or ds.level_high.size:
         return ds
-    # a cell reaches at most `error` from its middle, and never past the level of the next cell
+    # a cell extends at most `error` from its middle, and never past the level of the next cell
     low = np.maximum(ds.levels - error, np.append(-np.inf, ds.levels[:-1]))
     high = np.minimum(ds.levels + error, np.append(ds.levels[1:], np.inf))
     return replace(ds, level_low=low, level_high=high)
 
 
 def is_saved(folder: Path) -> bool:
-    """Whether `save_folder` wrote this folder, in whatever version."""
+    """Whether any version of `save_folder` wrote this folder."""
     try:
         return bool(json.loads((folder / "meta.json").read_text(encoding="utf-8"))["format"] == FORMAT)
     except (OSError, ValueError, KeyError, TypeError):
@@ -112,7 +112,7 @@ def _is_replaceable(target: Path) -> bool:
 
 
 def _put(building: Path, target: Path) -> None:
-    """Rename what was built; what was there before goes away last, and comes back when something fails."""
+    """Rename the new folder into place; the old one is removed last, and restored on failure."""
     if not target.exists():
         building.rename(target)
         return
@@ -152,7 +152,7 @@ def _dump(folder: Path, name: str, array: Array) -> None:
     if array.dtype.kind != "O":
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
         return
-    # labels of very different widths: one run of bytes, and where each label ends in it
+    # labels of very different widths: concatenated bytes, and the end of each label
     encoded = [str(x).encode("utf-8", "surrogatepass") for x in array]
     np.save(folder / f"{name}.bytes.npy", np.frombuffer(b"".join(encoded), np.uint8), allow_pickle=False)
     np.save(folder / f"{name}.ends.npy", np.cumsum([len(x) for x in encoded], dtype=np.int64), allow_pickle=False)
@@ -170,7 +170,7 @@ def _load(folder: Path, name: str) -> Array:
 
 
 def _mapped(path: Path) -> Array:
-    """The array of a file, mapped; an empty one has nothing to map."""
+    """The array of a file, mapped into memory; an empty one is read."""
     load: Callable[..., Array] = np.load
     try:
         return np.asarray(load(path, mmap_mode="r", allow_pickle=False))

@@ -1,4 +1,4 @@
-"""A synthetic twin of the Netflix Prize data: people who do not exist, with the marginals of people who did.
+"""A synthetic twin of the Netflix Prize data: artificial people with the marginals of the real data.
 
 The model, in words. A *person* joins on a day, rates so many items over so many days until some last day; early
 joiners rate more, and most of a record falls on a few days of burst. An *item* enters the catalog on a day, is little
@@ -87,18 +87,18 @@ def twin(
     Parameters
     ----------
     n_records
-        Number of people. Fewer people are the first ones of more: the same records, as in a random sample of the
-        whole, so that every marginal of a record stays and supports shrink in proportion.
+        Number of people. A smaller number gives the first records of a larger twin, as in a random sample, so that
+        every marginal of a record stays and supports shrink in proportion.
     n_items
         Number of items. Fewer items are the real catalog thinned evenly over its ranks, and records thin with it.
     seed
-        Other seeds are other people and other items.
+        Random seed of people and items.
     mean_length
-        Mean number of entries per record; 208.3 × n_items / 17,770 when left out. Lengths keep their shape.
+        Mean number of entries per record; 208.3 × n_items / 17,770 by default. Lengths keep their shape.
     batch_records
-        Records drawn at once. Changes nothing but the size of the batches.
+        Records per batch. Does not change the data.
     threads
-        Threads that draw. Change nothing but the time.
+        Number of threads. Does not change the data.
 
     Yields
     ------
@@ -153,7 +153,7 @@ def write_twin(
 ) -> int:
     """Write a twin to a Parquet file and return the number of entries; parameters as in `twin`.
 
-    The file appears under its name only when it is complete.
+    The file gets its name only when it is complete.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""Times become whole days since 1970-01-01, whatever they were written as."""
+"""Conversion of times to whole days since 1970-01-01."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TIME_UNITS = (*PER_DAY, "week", *ORDERS)
 def days_of(values: Any) -> tuple[Array, Array]:
     """Whole days since 1970-01-01 and the full time in days, both float64, NaN where there is no time.
 
-    Numbers are days. Dates, date-times, `datetime64` and ISO text are what they say.
+    Numbers are days. Dates, date-times, `datetime64` and ISO text are converted.
 
     >>> days_of([1.75, -0.5, None])[0]
     array([ 1., -1., nan])
@@ -73,7 +73,7 @@ def check_time_unit(unit: str | None) -> None:
 
 
 def unit_by_size(largest: float) -> str:
-    """Unit of times whose largest absolute number this is.
+    """Unit of times, by their largest absolute number.
 
     >>> [unit_by_size(x) for x in (18_262, 1.6e9, 1.6e12, 1.6e15, 1.6e18)]
     ['day', 's', 'ms', 'us', 'ns']

@@ -1,4 +1,4 @@
-"""Values become codes: up to 4,095 distinct values exactly, more of them as narrow cells with stated bounds."""
+"""Coding of values: up to 4,095 distinct values exactly, more of them as narrow cells with stated bounds."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Scale(NamedTuple):
     """The levels that values are coded as. A level stands for the values from `low` to `high`."""
 
     levels: Array
-    """Rises strictly, at most 4,095 elements."""
+    """Strictly ascending, at most 4,095 elements."""
     low: Array
     high: Array
 
     @property
     def error(self) -> float:
-        """Largest difference between a value and its level; 0 when the coding is exact."""
+        """Largest difference between a value and its level; 0 if the coding is exact."""
         if not self.levels.size:
             return 0.0
         return float(np.maximum(self.levels - self.low, self.high - self.levels).max())
@@ -53,12 +53,12 @@ def code_values(distinct: Array, counts: Array, lows: Array | None = None) -> Sc
 
     Up to 4,095 distinct values are their own levels. More are covered by at most 4,095 cells, as narrow as
     possible on the scale asinh((v - median) / step), which is even near the median and logarithmic far from it: small
-    counts stay exact beside a few huge ones. The level is the middle of its cell.
+    counts stay exact even with a few huge ones. The level is the middle of its cell.
 
     Parameters
     ----------
     distinct
-        The distinct values, rising, finite.
+        The distinct values, ascending, finite.
     counts
         How often each occurs; they give the median.
     lows
@@ -70,7 +70,7 @@ def code_values(distinct: Array, counts: Array, lows: Array | None = None) -> Sc
     >>> scale.levels.tolist(), scale.error
     ([1.0, 2.5, 4.0], 0.0)
     """
-    high = np.asarray(distinct, np.float64) + 0.0  # -0.0 becomes 0.0, whichever of the two came first in the file
+    high = np.asarray(distinct, np.float64) + 0.0  # -0.0 becomes 0.0
     low = high if lows is None else np.asarray(lows, np.float64) + 0.0
     if high.size <= MOST_LEVELS and lows is None:
         return Scale(high, high, high)
@@ -130,7 +130,7 @@ def grid_step(levels: Array) -> float | None:
 
 
 def percent(within: Any) -> float | None:
-    """Share that a tolerance like "10%" states, None where it is not of that form.
+    """Share of a tolerance like "10%", None if it is not of that form.
 
     >>> percent("10%"), percent(1)
     (0.1, None)
@@ -157,13 +157,13 @@ def _compressed(low: Array, high: Array, counts: Array) -> tuple[Array, Array]:
         low, high = low / size, high / size
     total = np.cumsum(counts, dtype=np.float64)
     quarter = high[np.minimum(np.searchsorted(total, total[-1] * np.array([0.25, 0.5, 0.75])), high.size - 1)]
-    # where more than half of the values are equal, the quartiles say nothing about the others
+    # if more than half of the values are equal, the quartiles carry no information about the others
     spread = (quarter[2] - quarter[0]) or float(np.average(np.abs(high - quarter[1]), weights=counts))
     gap = float(np.diff(high).min(initial=np.inf))
     with np.errstate(over="ignore", invalid="ignore"):
         steps = (high - high[0]) / gap
         even = bool(np.all(np.abs(steps - np.rint(steps)) < 1e-6)) and steps[-1] < 2**53
-    # counts and prices have a smallest step; the smallest gap of other numbers means nothing
+    # counts and prices have a smallest step; for other numbers the smallest gap is arbitrary
     step = gap if even else max(gap, spread / 100)
     step = step if np.isfinite(step) else 1.0
     with np.errstate(over="ignore"):
@@ -172,7 +172,7 @@ def _compressed(low: Array, high: Array, counts: Array) -> tuple[Array, Array]:
 
 
 def _narrowest_cover(t_low: Array, t_high: Array) -> Array:
-    """Where the cells start in the cover of at most 4,095 whose width is smallest, found by bisection."""
+    """Starts of the narrowest cover by at most 4,095 cells of equal width, found by bisection."""
     narrow, wide = 0.0, float(t_high[-1] - t_low[0])
     best = np.zeros(1, np.int64)
     lows, highs = t_low.tolist(), t_high.tolist()  # bisect is ten times faster than NumPy for one number at a time

@@ -44,7 +44,7 @@ def T(a: Any, b: Any, p: Any) -> Array:  # noqa: N802 - the paper's letter
 
 
 def S(y: Any, r: Any, p: float) -> float:  # noqa: N802 - the paper's letter
-    """S(y, r) = Σ_{i ∈ supp(y)} T(y_i, r_i) / |supp(y)|: how much of y a reader of r knows. Not symmetric.
+    """S(y, r) = Σ_{i ∈ supp(y)} T(y_i, r_i) / |supp(y)|: how much r reveals of y. Not symmetric.
 
     Records are arrays over the items, NaN where nothing is held.
 
@@ -148,8 +148,8 @@ def kept_quantile(k: Any, eta3: float) -> float:
 def generic_m(epsilon: float, failure: float, n_records: int = 1) -> float:
     """Items m ≥ ln(N/g) / (2ε²), after which Theorem 1 fails with probability at most g = N·e^(-2ε²m).
 
-    The proof has N = 1: it bounds one fixed record. The answer is chosen among N after the knowledge was
-    drawn, and a bound for whatever is chosen needs the factor N.
+    The proof has N = 1: it bounds one fixed record. The answer is chosen among N records after the
+    knowledge was drawn, so a bound for the chosen record needs the factor N.
 
     >>> round(generic_m(0.2, 0.05), 1), round(generic_m(0.2, 0.05, 480_189), 1)
     (37.4, 201.0)

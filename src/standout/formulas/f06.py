@@ -17,7 +17,7 @@ FUZZY = 1.0
 def w(support: Any, n_records: Any) -> Array:
     """w_um = ln(|U| / |supp(m)|) for an item that u holds: TF-IDF with term frequency 1.
 
-    Departure: the paper has no item that nobody holds; here it weighs 0 and drops out of the mention vector.
+    Departure: the paper has no item without holders; here it weighs 0 and drops out of the mention vector.
 
     >>> w([1, 10, 100, 0], 100).round(4).tolist()
     [4.6052, 2.3026, 0.0, 0.0]
@@ -42,13 +42,13 @@ def cosine(product: Any, mention_norm: Any, record_norm: Any) -> Array:
 def ss(support: Any, n_records: Any) -> Array:
     """ss(u, m) = (|U| - (|supp(m)| - 1)) / |U| for a mention that u holds (equation 1); else the floor, 0.05.
 
-    No item of the paper is rated by 95 % of all, so that holding one always beats the floor. For an item
-    held by more the formula falls below the floor, and it is used as it stands.
+    No item of the paper is rated by 95 % of all users, so holding one always scores above the floor. For an item
+    held by more, the formula falls below the floor, and is used unchanged.
 
     >>> ss([20, 500, 1000, 10000], 10_000).tolist()
     [0.9981, 0.9501, 0.9001, 0.0001]
     """
-    # a release may hold nobody but the record that is left out
+    # the excluded record may be the only one of the release
     n = np.maximum(np.asarray(n_records, dtype=np.float64), 1.0)
     return np.asarray((n - (np.asarray(support, dtype=np.float64) - 1.0)) / n)
 
@@ -67,19 +67,19 @@ def score(subscores: Any) -> float:
 
 
 def longest(n_items: Any, heavy: float = HEAVY) -> npt.NDArray[np.int64]:
-    """L_u ≤ heavy · M: most items that a user may hold who is considered at all.
+    """L_u ≤ heavy · M: largest number of items of a user who is considered.
 
     >>> longest([9, 10, 8957]).tolist()
     [3, 3, 2985]
     """
-    # a hair of slack: a share of 0.1 of 30 items is 3
+    # tolerance for rounding: a share of 0.1 of 30 items is 3
     return np.floor(np.asarray(n_items, dtype=np.float64) * heavy + 1e-9).astype(np.int64)
 
 
 def k_identified(rank: Any, k: int) -> npt.NDArray[np.bool_]:
-    """1 ≤ rank ≤ k, rank = users who score at least what the target scores, itself included.
+    """1 ≤ rank ≤ k, rank = users with at least the score of the target, itself included.
 
-    Tied users all count: three at the top make nobody 1-identified. A rank of 0 is no rank.
+    All tied users count: with three tied at the top, none is 1-identified. 0 means no rank.
 
     >>> k_identified([1, 3, 0], 1).tolist()
     [True, False, False]

@@ -5,7 +5,7 @@ independently, with e = share of wrong items, h = share of right items whose val
 
     P(A|r) = Π_i [ (1-e)·1[i∈r]·((1-h)·K_i(r) + h·u_i)/L_r + e·q_i·g_i ]
 
-K is the noise of a right fact, u the distribution of a wrong value, q·g what a person outside the release would say.
+K is the noise of a right fact, u the distribution of a wrong value, q·g that of a fact about a person outside the release.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def llr(held_odds: Any, length: float, e: float, m: int) -> float:
 
 
 def log_presence(llr_best: Any, mass: Any, n_records: Any) -> Array:
-    """Log of (1/N)·Σ_s P(A|s) / P(A|absent), the Bayes factor of "the target is in the release"; -inf where nobody can be it.
+    """Log of (1/N)·Σ_s P(A|s) / P(A|absent), the Bayes factor of "the target is in the release"; -inf if no record can be it.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def posterior(log_odds: Any, share: Any, prior: float) -> tuple[Array, Array]:
     Parameters
     ----------
     log_odds
-        Logarithm of the odds of presence at λ = 1/2: the Bayes factor, or what calibration makes of it.
+        Logarithm of the odds of presence at λ = 1/2: the Bayes factor, or its calibrated value.
     share
         P(best | A, present).
     prior
@@ -86,7 +86,7 @@ def posterior(log_odds: Any, share: Any, prior: float) -> tuple[Array, Array]:
 
 
 def pick_rate(pickable: Any, n_right: int | None, sure: bool = True) -> Array:
-    """Chance of one picked item, 1/L_r; for m of L_r without replacement the m-th root of (L_r-m)!/L_r!.
+    """Probability of one picked item, 1/L_r; for m of L_r without replacement the m-th root of (L_r-m)!/L_r!.
 
     A record with fewer pickable items than were picked cannot be the target: 0, if their number is `sure`.
 
@@ -106,7 +106,7 @@ def pick_rate(pickable: Any, n_right: int | None, sure: bool = True) -> Array:
 
 
 def shrunk(own: Any, n_own: Any, common: Any, weight: float) -> Array:
-    """(n·own + κ·common)/(n + κ): an item's own distribution, drawn to the common one while the item is rare.
+    """(n·own + κ·common)/(n + κ): an item's own distribution, shrunk toward the common one if the item is rare.
 
     >>> float(shrunk(own=1.0, n_own=10, common=0.0, weight=10.0))
     0.5
@@ -117,7 +117,7 @@ def shrunk(own: Any, n_own: Any, common: Any, weight: float) -> Array:
 
 @njit(nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def wrong_order(support: Array, n: int, rest: float, scratch: Array) -> float:
-    """Mean over the orders of `n` items of Π_j s_j / (rest - Σ of the earlier s): their chance as draws without replacement.
+    """Mean over the orders of `n` items of Π_j s_j / (rest - Σ of the earlier s): their probability as draws without replacement.
 
     Exact for up to `MOST_ORDERED` items, by subsets. Beyond that every earlier item counts with the mean of the s.
 
@@ -175,13 +175,13 @@ def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: f
     held
         Whether r holds the item of each fact.
     support, g
-        Pairs of each item, and the chance of the told value and day among the item's pairs.
+        Pairs of each item, and the probability of the known value and day among the item's pairs.
     rest
         Pairs of all pickable items that r does not hold.
     log_pick, log_ways
         log (L_r)_(m-w) and log C(m,w).
     wrong, scratch
-        Arrays to work in, of at least m and 2^min(w, `MOST_ORDERED`) elements.
+        Scratch arrays of at least m and 2^min(w, `MOST_ORDERED`) elements.
 
     >>> p = log_wrong_items(np.array([0.5, 0.0]), np.array([True, False]), np.array([4.0, 2.0]), np.array([0.3, 0.25]),
     ...                     10.0, np.log(3.0), np.log(2.0), np.empty(2), np.empty(2))
@@ -206,7 +206,7 @@ def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: f
 def log_wrong_values(right: Array, wrong: Array, w: int, log_pick: float, log_ways: float, scratch: Array) -> float:
     """Log P(A|r) = log [x^w] Π_i (K_i + u_i·x) - log (F_r)_(w)·(L_r-w)_(m-w) - log C(m,w), exactly w values and days wrong.
 
-    The polynomial sums over all choices of the wrong facts, so it is exact also where r does not determine them.
+    The polynomial sums over all choices of the wrong facts, so it is exact even if r does not determine them.
 
     Parameters
     ----------
@@ -215,9 +215,9 @@ def log_wrong_values(right: Array, wrong: Array, w: int, log_pick: float, log_wa
     w
         Number of wrong facts.
     log_pick, log_ways
-        log (F_r)_(w)·(L_r-w)_(m-w), F_r = items of r that can be told wrongly, and log C(m,w).
+        log (F_r)_(w)·(L_r-w)_(m-w), F_r = items of r that can give a wrong fact, and log C(m,w).
     scratch
-        Array to work in, of at least w + 1 elements.
+        Scratch array of at least w + 1 elements.
 
     >>> p = log_wrong_values(np.array([0.5, 0.2]), np.array([0.1, 0.4]), 1, np.log(6.0), np.log(2.0), np.empty(2))
     >>> round(float(np.exp(p)), 9) == round((0.5 * 0.4 + 0.2 * 0.1) / 6 / 2, 9)
@@ -227,7 +227,7 @@ def log_wrong_values(right: Array, wrong: Array, w: int, log_pick: float, log_wa
     scratch[: w + 1] = 0.0
     scratch[0] = 1.0
     for i in range(right.size):
-        # shares instead of chances, so that many small chances do not underflow
+        # shares instead of probabilities, so that many small ones do not underflow
         both = right[i] + wrong[i]
         if not both > 0.0:
             return -np.inf

@@ -38,7 +38,7 @@ def within(gap: Any, tolerance: Any) -> Array:
     >>> within([0, 1, 2], 1).tolist()
     [1.0, 1.0, 0.0]
     """
-    # a hair of slack: 3.4 - 2.4 is not 1 in binary
+    # tolerance for rounding: 3.4 - 2.4 is not 1 in binary
     return np.asarray(np.abs(np.asarray(gap, dtype=np.float64)) <= tolerance + 1e-9, np.float64)
 
 
@@ -54,7 +54,7 @@ def eccentricity(best: Any, second: Any, sigma: Any) -> Array:
 
 
 def bits_left(share: Any, n_records: Any) -> Array:
-    """-log2 Π(target), at most log2 N: a lineup that leaves the target out tells nothing about it.
+    """-log2 Π(target), at most log2 N: a lineup without the target carries no information about it.
 
     >>> bits_left([1.0, 0.25, 0.0], 16).tolist()
     [0.0, 2.0, 4.0]
@@ -75,7 +75,7 @@ def sim(agreeing: Any, first_length: Any, second_length: Any, shared: Any) -> Ar
 
 
 def information(chance: Any) -> Array:
-    """-log2 p: bits that a known entry gives away when a random record agrees with it with chance p (Fig. 7).
+    """-log2 p: bits of information in a known entry that a random record agrees with with probability p (Fig. 7).
 
     >>> information([1.0, 0.5, 0.125]).tolist()
     [0.0, 1.0, 3.0]
@@ -84,7 +84,7 @@ def information(chance: Any) -> Array:
 
 
 def theorem_1_m(n_records: int, epsilon: float, delta: float) -> float:
-    """(ln N - ln ε) / (-ln(1-δ)) ≤ m: items that Theorems 1, 2 and 4 ask for.
+    """(ln N - ln ε) / (-ln(1-δ)) ≤ m: items that Theorems 1, 2 and 4 require.
 
     >>> import math
     >>> math.ceil(theorem_1_m(480_189, 0.05, 0.2)), math.ceil(theorem_1_m(480_189, 0.05, 0.5))
@@ -94,7 +94,7 @@ def theorem_1_m(n_records: int, epsilon: float, delta: float) -> float:
 
 
 def theorem_2_found(agree: Any, length: Any, m: int, n_records: int) -> Array:
-    """max(0, 1 - (N-1) Π_{j<m} (a-j)/(L-j)): chance that m items drawn from a record of L single it out, at least.
+    """max(0, 1 - (N-1) Π_{j<m} (a-j)/(L-j)): lower bound of the probability that m items of L single out a record.
 
     The argument of Theorems 1 and 2 for one record: each of the other N-1 agrees on at most `agree` = a of its L items,
     so it fits m items drawn without replacement with probability at most C(a,m)/C(L,m), and a union bound gives the rest.
@@ -131,7 +131,7 @@ def theorem_5_delta(delta: float, factor: float, gamma: float) -> float:
 def theorem_5_population(delta: float, factor: float, gamma: float) -> float:
     """min(1, δλ/γ): the δ of a population λ times as large as a (ε,δ)-sparse sample of it; 1 says nothing.
 
-    Theorem 5 turned round: the population is so sparse, or something of probability ≤ γ has happened.
+    Theorem 5 reversed: the population is that sparse, or an event of probability ≤ γ has happened.
 
     >>> round(theorem_5_population(0.001, 10, 0.05), 4), theorem_5_population(0.2, 10, 0.05)
     (0.2, 1.0)

@@ -1,4 +1,4 @@
-"""How a rate is stated: intervals, tests of differences, precision at a prior."""
+"""Statistics of rates: intervals, tests of differences, precision at a prior."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Rate(NamedTuple):
     """A mean of numbers from 0 to 1 with its sum, its size and its 95 % Wilson interval."""
 
     count: float  # type: ignore[assignment]  # a tuple's own count() is not missed
-    """Number of hits; not whole where ties give parts of a hit."""
+    """Number of hits; a fraction if ties count in part."""
     n: int
     rate: float
     low: float
@@ -52,7 +52,7 @@ class Rate(NamedTuple):
         return cls(count, n, count / n if n else math.nan, low, high)
 
     def of_all(self, share: float) -> Rate:
-        """The same hits as a rate of everybody, of whom only `share` could be tested and the others are not found.
+        """The same hits as a rate of all records, of which only `share` could be tested; the others count as not found.
 
         >>> Rate.from_count(3, 4).of_all(0.5).rate
         0.375
@@ -72,7 +72,7 @@ def wilson(count: float, n: int, z: float = Z_95) -> tuple[float, float]:
     center = p + z * z / (2 * n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = (center - half) / (1 + z * z / n), (center + half) / (1 + z * z / n)
-    # at the ends the formula gives the end itself, up to rounding
+    # at 0 and 1 the formula gives the end itself, up to rounding
     return (0.0 if count == 0 else max(0.0, low)), (1.0 if count == n else min(1.0, high))
 
 
@@ -119,7 +119,7 @@ GRID = 60
 """Differences are rounded to this part of a hit: ties of 1 to 6 records are exact."""
 
 MOST_EXACT = 1000
-"""Differences up to which the sign-flip distribution is worked out; beyond it is taken as normal."""
+"""Number of differences up to which the sign-flip distribution is computed exactly; beyond it is approximated as normal."""
 
 
 def sign_flip(differences: Any) -> float:
@@ -138,7 +138,7 @@ def sign_flip(differences: Any) -> float:
         return math.erfc(abs(math.fsum(d)) / math.sqrt(2.0 * math.fsum(d * d)))
     steps = np.rint(np.abs(d) * GRID).astype(np.int64)
     total = int(steps.sum())
-    # chance that the differences that keep their sign add up to k: Σ ±d = 2k - total
+    # probability that the differences with a kept sign sum to k: Σ ±d = 2k - total
     chance = np.zeros(total + 1)
     chance[0] = 1.0
     for w in steps.tolist():
@@ -150,7 +150,7 @@ def sign_flip(differences: Any) -> float:
 
 
 def precision(true_rate: float, false_rate: float, prior: float) -> float:
-    """λ·TPR / (λ·TPR + (1-λ)·FPR): how often a named record is the right one; NaN when nobody is named.
+    """λ·TPR / (λ·TPR + (1-λ)·FPR): probability that a named record is the right one; NaN if none is named.
 
     >>> round(precision(0.9, 0.05, 0.1), 2), round(precision(0.9, 0.05, 0.01), 2)
     (0.67, 0.15)

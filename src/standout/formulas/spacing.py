@@ -1,8 +1,8 @@
 """The spacing test of absence, from the top scores alone (beyond the papers).
 
-For an absent target the best scores are extremes among many strangers. Their normalized spacings ``j·(s_(j) - s_(j+1))``
+For an absent target the best scores are extremes of many unrelated records. Their normalized spacings ``j·(s_(j) - s_(j+1))``
 are then about independent and exponential with a common scale (Rényi). A present target makes the first spacing larger.
-It is the eccentricity of NS08 with a null distribution of its own for each query, and assumes nothing about the noise.
+It is the eccentricity of NS08 with a null distribution per query, and assumes nothing about the noise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def spacing(top: Any) -> Array:
     Parameters
     ----------
     top
-        (queries, K + 1): the highest scores, falling; NaN where there are fewer candidates.
+        (queries, K + 1): the highest scores, descending; NaN where there are fewer candidates.
 
     >>> s = -np.cumsum(1 / np.arange(1, 21))
     >>> float(spacing([0.0, *s]).round(6)), float(spacing([3.0, *s]).round(6))
@@ -42,7 +42,7 @@ def spacing(top: Any) -> Array:
 
 
 def p_value(g: Any, k: int = K) -> Array:
-    """P = (1 + g/(K-1))^-(K-1): chance of a first spacing at least this large if the target is absent.
+    """P = (1 + g/(K-1))^-(K-1): probability of a first spacing at least this large if the target is absent.
 
     >>> p_value([0.0, 1.0, 10.0]).round(4).tolist()
     [1.0, 0.3774, 0.0003]

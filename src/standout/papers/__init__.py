@@ -1,1 +1,1 @@
-"""The figures and tables of the three papers, each a recipe that any release can be put through."""
+"""The figures and tables of the three papers, each as a recipe that runs on any release."""

@@ -1,6 +1,6 @@
-"""Rows to charts: grouped bars, stacked bars, lines, areas and labeled grids, in colors that all readers can tell apart.
+"""Charts from rows: grouped bars, stacked bars, lines, areas and labeled grids, in colors that all readers can distinguish.
 
-A row may carry `published`: it is then marked with a black diamond. Order of bars and legends is the order of the rows.
+A row with a `published` value is marked with a black diamond. Bars and legends are in the order of the rows.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _color(rows: Rows, series: str, title: str | None) -> Any:
 
 
 def _legend(names: list[Any]) -> Any:
-    """One row where the names are short."""
+    """One row if the names are short."""
     import altair as alt
 
     lengths = [len(str(x)) + 4 for x in names]
@@ -76,7 +76,7 @@ def _plain(rows: Rows) -> Any:
 
 def bars(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | None, y: str = "rate", y_title: str,
          percent: bool = True, facet: str | None = None, top: float | None = None, rule: Row | None = None) -> Any:  # fmt: skip
-    """Grouped bars with their intervals; `rule` = {"y": …, "text": …} draws a level across."""
+    """Grouped bars with their intervals; `rule` = {"y": …, "text": …} draws a horizontal line."""
     import altair as alt
 
     xs, names = _in_order(rows, x), _in_order(rows, series)
@@ -194,7 +194,7 @@ def counts(rows: Rows, *, x: str, x_title: str, y: str, y_title: str, mark_at: f
 
 
 def grid(rows: Rows, *, x: str, x_title: str, y: str, y_title: str, value: str, value_title: str) -> Any:
-    """A surface seen from above: one labeled cell per point; empty where there was nothing to measure."""
+    """A heat map: one labeled cell per point; empty if nothing could be measured."""
     import altair as alt
 
     xs, ys = _in_order(rows, x), sorted(_in_order(rows, y), reverse=True)
@@ -216,7 +216,7 @@ def grid(rows: Rows, *, x: str, x_title: str, y: str, y_title: str, value: str, 
 
 
 def empty(words: str) -> Any:
-    """A chart that says why there is none."""
+    """A placeholder with the reason why there is no chart."""
     import altair as alt
 
     return (
@@ -228,11 +228,11 @@ def empty(words: str) -> Any:
 
 
 def titled(chart: Any, title: str, subtitle: list[str]) -> dict[str, Any]:
-    """Specification with title, a subtitle that says what was measured, and the look of the house."""
+    """Specification with title, a subtitle that says what was measured, and the common style."""
     import altair as alt
 
     spec: dict[str, Any] = chart.properties(title=alt.TitleParams(title, subtitle=subtitle)).to_dict()
-    # without the schema's address vl-convert takes the newest Vega-Lite it holds
+    # without the schema's address vl-convert uses its newest Vega-Lite
     spec.pop("$schema", None)
     spec["config"] = CONFIG
     return spec

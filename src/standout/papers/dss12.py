@@ -1,7 +1,7 @@
 """Datta, Sharma and Sinha 2012: Table 1, Figs. 1–6 and the unperturbed case of section 6.1.
 
-An item is t-rare when 1/log2 of its support is at least t. That is a number of records, so on a release of another size
-the same t means something else. Here t is moved to the same *share* of records (t = 0.07: 4.16 % of them); on a release
+An item is t-rare if 1/log2 of its support is at least t. That is a number of records, so on a release of another size
+the same t has another meaning. Here t is converted to the same *share* of records (t = 0.07: 4.16 % of them); on a release
 of 480,189 records it is the published one. Table 1 is given both ways.
 """
 
@@ -20,14 +20,14 @@ N_PAPER = 480_189
 SIZES, TS = (8, 10, 20), (0.07, 0.075)
 DELTA = 0.75
 RUNS = 60
-"""Runs of Algorithm 3 for 1,000 targets or more; fewer targets, fewer runs."""
+"""Runs of Algorithm 3 for 1,000 targets or more; proportionally fewer for fewer targets."""
 
 ETA_1 = (0.7, 0.8, 0.9, 1.0)
 ETA_2 = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 def same_share(t: float, n_records: int) -> float:
-    """The t that calls rare what at most the same share of records holds as in the paper's data.
+    """The t at which an item is rare if at most the same share of records holds it as in the paper's data.
 
     >>> same_share(0.07, 480_189)
     0.07
@@ -64,7 +64,7 @@ def _table_1(setting: Setting) -> Rows:
 
 
 def certified(setting: Setting, m: int, gamma: float, t: float) -> Any:
-    """Certificates of Theorem 2 for one point, worked out once."""
+    """Certificates of Theorem 2 for one point, computed once."""
     from standout.theory.certificates import certificates
 
     used = same_share(t, setting.dataset.n_records)
@@ -151,11 +151,11 @@ def _surface(m: int, gamma: float, eta3: float) -> Callable[[Setting], Rows]:
 
 
 def _whole(row: Row) -> Row:
-    """A point of f_D; where there is none, no number and the reason."""
+    """A point of f_D; without a number but with the reason if it cannot be measured."""
     if row["f"] is not None and np.isfinite(row["f"]):
         return row
     empty = {k: None if isinstance(v, float) and np.isnan(v) else v for k, v in row.items()}
-    return {**empty, "f": None, "n": 0, "note": f"no record has so many rare items: share η1 = {row['eta1']:g}"}
+    return {**empty, "f": None, "n": 0, "note": f"no record has enough rare items: share η1 = {row['eta1']:g}"}
 
 
 def _claims_1(setting: Setting) -> list[Claim]:

@@ -1,7 +1,7 @@
 """Frankowski et al. 2006: Table 1 and Figs. 3–9. Public mentions against a private release.
 
-k-identified: among the first k of the likely list, tied records all counted. A mentioner who mentions nothing any more
-is as likely as everybody else.
+k-identified: among the first k of the likely list, where all tied records count. A mentioner without any mentions left is
+as likely as all others.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def ranks(
     """Rank of each mentioner's own record in the likely list, tied records all before it."""
     data = setting.dataset if dataset is None else dataset
     out = np.full(mentions.n, data.n_records, np.int64)
-    # an item that the release has lost tells nobody apart; Set Intersection must still see it
+    # an item that the release lost does not distinguish records; Set Intersection must still see it
     known = mentions if name == "set-intersection" else mentions.only(_held(mentions, data))
     if known.who.size:
         aux, asked = known.knowledge(data, with_values=name in ("exact-rating", "fuzzy-rating"))
@@ -78,7 +78,7 @@ def _held(mentions: Mentions, dataset: Dataset) -> Array:
 
 
 def algorithm_ranks(setting: Setting, algorithm: str) -> Array:
-    """Ranks by one of the paper's algorithms on all mentions, worked out once."""
+    """Ranks by one of the paper's algorithms on all mentions, computed once."""
     name, options = {**ALGORITHMS, **ABLATIONS}[algorithm]
     found: Array = setting.once(("f06", algorithm), lambda: ranks(setting, name, options, the_mentions(setting)))
     return found
@@ -172,7 +172,7 @@ def misdirected_ranks(setting: Setting, strategy: str, n: int) -> Array:
             return ranks(setting, "scoring", {}, misdirect(the_mentions(setting), ds, lists[strategy], n))
         said = misdirect(the_mentions(setting), ds, lists[POPULAR], n)
         rare = np.append(ds.popularity_rank, ds.n_items)[said.item] >= IGNORED
-        # an attacker who would be left with nothing keeps what there is
+        # if an attacker would have no mention left, keep all
         left = np.bincount(said.who[rare], minlength=said.n)[said.who]
         return ranks(setting, "scoring", {}, said.only(rare | (left == 0)))
 

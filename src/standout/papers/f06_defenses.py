@@ -1,4 +1,4 @@
-"""What owner and users may do (F06, sections 5 and 6): drop items, hide mentions, add misdirecting ones."""
+"""Defenses of owner and users (F06, sections 5 and 6): drop items, hide mentions, add misdirecting ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POPULAR = "most popular first"
 
 
 def without_items(dataset: Dataset, dropped: Array) -> Dataset:
-    """The release without the entries of some items; records and catalogue stay, so that indices and the third do."""
+    """The release without the entries of some items; records and catalog stay the same, and so do indices and `heavy`."""
     return dataset.with_entries(~dropped[dataset.record_item])
 
 
@@ -38,13 +38,13 @@ def hide_rarest(mentions: Mentions, dataset: Dataset, share: float) -> Mentions:
 
 
 def misdirect(mentions: Mentions, dataset: Dataset, line: Array, n: int) -> Mentions:
-    """Each mentioner adds the first `n` items of the list that they neither hold nor mention."""
+    """Each mentioner adds the first `n` items of the list that are neither held nor mentioned."""
     who, item = [], []
     for person in range(mentions.n if n else 0):
         record = mentions.target[person]
         taken = np.concatenate([dataset.record_item[dataset.record_ptr[record] : dataset.record_ptr[record + 1]],
                                 mentions.item[mentions.who == person]])  # fmt: skip
-        # nobody can be kept from more of the list than they hold or mention
+        # at most as many items of the list are skipped as the mentioner holds or mentions
         head = line[: n + np.unique(taken).size]
         free = head[~np.isin(head, taken)][:n]
         who.append(np.full(free.size, person))

@@ -17,12 +17,12 @@ from standout.papers.recipe import SHORT, Recipe, Rows, Setting, recipes
 from standout.papers.summary import Summary, joined
 
 MARK = "run.json"
-"""A folder that holds this file is one of ours and may be replaced."""
+"""A folder with this file was written by `reproduce` and may be replaced."""
 
 
 def reproduce(paper: str, setting: Setting, out: str | Path, only: str | None = None,
               progress: Callable[[str, int, int], None] | None = None) -> Summary:  # fmt: skip
-    """Put a release through every figure and table of a paper.
+    """Reproduce every figure and table of a paper on a release.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def reproduce(paper: str, setting: Setting, out: str | Path, only: str | None = 
     setting
         The release, mentions, number of targets, seed.
     out
-        Folder for PNG, SVG and CSV of each figure, summary.md and summary.html. It appears when all is done; one that an
+        Folder for PNG, SVG and CSV of each figure, summary.md and summary.html. It is written at the end; one that an
         earlier reproduction wrote is replaced, any other that is not empty is refused.
     only
         Comma-separated ids of figures.
@@ -54,7 +54,7 @@ def reproduce(paper: str, setting: Setting, out: str | Path, only: str | None = 
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse to write where something else lies, before any work is done."""
+    """Refuse a folder with other contents, before any work is done."""
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"--out {str(folder)!r} is a file; name a folder")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
@@ -118,7 +118,7 @@ def specification(setting: Setting, recipe: Recipe, rows: Rows) -> dict[str, Any
 
 
 def table_text(rows: Rows) -> str:
-    """Rows as CSV; what was not measured is an empty cell."""
+    """Rows as CSV; an empty cell for what was not measured."""
     columns = list(dict.fromkeys(k for r in rows for k in r))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")

@@ -34,13 +34,13 @@ class Mentions:
     target: Array
     """Record behind each mentioner."""
     who: Array
-    """Mentioner of each mention, rising."""
+    """Mentioner of each mention, ascending."""
     label: Array
     """Item label of each mention."""
     item: Array
     """Item index of each mention, -1 = the release does not hold it."""
     note: str
-    """Where they are from, in words, with counts."""
+    """Their source, in words, with counts."""
 
     @property
     def n(self) -> int:
@@ -80,13 +80,13 @@ class Mentions:
         return Mentions(self.target, whos[order], label[order], np.concatenate([self.item, item])[order], self.note)
 
     def knowledge(self, dataset: Dataset, with_values: bool = False) -> tuple[Knowledge, Array]:
-        """What an attacker knows, and the mentioner behind each query: who mentions nothing has none."""
+        """The knowledge of an attacker, and the mentioner of each query; mentioners without mentions have no query."""
         values = self.values(dataset) if with_values else None
         return Knowledge.from_arrays(self.who, self.label, values), np.unique(self.who)
 
 
 def place(dataset: Dataset, record: Array, item: Array) -> Array:
-    """Place of the first entry of each (record, item) pair, -1 where there is none."""
+    """Position of the first entry of each (record, item) pair, -1 if there is none."""
     out = np.full(record.size, -1, np.int64)
     for k in range(record.size):
         lo, hi = int(dataset.record_ptr[record[k]]), int(dataset.record_ptr[record[k] + 1])
@@ -124,7 +124,7 @@ def read_mentions(path: str, dataset: Dataset) -> Mentions:
 def simulate_mentions(dataset: Dataset, n: int | None = None, seed: int = 0) -> Mentions:
     """Simulate mentioners: counts by the paper's bins, 82 % of mentions from the mentioner's own record.
 
-    Own items are mentioned uniformly, others by popularity. That is what the public tags of MovieLens show: tagged rated
+    Own items are mentioned uniformly, others by popularity. This agrees with the public tags of MovieLens: tagged rated
     items are about as popular as all items of the tagger, tagged unrated ones as a random entry of the release.
 
     Parameters
@@ -132,9 +132,9 @@ def simulate_mentions(dataset: Dataset, n: int | None = None, seed: int = 0) -> 
     dataset
         The release.
     n
-        Number of mentioners; 133 as in the paper when left out.
+        Number of mentioners. Default: 133, as in the paper.
     seed
-        Any whole number.
+        Random seed, any whole number.
     """
     wanted = sum(PAPER_USERS) if n is None else n
     order = _by_hash(dataset, seed)
@@ -169,7 +169,7 @@ def _by_hash(dataset: Dataset, seed: int) -> Array:
 
 
 def _mentioned(own: Array, count: int, popularity: Array, rng: np.random.Generator) -> Array:
-    """`count` distinct items, each of the record's own with the paper's share."""
+    """`count` distinct items, each from the record itself with the paper's share as probability."""
     n_own = min(int(rng.binomial(count, SHARE_RATED)), own.size)
     said = set(rng.choice(own, n_own, replace=False).tolist())
     mine = set(own.tolist())

@@ -69,7 +69,7 @@ def _lengths(longest: int) -> Callable[[Setting], Rows]:
 
 
 def _information(setting: Setting) -> Rows:
-    """Fig. 7, averaged over ranks that fall together at even steps of the logarithm."""
+    """Fig. 7, averaged over ranks in even steps of the logarithm."""
     from standout.theory.entropy import item_information
 
     frame = item_information(setting.dataset)
@@ -103,7 +103,7 @@ def _outside(setting: Setting) -> Rows:
 
 
 def _more_items(figure: str, cases: list[Case], text: str) -> Callable[[Setting], list[Claim]]:
-    """Each longer case against the shorter one with otherwise the same columns."""
+    """Each case with more items against the one with fewer and otherwise the same columns."""
 
     def claims(setting: Setting) -> list[Claim]:
         out = []
@@ -308,7 +308,7 @@ add(
         "fig10",
         "Figure 10",
         "Wrong about which items",
-        "values ±1, days ±14, items uniform, wrong items (beside wrong values)",
+        "values ±1, days ±14, items uniform, wrong items (and wrong values)",
         lambda s: best_guess(s, by_error()),
         _draw_guess("wrong", "wrong facts are"),
         _claims_10,

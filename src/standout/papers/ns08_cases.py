@@ -9,7 +9,7 @@ from standout.adversary.adversary import Adversary
 from standout.papers.recipe import Row
 
 Case = tuple[Row, Adversary]
-"""Columns that name the case, and who it is."""
+"""Columns that name the case, and its adversary."""
 
 SIZES = ((2, 0), (4, 1), (8, 2))
 """Known items and how many of them are wrong: 2 of 2, 3 of 4, 6 of 8."""

@@ -1,4 +1,4 @@
-"""`Recipe`: one published figure or table, as something that can be run on any release and drawn."""
+"""`Recipe`: one published figure or table, which can be measured on any release and drawn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHORT = {"ns08": "Narayanan and Shmatikov 2008", "f06": "Frankowski et al. 2006"
 
 @dataclass(eq=False)
 class Setting:
-    """What recipes are run with; measurements that several of them share are kept here."""
+    """Inputs of recipes, and a cache of measurements that several of them share."""
 
     dataset: Dataset
     targets: int | None = 1000
@@ -42,7 +42,7 @@ class Setting:
     """F06 only."""
     engine: str = "memory"
     source: str = "your data"
-    """Where the data is from, in words; goes under every figure."""
+    """Source of the data, in words; shown under every figure."""
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -50,7 +50,7 @@ class Setting:
             raise ParameterError(f"targets={self.targets}: attack at least one record per point, or None for all")
 
     def once(self, key: Any, work: Callable[[], Any]) -> Any:
-        """Result of `work`, done once per key."""
+        """Result of `work`, computed once per key."""
         if key not in self.kept:
             self.kept[key] = work()
         return self.kept[key]
@@ -58,19 +58,19 @@ class Setting:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper about two cases, compared on the same targets."""
+    """A claim of a paper about two cases, compared on the same targets."""
 
     figure: str
     text: str
     n: int
     difference: float
-    """How far the first case is above the second; the claim says that it is not below."""
+    """Difference between the first case and the second; the claim is that it is not negative."""
     low: float
     high: float
 
     @property
     def word(self) -> str:
-        """Plain word for how the claim fares."""
+        """Result of the claim in one word."""
         if self.n == 0:
             return "not measurable here"
         if self.high < 0:
@@ -99,7 +99,7 @@ class Claim:
 
 
 def no_claims(setting: Setting) -> list[Claim]:
-    """For figures about which the paper says nothing that can be compared."""
+    """For figures without claims in the paper that can be compared."""
     return []
 
 
@@ -111,14 +111,14 @@ class Recipe:
     id: str
     """File name of its outputs, `fig04` or `table1`."""
     label: str
-    """What the paper calls it."""
+    """Its name in the paper."""
     title: str
     parameters: str
-    """The experiment in words, as the paper has it."""
+    """The experiment in words, as in the paper."""
     run: Callable[[Setting], Rows]
     """Measure: one row per bar or point. A point that cannot be measured has no value and a `note`."""
     draw: Callable[[Rows], Any]
-    """Rows, published values joined, to an Altair chart."""
+    """Altair chart from rows with published values joined."""
     claims: Callable[[Setting], list[Claim]] = no_claims
 
 
@@ -126,7 +126,7 @@ _REGISTRY: dict[str, dict[str, Recipe]] = {}
 
 
 def add(recipe: Recipe) -> Recipe:
-    """Make a recipe known."""
+    """Register a recipe."""
     _REGISTRY.setdefault(recipe.paper, {})[recipe.id] = recipe
     return recipe
 

@@ -1,4 +1,4 @@
-"""Published beside measured: the table that says, in a plain word, where they differ and why."""
+"""Comparison of published and measured numbers: where they differ, and why."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Published:
     why: str = ""
 
     def fits(self, row: Row) -> bool:
-        """Whether this row is the one."""
+        """Whether the number belongs to this row."""
         return all(row.get(k) == v for k, v in self.where.items())
 
     def number(self, row: Row) -> float:
@@ -47,7 +47,7 @@ class Published:
 
 @cache
 def published() -> tuple[tuple[Published, ...], dict[str, dict[str, Any]]]:
-    """Printed numbers, and what data each paper had."""
+    """Printed numbers, and the data of each paper."""
     plain = tomllib.loads((files("standout.papers") / "published.toml").read_text(encoding="utf-8"))
     values = tuple(Published(**v) for v in plain.pop("value"))
     return values, plain
@@ -59,11 +59,11 @@ def of_figure(recipe: Recipe) -> list[Published]:
 
 
 def joined(recipe: Recipe, rows: Rows) -> Rows:
-    """Rows with the printed number beside the bar or point it belongs to, words before independent reproductions."""
+    """Rows joined with the printed number of their bar or point; numbers in the text precede independent reproductions."""
     out = [dict(r) for r in rows]
     for p in of_figure(recipe):
         for row in out:
-            # a bound or another column is no height of this bar
+            # a bound or another column is not the height of this bar
             if (
                 p.relation == "="
                 and p.column in ("rate", "bits", "users", "f")
@@ -119,7 +119,7 @@ def line(setting: Setting, recipe: Recipe, p: Published, rows: Rows) -> Line:
 
 
 def _word(setting: Setting, p: Published, measured: float, value: float, low: float | None, high: float | None) -> str:
-    """A plain word, with the reason when the two differ."""
+    """Result in words, with the reason if the two numbers differ."""
     if p.relation != "=":
         holds = measured < value if p.relation == "<" else measured > value
         return "holds" if holds else f"does not hold: {_reason(setting, p)}"
@@ -166,7 +166,7 @@ CLAIM_HEADER = ("figure", "claim", "difference", "95 % interval, paired", "n", "
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything the summary pages say."""
+    """Contents of the summary pages."""
 
     paper: str
     about: list[str]
@@ -189,7 +189,7 @@ class Summary:
         ]
         for name, there in (("values", ds.has_value), ("days", ds.has_time)):
             if not there:
-                about.append(f"The data has no {name}: where a figure speaks of them, they are unknown here.")
+                about.append(f"The data has no {name}: where a figure uses them, they are unknown here.")
         if setting.mentions is not None:
             about.append(f"Mentions: {setting.mentions.note}.")
         lines = [line(setting, recipe, p, rows) for recipe, rows in figures for p in of_figure(recipe)]
@@ -197,7 +197,7 @@ class Summary:
         return cls(paper, about, figures, lines, claims)
 
     def markdown(self) -> str:
-        """As Markdown; pictures are linked beside it."""
+        """The summary as Markdown; pictures are linked as files in the same folder."""
         parts = [
             f"# {PAPERS[self.paper]}, reproduced",
             "",
@@ -228,7 +228,7 @@ class Summary:
         return "\n".join(parts).rstrip() + "\n"
 
     def html(self) -> str:
-        """As one page; pictures are linked beside it."""
+        """The summary as HTML; pictures are linked as files in the same folder."""
         body = [f"<h1>{escape(PAPERS[self.paper])}, reproduced</h1>", *(f"<p>{escape(x)}</p>" for x in self.about)]
         body += ["<h2>Published and measured</h2>", _html_table(HEADER, [cells(x) for x in self.lines])]
         if self.claims:

@@ -24,11 +24,11 @@ class Trial(NamedTuple):
 
     target: Array
     credit: Array
-    """Worth of the best guess: 1 divided by the records tied at the top if the target is one of them, else 0."""
+    """Credit of the best guess: 1 divided by the records tied at the top if the target is one of them, else 0."""
     matched: Array
     """The eccentricity of the best record reaches φ."""
     rank: Array
-    """Candidates that score at least what the target scores, itself included."""
+    """Candidates with at least the score of the target, itself included."""
     lineup_bits: Array
     """-log2 Π(target), Π the lineup as printed."""
 
@@ -43,7 +43,7 @@ class Trial(NamedTuple):
         return self.credit < 0.5
 
     def hit(self, criterion: str) -> Array:
-        """Worth of the answer without a threshold, or with it."""
+        """Credit of the answer without a threshold, or with it."""
         return self.credit if criterion == BEST else np.where(self.matched, self.credit, 0.0)
 
 
@@ -86,12 +86,12 @@ def silence(setting: Setting, who: Adversary) -> tuple[Array, Array]:
 
 def _draw(setting: Setting, who: Adversary) -> tuple[Array, Any]:
     target = sample_targets(setting.dataset, who.eligible(setting.dataset), setting.targets, setting.seed)
-    # sampling refuses an empty list of targets with a reason
+    # sampling raises an error with the reason for an empty list of targets
     return target, who.sample(setting.dataset, target if target.size else np.empty(0, np.int64), setting.seed)
 
 
 def measured(columns: Row, who: Adversary, rows: Callable[[Adversary], Iterable[Row]]) -> Rows:
-    """Rows of a point; where nobody can be a target, one row that says so instead of a number."""
+    """Rows of a point; if no record can be a target, one row with a note instead of a number."""
     try:
         return [{**columns, **row} for row in rows(who)]
     except EligibilityError as error:

@@ -33,7 +33,7 @@ class Spot:
 
 
 def spots(seen: View) -> list[Spot]:
-    """All cases, the most exact kind first and each kind by rising amount."""
+    """All cases, the most exact kind first and each kind by ascending amount."""
     order = {kind: k for k, kind in enumerate(seen.kinds)}
     cases = sorted(seen.cases, key=lambda c: order[c.kind])
     kinds = [kind_words(c.adversary) for c in cases]
@@ -84,7 +84,7 @@ def amounts_of(chosen: list[Spot]) -> list[Spot]:
     return sorted({s.amount: s for s in chosen}.values(), key=lambda s: s.order)
 
 
-def beside(all_spots: list[Spot], about: Case) -> list[Spot]:
-    """Cases of the same kind as `case`, by amount; if some have errors and some do not, only those like `case`."""
+def spots_like(all_spots: list[Spot], about: Case) -> list[Spot]:
+    """Cases of the same kind as `about`, by amount; if some have errors and some do not, only those like `about`."""
     own = next(s for s in all_spots if s.case is about or s.case.adversary == about.adversary)
     return sorted((s for s in all_spots if s.kind == own.kind and s.group == own.group), key=lambda s: s.order)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from standout.report.amounts import amounts_of, beside, spots
+from standout.report.amounts import amounts_of, spots, spots_like
 from standout.report.drawing import SERIES, Chart, Spec
 from standout.report.marks import GAP, SHARE, SHARE_AXIS, flat, panels, rate_columns
 from standout.report.tables import Column, Table
@@ -33,7 +33,7 @@ def _grouped(seen: View, about: Case, keys: tuple[str, str, str], heads: tuple[s
     `keys` name the rows and their bounds; `heads` the table, its title, its column and the term that explains it.
     """
     all_spots = spots(seen)
-    shown_spots = beside(all_spots, about)
+    shown_spots = spots_like(all_spots, about)
     rows = []
     for s in all_spots:
         for r in s.case.result.get(keys[0], ()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from standout.audit.findings import Findings
-from standout.report.amounts import Spot, amounts_of, beside, kinds_of, spots
+from standout.report.amounts import Spot, amounts_of, kinds_of, spots, spots_like
 from standout.report.breakdowns import channels, lengths, rarity
 from standout.report.drawing import INK, SERIES, SOFT, Chart, Spec
 from standout.report.marks import GAP, SHARE, SHARE_AXIS, flat, legend, panels, rate_columns, series, wide
@@ -94,7 +94,7 @@ def _risk_spec(rows: list[dict[str, Any]], kinds: list[str], axis: list[str]) ->
 def attackers(seen: View, about: Case) -> Chart:
     """Hit rate of every attack, for one kind of knowledge; the table holds all kinds."""
     all_spots = spots(seen)
-    shown_spots = beside(all_spots, about)
+    shown_spots = spots_like(all_spots, about)
     rows = [
         {**s.columns, "attack": r["attack"]["label"],
          **flat(r["hit"]), "wins": s.case.attack == r["attack"]["label"], "shown": s in shown_spots,
@@ -138,7 +138,7 @@ def _first_rates(rows: list[dict[str, Any]], spot: Spot) -> list[str]:
 def absent(seen: View, about: Case) -> Chart | None:
     """Correct names against false names as the threshold moves, for one kind of knowledge."""
     all_spots = spots(seen)
-    shown_spots = [s for s in beside(all_spots, about) if s.case.result["calibrated"] is not None]
+    shown_spots = [s for s in spots_like(all_spots, about) if s.case.result["calibrated"] is not None]
     rows = []
     for s in all_spots:
         tuned = s.case.result["calibrated"]

@@ -14,7 +14,7 @@ Plain = Mapping[str, Any]
 
 TEXT = (
     "People can be found because records are sparse: each holds few of all items, and few others hold most of these. "
-    "A handful of items then fits one record only. A fact about a rare item is worth more bits than one about a popular item."
+    "A handful of items then fits one record only. A fact about a rare item carries more bits than one about a popular item."
 )
 
 TABLES: dict[str, tuple[str, tuple[Column, ...]]] = {

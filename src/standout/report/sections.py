@@ -20,7 +20,7 @@ WHY = {
     "sparsity": "How far apart records are",
     "bounds": "What theory says about these numbers",
     "certificates": "Theorems checked on this data",
-    "amplification": "What a found record tells",
+    "amplification": "What a found record reveals",
     "population": "From the sample to the population",
 }
 """Sections that explain the risk, in order."""

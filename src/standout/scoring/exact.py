@@ -30,7 +30,7 @@ class ExactScratch(NamedTuple):
     n_held: Array
     """uint16 (block): known items that each record holds."""
     local: Array
-    """int64 (block): candidates, as offsets in the block, rising."""
+    """int64 (block): candidates, as offsets in the block, ascending."""
     score: Array
     """int64 (block): their scores."""
     cursor: Array

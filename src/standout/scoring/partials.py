@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-NOBODY = -1
+NO_RECORD = -1
 LOWEST = -(2**31)
 """Score of an empty place: below every score of a record."""
 
@@ -29,7 +29,7 @@ class Partials(NamedTuple):
     top_key: Array
     """uint64 (queries, k): their tie keys."""
     top: Array
-    """int64 (queries, k): their record indices, -1 = nobody."""
+    """int64 (queries, k): their record indices, -1 = none."""
     n_top: Array
     """int64: candidates tied with the best: same score, and same tie key unless keys are random."""
     n: Array
@@ -49,7 +49,7 @@ class Partials(NamedTuple):
         return cls(
             top_score=np.full((n_queries, k), LOWEST, np.int64),
             top_key=np.full((n_queries, k), np.iinfo(np.uint64).max, np.uint64),
-            top=np.full((n_queries, k), NOBODY, np.int64),
+            top=np.full((n_queries, k), NO_RECORD, np.int64),
             n_top=np.zeros(n_queries, np.int64),
             n=np.zeros(n_queries, np.int64),
             total=np.zeros(n_queries, np.int64),
@@ -70,7 +70,7 @@ class Partials(NamedTuple):
 
     @property
     def best(self) -> Array:
-        """int64: index of the best record, -1 = nobody."""
+        """int64: index of the best record, -1 = none."""
         return self.top[:, 0]
 
     @property
@@ -85,7 +85,7 @@ class Partials(NamedTuple):
 
     @property
     def second(self) -> Array:
-        """int64: index of the second best record, -1 = nobody."""
+        """int64: index of the second best record, -1 = none."""
         return self.top[:, 1]
 
     @property
@@ -115,7 +115,7 @@ class Partials(NamedTuple):
 def _first_k(score: Array, key: Array, record: Array, k: int) -> tuple[Array, Array, Array]:
     """First k of each row by descending score, ascending key, ascending record."""
     # empty places go last, even if a record has the score LOWEST
-    order = np.lexsort((record, key, record == NOBODY, -score), axis=1)[:, :k]
+    order = np.lexsort((record, key, record == NO_RECORD, -score), axis=1)[:, :k]
     return (
         np.take_along_axis(score, order, axis=1),
         np.take_along_axis(key, order, axis=1),
@@ -127,7 +127,7 @@ def _tied(part: Partials, ranked: tuple[Array, Array, Array]) -> Array:
     """Candidates of one part that tie with the best of the whole."""
     score, key = ranked[0][:, 0], ranked[1][:, 0]
     same_key = (part.best_key == key) | ((part.best_key >= RANDOM_KEY) & (key >= RANDOM_KEY))
-    return np.where((part.best != NOBODY) & (part.best_score == score) & same_key, part.n_top, 0)
+    return np.where((part.best != NO_RECORD) & (part.best_score == score) & same_key, part.n_top, 0)
 
 
 def concatenate(parts: list[Partials]) -> Partials:

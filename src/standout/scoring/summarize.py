@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
-from standout.scoring.partials import LOWEST, NOBODY, RANDOM_KEY, Partials
+from standout.scoring.partials import LOWEST, NO_RECORD, RANDOM_KEY, Partials
 from standout.scoring.plan import Tables, Tie
 
 Array = npt.NDArray[Any]
@@ -124,21 +124,21 @@ def update_top(acc: Array, start: int, q: int, first: int, rule: CandidateRule, 
             out: Partials) -> None:  # fmt: skip
     """Insert the records of the block into the query's top k where they belong."""
     last = out.top.shape[1] - 1
-    least, least_key, nobody = out.top_score[q, last], out.top_key[q, last], out.top[q, last] == NOBODY
+    least, least_key, unfilled = out.top_score[q, last], out.top_key[q, last], out.top[q, last] == NO_RECORD
     for lo in range(0, acc.size, STRETCH):
         hi = min(lo + STRETCH, acc.size)
         # records come in ascending order: without a key, a record with the score of the last one kept ranks behind it
         high = highest(acc, lo, hi)
-        if high < least or (high == least and tie == _INDEX and not nobody):
+        if high < least or (high == least and tie == _INDEX and not unfilled):
             continue
         for k in range(lo, hi):
             s = np.int64(acc[k])
             if s < least:
                 continue
             key = key_of(start + k, first, tie, salt, lengths)
-            if (nobody or s > least or key < least_key) and passes(start + k, rule, lengths):
+            if (unfilled or s > least or key < least_key) and passes(start + k, rule, lengths):
                 insert(s, key, first + start + k, q, out)
-                least, least_key, nobody = out.top_score[q, last], out.top_key[q, last], out.top[q, last] == NOBODY
+                least, least_key, unfilled = out.top_score[q, last], out.top_key[q, last], out.top[q, last] == NO_RECORD
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -170,7 +170,7 @@ def count_ties(acc: Array, start: int, q: int, rule: CandidateRule, tie: int, le
                out: Partials) -> None:  # fmt: skip
     """Count the block's ties with the best, after `update_top`; `was` is the best (score, key, record) before it."""
     score, key = out.top_score[q, 0], out.top_key[q, 0]
-    if was[2] == NOBODY or score != was[0] or (tie == _SHORT and key != was[1]):
+    if was[2] == NO_RECORD or score != was[0] or (tie == _SHORT and key != was[1]):
         out.n_top[q] = 0
     if not rule.filtered and tie != _SHORT:
         hole = rule.exclude - start
@@ -187,7 +187,7 @@ def count_ties(acc: Array, start: int, q: int, rule: CandidateRule, tie: int, le
 def add_candidate(s: int, key: int, r: int, q: int, tie: int, out: Partials) -> None:
     """Add one record to the top k and the tie count, as `update_top` and `count_ties` do for a block."""
     best, best_key = out.top_score[q, 0], out.top_key[q, 0]
-    if out.top[q, 0] == NOBODY or s > best or (s == best and tie == _SHORT and key < best_key):
+    if out.top[q, 0] == NO_RECORD or s > best or (s == best and tie == _SHORT and key < best_key):
         out.n_top[q] = 1
     elif s == best and (tie != _SHORT or key == best_key):
         out.n_top[q] += 1
@@ -197,7 +197,7 @@ def add_candidate(s: int, key: int, r: int, q: int, tie: int, out: Partials) -> 
 @jit  # type: ignore[untyped-decorator]
 def _before(score: int, key: int, record: int, other_score: int, other_key: int, other: int) -> bool:
     """Total order: score descending, tie key ascending, record ascending; empty places (-1) last."""
-    if other == NOBODY:
+    if other == NO_RECORD:
         return True
     if score != other_score:
         return bool(score > other_score)
@@ -233,7 +233,7 @@ def summarize_block(
     if n > 0:
         last, was = out.top.shape[1] - 1, (out.top_score[q, 0], out.top_key[q, 0], out.top[q, 0])
         least = out.top_score[q, last]
-        if top > least or out.top[q, last] == NOBODY or (top == least and how.tie != 0):
+        if top > least or out.top[q, last] == NO_RECORD or (top == least and how.tie != 0):
             update_top(acc, start, q, first, rule, how.tie, plan.salt[q], post.lengths, out)
         if top == out.top_score[q, 0]:
             count_ties(acc, start, q, rule, how.tie, post.lengths, was, out)
@@ -244,7 +244,7 @@ def zeros_cannot_win(q: int, tie: int, out: Partials) -> bool:
     """Whether no record of a later block with a score of 0 belongs to the top k of query `q` or ties with its best."""
     last = out.top.shape[1] - 1
     least = out.top_score[q, last]
-    return out.top[q, last] != NOBODY and (least > 0 or (least == 0 and tie == _INDEX and out.top_score[q, 0] > 0))
+    return out.top[q, last] != NO_RECORD and (least > 0 or (least == 0 and tie == _INDEX and out.top_score[q, 0] > 0))
 
 
 @jit  # type: ignore[untyped-decorator]

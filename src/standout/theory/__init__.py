@@ -1,1 +1,1 @@
-"""Why a release is identifiable: its shape, its sparsity, and what the theorems of the papers say on this very data."""
+"""Why a release is identifiable: its shape, its sparsity, and what the theorems of the papers imply for it."""

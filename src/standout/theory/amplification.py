@@ -1,4 +1,4 @@
-"""Amplification (DSS12, Theorem 3): what a match tells about the rest of a record, even when it is the wrong one."""
+"""Amplification (DSS12, Theorem 3): what a match reveals about the rest of a record, even if it is the wrong record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from standout.formulas import dss12
 from standout.formulas.rates import Z_95
 from standout.theory.learning import Learned, learn
 from standout.theory.pairs import pair_s
-from standout.theory.rarity import fitting_t_for_shares, nobody, rare_adversary, with_rare_share
+from standout.theory.rarity import fitting_t_for_shares, no_eligible_record, rare_adversary, with_rare_share
 
 Array = npt.NDArray[Any]
 
@@ -34,7 +34,7 @@ MOST_SCORES = 2**24
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Theorem3:
-    """Theorem 3 beside what was measured, for one share of rare items."""
+    """Theorem 3 compared with the measurement, for one share of rare items."""
 
     eta1: float
     n_eligible: int
@@ -53,7 +53,7 @@ class Theorem3:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Amplification:
-    """f_D over (η1, η2, η3), Theorem 3, and how much of the unknown a match tells."""
+    """f_D over (η1, η2, η3), Theorem 3, and how much of the unknown a match reveals."""
 
     knows: int
     gamma: float
@@ -72,12 +72,12 @@ class Amplification:
 
     @property
     def f_d(self) -> Any:
-        """f_D: a number when one (η1, η2, η3) was asked for, else the array."""
+        """f_D: a number if one (η1, η2, η3) was requested, else the array."""
         return float(self.f[0, 0, 0]) if self.scalar else self.f
 
     def __float__(self) -> float:
         if not self.scalar:
-            raise TypeError("f_D was asked for at several points: use .f or .to_frame()")
+            raise TypeError("f_D was computed at several points: use .f or .to_frame()")
         return float(self.f[0, 0, 0])
 
     def to_frame(self) -> Any:
@@ -133,7 +133,7 @@ def amplification(
     engine: str | Engine = "memory",
     progress: Callable[[int, int], None] | None = None,
 ) -> Amplification:
-    """f_D(η1, η2, η3): how similar to the target every record is that is similar to what she knows (Algorithm 3).
+    """f_D(η1, η2, η3): how similar to the target all records are that are similar to the knowledge (Algorithm 3).
 
     Each run draws targets and knowledge with a share η1 of rare items, takes k = min{ S(y,r) : S(aux,r) ≥ η2 } of each,
     and of those the (1-η3) quantile; f_D is the mean over the runs. The target is among the r; where no record reaches
@@ -146,11 +146,11 @@ def amplification(
     knows, gamma
         m items, values moved by up to gamma × (range of the scale).
     t
-        Items with 1/log2|supp| ≥ t are rare; one that fits the data when left out.
+        Items with 1/log2|supp| ≥ t are rare. Default: a t that fits the data.
     eta1, eta2, eta3
         A number or several each: share of rare items, similarity to the knowledge, share of targets it holds for.
     seed
-        Seed of targets and knowledge.
+        Random seed of targets and knowledge.
     per_run, runs
         n targets per run (without replacement; all eligible ones when they are fewer), and how many runs are averaged.
     engine
@@ -191,7 +191,7 @@ def amplification(
             )
         )
     if not theorem:
-        raise nobody(dataset, knows, float(shares.min()), rarity)
+        raise no_eligible_record(dataset, knows, float(shares.min()), rarity)
     scalar = all(np.ndim(x) == 0 for x in (eta1, eta2, eta3))
     return Amplification(knows, gamma, rarity, shares, levels, keeps, f, spread, empty, tuple(theorem), scalar)
 
@@ -200,7 +200,7 @@ Draws = list[tuple[Array, Knowledge]]
 
 
 def _quantiles(k: Array, keeps: Array) -> list[list[float]]:
-    """(levels, η3): f_D of one run; where nobody was similar, k = 1."""
+    """(levels, η3): f_D of one run; if no record was similar, k = 1."""
     return [[dss12.kept_quantile(np.minimum(column, 1.0), eta3) for eta3 in keeps] for column in k.T]
 
 
@@ -217,7 +217,7 @@ def _draw(dataset: Dataset, who: Any, eligible: Array, n: int, runs: int, seed: 
     out = []
     for s in seeds:
         y = sample_targets(dataset, eligible, n, int(s))
-        # D_{m,η1} is not quite the adversary's own rule of eligibility, so her check is passed by
+        # D_{m,η1} differs slightly from the adversary's eligibility rule, so `Adversary.sample` is not used
         out.append((y, sample(who, dataset, y, int(s))))
     return out
 
@@ -243,7 +243,7 @@ def _similar(dataset: Dataset, aux: Knowledge, least: float, machine: Engine) ->
         plan = known.plan(Combine.SUM, table, np.zeros((table.shape[0], 1)))
         m = np.diff(part.query_ptr)
         for q, row in enumerate(machine.scores(plan, dataset)):
-            # each contribution was rounded once: what lies on the edge is in
+            # each contribution was rounded once: records at the threshold are included
             cut = int(np.floor(least * m[q] * plan.scale[q])) - int(m[q])
             found = np.flatnonzero(row >= cut)
             yield found, (row[found] + m[q]) / (plan.scale[q] * m[q])
@@ -270,7 +270,7 @@ def _theorem_3(
     guarantee: float,
     engine: str | Engine,
 ) -> Theorem3:
-    """Run the weighted algorithm on the same draws and compare it with what the theorem promises."""
+    """Run the weighted algorithm on the same draws and compare it with the guarantee of the theorem."""
     found = [learn(dataset, y, aux, engine) for y, aux in draws]
     bound = np.concatenate([_l2(dataset, aux, gamma) for _, aux in draws])
     learned = Learned.concatenate(found)

@@ -44,7 +44,7 @@ class Assumption:
     text: str
     measured: str
     holds: bool | None
-    """None: it concerns the adversary or the proof, so data cannot show it."""
+    """None: it concerns the adversary or the proof, so it cannot be checked on data."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ class Bound:
     """Known items that the theorem requires; None when it requires something else."""
     asks: str
     measured_m: int | None
-    """Smallest tried number of items that reached the promise in the experiment; None when none did or none applies."""
+    """Smallest tried number of items that reached the guarantee in the experiment; None if none did or none applies."""
     measured: str
     assumptions: tuple[Assumption, ...]
     caveat: str = ""
 
     @property
     def holds(self) -> bool:
-        """Whether all assumptions that data can show hold."""
+        """Whether all assumptions hold that can be checked on data."""
         return all(a.holds is not False for a in self.assumptions)
 
 
@@ -82,7 +82,7 @@ class Bounds:
         raise ParameterError(f"no theorem {theorem!r}. Theorems: {', '.join(r.theorem for r in self.rows)}")
 
     def summary(self) -> str:
-        """What follows from all of it, in sentences."""
+        """Conclusions, in sentences."""
         named = [r for r in self.rows if r.asks_m is not None]
         proved = [r for r in named if r.holds]
         kept = [r for r in named if r.measured_m is not None]
@@ -148,14 +148,14 @@ def bounds(
     seed: int = 0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Bounds:
-    """Compute for each theorem what it requires and promises, which assumptions hold here, and what was measured.
+    """Compute for each theorem what it requires and guarantees, which assumptions hold here, and what was measured.
 
     Parameters
     ----------
     dataset
         The release.
     epsilon, delta
-        NS08's ε and δ. For DSS12's Theorem 1, epsilon is the chance of failure and delta its slack.
+        NS08's ε and δ. For DSS12's Theorem 1, epsilon is the probability of failure and delta its slack.
     k
         Size of the lineup of Theorem 3.
     gamma, knows
@@ -282,22 +282,22 @@ def _ns08(
 
 
 def _theorem_5(dataset: Dataset, theta: float, people: float, gamma: float, curve: Curve) -> Bound:
-    """Theorem 5 in reverse: what the sparsity of this sample says about the population."""
+    """Theorem 5 reversed: what the sparsity of this sample implies for the population."""
     factor = people / dataset.n_records
     rate = curve.delta(theta)
-    # the release is the sample here, even where every record of it was measured
+    # the release is the sample here, even if every record of it was measured
     high = at_most(rate.count, rate.n)
     claim = ns08.theorem_5_population(high, factor, gamma)
     empty = claim >= 1
     return Bound(
         "NS08 T5",
-        f"a sparse 1/{factor:g} sample is one of a sparse population, unless something of probability ≤ {gamma:g} happened",
+        f"a sparse 1/{factor:g} sample is one of a sparse population, unless an event of probability ≤ {gamma:g} happened",
         None,
         f"sample ({theta:g}, δ)-sparse with δ < {gamma / factor:.2g}",
         None,
         f"δ ≤ {high:.2%} here; population δ ≤ {claim:.1%}" + (" (says nothing)" if empty else ""),
         (
-            Assumption("the release is a uniform random sample of the population", "data cannot show it", None),
+            Assumption("the release is a uniform random sample of the population", "cannot be checked on data", None),
             Assumption(f"δ < γ/λ = {gamma / factor:.2g}", f"δ ≤ {high:.2g} (95 %)", not empty),
         ),
         HUB,

@@ -1,4 +1,4 @@
-"""Certificates (DSS12, Theorem 2): records whose best match is provably the right one, without looking at the truth."""
+"""Certificates (DSS12, Theorem 2): records whose best match is provably the right one, without using the truth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from standout.adversary.sampling import sample_targets
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate
-from standout.theory.rarity import fitting_t, nobody, rare_adversary
+from standout.theory.rarity import fitting_t, no_eligible_record, rare_adversary
 
 Array = npt.NDArray[Any]
 
@@ -25,7 +25,7 @@ TABLE_1 = ((8, 10, 20), (0.07, 0.075))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificates:
-    """How many records Theorem 2 certifies, and whether it was ever wrong."""
+    """How many records Theorem 2 certifies, and how many certificates were wrong."""
 
     knows: int
     gamma: float
@@ -43,7 +43,7 @@ class Certificates:
     isolated: Array
     """bool per target."""
     largest_gamma: Array
-    """e/M per target: the certificate would stand for every γ below this."""
+    """e/M per target: the certificate holds for every γ below this."""
 
     @property
     def eligible(self) -> float:
@@ -130,13 +130,13 @@ def certificates(
     gamma
         Known values are moved by up to gamma × (range of the scale).
     t
-        Items with 1/log2|supp| ≥ t are rare; the t that leaves most records eligible when left out.
+        Items with 1/log2|supp| ≥ t are rare. Default: the t that leaves most records eligible.
     delta
         Share of rare items among the known ones.
     targets
-        How many eligible records to attack (None: all), or their indices. Drawn without replacement, unlike in the paper.
+        Number of eligible records to attack (None: all), or their indices. Drawn without replacement, unlike in the paper.
     seed
-        Seed of targets and knowledge.
+        Random seed of targets and knowledge.
     engine, progress
         As in `Attack.run`.
 
@@ -156,7 +156,7 @@ def certificates(
     who = rare_adversary(knows, gamma, rarity, delta)
     eligible = who.eligible(dataset)
     if eligible.size == 0:
-        raise nobody(dataset, knows, delta, rarity)
+        raise no_eligible_record(dataset, knows, delta, rarity)
     chosen = _targets(dataset, targets, eligible, seed)
     aux = who.sample(dataset, chosen, seed)
     attack = Weighted()
@@ -196,7 +196,7 @@ def certificate_table(
     targets: Any = 1000,
     seed: int = 0,
 ) -> Any:
-    """Frame of certificates over m and γ (Figs. 1 and 2); one t for all, that of the largest m when left out."""
+    """Frame of certificates over m and γ (Figs. 1 and 2); one t for all, by default that of the largest m."""
     import pandas as pd
 
     rarity = fitting_t(dataset, max(knows), delta) if t is None else t

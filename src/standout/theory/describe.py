@@ -32,22 +32,22 @@ class Description:
     overview: dict[str, Any]
     """Counts, quartiles, repeats, scale, span."""
     lengths: Any
-    """Frame: items (per record), records, at_most (share of records that hold at most so many). Figs. 2 and 3."""
+    """Frame: items (per record), records, at_most (share of records with at most this many). Figs. 2 and 3."""
     supports: Any
     """Frame: rank, support, share_of_pairs (held by the items up to this rank)."""
     length_fits: tuple[Fit, ...]
     support_fits: tuple[Fit, ...]
     outside_top: Any
-    """Frame: top, items, records, share: records with at least so many items outside the top."""
+    """Frame: top, items, records, share: records with at least this many items outside the top."""
     information: Any
-    """Frame: rank, support, none, value, time: bits that one known entry gives away. Fig. 7."""
+    """Frame: rank, support, none, value, time: bits of information in one known entry. Fig. 7."""
     sparsity: tuple[Curve, ...]
     """Nearest-neighbor similarity under each tolerance. Fig. 1."""
     theorem: tuple[dict[str, Any], ...] = ()
     """What Theorem 2 of NS08 predicts, per tolerance (`theory.predicted`)."""
 
     def curves(self) -> Any:
-        """The (ε,δ) curves, one below the other, as a frame."""
+        """The (ε,δ) curves, concatenated, as a frame."""
         import pandas as pd
 
         return pd.concat([c.to_frame().assign(similarity=c.words) for c in self.sparsity], ignore_index=True)
@@ -105,7 +105,7 @@ def describe(
     dataset
         The release.
     records
-        Records whose nearest neighbor is searched. Default: all where that takes seconds, else 2,000.
+        Number of records whose nearest neighbor is searched. Default: all if that takes seconds, else 2,000.
     value_within, time_within
         Tolerances under which entries agree, as in the paper; channels that the data lacks are left out.
     seed
@@ -157,7 +157,7 @@ def describe(
 
 
 def _fits(counts: Array) -> list[Fit]:
-    """Fits, where there is enough to fit."""
+    """Fits, if there are enough counts."""
     return fits(counts) if counts.size >= FEWEST_TO_FIT and np.unique(counts).size > 2 else []
 
 
@@ -229,7 +229,7 @@ def _support_frame(dataset: Dataset) -> Any:
 
 
 def outside_top(dataset: Dataset, tops: tuple[int, ...] = TOPS, at_least: tuple[int, ...] = AT_LEAST) -> Any:
-    """Frame: records with at least so many items outside the most held ones (the table of NS08, section 5)."""
+    """Frame: records with at least this many items outside the most held ones (the table of NS08, section 5)."""
     import pandas as pd
 
     from standout.adversary.sampling import count_marked
@@ -244,7 +244,7 @@ def outside_top(dataset: Dataset, tops: tuple[int, ...] = TOPS, at_least: tuple[
 
 
 def _rows(frame: Any, most: int = 200) -> list[dict[str, Any]]:
-    """Rows as plain data; at most `most`, even in the logarithm of the place, the first and the last among them."""
+    """At most `most` rows as plain data, evenly spaced in the logarithm of the position, with the first and the last."""
     if len(frame) > most:
         places = np.unique(np.rint(np.geomspace(1, len(frame), most)).astype(int)) - 1
         frame = frame.iloc[places]

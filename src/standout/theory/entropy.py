@@ -1,4 +1,4 @@
-"""How many bits one known entry gives away, item by item (NS08, Fig. 7), exactly."""
+"""Bits of information in one known entry, item by item (NS08, Fig. 7), exact."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ jit = njit(nogil=True, cache=True, error_model="numpy")
 
 @jit  # type: ignore[untyped-decorator]
 def _gather(i: int, post: Postings, channel: Array, none: int, record: Array, key: Array) -> int:
-    """Copy record and key (value code or day) of the item's events that have one; return how many."""
+    """Copy record and key (value code or day) of the item's events that have one; return their number."""
     n = 0
     for b in range(post.ptr.shape[0]):
         start = post.first_record + b * post.block_size
@@ -36,7 +36,7 @@ def _gather(i: int, post: Postings, channel: Array, none: int, record: Array, ke
 
 @jit  # type: ignore[untyped-decorator]
 def _reached(n: int, record: Array, key: Array, low: Array, high: Array, first: Array, last: Array) -> int:
-    """Per record, the union of what its keys reach, as disjoint ranges `first … last`; return how many ranges."""
+    """Per record, the union of the ranges around its keys, as disjoint ranges `first … last`; return their number."""
     m = 0
     k = 0
     while k < n:
@@ -71,7 +71,7 @@ def _item_chances(
     high: Array,
     out: Array,
 ) -> None:
-    """Chance that a random record agrees with a random event of each item; NaN where no event has the channel."""
+    """Probability that a random record agrees with a random event of each item; NaN if no event has the channel."""
     record, key = np.empty(most, np.int64), np.empty(most, np.int64)
     first, last = np.empty(most, np.int64), np.empty(most, np.int64)
     for i in range(first_item, stop_item):
@@ -114,22 +114,22 @@ def _chances(dataset: Dataset, channel: Array, none: int, low: Array, high: Arra
 
 
 def value_chances(dataset: Dataset, value_within: float) -> Array:
-    """Per item: chance that a random record holds it with a value within the tolerance of a random known entry's."""
+    """Per item: probability that a random record holds it with a value within the tolerance of a random known entry's."""
     first, stop = dataset.near_levels(value_within)
     return _chances(dataset, dataset.index.code, dataset.n_levels, first, stop - 1)
 
 
 def time_chances(dataset: Dataset, time_within: float) -> Array:
-    """Per item: chance that a random record holds it on a day within the tolerance of a random known entry's."""
+    """Per item: probability that a random record holds it on a day within the tolerance of a random known entry's."""
     days = np.arange(dataset.day_span + 1, dtype=np.int64)
     reach = int(min(time_within, dataset.day_span))
     return _chances(dataset, dataset.index.day, dataset.no_day, days - reach, days + reach)
 
 
 def item_information(dataset: Dataset, value_within: float = 1, time_within: float = 14) -> Any:
-    """One row per item by popularity rank: bits that knowing an entry of it gives away, with no channel, value, or day.
+    """One row per item by popularity rank: bits of information in a known entry, with no channel, value, or day.
 
-    Bits are -log2 of the chance that a random record of the release agrees with a random known entry of the item: it
+    Bits are -log2 of the probability that a random record of the release agrees with a random known entry of the item: it
     holds the item, with some event within the tolerance. NaN: no entry of the item has that channel.
     """
     import pandas as pd

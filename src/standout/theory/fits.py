@@ -11,10 +11,10 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 MOST_STARTS = 60
-"""Places tried for the start of the power-law tail."""
+"""Largest number of starts tried for the power-law tail."""
 
 SMALLEST_TAIL = 0.1
-"""Share of the counts that the tail keeps at least: a tail of a handful fits anything."""
+"""Smallest share of the counts in the tail: any distribution fits a few counts."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def _ks(counts: Array, model: Any) -> float:
 def power_law(counts: Array, start: int | None = None) -> Fit:
     """Fit P(x) ∝ x^-α on x ≥ start by maximum likelihood, α = 1 + n / Σ ln(x / (start - 1/2)) (Clauset et al. 2009).
 
-    When left out, the start is the one with the smallest KS distance among those that keep a tenth of the counts.
+    By default, the start has the smallest KS distance among those that keep a tenth of the counts.
 
     >>> x = np.floor(9.5 * (1 - (np.arange(5000) + 0.5) / 5000) ** (-1 / 1.5) + 0.5).astype(int)
     >>> round(power_law(x, 10).alpha, 1)
@@ -88,7 +88,7 @@ def lognormal(counts: Array) -> Fit:
 
 
 def fits(counts: Array) -> list[Fit]:
-    """Lognormal of all, power law of all, power law of the tail that it fits best; NaN nowhere.
+    """Lognormal of all counts, power law of all counts, power law of the tail that it fits best; no NaN.
 
     The first two share their range, so that the smaller KS distance is the better fit.
     """

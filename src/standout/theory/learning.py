@@ -1,4 +1,4 @@
-"""What a match teaches: entries learned right from the matched record, against guesses made without it."""
+"""What a match reveals: entries learned correctly from the matched record, compared with guesses without it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ jit = njit(nogil=True, cache=True, error_model="numpy")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Learned:
-    """Per query: how similar the matched record is, and how much it tells, next to two controls."""
+    """Per query: how similar the matched record is, how much it reveals, and two controls."""
 
     hit: Array
     """Credit of the answer: 1/n where the target is one of n records tied at the top, else 0."""
@@ -32,15 +32,15 @@ class Learned:
     known_similarity: Array
     """S(aux, o)."""
     unknown: Array
-    """Entries of the target that she did not know."""
+    """Entries of the target that were not known."""
     told: Array
-    """Entries that the matched record tells beyond the known ones."""
+    """Entries of the matched record beyond the known ones."""
     right: Array
-    """How many of those the target has, with the same value where there are values."""
+    """How many of those the target has, with the same value if there are values."""
     popular: Array
-    """How many are right when she guesses as many of the most held items with their commonest values."""
+    """How many are right if the same number of most held items is guessed, with their most frequent values."""
     neighbor: Array
-    """How many are right when she reads the best record that is not the target."""
+    """How many are right if the best record other than the target is read."""
     neighbor_similarity: Array
     """S(y, o') of that record."""
 
@@ -51,7 +51,7 @@ class Learned:
 
     @classmethod
     def concatenate(cls, parts: list[Learned]) -> Learned:
-        """Several batches, one after the other."""
+        """Several batches, concatenated."""
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def known_s(dataset: Dataset, aux: Knowledge, record: Array) -> Array:
 def _best_closeness(
     record: Array, item: Array, table: Array, ptr: Array, items: Array, code: Array, out: Array
 ) -> None:
-    """Best T of each fact over the record's events of that item, 0 where it holds none."""
+    """Best T of each fact over the record's events of that item, 0 if it holds none."""
     for f in range(record.size):
         lo, hi = ptr[record[f]], ptr[record[f] + 1]
         k = lo + np.searchsorted(items[lo:hi], item[f])
@@ -157,7 +157,7 @@ def _commonest(ptr: Array, code: Array, n_levels: int, out: Array) -> None:
         for b in range(ptr.shape[0]):
             for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
                 count[code[p]] += 1
-        # an entry without a value is no guess, unless there is nothing else
+        # a missing value is guessed only if no entry has one
         out[i] = np.argmax(count[:n_levels]) if count[:n_levels].max() > 0 else n_levels
 
 
@@ -174,7 +174,7 @@ def _popular(
     code: Array,
     out: Array,
 ) -> None:
-    """Right guesses when the most held items outside the known ones are guessed with their commonest values."""
+    """Right guesses if the most held items outside the known ones are guessed with their most frequent values."""
     has_code = code.size > 0
     for q in range(y.size):
         mine = known[known_ptr[q] : known_ptr[q + 1]]

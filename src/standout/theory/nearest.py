@@ -1,7 +1,7 @@
-"""The kernel behind sparsity: whole records against all others, overlap and agreement in one pass over the postings.
+"""The kernel of sparsity: whole records against all others, overlap and agreement in one pass over the postings.
 
-A block's accumulator holds both counts of a candidate in one integer: items in common above, items that agree below.
-The best ratio is kept as two integers and compared by cross multiplication, so that it depends on no order.
+A block's accumulator holds both counts of a candidate in one integer: items in common in the high bits, items that agree
+in the low bits. The best ratio is kept as two integers and compared by cross multiplication, so no order matters.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ BATCH = 512
 """Records per pass over the blocks."""
 
 NARROW = 2**15 - 1
-"""Most items in common that fit beside the agreement into 32 bits."""
+"""Largest number of items in common that fits into 32 bits together with the agreement."""
 
 
 class Agreement(NamedTuple):
-    """When an item of two records agrees, in the shape that compiled kernels take."""
+    """When an item of two records agrees, as compiled kernels take it."""
 
     ptr: Array
     item: Array
@@ -68,7 +68,7 @@ class Agreement(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """Per record asked for: the best ratio, and the most agreement of a record that is not similar."""
+    """Per requested record: the best ratio, and the largest agreement with a record that is not similar."""
 
     agree: Array
     """int64: items that agree with the nearest record."""
@@ -79,7 +79,7 @@ class Nearest(NamedTuple):
 
     @classmethod
     def empty(cls, n: int) -> Nearest:
-        """What no candidate gives."""
+        """Result without candidates."""
         return cls(np.zeros(n, np.int64), np.ones(n, np.int64), np.zeros(n, np.int64))
 
     def merge(self, other: Nearest) -> Nearest:
@@ -102,12 +102,12 @@ jit = njit(nogil=True, cache=True, error_model="numpy")
 
 @jit  # type: ignore[untyped-decorator]
 def _window(day: int, days: int, no_day: int) -> tuple[int, int]:
-    """First day that agrees and how many more after it do; -1 more when there is no day to agree with."""
+    """First day that agrees and the number of further ones; -1 if there is no day to agree with."""
     d = np.int64(day)
     if d == no_day:
         return np.int64(0), np.int64(-1)
     low = max(np.int64(0), d - days)
-    # the code of "no day" lies above every day, and must stay outside
+    # the code of "no day" is above every day and must stay outside the range
     return low, min(d + days, np.int64(no_day) - 1) - low
 
 
@@ -193,7 +193,7 @@ def _look(
 def nearest_block(
     b: int, records: Array, whole: Array, shift: int, cut: float, post: Postings, how: Agreement, out: Nearest
 ) -> None:
-    """Compare `records` with all records of block `b`; `whole` is room for the block's counts."""
+    """Compare `records` with all records of block `b`; `whole` is scratch memory for the block's counts."""
     start = post.first_record + b * post.block_size
     size = min(post.block_size, post.n_records - b * post.block_size)
     acc = whole[:size]
@@ -222,7 +222,7 @@ def nearest_block(
 
 
 def _shares(records: Array, n_blocks: int, threads: int) -> list[Array]:
-    """The records in one piece, or in several where blocks are too few for the threads."""
+    """The records in one piece, or in several if there are fewer blocks than threads."""
     return np.array_split(records, max(1, min(-(-threads // n_blocks), records.size)))
 
 

@@ -54,7 +54,7 @@ class Needed:
 
 
 def _steps(dataset: Dataset, who: Callable[[int], Adversary], targets: int, seed: int) -> Any:
-    """(m, chosen records, adversary) as long as enough records hold m items."""
+    """(m, chosen records, adversary) for each m that enough records hold."""
     for m in TRIED:
         adversary = who(m)
         eligible = adversary.eligible(dataset)
@@ -81,7 +81,7 @@ def scoreboard_needs(
     targets: int,
     seed: int,
 ) -> dict[str, Needed]:
-    """Items that Scoreboard needs for what Theorems 1 to 4 of NS08 promise; the answer is a smallest matching record."""
+    """Items that Scoreboard needs for the guarantees of Theorems 1 to 4 of NS08; a smallest matching record is the answer."""
     needs = {name: Needed(1 - epsilon) for name in ("T1", "T2", "T4")} | {"T3": Needed(1 / k)}
     board = attack("scoreboard", value_within=value_within or 0.0, time_within=time_within or 0.0)
 
@@ -103,7 +103,7 @@ def scoreboard_needs(
         needs["T2"].see(m, Rate.of(seen.matched * seen.credit))
         share = np.where(seen.matched, 1.0 / np.maximum(seen.n_matching, 1), 0.0)
         needs["T3"].see(m, Rate(int(share.sum()), share.size, float(share.mean()), float("nan"), float("nan")))
-        # the worse of the two claims: found when there, ⊥ when not
+        # the worse of the two claims: found if present, ⊥ if absent
         needs["T4"].see(m, min(Rate.of(found), Rate.of(silent), key=lambda r: r.rate))
         if all(x.m is not None for x in needs.values()):
             break

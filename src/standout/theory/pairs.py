@@ -1,4 +1,4 @@
-"""Two records side by side: Sim of NS08, S of DSS12, and what one record tells about another."""
+"""Comparison of two records: Sim of NS08, S of DSS12, and what one record reveals about another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ jit = njit(nogil=True, cache=True, error_model="numpy")
 def closeness_table(dataset: Dataset) -> Array:
     """T by value codes (levels + 1, levels + 1): row = the known entry, column = the candidate's.
 
-    An entry without a value counts by its presence when it is the known one, and T = 0 when only the candidate's lacks
+    An entry without a value counts by its presence if it is the known one, and T = 0 if only the candidate's lacks
     a value. Without values at all, every held item has T = 1.
     """
     n = dataset.n_levels
@@ -130,7 +130,7 @@ def _learned(y: Array, r: Array, known_ptr: Array, known: Array, how: Agreement,
 
 
 def learned(dataset: Dataset, y: Any, r: Any, known_ptr: Array, known: Array) -> tuple[Array, Array]:
-    """(told, right): entries that reading record r tells about y beyond the known items, and how many of them y has.
+    """(told, right): number of entries of record r beyond the known items, and how many of them y has.
 
     Right = y holds the item, with the same value where there are values. `known` are item indices per pair.
     """

@@ -1,4 +1,4 @@
-"""From sample to population: the risk in halves, quarters, … of the data, and the curve extended with a band."""
+"""From sample to population: the risk in halves, quarters, … of the data, extrapolated with a band."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PURPOSE_BOOT = 52
 PURPOSE_SUBSET = 60
 """And the next `DRAWS` numbers."""
 DRAWS = 5
-"""Subsets per size: one heavy record more or less moves a rate, and five subsets show how far."""
+"""Subsets per size: single heavy records change a rate, and five subsets show by how much."""
 FEWEST_SIZES = 3
 BOOTS = 400
 LOW, HIGH = 2.5, 97.5
@@ -33,13 +33,13 @@ LOW, HIGH = 2.5, 97.5
 WARNING = (
     "Beyond the {n:,} records of the release this is extrapolation, not measurement: it assumes that the release is a random "
     "sample of the population and that the trend goes on. The band covers chance and two shapes of the trend, nothing else. "
-    "The attack tells apart only people in the release; one who is told apart there may have a double outside it."
+    "The attack distinguishes only people in the release; a person found there may have a double outside it."
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Population:
-    """Measured risk by number of records, and what the fitted trend says beyond."""
+    """Measured risk by number of records, and the extrapolation of the fitted trend."""
 
     adversary: str
     attack: str
@@ -51,7 +51,7 @@ class Population:
     low: Array
     high: Array
     theorem_5: tuple[float, ...]
-    """δ of the population at most this by Theorem 5 (1 = says nothing), at `epsilon` and `gamma`."""
+    """Upper bound of the population's δ by Theorem 5 (1 = no information), at `epsilon` and `gamma`."""
     epsilon: float
     gamma: float
     delta: float
@@ -120,19 +120,19 @@ def population(
     dataset
         The release.
     adversary, attack
-        Who attacks, and how; four items with values ±1 and days ±14 when left out.
+        The adversary and the attack. Default: four items with values ±1 and days ±14.
     populations
-        Sizes to extend the trend to; ten times the records when left out.
+        Sizes to extend the trend to. Default: ten times the records.
     halvings
         How often the records are halved, as long as targets and enough others remain.
     targets
         Records attacked; at most a quarter of all.
     epsilon, gamma
-        For Theorem 5: similarity above which a neighbor counts, and the chance that the sample misleads.
+        For Theorem 5: similarity above which a neighbor counts, and the probability that the sample misleads.
     seed
-        Seed of targets, subsets and knowledge.
+        Random seed of targets, subsets and knowledge.
     engine, progress
-        Who runs it; called with (sizes done, sizes in all).
+        The engine; a function called with (sizes done, sizes in all).
     """
     who = adversary or Adversary(
         knows=4, value_within=1 if dataset.has_value else None, time_within=14 if dataset.has_time else None
@@ -196,7 +196,7 @@ def _sizes_asked(dataset: Dataset, populations: Sequence[int] | int | None) -> l
 
 
 def _delta(dataset: Dataset, who: Adversary, epsilon: float, seed: int) -> float:
-    # a tolerance like "10%": by items alone people are more alike, which is the safe side
+    # a tolerance like "10%": compare by items alone, where records are more alike (conservative)
     value = None if isinstance(who.value_within, str) or not dataset.has_value else who.value_within
     time = who.time_within if dataset.has_time else None
     rate = delta_at(sparsity(dataset, value, time, fitting_records(dataset, None, seed)), epsilon)
@@ -204,17 +204,17 @@ def _delta(dataset: Dataset, who: Adversary, epsilon: float, seed: int) -> float
 
 
 def _in_line(dataset: Dataset, first: Array, seed: int, draw: int) -> Array:
-    """All records: the targets, then the others in an order that is a function of (seed, draw, what the record holds)."""
+    """All records: the targets, then the others in an order that depends on (seed, draw, contents of the record)."""
     others = np.setdiff1d(np.arange(dataset.n_records, dtype=np.int64), first)
     key = starts(np.uint64(seed % 2**64), PURPOSE_SUBSET + draw, dataset.record_keys[others])
     return np.concatenate([first, others[np.argsort(key, kind="stable")]])
 
 
 def extend(sizes: Array, hits: Array, asked: Array, seed: int) -> tuple[Array, Array, Array]:
-    """Risk at the asked sizes by logit(risk) = a + b·ln N, with a band.
+    """Risk at the requested sizes by logit(risk) = a + b·ln N, with a band.
 
-    The band: targets and subsets drawn again, and a second shape of the trend, ln(risk) = a + b·ln N. Half a hit and half
-    a miss are added at each size, so that a rate of 0 or 1 has a finite logit.
+    The band covers bootstrap draws of targets and subsets, and a second shape of the trend, ln(risk) = a + b·ln N. Half a
+    hit and half a miss are added at each size, so that a rate of 0 or 1 has a finite logit.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def extend(sizes: Array, hits: Array, asked: Array, seed: int) -> tuple[Array, A
     asked
         Sizes to extend to.
     seed
-        Seed of the new draws.
+        Random seed of the bootstrap.
     """
     n_sizes, draws, n = hits.shape
     rng = np.random.default_rng([seed % 2**64, PURPOSE_BOOT])

@@ -18,10 +18,10 @@ NAME = "NS08, Theorem 2"
 
 
 def predicted(dataset: Dataset, records: Any, curves: list[Curve], missing: tuple[bool, bool]) -> list[dict[str, Any]]:
-    """One entry per curve: how much other records agree, and the share of people found that follows from it.
+    """One entry per curve: how much other records agree, and the resulting share of people found.
 
-    The assumption that data can show is measured record by record: how many items of each record another record agrees
-    on. The rest is a matter of the adversary: she knows items drawn uniformly from the record, and knows them exactly.
+    The assumption about the data is measured record by record: how many items of each record another record agrees on.
+    The other assumption is about the adversary: the known items are drawn uniformly from the record and are exact.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def predicted(dataset: Dataset, records: Any, curves: list[Curve], missing: tupl
     curves
         Curves that hold their agreements.
     missing
-        Whether values, and whether days, are missing somewhere. Where the adversary knows no value, a record fits that does
+        Whether values, and whether days, are missing somewhere. If a fact has no value, a record also fits that does
         not agree on one, so curves of that channel predict nothing and are left out.
 
     Returns

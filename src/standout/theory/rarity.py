@@ -1,4 +1,4 @@
-"""Which items are t-rare (DSS12), which t suits a release, and the adversary who knows mostly rare items."""
+"""Which items are t-rare (DSS12), which t fits a release, and the adversary who knows mostly rare items."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from standout.formulas.dss12 import is_rare, w
 Array = npt.NDArray[Any]
 
 TRIED = 24
-"""Thresholds tried when t is left out."""
+"""Number of thresholds tried if t is not given."""
 
 
 def rare_adversary(knows: int, gamma: float, t: float, delta: float) -> Adversary:
@@ -33,7 +33,7 @@ def rare_adversary(knows: int, gamma: float, t: float, delta: float) -> Adversar
 
 
 def fitting_t(dataset: Dataset, knows: int, delta: float) -> float:
-    """The t that leaves most records eligible; it only says what is called rare in this release.
+    """The t that leaves most records eligible; it only defines which items of this release are called rare.
 
     >>> import standout as so
     >>> ds = so.Dataset.from_arrays([0, 0, 0, 1, 1, 1, 2, 2, 2, 3], [0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
@@ -44,7 +44,7 @@ def fitting_t(dataset: Dataset, knows: int, delta: float) -> float:
 
 
 def fitting_t_for_shares(dataset: Dataset, knows: int, shares: Array) -> float:
-    """The t that leaves most records for the worst served of several shares of rare items."""
+    """The t that leaves most records eligible for the least favorable of several shares of rare items."""
     return _best_t(dataset, lambda t: min(int(with_rare_share(dataset, knows, float(x), t).size) for x in shares))
 
 
@@ -57,8 +57,8 @@ def _best_t(dataset: Dataset, count: Callable[[float], int]) -> float:
     return max(ts, key=count)
 
 
-def nobody(dataset: Dataset, knows: int, delta: float, t: float) -> EligibilityError:
-    """What to say when no record has enough rare and enough other items."""
+def no_eligible_record(dataset: Dataset, knows: int, delta: float, t: float) -> EligibilityError:
+    """Error for the case that no record has enough rare and enough other items."""
     n_rare = int(is_rare(dataset.supports, t).sum())
     return EligibilityError(
         f"no record holds enough items for knows={knows} with a share {delta:g} of them t-rare and the rest not: "

@@ -29,10 +29,10 @@ def sparsity(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> Array:
-    """Nearest-neighbor similarity max over r' ≠ r of Sim(r, r'), one number per record asked for, exact.
+    """Nearest-neighbor similarity max over r' ≠ r of Sim(r, r'), one number per requested record, exact.
 
     Sim counts the items on which both records agree, over the items that either holds. An item agrees when both hold it
-    and every asked-for channel is within its tolerance for some pair of their events; a missing value or day agrees
+    and every requested channel is within its tolerance for some pair of their events; a missing value or day agrees
     with nothing.
 
     Parameters
@@ -42,7 +42,7 @@ def sparsity(
     value_within, time_within
         Tolerances; None leaves the channel out, so that holding the item is enough.
     records
-        Record indices; all records when left out.
+        Record indices; all records by default.
     progress
         Called with the number of records done after each batch.
 
@@ -75,7 +75,7 @@ def check_records(dataset: Dataset, records: Any) -> Array:
 
 
 def check_channels(dataset: Dataset, value_within: float | None, time_within: float | None) -> None:
-    """Refuse tolerances that make no sense or concern a channel the data does not have."""
+    """Refuse invalid tolerances and tolerances of a channel that the data does not have."""
     for name, x, there in (
         ("value_within", value_within, dataset.has_value),
         ("time_within", time_within, dataset.has_time),
@@ -94,7 +94,7 @@ def delta_at(similarity: Array, epsilon: float) -> Rate:
     >>> delta_at(np.array([0.2, 0.6, 0.9, 0.1]), 0.5).rate
     0.5
     """
-    # a hair of slack: a ratio that equals ε in the numbers printed must not count as above it
+    # tolerance for rounding: a ratio equal to ε must not count as above it
     return Rate.of(similarity > epsilon + 1e-12)
 
 
@@ -175,20 +175,20 @@ def curves(
     out = []
     for words, v, t in asked:
         check_channels(dataset, v, t)
-        # cut=1: agreement with any record counts, however similar
+        # cut=1: agreement counts with every record, whatever its similarity
         near = nearest(dataset, check_records(dataset, records), v, t, cut=1.0, progress=progress)
         out.append(Curve(words, v, t, near.similarity, whole, near.cover))
     return out
 
 
 MOST_POSTINGS = 4e9
-"""Work up to which all records are compared; beyond it, a sample."""
+"""Amount of work up to which all records are compared; beyond it, a sample."""
 
 SAMPLE = 2000
 
 
 def fitting_records(dataset: Dataset, n: int | None, seed: int) -> Array:
-    """Records to compare: `n` of them, or when None all of them where that takes seconds, else 2,000."""
+    """Records to compare: `n` of them; if None, all if that takes seconds, else 2,000."""
     from standout.adversary.sampling import sample_targets
 
     if n is None:

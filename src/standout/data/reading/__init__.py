@@ -1,1 +1,1 @@
-"""Files, folders, databases and frames become a `Dataset`."""
+"""Make a `Dataset` from files, folders, databases and frames."""

@@ -67,7 +67,7 @@ def choose_columns(
     Raises
     ------
     ColumnError
-        Where a named column is missing, or more than one could be meant. The message names the options that settle it.
+        If a named column is missing or the choice is ambiguous. The message names the options that settle it.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def choose_columns(
             found[role] = _named(names, column, role)
     _check_apart(found)
     chooser = _Chooser([n for n in names if n not in ignore], dict(profiles or {}), constant_per, found)
-    for role in ("record", "item", "time", "value"):  # what is a time is no value
+    for role in ("record", "item", "time", "value"):  # a time is not a value
         if role not in found:
             found[role] = chooser.guess(role)
     assert found["record"] is not None and found["item"] is not None
@@ -117,7 +117,7 @@ def inventory(
 def _notes(
     found: Mapping[str, str | None], guessable: set[str], columns: Sequence[ColumnUse], looked: bool
 ) -> tuple[str, ...]:
-    """What to tell about the choice: columns used, channels that are missing, columns ignored, identifiers."""
+    """Notes on the choice: columns used, missing channels, columns ignored, identifiers."""
     chosen = {role: found[role] for role in ROLES if found.get(role) is not None}
     guessed = [role for role in chosen if role in guessable]
     note = "columns: " + ", ".join(f"{role} = {column}" for role, column in chosen.items())
@@ -156,7 +156,7 @@ def _named(names: Sequence[str], name: str, role: str) -> str:
     if times == 1:
         return name
     if times > 1:
-        raise ColumnError(f"column {name!r} for {role} stands {times} times: rename all but one")
+        raise ColumnError(f"column {name!r} for {role} occurs {times} times: rename all but one")
     lower = {n.lower(): n for n in names}
     near = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
     hint = f" Did you mean {lower[near[0]]!r}?" if near else ""
@@ -164,7 +164,7 @@ def _named(names: Sequence[str], name: str, role: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """The names, cut where there are very many."""
+    """The names, shortened if there are very many."""
     return ", ".join(names[:40]) + (f" and {len(names) - 40:,} more" if len(names) > 40 else "")
 
 
@@ -188,10 +188,10 @@ class _Chooser:
     constant_per: Callable[[str, str], bool]
     found: dict[str, str | None]
     reasons: dict[str, str] = field(default_factory=dict)
-    """Role → what the guess rests on."""
+    """Role → reason for the guess."""
 
     def guess(self, role: str) -> str | None:
-        """The one column of the best tier; None for a value or time that there is not."""
+        """The only column of the best tier; None if there is no value or time."""
         taken = {column for column in self.found.values() if column is not None}
         free = [n for n in self.names if n not in taken]
         for reason, options in {"record": self._records, "item": self._items, "value": self._values,
@@ -259,7 +259,7 @@ class _Chooser:
         ]  # fmt: skip
         options = [("name and content", [n for n in tier if n in dated]) for tier in tiers]
         options += [("name and content", like), ("content", others)]
-        # numbers and texts that are no dates: what they mean is asked when they are read
+        # numbers and texts that are not dates: their meaning is checked when they are read
         options += [
             ("name", [n for n in tier if n not in dated and self.profiles[n].kind != "clock"]) for tier in tiers
         ]

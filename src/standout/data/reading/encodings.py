@@ -1,4 +1,4 @@
-"""Encodings of text files: found by looking, then the text is rewritten as UTF-8."""
+"""Encodings of text files: detected from content; then the text is rewritten as UTF-8."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from standout.errors import InputError
 
 _CHUNK = 1 << 22
 _ENOUGH = 1 << 16
-"""Bytes of lines with special characters that are looked at."""
+"""Bytes of lines with special characters that are examined."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -27,7 +27,7 @@ _TELLING = 24
 
 
 def encoding_of(head: bytes) -> str:
-    """Encoding of a text that begins like this; "utf-8" also where nothing but ASCII was seen."""
+    """Encoding of a text with this beginning; "utf-8" also for pure ASCII."""
     for mark, name in _MARKS:
         if head.startswith(mark):
             return name
@@ -82,7 +82,7 @@ def _guessed(text: bytes) -> str:
         best = from_bytes(lines, cp_isolation=list(_FOREIGN)).best()
         if best is not None:
             return str(best.encoding)
-    # fewer bytes decide nothing: Windows in Western Europe is the most common origin
+    # too few bytes to decide: Windows in Western Europe is the most common origin
     for name in _WESTERN:
         try:
             codecs.getincrementaldecoder(name)().decode(text)

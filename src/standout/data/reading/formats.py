@@ -1,4 +1,4 @@
-"""What a path holds, found by content: the name of a file may say anything."""
+"""The format of a path, recognized by content: file names are not reliable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Kind = Literal["saved", "parquet", "arrow", "arrow-stream", "netflix", "text", "
 Compression = Literal["gzip", "zstd"] | None
 
 HEAD = 1 << 16
-"""Bytes of a text file that are looked at."""
+"""Bytes of a text file that are examined."""
 
 _NETFLIX_HEAD = re.compile(rb"\s*\d+:\s*\n\d+,\d,\d{4}-\d\d-\d\d\s*(\n|$)")
 _NETFLIX_NAME = re.compile(r"(mv_\d+|combined_data_\d+)\.txt(\.gz|\.zst)?")
@@ -40,13 +40,13 @@ class Found:
     paths: tuple[Path, ...]
     """One file, or the files of a folder in order; for a saved dataset its folder."""
     name: str
-    """What messages call it."""
+    """Name for messages."""
     table: str | None = None
-    """Table of a database, or sheet of a workbook, where one was named."""
+    """Table of a database, or sheet of a workbook, if one was named."""
 
 
 def find_source(path: str | Path | Sequence[str | Path]) -> Found:
-    """Find out what the path holds; raise when it is nothing that can be read."""
+    """Find out what the path holds; raise an error if it cannot be read."""
     if isinstance(path, (list, tuple)):
         return _in_list(path)
     if not isinstance(path, (str, Path)):
@@ -127,7 +127,7 @@ def _file_kind(path: Path) -> Kind:
         if _is_workbook(path):
             return "xlsx"
         raise InputError(
-            f"{path.name} is a zip archive or a spreadsheet that is no .xlsx: unpack it, or save it as CSV"
+            f"{path.name} is a zip archive or a spreadsheet other than .xlsx: unpack it, or save it as CSV"
         )
     if magic == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise InputError(f"{path.name} is a spreadsheet in the old .xls format: save it as .xlsx or CSV")
@@ -178,7 +178,7 @@ def _in_glob(matches: list[Path], where: Path, name: str) -> Found:
 def _in_list(paths: Sequence[str | Path]) -> Found:
     """Files that were named one by one."""
     if not paths or not all(isinstance(p, (str, Path)) for p in paths):
-        raise ParameterError("path: the list is empty or holds something that is no path")
+        raise ParameterError("path: the list is empty or holds something that is not a path")
     if len(paths) == 1:
         return find_source(paths[0])
     missing = [str(p) for p in paths if not Path(p).is_file()]
@@ -191,7 +191,7 @@ def _in_list(paths: Sequence[str | Path]) -> Found:
 
 
 def _together(files: list[Path], name: str) -> Found:
-    """Several files of one kind; whether they are one table is for their reader to say."""
+    """Several files of one kind; their reader checks whether they are one table."""
     if len(files) == 1:
         return Found(_file_kind(files[0]), (files[0],), f"{name}/{files[0].name}" if name != files[0].name else name)
     kinds = {path: _file_kind(path) for path in files}
@@ -210,5 +210,5 @@ def _is_workbook(path: Path) -> bool:
 
 
 def _is_data(path: Path, folder: Path) -> bool:
-    """Whether a file below the folder is data: Spark and others keep notes in names with _ or . in front."""
+    """Whether a file below the folder is data: Spark and others prefix metadata files with _ or a dot."""
     return path.is_file() and not any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)

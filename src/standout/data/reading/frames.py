@@ -57,7 +57,7 @@ def _columns(frame: Any) -> list[str]:
 
 
 def _sampled(head: Any, place: int) -> Any:
-    """A column of the first rows; as text where its objects are of no one kind."""
+    """A column of the first rows; as text if its objects are of several types."""
     column = head.iloc[:, place] if hasattr(head, "iloc") else head[_columns(head)[place]]
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         return column
@@ -85,6 +85,6 @@ def _arrow_column(frame: Any, name: str, role: str) -> Any:
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         if role not in ("record", "item"):
             raise InputError(f"column {name!r} holds objects where numbers or times belong") from None
-        # labels of several kinds in one column: what they have in common is how they print
+        # labels of several types in one column: compare them as text
         missing = column.isna()
         return pa.array([None if gone else str(x) for x, gone in zip(column, missing, strict=True)], pa.string())

@@ -1,4 +1,4 @@
-"""Layout of a delimited text file: delimiter, header, names and quotes, found by looking at its first lines."""
+"""Layout of a delimited text file: delimiter, header, names and quotes, detected from its first lines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def find_layout(lines: Sequence[str], name: str, options: ReadOptions) -> Layout
     rows = [_split(line, delimiter) for line in lines[:200]]
     quote = '"'
     if delimiter in ("\t", "::") and not any(f[:1] == f[-1:] == '"' for line in lines for f in line.split(delimiter)):
-        quote = ""  # tab-separated text often has quotation marks that belong to the cell
+        quote = ""  # in tab-separated text, quotation marks often belong to the cell
     given = tuple(options.names or ())
     if given:
         if len(given) != len(rows[0]):
@@ -75,7 +75,7 @@ def _without_header(rows: list[list[str]], delimiter: str, name: str, wide: bool
             raise _no_header(name, "its first line looks like the lines after it")
         return None
     if wide and not numbers[0] and len(first) > 2:
-        return None  # items may be called by numbers
+        return None  # items may have numeric names
     filled = [[bool(_NUMBER.fullmatch(f)) for f in row] for row in rows[:20]]
     if delimiter in ("\t", "::") and sum(row == [True] * 4 for row in filled) * 2 > len(filled):
         which = "u.data" if delimiter == "\t" else "ratings.dat"
@@ -86,7 +86,7 @@ def _without_header(rows: list[list[str]], delimiter: str, name: str, wide: bool
 
 
 def _is_like_the_rest(rows: list[list[str]]) -> bool:
-    """Whether at least half of the cells of the first line stand again in their columns."""
+    """Whether at least half of the cells of the first line occur again in their columns."""
     first, rest = rows[0], [row for row in rows[1:] if row != rows[0]]
     again = sum(any(k < len(row) and row[k] == cell for row in rest) for k, cell in enumerate(first) if cell.strip())
     return again > 0 and again * 2 >= len(first)

@@ -1,4 +1,4 @@
-"""What the name of a column says about its role: exact names in tiers, then the words that a name consists of."""
+"""The role of a column by its name: exact names in tiers, then the words of the name."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def is_some_identifier(name: str) -> bool:
 
 
 def is_identifier(name: str) -> bool:
-    """Whether the name says that the column identifies something, so that its numbers measure nothing."""
+    """Whether the name is that of an identifier, so that its numbers are not measurements."""
     found = words(name)
     return bool(found) and (found[-1] in _ID_WORDS or plain(name) in TIERS["item"][0] | TIERS["record"][0])
 
@@ -164,7 +164,7 @@ def is_attribute(name: str) -> bool:
 
 
 def direct_identifier(name: str) -> str | None:
-    """What the name says that a cell holds, where that identifies a person by itself.
+    """Kind of direct identifier of a person that the name indicates, or None.
 
     >>> direct_identifier("customer_name"), direct_identifier("movie_name")
     ('person name', None)

@@ -106,7 +106,7 @@ def _parse_stream(chunks: Iterator[bytes], name: str, parsed: Parsed) -> None:
             np.frombuffer(chunk, np.uint8), movie, customer, movies, rating, day
         )  # fmt: skip
         if n:
-            # copies, because the buffers are as large as the shortest lines would need
+            # copies: the buffers are sized for the shortest possible lines
             parsed.parts.append((customer[:n].copy(), movies[:n].copy(), rating[:n].copy(), day[:n].copy()))
         if bad and parsed.first_bad is None:
             parsed.first_bad = f"{name}, line {line + first_bad:,}"
@@ -124,7 +124,7 @@ def _day_number(year: int, month: int, day: int) -> int:
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _number(text: Array, at: int) -> tuple[int, int]:
-    """Digits from `at` on: their number (-1 when there are none, or too many) and where they end."""
+    """Number written in digits from `at` on (-1 if there are none or too many), and the position after it."""
     start = at
     x = 0
     while 48 <= text[at] <= 57:
@@ -147,7 +147,7 @@ def _parse(text: Array, movie: int, customer: Array, movies: Array, rating: Arra
             end += 1
         stop = end - 1 if end > at and text[end - 1] == 13 else end
         x, p = _number(text, at)
-        good = stop == at  # an empty line is nothing
+        good = stop == at  # skip an empty line
         if x >= 0 and text[p] == 58 and p + 1 == stop:
             movie = x
             good = True
@@ -164,7 +164,7 @@ def _parse(text: Array, movie: int, customer: Array, movies: Array, rating: Arra
             bad += 1
             first_bad = lines if first_bad == 0 else first_bad
             for k in range(at, stop):
-                if text[k] == 58:  # a movie that cannot be read: what follows is not of the movie before
+                if text[k] == 58:  # an unreadable movie: the lines after it do not belong to the movie before
                     movie = -1
         at = end + 1
     return n, lines, bad, first_bad, movie

@@ -1,4 +1,4 @@
-"""How a column of values in text is read, decided by looking at all of it: decimal signs, thousands, currencies."""
+"""How a column of values in text is read, decided from all of its cells: decimal signs, thousands, currencies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NumberRule:
     number: str
     """The number, NULL where the cell is missing or cannot be read."""
     bad: str
-    """True where the cell holds something that is no number."""
+    """True where the cell holds something other than a number."""
     note: str | None
 
 
@@ -42,12 +42,12 @@ def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None
     column
         Name of the column in the data, for messages.
     decimal
-        What the caller says about the decimal sign, None = find out.
+        Decimal sign given by the caller, None = detect.
 
     Raises
     ------
     ColumnError
-        Where the cells can be read with a decimal point and with a decimal comma.
+        If the cells can be read both with a decimal point and with a decimal comma.
     """
     words = ", ".join(quoted(w) for w in NO_CELL)
     cell = f"CASE WHEN lower(trim(value)) NOT IN ({words}) THEN trim(value) END"
@@ -77,7 +77,7 @@ def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None
 
 
 def _may_be_thousands(con: duckdb.DuckDBPyConnection, cells: str) -> bool:
-    """Whether every point could separate thousands: 1.234 beside 567, and never 0.5 or 2.75."""
+    """Whether every point could separate thousands: 1.234 and 567, but never 0.5 or 2.75."""
     grouped = f"regexp_full_match(c, {quoted(_DOUBTFUL)})"
     pointed = f"SELECT {grouped} AS grouped FROM {cells} WHERE contains(c, '.')"
     if not one_row(con, f"SELECT coalesce(bool_and(grouped), false) FROM ({pointed} LIMIT 1000)")[0]:

@@ -18,7 +18,7 @@ _DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon"
 
 
 class Guess(Enum):
-    """Type of `GUESS`: the value of a column option that was left out."""
+    """Type of `GUESS`, the default of column options."""
 
     GUESS = "guess"
 
@@ -27,7 +27,7 @@ class Guess(Enum):
 
 
 GUESS = Guess.GUESS
-"""Default of `record`, `item`, `value` and `time`: find the column. None says that there is no such column."""
+"""Default of `record`, `item`, `value` and `time`: guess the column. None means that there is no such column."""
 
 Column = str | Guess | None
 
@@ -83,7 +83,7 @@ class ReadOptions:
         return MOST_BAD if self.max_bad is None else self.max_bad
 
     def named(self) -> list[str]:
-        """Options that differ from their defaults, as text, without those that every source takes."""
+        """Options that differ from their defaults, as text, without those that apply to every source."""
         free = ("repeats", "skip_bad", "max_bad")
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in free}
         return [f"{name}={x!r}" for name, x in fields.items() if x is not None and x is not GUESS and x is not False]
@@ -119,7 +119,7 @@ class ReadOptions:
             if getattr(self, role) is not GUESS:
                 raise ParameterError(f"{role} has no place in a wide matrix, whose columns are the items: leave it out")
         if self.zeros not in (None, "keep", "drop"):
-            raise ParameterError(f"zeros={self.zeros!r}: use keep (a zero is an entry) or drop (it is none)")
+            raise ParameterError(f"zeros={self.zeros!r}: use keep (a zero is an entry) or drop (it is not)")
         if self.time_unit is not None or self.date_format is not None:
             raise ParameterError("a wide matrix has no times: leave out time_unit and date_format")
 
@@ -157,5 +157,5 @@ def _listed(name: str, given: Any) -> tuple[str, ...] | None:
         raise ParameterError(f"{name}: one of the names is empty")
     twice = sorted({part for part in names if names.count(part) > 1})
     if twice:
-        raise ParameterError(f"{name}: {', '.join(twice)} stands more than once")
+        raise ParameterError(f"{name}: {', '.join(twice)} occurs more than once")
     return names

@@ -1,4 +1,4 @@
-"""What a column holds, by a sample of its cells: kind of content, and whether it looks like a direct identifier."""
+"""Content of a column, from a sample of its cells: its kind, and whether it looks like a direct identifier."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from standout.data.reading.names import direct_identifier, words
 from standout.data.reading.workspace import one_row, quoted
 
 SAMPLE = 5_000
-"""Rows that are looked at."""
+"""Number of rows examined."""
 _MOST = 0.8
 """Share of the present cells that decides what a column holds."""
 
 NO_CELL = ("", "na", "n/a", "nan", "nat", "null", "none", "<na>", "\\n")
-"""Texts that say that a value or a time is missing, in lower case."""
+"""Texts that mean a missing value or time, in lower case."""
 
 CURRENCY = (
     r"\p{Sc}|%|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|HUF|INR|CNY|AUD|CAD|NZD|BRL|MXN|ZAR|TRY|RUB|Rs\.?|kr\.?|zł|Fr\.?"
 )
-"""Signs and codes that may stand before or after an amount, as a regular expression."""
+"""Signs and codes that may precede or follow an amount, as a regular expression."""
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _PATTERNS = {
     "date": (
@@ -54,7 +54,7 @@ class Profile:
     present: int
     distinct: int
     identifier: str | None = None
-    """What it looks like, where that identifies a person by itself."""
+    """Kind of direct identifier that it looks like, or None."""
 
     @property
     def is_number(self) -> bool:
@@ -68,12 +68,12 @@ class Profile:
 
     @property
     def numbers_rows(self) -> bool:
-        """Whether every row has a number or name of its own."""
+        """Whether every row has a different number or name."""
         return self.rows >= 50 and self.distinct == self.rows
 
     @property
     def is_constant(self) -> bool:
-        """Whether all rows of a sample that is large enough hold the same."""
+        """Whether all rows of a large enough sample have the same content."""
         return self.rows >= 50 and self.distinct <= 1
 
     @property
@@ -87,7 +87,7 @@ class Profile:
 
 
 def profile_columns(con: duckdb.DuckDBPyConnection, names: list[str] | tuple[str, ...]) -> dict[str, Profile]:
-    """Profile of each column; the table `sample_` holds the rows to look at, its columns called c0, c1 and so on."""
+    """Profile of each column; the table `sample_` holds the rows to examine, with columns c0, c1 and so on."""
     kinds = [kind for _, kind, *_ in con.execute("DESCRIBE sample_").fetchall()]
     rows = int(one_row(con, "SELECT count(*) FROM sample_")[0])
     found = {}
@@ -98,7 +98,7 @@ def profile_columns(con: duckdb.DuckDBPyConnection, names: list[str] | tuple[str
 
 
 def is_constant_per(con: duckdb.DuckDBPyConnection, column: int, by: int) -> bool:
-    """Whether the sample's rows with the same `by` all hold the same `column`, where that can be told."""
+    """Whether the sample's rows with the same `by` all have the same `column`, if the sample can show it."""
     pairs, groups, rows, values = one_row(
         con,
         f"SELECT count(DISTINCT (c{by}, c{column})), count(DISTINCT c{by}), count(*), count(DISTINCT c{column}) "

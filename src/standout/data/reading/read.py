@@ -1,4 +1,4 @@
-"""Files, folders, databases, standard input and frames become a `Dataset`."""
+"""Make a `Dataset` from files, folders, databases, standard input and frames."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Inventory:
     columns: tuple[ColumnUse, ...]
     notes: tuple[str, ...]
     question: str | None
-    """What has to be answered before the source can be read; None where everything is clear."""
+    """Question that must be answered before the source can be read; None if there is none."""
 
 
 def read(path: PathLike, options: ReadOptions) -> Dataset:
@@ -84,7 +84,7 @@ def inspect_columns(path: PathLike, options: ReadOptions) -> Inventory:
 
 
 def _question(con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, options: ReadOptions) -> str | None:
-    """What the cells of the sample leave open: a unit of time, an order of dates, a decimal sign."""
+    """Ambiguity in the cells of the sample: a unit of time, an order of dates, a decimal sign."""
     columns = ", ".join(f"c{table.names.index(name)} AS {role}" for role, name in roles.chosen().items())
     con.execute(f"CREATE VIEW source AS SELECT {columns} FROM sample_")
     kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
@@ -100,7 +100,7 @@ def _question(con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, option
 
 @contextmanager
 def _found(path: PathLike) -> Iterator[Found]:
-    """What the path holds; standard input is kept in a temporary file meanwhile."""
+    """What the path holds; standard input is copied to a temporary file."""
     if path != "-":
         yield find_source(path)
         return
@@ -114,7 +114,7 @@ def _found(path: PathLike) -> Iterator[Found]:
 
 
 def _opened(folder: Path, options: ReadOptions) -> Dataset:
-    """A saved dataset, which has its columns and its handling of repeats already."""
+    """A saved dataset, whose columns and handling of repeats are fixed."""
     if options.named():
         raise ParameterError(
             f"{folder.name} is a saved dataset, whose columns are set: leave out {', '.join(options.named())}"

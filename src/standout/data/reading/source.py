@@ -1,4 +1,4 @@
-"""What readers of formats give: a table with named columns that can be sampled and loaded."""
+"""The result of a format's reader: a table with named columns that can be sampled and loaded."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from standout.data.reading.workspace import identifier
 
 @dataclass(frozen=True)
 class Source:
-    """Rows behind the view `source` of a connection, whose columns are called by their roles."""
+    """Rows of the view `source` of a connection, whose columns are named by their roles."""
 
     name: str
     """What messages call it."""
     text: bool
-    """Cells are text, and what they mean is ours to find out."""
+    """Whether cells are text whose meaning must be detected."""
     notes: tuple[str, ...] = ()
     rows_bad: int = 0
-    """Rows that were lost before the view: they do not split into fields."""
+    """Number of rows that are not in the view because they do not split into fields."""
     first_bad: str | None = None
     place: Callable[[int], str] = "row {:,}".format
     """Where row number n (from 1) is, in words."""
@@ -41,18 +41,18 @@ class Table(Protocol):
 
     @property
     def profiled(self) -> bool:
-        """Whether the content of its columns has to be looked at; a known layout needs no look."""
+        """Whether the content of its columns must be examined; not needed for a known layout."""
 
     def sample(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Make the table `sample_` of some rows, its columns called c0, c1 and so on in the order of `names`."""
+        """Make the table `sample_` of some rows, with columns c0, c1 and so on in the order of `names`."""
 
     def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
-        """Make the view `source` with the chosen columns (role → name), called by their roles."""
+        """Make the view `source` with the chosen columns (role → name), named by their roles."""
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A table that DuckDB reads by itself: `sql` is what stands after FROM."""
+    """A table that DuckDB reads itself: `sql` is the text after FROM."""
 
     name: str
     names: tuple[str, ...]

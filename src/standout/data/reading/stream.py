@@ -1,4 +1,4 @@
-"""Second pass over a source: its rows stream from DuckDB, in batches, to their places in a `Dataset`."""
+"""Second pass over a source: rows are streamed from DuckDB in batches and placed in a `Dataset`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 
 
 def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: Survey) -> Dataset:
-    """Make the dataset of the view `rows`, after `survey` has looked at it."""
+    """Make the dataset from the view `rows`, after `survey`."""
     con.execute("SET preserve_insertion_order = false")
     records, items = tally_labels(con, source)
     notes = tuple(note for note in (records.note, items.note) if note)
@@ -36,7 +36,7 @@ def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: S
 
 
 def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels) -> Dataset:
-    """Place every row as it comes: nothing but the result is ever held."""
+    """Place every row as it arrives; only the result is kept in memory."""
     scale, cleaning = Scale.empty(), found.cleaning
     if roles.value is not None:
         scale, cleaning = tally_values(con, found)
@@ -54,7 +54,7 @@ def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
     if roles.time is not None:
         kind = "USMALLINT" if builder.day.dtype == np.uint16 else "UINTEGER"
         columns["day"] = f"coalesce(day - {found.first_day}, {builder.no_day})::{kind}"
-    # one thread takes the batch apart while the other puts the batch before it into its places
+    # one thread converts a batch while the other places the previous one
     with ThreadPoolExecutor(1) as pool:
         placing: Future[None] | None = None
         for batch in _batches(con, records, items, columns, "rows"):
@@ -70,7 +70,7 @@ def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
 
 
 def _collected(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels) -> Rows:
-    """All rows in the order of the source: repeats that are merged have to see each other."""
+    """All rows in the order of the source: merging repeats needs them together."""
     columns = {"seat": "seat"}
     if roles.value is not None:
         columns["value"] = "coalesce(value, 'nan'::DOUBLE)"
@@ -101,7 +101,7 @@ def _batches(con: duckdb.DuckDBPyConnection, records: Labels, items: Labels, col
         if labels.lookup is not None:
             selected.append(f"rows.{role}::BIGINT - {labels.low} AS {role}")
             continue
-        # a hash join in DuckDB beats a binary search here, and serves text as well as sparse integers
+        # a hash join in DuckDB is faster than a binary search here, for text and for sparse integers
         con.register(f"{role}_cells", labels.cells)
         joins.append(f"JOIN {role}_cells ON rows.{role} = {role}_cells.label")
         selected.append(f"{role}_cells.place AS {role}")

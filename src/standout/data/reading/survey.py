@@ -1,4 +1,4 @@
-"""First pass over a source: what its rows hold, counted by DuckDB, before anything is built."""
+"""First pass over a source: DuckDB counts what its rows hold, before anything is built."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from standout.errors import InputError, ParameterError, RowError
 
 _LABELLED = "record IS NOT NULL AND item IS NOT NULL"
 _NO_LABEL = ("", "NULL", "null", "NaN", "nan", "<NA>", "\\N")
-"""Texts that exports write where a text file has no label."""
+"""Texts that exports write for a missing label."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options
     Raises
     ------
     RowError
-        Where rows do not parse and `skip_bad` does not say to drop them, or they are more than `max_bad` allows.
+        If rows do not parse and `skip_bad` is not set, or they are more than `max_bad` allows.
     InputError
-        Where nothing is left, or a channel holds nothing, text or infinity.
+        If no row is left, or a channel is empty or holds text or infinity.
     """
     kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
     rule = None
@@ -121,7 +121,7 @@ def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, kinds: dict[str,
         record, item = _text_label_sql(con)
     else:
         record, item = (_label_sql(kinds[role], role) for role in ("record", "item"))
-    # text is parsed once, into a table; what has types already is looked at where it is
+    # text is parsed once, into a table; typed data is read in place
     con.execute(
         f"""
         CREATE {"TABLE" if source.text else "VIEW"} typed AS SELECT
@@ -135,7 +135,7 @@ def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, kinds: dict[str,
 
 def _count_labels(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
     """Rows, rows without a record, rows with a record and without an item."""
-    # Parquet knows these three without looking at the rows
+    # Parquet knows these three without reading the rows
     total, records, items = one_row(con, "SELECT count(*), count(record), count(item) FROM typed")
     no_item = total - items
     if no_item and records < total:
@@ -170,7 +170,7 @@ def _value_rule(con: duckdb.DuckDBPyConnection, kind: str, column: str, decimal:
 
 
 def _text_label_sql(con: duckdb.DuckDBPyConnection) -> tuple[str, str]:
-    """SQL for the labels of a text file: BIGINT where all of them are written plainly, else VARCHAR."""
+    """SQL for the labels of a text file: BIGINT if all are integers in canonical form, else VARCHAR."""
     words = ", ".join(quoted(w) for w in _NO_LABEL)
     cells = [f"CASE WHEN {role} NOT IN ({words}) THEN {role} END" for role in ("record", "item")]
     odd = [f"count(*) FILTER ({cell} IS DISTINCT FROM TRY_CAST({cell} AS BIGINT)::VARCHAR)" for cell in cells]
@@ -180,7 +180,7 @@ def _text_label_sql(con: duckdb.DuckDBPyConnection) -> tuple[str, str]:
 
 
 def _label_sql(kind: str, role: str) -> str:
-    """SQL for a label: BIGINT, DOUBLE or VARCHAR, NULL where there is none."""
+    """SQL for a label: BIGINT, DOUBLE or VARCHAR, NULL if there is none."""
     base = kind.split("(")[0]
     if base in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN"):
         return f"{role}::BIGINT"

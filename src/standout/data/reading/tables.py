@@ -1,4 +1,4 @@
-"""Tables of every format but delimited text: Parquet, Arrow, JSON, databases, workbooks, the Netflix Prize."""
+"""Tables of every format except delimited text: Parquet, Arrow, JSON, databases, workbooks, the Netflix Prize."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROWS = 100_000
 
 
 def open_table(con: duckdb.DuckDBPyConnection, folder: Path, found: Found, options: ReadOptions) -> Table:
-    """Open the source on the connection; refuses what is damaged, empty or more than one table."""
+    """Open the source on the connection; refuse damaged or empty sources and several tables."""
     if found.kind == "text":
         return TextTable(folder, found, options)
     _refuse_text_options(found, options)
@@ -100,7 +100,7 @@ def _registered(con: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> R
 
 
 def _json(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relation:
-    """JSON lines, or arrays of objects; lines that are no JSON are counted as bad rows."""
+    """JSON lines, or arrays of objects; lines that are not JSON are counted as bad rows."""
     paths = [unpacked(path, folder, k) for k, path in enumerate(found.paths)]
     files = f"[{', '.join(literal_path(p) for p in paths)}]"
     options = "compression = 'none', maximum_object_size = 67108864"
@@ -234,10 +234,10 @@ def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]
 
 
 def _arrow_of(names: list[str], batches: Iterable[list[tuple[Any, ...]]]) -> pa.Table:
-    """Rows of Python objects as an Arrow table; a column of several kinds becomes text."""
+    """Rows of Python objects as an Arrow table; a column of several types becomes text."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(f"the name {twice[0]!r} stands above more than one column: rename all but one")
+        raise InputError(f"the name {twice[0]!r} is used for more than one column: rename all but one")
     parts: list[list[pa.Array]] = [[] for _ in names]
     for batch in batches:
         for k, column in enumerate(zip(*batch, strict=True)):

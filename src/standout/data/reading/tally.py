@@ -1,4 +1,4 @@
-"""Distinct labels and values of a source: what has to be known before the first row is placed."""
+"""Distinct labels and values of a source, which must be known before the first row is placed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WIDEST_LOOKUP = 1 << 25
 
 @dataclass(frozen=True, repr=False)
 class Labels:
-    """Labels of one role, sorted, and how a cell leads to its index."""
+    """Labels of one role, sorted, and the mapping from cells to indices."""
 
     role: str
     labels: Array
@@ -38,7 +38,7 @@ class Labels:
     """Rows per label."""
     low: int = 0
     lookup: Array | None = None
-    """Index of the label `low + k`, where labels are integers in a range that a table can hold."""
+    """Index of the label `low + k`, if labels are integers in a range that a table can hold."""
     cells: pa.Table | None = None
     """Else: distinct cells (label) and their indices (place)."""
     note: str | None = None
@@ -84,7 +84,7 @@ def _kind(con: duckdb.DuckDBPyConnection, view: str, column: str) -> str:
 
 
 def _counted(con: duckdb.DuckDBPyConnection, ranges: dict[str, tuple[int, int]]) -> dict[str, Labels]:
-    """Labels that are counted in a table: several times faster than grouping, which has to hash."""
+    """Labels counted in a table, which is several times faster than grouping by hash."""
     if not ranges:
         return {}
     tables = {role: np.zeros(high - low + 1, np.int64) for role, (low, high) in ranges.items()}

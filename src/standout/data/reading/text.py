@@ -32,14 +32,14 @@ class TextFile:
     layout: Layout
     notes: list[str]
     fixed: bool
-    """The encoding is settled: bytes that do not fit are an error."""
+    """Whether the encoding is certain, so that bytes that do not fit are an error."""
     copy: Path
-    """Where a rewritten copy may lie, without its ending."""
+    """Path for a rewritten copy, without its ending."""
     has_rows: bool
     """Whether there are lines after the header."""
     rows: int = 0
     bad_lines: list[int] = field(default_factory=list)
-    """Lines that do not split into the right number of fields, rising."""
+    """Lines that do not split into the right number of fields, ascending."""
 
     def line(self, row: int) -> int:
         """Line in the file of a staged row, both counted from 1; quoted line breaks are not counted."""
@@ -52,7 +52,7 @@ class TextFile:
 
 
 class TextTable:
-    """The table that one or several text files with the same columns make; see `Table`."""
+    """Table of one or several text files with the same columns; see `Table`."""
 
     profiled = True
 
@@ -99,7 +99,7 @@ class TextTable:
         return Source(self.name, True, tuple(notes), sum(len(f.bad_lines) for f in bad), first, self._place)
 
     def _drop_headers(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> None:
-        """Leave out lines that repeat the header, as files have that were put together by hand."""
+        """Remove lines that repeat the header, as in files that were concatenated by hand."""
         if len(chosen) < 2 or not self._files[0].layout.header:
             return
         again = " AND ".join(f"trim({role}) = {quoted(name)}" for role, name in chosen.items())
@@ -126,7 +126,7 @@ def several_tables(name: str, columns: dict[str, tuple[str, ...]]) -> InputError
 
 
 def unpacked(path: Path, folder: Path, number: int = 0) -> Path:
-    """The file itself, or its unpacked copy: DuckDB would take a damaged archive for a shorter file."""
+    """The file itself, or its unpacked copy: DuckDB would read a damaged archive as a shorter file."""
     compression = compression_of(path)
     if compression is None:
         return path
@@ -229,7 +229,7 @@ def _load(con: duckdb.DuckDBPyConnection, file: TextFile, chosen: dict[str, str]
 
 
 def _check_quotes(con: duckdb.DuckDBPyConnection, file: TextFile) -> None:
-    """Refuse a quotation mark that swallows the lines after it: they would be lost as one bad row."""
+    """Refuse an unclosed quotation mark: the lines after it would be lost as one bad row."""
     line = one_row(
         con,
         "SELECT min(line) FROM reject_errors WHERE error_type LIKE 'LINE SIZE%' "
@@ -238,5 +238,5 @@ def _check_quotes(con: duckdb.DuckDBPyConnection, file: TextFile) -> None:
     if line is not None:
         raise RowError(
             f"{file.name}: line {line:,} opens a quotation mark that is not closed, so that the rows after it "
-            "cannot be told apart. Close it or take it out"
+            "cannot be separated. Close it or remove it"
         )

@@ -1,4 +1,4 @@
-"""How a time column is read, decided by looking at all of it: the rule is SQL, so that DuckDB applies it."""
+"""How a time column is read, decided from all of its cells: the rule is SQL, so that DuckDB applies it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TimeRule:
     moment: str
     """The full time in days."""
     bad: str
-    """True where the cell holds something that is no time."""
+    """True where the cell holds something other than a time."""
     note: str
 
 
@@ -78,18 +78,18 @@ def time_rule(
     con
         Connection that has the view `source` with the column `time`.
     column
-        What the owner of the data calls the column, for messages.
+        Name of the column in the data, for messages.
     kind
         SQL type of the column.
     unit
-        What the caller says about the unit, None = find out.
+        Unit given by the caller, None = detect.
     date_format
-        How dates in text are written, None = find out.
+        Format of dates in text, None = detect.
 
     Raises
     ------
     ColumnError
-        Where numbers have no unit that follows from their size, or dates can be read in two orders.
+        If the unit of numbers does not follow from their size, or dates can be read in two orders.
     """
     if date_format is not None:
         return _format_rule(con, column, kind, date_format)
@@ -102,7 +102,7 @@ def time_rule(
         note = "dates" if kind == "DATE" else "date-times"
         return _calendar_rule(moment, "false", f"time: {note} of column {column!r}")
     if kind == '"NULL"':
-        return _calendar_rule("NULL::TIMESTAMP", "false", "")  # that it is empty is for the survey to say
+        return _calendar_rule("NULL::TIMESTAMP", "false", "")  # the survey reports an empty column
     if kind == "VARCHAR":
         return _text_rule(con, column, unit)
     if kind.split("(")[0] in ("FLOAT", "DOUBLE", "DECIMAL"):
@@ -123,14 +123,14 @@ def _calendar_rule(stamp: str, bad: str, note: str) -> TimeRule:
 
 OTHER_UNITS = {"week", "weeks", "month", "months", "quarter", "year", "years", "hour", "hours", "minute", "minutes", "min",
                "second", "seconds", "sec", "step", "steps", "period", "slot", "bin", "tick", "epoch", "index"}  # fmt: skip
-"""Words in the name of a column of small numbers that they may count something else than days."""
+"""Words in the name of a column which indicate that its small numbers may not be days."""
 
 LAST_PART = 60
 """Numbers from 0 to this may be weeks of a year, hours of a day, minutes of an hour."""
 
 
 def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, x: str, bad: str = "false") -> TimeRule:
-    """Rule for numbers: by the unit that was said, or by their size."""
+    """Rule for numbers: by the given unit, or by their size."""
     if unit in ORDERS:
         raise ParameterError(f"time_unit={unit!r} is for dates in text, and column {column!r} holds numbers")
     low, high, whole = one_row(con, f"SELECT min(x), max(x), bool_and(x = floor(x)) FROM (SELECT {x} AS x FROM source)")
@@ -152,13 +152,13 @@ def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, 
     if "DOUBLE" in x:
         day = f"CAST(floor({x} / {per_day}) AS BIGINT)"
     else:
-        # `//` cuts towards zero, and days before 1970 have to go down
+        # `//` rounds toward zero, and days before 1970 must round down
         day = f"CAST(({x} - (({x} % {per_day} + {per_day}) % {per_day})) // {per_day} AS BIGINT)"
     return TimeRule(day, f"({x})::DOUBLE / {per_day}", bad, note)
 
 
 def _check_days(column: str, low: float, high: float) -> None:
-    """Ask for the unit of small numbers where the name says another unit than days, or where they may be part of a date."""
+    """Ask for the unit of small numbers if the name indicates another unit than days, or if they may be part of a date."""
     said = {*words(column), "".join(words(column))}
     named = bool({"day", "days", "daynumber", "daynr"} & said)
     if not (OTHER_UNITS & said) and not (low >= 0 and high <= (31 if named else LAST_PART)):
@@ -171,7 +171,7 @@ def _check_days(column: str, low: float, high: float) -> None:
 
 
 def _format_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, date_format: str) -> TimeRule:
-    """Rule for texts that are written as the caller says."""
+    """Rule for texts in the format given by the caller."""
     if kind != "VARCHAR" and not kind.endswith(("INT", "INTEGER")):
         raise ParameterError(
             f"date_format={date_format!r} is for dates in text, and column {column!r} is {kind.lower()}"
@@ -182,7 +182,7 @@ def _format_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, date_fo
         n, n_read = one_row(con, f"SELECT count({cell}), count({stamp}) FROM source")
     except duckdb.InvalidInputException:
         raise ParameterError(
-            f"date_format={date_format!r} is no format: use %Y, %m, %d, %H, %M and %S as in %d.%m.%Y"
+            f"date_format={date_format!r} is not a format: use %Y, %m, %d, %H, %M and %S as in %d.%m.%Y"
         ) from None
     if n and not n_read:
         raise InputError(f"no cell of column {column!r} is written like date_format={date_format!r}")
@@ -192,7 +192,7 @@ def _format_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, date_fo
 
 
 def _cell(time: str = "time") -> str:
-    """SQL for the text of a cell, NULL where it says that the time is missing."""
+    """SQL for the text of a cell, NULL if it means a missing time."""
     listed = ", ".join(quoted(w) for w in NO_CELL)
     return f"CASE WHEN lower(trim({time})) NOT IN ({listed}) THEN trim({time}) END"
 
@@ -208,7 +208,7 @@ def _all_calendar(con: duckdb.DuckDBPyConnection, x: str) -> bool:
 
 
 def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None) -> TimeRule:
-    """Rule for text: numbers, ISO, or the known way to write dates that reads the most cells."""
+    """Rule for text: numbers, ISO, or the known date format that reads the most cells."""
     cell = _cell()
     number = f"TRY_CAST({cell} AS DOUBLE)"
     iso = _four_digit_year(f"TRY_CAST({cell} AS TIMESTAMP)")
@@ -238,7 +238,7 @@ def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None) ->
 
 
 def _check_one_order(con: duckdb.DuckDBPyConnection, column: str, cell: str, stamps: dict[str, str], best: str) -> None:
-    """Refuse dates of several orders in one column: reading some of them wrong, or not, would change the risk."""
+    """Refuse dates of several orders in one column: reading some of them wrongly would change the measured risk."""
     others = " OR ".join(f"{stamp} IS NOT NULL" for family, stamp in stamps.items() if family != best)
     n = one_row(con, f"SELECT count(*) FROM source WHERE {cell} IS NOT NULL AND {stamps[best]} IS NULL AND ({others})")[
         0
@@ -251,7 +251,7 @@ def _check_one_order(con: duckdb.DuckDBPyConnection, column: str, cell: str, sta
 
 
 def _family_counts(con: duckdb.DuckDBPyConnection, cell: str) -> tuple[dict[str, str], dict[str, int]]:
-    """SQL for each way to write dates, and how many cells it reads; 0 where it reads none of the first thousand."""
+    """SQL for each family of date formats, and the number of cells it reads; 0 if it reads none of the first thousand."""
     stamps, counts = {}, {}
     sample = f"(SELECT {cell} AS c FROM source WHERE {cell} IS NOT NULL LIMIT 1000)"
     for family, dates in _DATES.items():
@@ -259,7 +259,7 @@ def _family_counts(con: duckdb.DuckDBPyConnection, cell: str) -> tuple[dict[str,
         hits = one_row(
             con, f"SELECT {', '.join(f'count(try_strptime(c, {quoted(f)}))' for f in formats)} FROM {sample}"
         )
-        # a row costs as many tries as there are formats before its own: those of the sample go first
+        # formats are tried in order for each row: those of the sample come first
         tried = [f for f, hit in zip(formats, hits, strict=True) if hit]
         formats = tried + [f for f in formats if f not in tried]
         listed = ", ".join(quoted(f) for f in formats)
@@ -269,7 +269,7 @@ def _family_counts(con: duckdb.DuckDBPyConnection, cell: str) -> tuple[dict[str,
 
 
 def _four_digit_year(stamp: str) -> str:
-    """The time-stamp, unless 01-02-03 was taken for the year 1, or it is "infinity"."""
+    """The time stamp, unless 01-02-03 was read as the year 1, or it is "infinity"."""
     return f"CASE WHEN year({stamp}) >= 1000 THEN {stamp} END"
 
 

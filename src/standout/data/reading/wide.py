@@ -23,7 +23,7 @@ def load_wide(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions
     Raises
     ------
     ColumnError
-        Where nothing says which column names the records, a column holds text, or zeros could mean two things.
+        If the column of the records is unknown, a column holds text, or the meaning of zeros is ambiguous.
     """
     table.sample(con)
     profiles = profile_columns(con, table.names)
@@ -92,7 +92,7 @@ _INDEX = ("id", "ID", "Id", "column1", "index")
 
 def _unpivoted(con: duckdb.DuckDBPyConnection, table: Table, record: str | None, items: list[str], decimal: str | None
                ) -> Source:  # fmt: skip
-    """Make the table `long_` (record, item, value, number) of all cells that hold something."""
+    """Make the table `long_` (record, item, value, number) of all cells that are not empty."""
     chosen = {f"i{k}": name for k, name in enumerate(items)}
     if record is not None:
         chosen["record"] = record
@@ -125,13 +125,13 @@ def _zeros(con: duckdb.DuckDBPyConnection, said: str | None) -> tuple[str, bool]
     )
     if said is None:
         if n_zero == 0 or n < n_cells:
-            said = "keep"  # empty cells say what no entry is
+            said = "keep"  # empty cells already mean "no entry"
         elif low == high:
-            said = "drop"  # zeros and one other number: a matrix of what is there
+            said = "drop"  # zeros and one other number: a presence matrix
         else:
             raise ColumnError(
                 "every cell of the wide matrix holds a number, and some are 0: say whether a zero is an entry with "
-                "--zeros keep, or none with --zeros drop (zeros=)"
+                "--zeros keep, or not with --zeros drop (zeros=)"
             )
     return said, not (low == high and (said == "drop" or n_zero == 0))
 

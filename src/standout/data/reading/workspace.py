@@ -1,4 +1,4 @@
-"""DuckDB with a memory limit and a temporary folder of its own, which goes away whatever happens."""
+"""DuckDB with a memory limit and its own temporary folder, which is always removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEMORY = "1500MB"
 def workspace(name: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
     """Connection and temporary folder for reading the source called `name`.
 
-    What DuckDB says about a file may quote its cells, so that its errors leave here as one line without them.
+    Errors of DuckDB may quote cells; they are replaced by one line without cells.
     """
     with TemporaryDirectory(prefix="standout-") as made:
         folder = Path(made)
@@ -35,7 +35,7 @@ def workspace(name: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
         )
         try:
             con.execute("SET TimeZone = 'UTC'")
-            con.execute("PRAGMA disable_checkpoint_on_shutdown")  # nobody will open this database again
+            con.execute("PRAGMA disable_checkpoint_on_shutdown")  # the database is temporary
             yield con, folder
         except duckdb.OutOfMemoryException:
             raise InputError(f"{name}: not enough memory or temporary disk space to read it") from None
@@ -60,12 +60,12 @@ def identifier(name: str) -> str:
 
 
 def literal_path(path: Path) -> str:
-    """The path as an SQL string in which no character means a pattern."""
+    """The path as an SQL string, with pattern characters escaped."""
     return quoted("".join(f"[{c}]" if c in "*?[" else c for c in str(path)))
 
 
 def one_row(con: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
-    """The only row of the answer."""
-    # all rows are fetched, because DuckDB lets nothing else start on the connection before that
+    """The only row of the result."""
+    # fetch all rows: DuckDB starts nothing else on the connection before that
     (row,) = con.execute(query).fetchall()
     return tuple(row)

@@ -1,4 +1,4 @@
-"""Items of the Netflix twin: how popular, for whom, since when, how well liked."""
+"""Items of the Netflix twin: popularity, taste, entry day and quality."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AGE_ACTIVITY = (0.02, 0.06, 0.31, 0.962, 1.0, 0.433, 0.187, 0.172)
 
 
 def _even(n: int, rng: np.random.Generator, step: float) -> Array:
-    """Numbers in (0, 1), evenly spread over every run of neighbors, so that popular items are never all of one kind."""
+    """Low-discrepancy numbers in (0, 1), so that popular items are never all of one kind."""
     out: Array = (rng.random() + step * np.arange(n)) % 1.0
     return out
 
@@ -51,7 +51,7 @@ def target_support(real: dict[str, Any], n_items: int) -> Array:
 
 
 def capped(share: Array, mean_length: float, most: float = 0.8) -> Array:
-    """Support over records of each item: mean length × share, but nobody's item is held by more than `most`.
+    """Support over records of each item: mean length × share, at most `most`.
 
     Changes nothing at the real size, where the most popular item is held by 42 %; a short list of items needs it.
     """
@@ -83,10 +83,10 @@ def popularity(real: dict[str, Any], support: Array, lengths: Array, edges: Arra
     target = np.array([real["mean_log10_item_rank_by_record_length"][c] for c in CLASSES])
     ell, cls, of_records = _typical_lengths(lengths, edges)
     of_class = np.bincount(cls, of_records * ell, len(CLASSES))
-    # lists so short that everybody holds a good part of them have no tail to go down
+    # in a very short catalog, where everybody holds a large part, there is no tail
     tail_steps = 0.4 if lengths.mean() < 0.05 * n_items else 0.0
 
-    # three items of each stretch of ranks stand for it: (knots, samples, 3)
+    # three items represent each range of ranks: (knots, samples, 3)
     at = (edge[:-1, None] + count[:, None] * np.array([0.2, 0.5, 0.8])).astype(int)
     typical = liking[:, at.ravel()].reshape(len(liking), *at.shape).transpose(1, 0, 2)
     typical = typical / typical.mean(axis=(1, 2), keepdims=True)
@@ -108,7 +108,7 @@ def popularity(real: dict[str, Any], support: Array, lengths: Array, edges: Arra
         log_lambda = np.clip(log_lambda, -30.0, 30.0)
     by_item = np.interp(np.log(np.arange(1, n_items + 1)), np.log((edge[1:] + edge[:-1] + 1) / 2), log_x)
     expected = _expected_support(np.exp(log_lambda), np.exp(tau[cls][:, None] * by_item), of_records, liking)
-    # single items: rare ones hang on one or two groups, which the stretch they stand in does not show
+    # single items: rare ones depend on one or two groups, which their range of ranks does not show
     by_item = settled(by_item + np.log(support / expected))
     weight = np.exp(settled(tau)[:, None] * (by_item - by_item.mean()))
     return settled(weight / weight.sum(axis=1, keepdims=True))
@@ -125,7 +125,7 @@ def _expected_support(rate: Array, weight: Array, of_records: Array, liking: Arr
 
 
 def _typical_lengths(lengths: Array, edges: Array) -> tuple[Array, Array, Array]:
-    """A few lengths per class that stand for all: (length, class, share of records)."""
+    """A few representative lengths per class: (length, class, share of records)."""
     which = np.searchsorted(edges, lengths, side="right")
     rows = []
     for c in range(len(CLASSES)):
@@ -141,7 +141,7 @@ N_REAL_ITEMS = 17_770
 
 def item_entry_days(real: dict[str, Any], n_items: int, month: Array, months: list[str],
                     rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:  # fmt: skip
-    """Entry day of each item, the weight that makes up for entering late, activity by age, and moments.
+    """Entry day of each item, the weight that compensates for late entry, activity by age, and moments.
 
     Entries by time are given by the people and entries by item by the supports, so the flow from entry day e to day t
     is ``r_t · g(t - e) · c_e`` with both margins known: Sinkhorn's iteration finds c.
@@ -166,7 +166,7 @@ def item_entry_days(real: dict[str, Any], n_items: int, month: Array, months: li
     entry_day = np.minimum(day.astype(np.int64), ENTRY_CDF_DAYS[-1])
     per_item = column / np.maximum(entered, 1e-300)
     enter = entry_day // AGE_STEP
-    # moments (tastes, items): how much likelier than on average an item is on the few days of a sample record
+    # moments (tastes, items): how much more likely than average an item is on the days of a sample record
     moments = np.zeros((N_SAMPLES, n_items))
     for day_bin in np.random.default_rng(0).choice(n_bins, (DAYS_PER_SAMPLE, N_SAMPLES), p=flow / flow.sum()):
         moments += row[day_bin][:, None] * kernel[day_bin][:, enter] / flow[day_bin][:, None]
@@ -231,7 +231,7 @@ def item_values(real: dict[str, Any], share: Array, rng: np.random.Generator) ->
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def _alias(weight: Array, accept: Array, alias: Array) -> None:
-    """Vose's alias table of one distribution: one slot per item, each shared by at most two."""
+    """Vose's alias table of one distribution: one slot per item, shared by at most two items."""
     n = weight.size
     scaled = weight * (n / weight.sum())
     small, large = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -277,7 +277,7 @@ def group_affinity(share: Array, n_groups: int, spread: float, slope: float, rng
     item = np.vstack([spread * rng.standard_normal((TASTE_DIMENSIONS, n)), slope * place])
     group = rng.standard_normal((n_groups, TASTE_DIMENSIONS + 1))
     group -= group.mean(axis=0)
-    # unit covariance, so that seeds differ in who likes what and not in how much
+    # unit covariance, so that seeds differ in tastes but not in their strength
     group = np.linalg.qr(group)[0] * np.sqrt(n_groups)
     return settled(balance(np.exp(group @ item), share))
 

@@ -23,7 +23,7 @@ Z_MAX = 5.0
 
 
 class People(NamedTuple):
-    """What decides length, first day, span and number of days of a record."""
+    """Parameters of the length, first day, span and number of days of a record."""
 
     join_cdf: Array
     """Share of records whose first day lies before day d; n_days + 1 numbers."""
@@ -34,13 +34,13 @@ class People(NamedTuple):
     knobs: Array
     """Correlations and spreads; see `model.KNOBS` for names and values."""
     calendar: Array
-    """Cumulative activity by day, n_days + 1 numbers: where in its span a record's days fall."""
+    """Cumulative activity by day, n_days + 1 numbers: distribution of a record's days in its span."""
     longest: int
     """Cap on the entries of a record."""
 
 
 class Catalog(NamedTuple):
-    """What decides the items and values of a record's entries."""
+    """Parameters of the items and values of a record's entries."""
 
     class_edges: Array
     """Record lengths at which the next popularity class begins."""
@@ -49,7 +49,7 @@ class Catalog(NamedTuple):
     total: Array
     """(classes, groups): sum of the weights."""
     accept: Array
-    """(classes, groups, items) alias tables: chance to keep the slot's own item."""
+    """(classes, groups, items) alias tables: probability of keeping the slot's own item."""
     alias: Array
     """(classes, groups, items) alias tables: the item taken otherwise."""
     entry_day: Array
@@ -61,7 +61,7 @@ class Catalog(NamedTuple):
     cuts: Array
     """Four cuts that turn the latent value into 1 to 5."""
     label: Array
-    """Public number of each item: inside, items are numbered by popularity."""
+    """Public number of each item; internally, items are numbered by popularity."""
     knobs: Array
     """Spread of tastes, share of leniency in a value."""
 
@@ -71,7 +71,7 @@ AGE_STEP = 10
 
 @njit(inline="always")  # type: ignore[untyped-decorator]
 def _mix(x: np.uint64) -> np.uint64:
-    """Finalizer of splitmix64: every input bit moves every output bit."""
+    """Finalizer of splitmix64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -94,7 +94,7 @@ def _uniform(state: Array) -> float:
 
 @njit(inline="always")  # type: ignore[untyped-decorator]
 def _normal(state: Array) -> float:
-    """Next standard normal number (Box and Muller, the sine thrown away to keep streams simple)."""
+    """Next standard normal number (Box and Muller; the sine is not used, to keep streams simple)."""
     radius = math.sqrt(-2.0 * math.log(_uniform(state)))
     return radius * math.cos(2.0 * math.pi * _uniform(state))
 
@@ -117,8 +117,8 @@ def _look_up(table: Array, z: float) -> float:
 def _person(state: Array, people: People) -> tuple[int, int, int, int]:
     """Draw (entries, first day, span in days, distinct days) of one record.
 
-    Four normal scores, chained by correlations: who joined early has more entries, who has more entries has more
-    days, who has more days stays longer.
+    Four normal scores, chained by correlations: early joiners have more entries, records with more entries have more
+    days, records with more days have a longer span.
     """
     knobs = people.knobs
     last = people.join_cdf.size - 2
@@ -134,7 +134,7 @@ def _person(state: Array, people: People) -> tuple[int, int, int, int]:
     if n_days == 1 or room < 1:
         return length, first, 0, 1
     span = max(1, int(room * _phi(knobs[3] + knobs[4] * z_span + knobs[9] * (z_span * z_span - 1.0)) + 0.5))
-    # a record that rates on more days than its span holds stays longer, as far as the data reach
+    # a record with more days than its span gets a longer span, up to the last day of the data
     span = min(room, max(span, n_days + n_days // 2))
     return length, first, span, min(n_days, span + 1)
 
@@ -154,7 +154,7 @@ def draw_people(first: int, stop: int, seed: int, people: People, out: Array) ->
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def _draw_days(state: Array, people: People, first: int, span: int, n_days: int, used: Array, days: Array) -> None:
-    """Fill `days[:n_days]` with distinct rising days: the first, the last, the others by the calendar."""
+    """Fill `days[:n_days]` with distinct ascending days: the first, the last, the others by the calendar."""
     used[: span + 1] = False
     used[0] = True
     used[span] = True
@@ -249,10 +249,10 @@ def _mix_groups(catalog: Catalog, c: int, taste: Array, mixed: Array) -> None:
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def _sweep(state: Array, catalog: Catalog, mixed: Array, day: int, count: int, stamp: Array, r: int, cumulative: Array,
            out: Array, at: int) -> int:  # fmt: skip
-    """Draw up to `count` items of one day from the items still free; return how many there were.
+    """Draw up to `count` items of one day from the items still free; return their number.
 
-    Same distribution as proposing and rejecting, without the rejections: for records that hold most of what they
-    like, where nearly every proposal is a repeat. The sums are made anew when repeats become many again.
+    Same distribution as rejection sampling, for records where nearly every proposal would be a repeat. The sums are
+    recomputed when repeats become frequent again.
     """
     n_items = stamp.size
     done = 0
@@ -282,7 +282,7 @@ def _propose(state: Array, catalog: Catalog, c: int, groups: Array, day: int, co
     """Draw items of one day that the record does not hold yet, until there are `count` or it takes too long.
 
     A latent group by the record's taste (`groups` are its cumulative shares), an item by the group's alias table,
-    kept with the chance that its age gives; repeats are drawn again. Returns how many were found.
+    kept with a probability by its age; repeats are drawn again. Returns the number found.
     """
     n_items = stamp.size
     n_groups = groups.size
@@ -344,7 +344,7 @@ def draw_entries(first: int, stop: int, seed: int, people: People, catalog: Cata
         is_mixed = False
         for k in range(n_days):
             owed += size[k]
-            # what a day cannot hold because the catalog is used up waits for the next
+            # entries that do not fit on a day because the catalog is used up move to the next day
             n = _propose(state, catalog, c, groups, days[k], owed, stamp, r, item, at)
             if n < owed:
                 if not is_mixed:

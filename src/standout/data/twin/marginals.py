@@ -1,4 +1,4 @@
-"""Marginals of any ratings data, measured the way the real ones of the Netflix Prize were, and their comparison."""
+"""Marginals of any ratings data, measured like those of the Netflix Prize data, and their comparison."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 def _gather(
     record: Array, item: Array, value: Array, day: Array, cursor: Array, to_item: Array, to_value: Array, to_day: Array
 ) -> None:
-    """Bring entries in any order into record-major order."""
+    """Sort entries into record-major order."""
     for k in range(record.size):
         slot = cursor[record[k]]
         cursor[record[k]] = slot + 1
@@ -83,7 +83,7 @@ def _per_record_items(ptr: Array, item: Array, rank: Array, tops: Array, outside
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _residual_square(ptr: Array, item: Array, value: Array, item_mean: Array) -> float:
-    """Sum of squares that item means, then record means of what is left, do not explain."""
+    """Sum of squares not explained by item means and then record means of the residuals."""
     total = 0.0
     for r in range(ptr.size - 1):
         s = 0.0
@@ -255,14 +255,14 @@ SHARES = frozenset(
 
 
 def compare(twin: dict[str, Any], real: dict[str, Any] | None = None, *, record_share: float = 1.0) -> list[Row]:
-    """Set the marginals of a twin beside the real ones, number by number.
+    """Compare the marginals of a twin with the real ones, number by number.
 
     Parameters
     ----------
     twin
         Output of `marginals`.
     real
-        The real ones; the shipped aggregates and DSS12's Table 1 when left out.
+        The real ones; the shipped aggregates and DSS12's Table 1 by default.
     record_share
         Records of the twin over real records: real supports are multiplied by it.
     """

@@ -1,7 +1,7 @@
-"""Turns the published marginals into the tables that the Netflix twin draws from.
+"""Computes the tables that the Netflix twin draws from, from the published marginals.
 
-Fitted on marginals only: `netflix_marginals.json` goes in, no attack result ever does. What can be solved is solved
-here, in a second, for any number of items; what cannot is a knob below, set once by comparing marginals.
+Fitted only to the marginals in `netflix_marginals.json`, never to attack results. What can be solved is solved here, in
+a second, for any number of items; the rest are the parameters below, set once by comparing marginals.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ MAINSTREAM_SLOPE = 1.2
 JOIN_GROWTH = 0.293
 """Growth of joining within a year, beyond that of entries: log ratio of December to January."""
 ONE_DAY = 1.4
-"""Where the raw number of days stands at the level up to which records have one day for sure; it rounds to 1 below 1.5."""
+"""Raw number of days at the level up to which records certainly have one day; it rounds to 1 below 1.5."""
 LENIENCY = 0.44
 """Standard deviation of a record's own mean, where the latent value has 1."""
 
@@ -114,10 +114,10 @@ def _joining(real: dict[str, Any]) -> Array:
 
 
 def _match_distinct_days(people: People, target: Array, levels: Array) -> People:
-    """Bend the raw quantiles of distinct days until, after the caps by entries and span, they are the real ones."""
+    """Adjust the raw quantiles of distinct days until, after the caps by entries and span, they equal the real ones."""
     z = normal_scores(levels)
     grid = score_grid()
-    # one day is what rounds to it: 5 to 10 % of the records have one, and the first-day shares say it is near 5
+    # 5 to 10 % of the records have one day, and the first-day shares indicate about 5 %
     knots = np.log(np.where(target > 1, target, np.where(levels < 0.05, 1.0, ONE_DAY)))
     pilot = np.empty((40_000, 4), np.int64)
     for _ in range(8):
@@ -155,7 +155,7 @@ def _match_calendar(people: People, real: dict[str, Any]) -> People:
 
 @lru_cache(maxsize=4)
 def people_model(n_items: int, mean_length: float) -> People:
-    """Tables for who rates how much, from when to when, on how many days."""
+    """Tables of record lengths, first days, spans and numbers of days."""
     real = real_marginals()
     levels = np.array(real["quantile_levels"])
     z = normal_scores(levels)
@@ -177,7 +177,7 @@ def people_model(n_items: int, mean_length: float) -> People:
 
 @lru_cache(maxsize=4)
 def twin_model(n_items: int, mean_length: float, seed: int) -> tuple[People, Catalog]:
-    """Everything that the kernel draws from."""
+    """All tables of the kernel."""
     real = real_marginals()
     people = people_model(n_items, mean_length)
     pilot = np.empty((20_000, 4), np.int64)
