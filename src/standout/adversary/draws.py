@@ -17,6 +17,8 @@ jit = njit(nogil=True, cache=True)
 PURPOSE_KNOWLEDGE = 1
 _TRIES = 256
 
+# Literal arguments are given a type (np.int64(0)): Numba compiles a function again for every literal.
+
 
 class Source(NamedTuple):
     """The data that knowledge is drawn from."""
@@ -171,7 +173,7 @@ def _wrong_pair(state: Array, r: int, data: Source, pickable: Array, taken: Arra
     """First entry of a random (record, item) pair among those whose item can be a wrong item."""
     for _ in range(_TRIES):
         at = _random_pair(state, data)
-        if _may_be_wrong(data, r, data.item[at], pickable, taken, n_taken):
+        if _may_be_wrong(data, r, np.int64(data.item[at]), pickable, taken, n_taken):
             return at
     # the target holds nearly everything: count the pairs of the remaining items, and take one of those
     total = np.int64(0)
@@ -251,19 +253,20 @@ def draw_queries(targets: Array, seed: int, data: Source, marked: Array, pickabl
     state = np.empty(1, np.uint64)
     for q in range(targets.size):
         r = targets[q]
-        state[0] = start(seed, PURPOSE_KNOWLEDGE, data.key[r])
+        state[0] = start(seed, np.int64(PURPOSE_KNOWLEDGE), data.key[r])
         n_pool, fine_pool, n_others, fine_others = _fill_pools(r, data, marked, pool, others)
         n_wrong = _choose_wrong(state, rule, wrong)
         right = rule.knows - (n_wrong if rule.wrong_items else 0)
         from_marked = right if rule.n_rare < 0 else min(rule.n_rare, right)
         # wrong values are drawn first, among the entries that can be wrong; `chosen` has them in front
-        w_marked, w_others = 0, 0
+        none = np.int64(0)
+        w_marked, w_others = none, none
         if not rule.wrong_items:
             for k in range(rule.knows):
                 w_marked += wrong[k] and k < from_marked
             w_others = n_wrong - w_marked
-        _pick(state, pool, 0, fine_pool, w_marked, chosen, 0)
-        _pick(state, others, 0, fine_others, w_others, chosen, w_marked)
+        _pick(state, pool, none, fine_pool, w_marked, chosen, none)
+        _pick(state, others, none, fine_others, w_others, chosen, w_marked)
         _pick(state, pool, w_marked, n_pool, from_marked - w_marked, chosen, w_marked + w_others)
         _pick(state, others, w_others, n_others, right - from_marked - w_others, chosen, from_marked + w_others)
         # the position of a fact in its query must not show whether it is wrong
@@ -281,8 +284,8 @@ def draw_queries(targets: Array, seed: int, data: Source, marked: Array, pickabl
         for k in range(right, rule.knows):
             at = _wrong_pair(state, r, data, pickable, taken, k - right)
             taken[k - right] = data.item[at]
-            at = _random_event(state, at, _end_of(data, at), data, False)
+            at = _random_event(state, at, _end_of(data, at), data, np.bool_(False))
             item[base + place[k]] = data.item[at]
-            _tell(state, at, False, data, rule, base + place[k], value, time)
+            _tell(state, at, np.bool_(False), data, rule, base + place[k], value, time)
         if rule.length_within >= 0.0:
             length[q] = lengths[r] * (1.0 + rule.length_within * (2.0 * step(state) - 1.0))

@@ -189,7 +189,7 @@ def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: f
     True
     """
     out = -log_pick - log_ways
-    n = 0
+    n = np.int64(0)
     for i in range(right.size):
         if held[i]:
             out += np.log(right[i])
