@@ -138,6 +138,14 @@ BAD_LINES = [
     "x,3,2005-09-06",
     "1488844",
     "12345678901,3,2005-09-06",
+    "1488844,255,2005-09-06",
+    "1488844,6,2005-09-06",
+    "1488844,0,2005-09-06",
+    "1488844,3,2005-02-31",
+    "1488844,3,2005-02-29",
+    "1488844,3,1900-02-29",
+    "1488844,3,2005-04-31",
+    "1488844,3,2005-09-00",
 ]
 
 
@@ -175,7 +183,7 @@ def test_pieces_of_any_size_parse_the_same(n, piece, seed):
     lines = []
     for movie in range(1, 4):
         lines.append(f"{movie}:")
-        lines += [f"{c},{r},2004-02-{d:02d}" for c, r, d in rng.integers(1, 29, (n, 3))]
+        lines += [f"{c},{c % 5 + 1},2004-02-{d:02d}" for c, d in rng.integers(1, 29, (n, 2))]
     text = ("\n".join(lines) + "\n").encode()
     whole, pieces = netflix.Parsed(), netflix.Parsed()
     netflix._parse_stream(netflix._chunks(io.BytesIO(text)), "x", whole)
@@ -185,3 +193,30 @@ def test_pieces_of_any_size_parse_the_same(n, piece, seed):
     assert whole.table().to_pydict() == pieces.table().to_pydict()
     assert whole.table().num_rows == 3 * n
     assert whole.bad_lines == pieces.bad_lines == 0
+
+
+@pytest.mark.parametrize("day", ["2004-02-29", "2000-02-29", "2005-12-31", "2005-04-30"])
+def test_the_last_day_of_a_month_is_a_date_in_netflix_files(tmp_path, day):
+    path = tmp_path / "combined_data_1.txt"
+    path.write_text(f"1:\n1488844,3,{day}\n")
+    assert Dataset.read(path).first_day == (date.fromisoformat(day) - date(1970, 1, 1)).days
+
+
+def test_the_shortest_lines_of_netflix_get_room_for_every_row(tmp_path):
+    from standout.data.reading import netflix
+
+    n = 1000
+    text = b"1:\n" + b"".join(b"%d,1,2000-1-1\n" % (k % 10) for k in range(n))
+    room = []
+    parse = netflix._parse
+
+    def watched(text, movie, customer, *rest):
+        room.append(customer.size)
+        return parse(text, movie, customer, *rest) if customer.size >= n else (0, 0, 0, 0, -1)
+
+    parsed = netflix.Parsed()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(netflix, "_parse", watched)
+        netflix._parse_stream(iter([text]), "x", parsed)
+    assert room[0] >= n, "compiled code would write past the end of the array"
+    assert parsed.table().num_rows == n

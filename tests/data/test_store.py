@@ -218,10 +218,18 @@ def test_bounds_of_levels_are_kept_where_values_are_not_exact(tmp_path):
     assert not (tmp_path / "exact" / "level_low.npy").exists()
 
 
+def made_older(folder: Path) -> None:
+    """Make the folder one of schema 1, which has no checksums."""
+    meta = json.loads((folder / "meta.json").read_text())
+    meta.pop("checksums", None)
+    (folder / "meta.json").write_text(json.dumps({**meta, "schema": 1}))
+
+
 def test_a_folder_of_an_older_version_gets_bounds_that_hold_its_values(tmp_path):
     value = np.arange(9000.0) ** 2
     ds = Dataset.from_arrays(np.arange(9000), np.zeros(9000, int), value)
     ds.save(tmp_path / "d")
+    made_older(tmp_path / "d")
     for name in ("level_low", "level_high"):
         (tmp_path / "d" / f"{name}.npy").unlink()
     old = Dataset.open(tmp_path / "d")
@@ -234,3 +242,107 @@ def test_a_folder_that_lost_one_of_its_bounds_is_refused(tmp_path):
     (tmp_path / "d" / "level_low.npy").unlink()
     with pytest.raises(InputError, match="damaged"):
         Dataset.open(tmp_path / "d")
+
+
+ARRAYS = ["record_labels", "item_labels", "record_ptr", "record_item", "record_code", "record_day", "levels", "lengths",
+          "supports", "index_ptr", "index_local", "index_code", "index_day"]  # fmt: skip
+
+
+def flipped(path: Path, bit: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1 - bit // 8 % 128] ^= 1 << bit % 8
+    path.write_bytes(bytes(data))
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_one_flipped_bit_in_any_array_is_not_opened_as_other_data(tmp_path, name):
+    small().save(tmp_path / "d")
+    flipped(tmp_path / "d" / f"{name}.npy", 0)
+    with pytest.raises(InputError, match="d is a saved dataset, but damaged"):
+        Dataset.open(tmp_path / "d")
+
+
+@pytest.mark.parametrize("key", ["first_day", "day_span", "schema"])
+def test_a_changed_number_in_meta_is_not_opened_as_other_data(tmp_path, key):
+    small().save(tmp_path / "d")
+    meta = json.loads((tmp_path / "d" / "meta.json").read_text())
+    meta[key] -= 1
+    (tmp_path / "d" / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(InputError, match=r"damaged|saved with schema"):
+        Dataset.open(tmp_path / "d")
+
+
+OUT_OF_RANGE = {
+    "record_item": [60_000, 0, 0, 0],
+    "record_ptr": [0, 3, 2, 4],
+    "record_code": [0, 0, 200, 0],
+    "record_day": [5_000, 0, 0, 0],
+    "lengths": [1, 1, 99],
+    "supports": [-1, 2, 3],
+    "levels": [1.0, np.nan, 5.0],
+}
+INDEX_OUT_OF_RANGE = {
+    "index_local": [0, 60_000, 1, 2],
+    "index_ptr": [[0, 9_999_999, 3, 4]],
+    "index_code": [0, 0, 200, 0],
+    "index_day": [5_000, 0, 0, 0],
+}
+
+
+def put(folder: Path, name: str, numbers) -> None:
+    path = folder / f"{name}.npy"
+    kept = np.load(path)
+    changed = np.array(numbers, kept.dtype)
+    assert changed.shape == kept.shape
+    np.save(path, changed)
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_an_older_folder_with_a_number_out_of_range_is_refused(tmp_path, name):
+    small().save(tmp_path / "d")
+    made_older(tmp_path / "d")
+    put(tmp_path / "d", name, OUT_OF_RANGE[name])
+    with pytest.raises(InputError, match="damaged"):
+        Dataset.open(tmp_path / "d")
+
+
+@pytest.mark.parametrize("name", [*OUT_OF_RANGE, *INDEX_OUT_OF_RANGE])
+def test_numbers_out_of_range_are_refused_even_without_checksums(tmp_path, name):
+    small().save(tmp_path / "d")
+    put(tmp_path / "d", name, {**OUT_OF_RANGE, **INDEX_OUT_OF_RANGE}[name])
+    with pytest.raises(InputError, match="damaged"):
+        Dataset.open(tmp_path / "d", verify=False)
+
+
+def test_an_older_folder_whose_items_were_exchanged_is_refused(tmp_path):
+    small().save(tmp_path / "d")
+    made_older(tmp_path / "d")
+    kept = np.load(tmp_path / "d" / "record_item.npy")
+    put(tmp_path / "d", "record_item", (kept + 1) % 3)
+    with pytest.raises(InputError, match="damaged"):
+        Dataset.open(tmp_path / "d")
+
+
+def test_an_older_folder_opens_with_a_note_and_does_not_trust_its_index(tmp_path):
+    small().save(tmp_path / "d")
+    made_older(tmp_path / "d")
+    put(tmp_path / "d", "index_local", INDEX_OUT_OF_RANGE["index_local"])
+    ds = Dataset.open(tmp_path / "d")
+    assert "without checksums" in ds.cleaning.notes[-1]
+    assert np.array_equal(ds.index.local, small().index.local)
+    ds.save(tmp_path / "again")
+    assert_equal(Dataset.open(tmp_path / "again"), ds)
+
+
+def test_every_file_reaches_the_disk_before_the_folder_appears(tmp_path, monkeypatch):
+    synced = []
+    fsync = store.os.fsync
+
+    def watched(handle):
+        synced.append(Path(f"/proc/self/fd/{handle}").resolve().name)
+        assert not (tmp_path / "d").exists() or synced[-1] == tmp_path.name
+        fsync(handle)
+
+    monkeypatch.setattr(store.os, "fsync", watched)
+    small().save(tmp_path / "d")
+    assert {p.name for p in (tmp_path / "d").iterdir()} <= set(synced)

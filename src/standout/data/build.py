@@ -17,20 +17,32 @@ Array = npt.NDArray[Any]
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _place(
-    cursor: Array, record: Array, item: Array, code: Array, day: Array, to_item: Array, to_code: Array, to_day: Array
-) -> None:
-    """Put each entry into the next free slot of its record."""
+    cursor: Array, ptr: Array, n_items: int, n_levels: int, day_span: int, no_day: int,
+    record: Array, item: Array, code: Array, day: Array, to_item: Array, to_code: Array, to_day: Array,
+) -> bool:  # fmt: skip
+    """Put each entry into the next free slot of its record; False at the first entry that is out of range."""
     has_code = to_code.size > 0
     has_day = to_day.size > 0
+    n_records = cursor.size
     for k in range(record.size):
-        r = record[k]
+        r = np.int64(record[k])
+        i = np.int64(item[k])
+        if r < 0 or r >= n_records or i < 0 or i >= n_items:
+            return False
         slot = cursor[r]
+        if slot >= ptr[r + 1]:
+            return False
         cursor[r] = slot + 1
-        to_item[slot] = item[k]
+        to_item[slot] = i
         if has_code:
+            if np.int64(code[k]) > n_levels:
+                return False
             to_code[slot] = code[k]
         if has_day:
+            if np.int64(day[k]) > day_span and np.int64(day[k]) != no_day:
+                return False
             to_day[slot] = day[k]
+    return True
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -117,6 +129,7 @@ class EntryBuilder:
     ) -> None:
         n = int(record_counts.sum())
         self.n_items = n_items
+        self._n_levels, self._day_span = n_levels, day_span
         self.ptr = np.zeros(record_counts.size + 1, np.int64)
         np.cumsum(record_counts, out=self.ptr[1:])
         self._cursor = self.ptr[:-1].copy()
@@ -132,19 +145,29 @@ class EntryBuilder:
             )
 
     def add(self, record: Array, item: Array, code: Array | None = None, day: Array | None = None) -> None:
-        """Place one batch; `code` and `day` only where the channel exists."""
+        """Place one batch; `code` and `day` only where the channel exists.
+
+        Raises
+        ------
+        InputError
+            Where an entry is out of range, or its record has received all its entries already.
+        """
         none = np.empty(0, np.uint8)
-        _place(
-            self._cursor, record, item, none if code is None else code, none if day is None else day,
-            self.item, self.code, self.day,
+        codes, days = none if code is None else code, none if day is None else day
+        sizes = (item.size, codes.size if self.code.size else record.size, days.size if self.day.size else record.size)
+        placed = sizes == (record.size,) * 3 and _place(
+            self._cursor, self.ptr, self.n_items, self._n_levels, self._day_span, self.no_day,
+            record, item, codes, days, self.item, self.code, self.day,
         )  # fmt: skip
+        if not placed:
+            raise rows_differ()
 
     def finish(self, threads: int = 2) -> tuple[Array, Array]:
         """Sort each record and return (distinct items per record, distinct records per item)."""
         from concurrent.futures import ThreadPoolExecutor
 
         if not np.array_equal(self._cursor, self.ptr[1:]):
-            raise AssertionError("the number of entries placed differs from the number counted")
+            raise rows_differ()
         n_records = self.ptr.size - 1
         cuts = np.searchsorted(self.ptr, np.linspace(0, self.ptr[-1], 4 * threads + 1)[1:-1])
         edges = [0, *np.minimum(cuts, n_records).tolist(), n_records]
@@ -164,3 +187,11 @@ class EntryBuilder:
 def missing_day(dtype: np.dtype[Any]) -> int:
     """Day code that means "no day": as large as the sort key's 24 bits and the type allow."""
     return min(int(np.iinfo(dtype).max), 0xFFFFFF)
+
+
+def rows_differ() -> InputError:
+    """Error for rows that are not the rows that were counted before."""
+    return InputError(
+        "two passes over the data found different rows: the file changed while it was read, or it is damaged. "
+        "Read it again, or make the file again"
+    )

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import mkdtemp
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -16,19 +17,25 @@ import numpy.typing as npt
 
 from standout.data.dataset import Cleaning, ColumnUse, Dataset
 from standout.data.index import Shard
+from standout.data.intact import are_unchanged, file_checksums, is_counted_right, is_index_of, is_sound, meta_checksum
 from standout.data.labels import text_labels
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
 
 FORMAT = "standout-dataset"
-SCHEMA = 1
+SCHEMA = 2
+"""Version 2 has checksums of all files; version 1 has none and can be read."""
 _LABELS = ("record_labels", "item_labels")
 _ARRAYS = (*_LABELS, "record_ptr", "record_item", "record_code", "record_day", "levels", "lengths", "supports")
 _BOUNDS = ("level_low", "level_high")
 """Written only if values are not kept exactly; folders of older versions lack it."""
 _INDEX_ARRAYS = ("ptr", "local", "code", "day")
 _INDEX_NUMBERS = ("first_record", "n_records", "block_size", "has_repeats")
+_NO_CHECKSUMS = "saved by an older version without checksums: damage may go unnoticed; save it again"
+_DAMAGES = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, OverflowError,
+            SyntaxError, TokenError)  # fmt: skip
+"""What a damaged file makes NumPy and Python raise."""
 
 
 def save_folder(ds: Dataset, folder: str | Path) -> None:
@@ -48,31 +55,47 @@ def save_folder(ds: Dataset, folder: str | Path) -> None:
         _write(ds, building)
         building.chmod(0o755)  # mkdtemp makes folders that only their owner may read
         _put(building, target)
+        _sync_folder(target.parent)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
 
 
-def open_folder(folder: str | Path) -> Dataset:
-    """Open a folder that `save_folder` wrote; arrays are mapped, not read."""
+def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
+    """Open a folder that `save_folder` wrote; arrays are mapped into memory.
+
+    Types, sizes and the range of every index are always checked. Checksums are compared unless `verify` is False.
+    A folder of schema 1 has no checksums: its entries are counted again, and its index is built again on first use.
+    """
     source = Path(folder)
     meta = _read_meta(source)
+    summed = _has_checksums(meta)
+    ds = None
     try:
-        arrays = {name: _load(source, name) for name in _ARRAYS}
-        arrays |= {name: _load(source, name) for name in _BOUNDS if (source / f"{name}.npy").exists()}
-        index_arrays: dict[str, Any] = {name: _load(source, f"index_{name}") for name in _INDEX_ARRAYS}
-        index = Shard(**meta["index"], **index_arrays)
-        columns = tuple(ColumnUse(**use) for use in meta["cleaning"].get("columns", ()))
-        cleaning = Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns})
-        ds = Dataset(**arrays, first_day=meta["first_day"], day_span=meta["day_span"], cleaning=cleaning)
-        ds = _with_bounds(ds)
-        whole = ds.record_ptr[-1] == ds.record_item.size == index.local.size and ds.record_labels.size == ds.n_records
-        whole &= ds.level_low.size == ds.level_high.size and ds.level_low.size in (0, ds.n_levels)
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        whole = not summed or are_unchanged(source, meta, verify=verify)
+        ds = _mapped_dataset(source, meta) if whole else None
+        if ds is not None:
+            whole = is_sound(ds) and (is_index_of(ds.index, ds) if summed else is_counted_right(ds))
+    except _DAMAGES:
         whole = False
-    if not whole:
+    if ds is None or not whole:
         raise InputError(f"{source.name} is a saved dataset, but damaged: save it again from the original data")
-    ds.__dict__["index"] = index  # preset the cached property
+    return ds
+
+
+def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
+    """The dataset of a folder, not checked yet; with its index where the folder has checksums."""
+    arrays = {name: _load(source, name) for name in _ARRAYS}
+    arrays |= {name: _load(source, name) for name in _BOUNDS if (source / f"{name}.npy").exists()}
+    columns = tuple(ColumnUse(**use) for use in meta["cleaning"].get("columns", ()))
+    cleaning = Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns})
+    if not _has_checksums(meta):
+        cleaning = replace(cleaning, notes=(*cleaning.notes, _NO_CHECKSUMS))
+    ds = Dataset(**arrays, first_day=meta["first_day"], day_span=meta["day_span"], cleaning=cleaning)
+    ds = _with_bounds(ds)
+    if _has_checksums(meta):
+        index_arrays: dict[str, Any] = {name: _load(source, f"index_{name}") for name in _INDEX_ARRAYS}
+        ds.__dict__["index"] = Shard(**meta["index"], **index_arrays)  # the cached property finds it there
     return ds
 
 
@@ -99,12 +122,16 @@ def _read_meta(source: Path) -> dict[str, Any]:
     if not is_saved(source):
         raise InputError(f"{source.name} is not a folder that Dataset.save wrote")
     meta = json.loads((source / "meta.json").read_text(encoding="utf-8"))
-    if meta.get("schema") != SCHEMA:
+    if meta.get("schema") not in range(1, SCHEMA + 1):
         raise InputError(
-            f"{source.name} was saved with schema {meta.get('schema')}, and this version reads schema {SCHEMA}: "
+            f"{source.name} was saved with schema {meta.get('schema')}, and this version reads schema 1 to {SCHEMA}: "
             "save it again from the original data"
         )
     return dict(meta)
+
+
+def _has_checksums(meta: dict[str, Any]) -> bool:
+    return meta["schema"] > 1 or "checksums" in meta
 
 
 def _is_replaceable(target: Path) -> bool:
@@ -142,20 +169,42 @@ def _write(ds: Dataset, folder: Path) -> None:
         "index": {name: getattr(index, name) for name in _INDEX_NUMBERS},
         "cleaning": asdict(ds.cleaning),
     }
+    sums = file_checksums(folder, (path.name for path in folder.glob("*.npy")))
+    meta["checksums"] = {"meta.json": meta_checksum(meta), **sums}
     with (folder / "meta.json").open("w", encoding="utf-8") as file:
         json.dump(meta, file, indent=2, ensure_ascii=False)
         file.flush()
         os.fsync(file.fileno())
+    _sync_folder(folder)
+
+
+def _save_array(path: Path, array: Array) -> None:
+    """Write one .npy file and wait until it is on disk."""
+    with path.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk, where the system can do that."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _dump(folder: Path, name: str, array: Array) -> None:
     if array.dtype.kind != "O":
-        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+        _save_array(folder / f"{name}.npy", array)
         return
     # labels of very different widths: concatenated bytes, and the end of each label
     encoded = [str(x).encode("utf-8", "surrogatepass") for x in array]
-    np.save(folder / f"{name}.bytes.npy", np.frombuffer(b"".join(encoded), np.uint8), allow_pickle=False)
-    np.save(folder / f"{name}.ends.npy", np.cumsum([len(x) for x in encoded], dtype=np.int64), allow_pickle=False)
+    _save_array(folder / f"{name}.bytes.npy", np.frombuffer(b"".join(encoded), np.uint8))
+    _save_array(folder / f"{name}.ends.npy", np.cumsum([len(x) for x in encoded], dtype=np.int64))
 
 
 def _load(folder: Path, name: str) -> Array:

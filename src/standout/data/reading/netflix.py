@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 
 NAMES = ("customer", "movie", "rating", "date")
 _CHUNK = 1 << 25
-_SHORTEST_LINE = len(b"1,1,2000-01-01\n")
+_BEST_RATING = 5
 _MEMBER = re.compile(r"(.*/)?(mv_\d+|combined_data_\d+)\.txt")
 _INNER = re.compile(r"(.*/)?training_set\.tar(\.gz)?")
 
@@ -99,14 +99,14 @@ def _chunks(stream: IO[bytes] | Any) -> Iterator[bytes]:
 def _parse_stream(chunks: Iterator[bytes], name: str, parsed: Parsed) -> None:
     movie, line = -1, 0
     for chunk in chunks:
-        most = len(chunk) // _SHORTEST_LINE + 1
+        most = min(chunk.count(b"\n"), chunk.count(b",") // 2)  # a row has one line and two commas
         customer, movies, day = (np.empty(most, np.int32) for _ in range(3))
         rating = np.empty(most, np.uint8)
         n, lines, bad, first_bad, movie = _parse(
             np.frombuffer(chunk, np.uint8), movie, customer, movies, rating, day
         )  # fmt: skip
         if n:
-            # copies: the buffers are sized for the shortest possible lines
+            # copies, because lines that do not parse leave room
             parsed.parts.append((customer[:n].copy(), movies[:n].copy(), rating[:n].copy(), day[:n].copy()))
         if bad and parsed.first_bad is None:
             parsed.first_bad = f"{name}, line {line + first_bad:,}"
@@ -120,6 +120,14 @@ def _day_number(year: int, month: int, day: int) -> int:
     y = year - (1 if month <= 2 else 0)
     m = (month + 9) % 12
     return 365 * y + y // 4 - y // 100 + y // 400 + (153 * m + 2) // 5 + day - 1 - 719468
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _month_length(year: int, month: int) -> int:
+    """Days of a month in the Gregorian calendar."""
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -156,7 +164,8 @@ def _parse(text: Array, movie: int, customer: Array, movies: Array, rating: Arra
             y, p = _number(text, p + 1) if text[p] == 44 else (-1, p)
             m, p = _number(text, p + 1) if text[p] == 45 else (-1, p)
             d, p = _number(text, p + 1) if text[p] == 45 else (-1, p)
-            good = p == stop and 0 <= r <= 255 and 1000 <= y <= 9999 and 1 <= m <= 12 and 1 <= d <= 31
+            good = p == stop and 1 <= r <= _BEST_RATING and 1000 <= y <= 9999 and 1 <= m <= 12 and d >= 1
+            good = good and d <= _month_length(y, m)
             if good:
                 customer[n], movies[n], rating[n], day[n] = x, movie, r, _day_number(y, m, d)
                 n += 1

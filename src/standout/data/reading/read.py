@@ -50,8 +50,21 @@ def read(path: PathLike, options: ReadOptions) -> Dataset:
     with _found(path) as found:
         if found.kind == "saved":
             return _opened(found.paths[0], options)
+        before = _versions(found)
         with workspace(found.name) as (con, folder):
-            return _read_table(con, open_table(con, folder, found, options), options)
+            ds = _read_table(con, open_table(con, folder, found, options), options)
+        if _versions(found) != before:
+            raise InputError(f"{found.name} changed while it was read: read it again when nothing writes to it")
+        return ds
+
+
+def _versions(found: Found) -> list[tuple[int, ...]]:
+    """What changes when a file is written or replaced: file number, size and time of the last change."""
+    try:
+        stats = [path.stat() for path in found.paths]
+    except OSError as error:
+        raise InputError(f"cannot read {found.name}: {error.strerror}") from None
+    return [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for s in stats]
 
 
 def from_frame(frame: Any, options: ReadOptions) -> Dataset:

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.assemble import assemble, complete
-from standout.data.build import EntryBuilder
+from standout.data.build import EntryBuilder, rows_differ
 from standout.data.dataset import Dataset
 from standout.data.reading.columns import Roles
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey
-from standout.data.reading.tally import BATCH, Labels, tally_labels, tally_values
+from standout.data.reading.tally import BATCH, NO_LABEL, Labels, places_of, tally_labels, tally_values
 from standout.data.repeats import Rows
 from standout.data.values import Scale, codes_of
 
@@ -30,6 +30,8 @@ def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: S
     records, items = tally_labels(con, source)
     notes = tuple(note for note in (records.note, items.note) if note)
     found = replace(found, cleaning=replace(found.cleaning, notes=(*found.cleaning.notes, *notes)))
+    if any(int(labels.counts.sum()) != found.n_rows for labels in (records, items)):
+        raise rows_differ()
     if found.cleaning.repeats == "keep":
         return _placed(con, roles, found, records, items)
     return assemble(_collected(con, roles, found, records, items), records.labels, items.labels, found.cleaning)
@@ -64,6 +66,9 @@ def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
             placing = pool.submit(builder.add, batch["record"], batch["item"], code, batch.get("day"))
         if placing is not None:
             placing.result()
+    missing = [int((builder.code == scale.levels.size).sum()), int((builder.day == builder.no_day).sum())]
+    if missing != [cleaning.values_missing, cleaning.times_missing]:
+        raise rows_differ()
     return complete(
         builder, records.labels, items.labels, scale, found.first_day, found.day_span, cleaning, found.n_rows
     )
@@ -85,10 +90,16 @@ def _collected(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, reco
     # the row number is taken before any join, which may change the order
     numbered = "(SELECT *, row_number() OVER () - 1 AS seat FROM rows)"
     con.execute("SET preserve_insertion_order = true")
+    n_filled = 0
     for batch in _batches(con, records, items, columns, numbered):
         seat = batch.pop("seat")
+        n_filled += seat.size
+        if seat.size and seat.max() >= found.n_rows:
+            raise rows_differ()
         for name, part in batch.items():
             whole[name][seat] = part
+    if n_filled != found.n_rows:
+        raise rows_differ()
     return Rows(whole["record"], whole["item"], whole.get("value"), whole.get("day"), whole.get("moment"))
 
 
@@ -108,8 +119,13 @@ def _batches(con: duckdb.DuckDBPyConnection, records: Labels, items: Labels, col
     selected += [f"{sql} AS {name}" for name, sql in columns.items()]
     query = f"SELECT {', '.join(selected)} FROM {rows} AS rows {' '.join(joins)}"
     for batch in con.sql(query).to_arrow_reader(BATCH):
+        if any(column.null_count for column in batch.columns):
+            raise rows_differ()
         arrays = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
         for labels in (records, items):
             if labels.lookup is not None:
-                arrays[labels.role] = labels.lookup[arrays[labels.role]]
+                found = labels.lookup[places_of(batch.column(labels.role), labels.lookup.size)]
+                if found.size and found.max() == NO_LABEL:
+                    raise rows_differ()
+                arrays[labels.role] = found
         yield arrays

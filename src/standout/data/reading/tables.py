@@ -83,10 +83,11 @@ def _parquet(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
 
 
 def _arrow(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
-    """The Arrow file, which stays mapped."""
+    """The Arrow file, which stays mapped; a wrong offset in it would crash the process, so all are checked."""
     try:
         mapped = pa.memory_map(str(found.paths[0]))
         table = (pa.ipc.open_file if found.kind == "arrow" else pa.ipc.open_stream)(mapped).read_all()
+        table.validate(full=True)
     except (pa.ArrowException, OSError):
         raise InputError(f"{found.name} is not an Arrow IPC file that can be read: truncated or damaged?") from None
     return _registered(con, found.name, table)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
+from standout.data.build import rows_differ
 from standout.data.dataset import Cleaning
 from standout.data.labels import index_labels, integers_of
 from standout.data.reading.source import Source
@@ -26,6 +27,8 @@ MOST_DISTINCT = 1_000_000
 """Distinct values that are listed one by one; of more, only narrow ranges."""
 _BINS = 200_000
 _WIDEST_LOOKUP = 1 << 25
+NO_LABEL = np.iinfo(np.uint32).max
+"""Stands in a lookup table where no row has the label."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,6 +65,8 @@ def tally_values(con: duckdb.DuckDBPyConnection, found: Survey) -> tuple[Scale, 
             "SELECT value AS high, count(*) AS n FROM rows WHERE value IS NOT NULL GROUP BY ALL ORDER BY high"
         ).to_arrow_table()
     high, n = table.column("high").to_numpy(), table.column("n").to_numpy()
+    if not (np.isfinite(high).all() and int(n.sum()) == found.n_rows - found.cleaning.values_missing):
+        raise rows_differ()
     scale = code_values(high, n, table.column("low").to_numpy() if many else None)
     cleaning = replace(found.cleaning, value_error=scale.error)
     if scale.error:
@@ -91,11 +96,11 @@ def _counted(con: duckdb.DuckDBPyConnection, ranges: dict[str, tuple[int, int]])
     columns = ", ".join(f"{role} - {low} AS {role}" for role, (low, _) in ranges.items())
     for batch in con.sql(f"SELECT {columns} FROM rows").to_arrow_reader(BATCH):
         for role, table in tables.items():
-            _add_counts(batch.column(role).to_numpy(), table)
+            _add_counts(places_of(batch.column(role), table.size), table)
     done = {}
     for role, (low, _) in ranges.items():
         present = np.flatnonzero(tables[role])
-        lookup = np.zeros(tables[role].size, np.uint32)
+        lookup = np.full(tables[role].size, NO_LABEL, np.uint32)
         lookup[present] = np.arange(present.size, dtype=np.uint32)
         done[role] = Labels(role, present + low, tables[role][present], low, lookup)
     return done
@@ -105,6 +110,16 @@ def _counted(con: duckdb.DuckDBPyConnection, ranges: dict[str, tuple[int, int]])
 def _add_counts(places: Array, table: Array) -> None:
     for k in places:
         table[k] += 1
+
+
+def places_of(column: pa.Array, size: int) -> Array:
+    """Places of a column in a table, checked: smallest and largest label may come from the file, which may be wrong."""
+    if column.null_count:
+        raise rows_differ()
+    places: Array = column.to_numpy()
+    if places.size and not (places.min() >= 0 and places.max() < size):
+        raise rows_differ()
+    return places
 
 
 def _grouped(con: duckdb.DuckDBPyConnection, source: Source, role: str) -> Labels:
@@ -124,7 +139,7 @@ def _grouped(con: duckdb.DuckDBPyConnection, source: Source, role: str) -> Label
     counts = np.bincount(index, weights=table.column("n").to_numpy(), minlength=labels.size).astype(np.int64)
     if labels.dtype == np.int64 and int(labels[-1]) - int(labels[0]) < _WIDEST_LOOKUP:
         low = int(labels[0])
-        lookup = np.zeros(int(labels[-1]) - low + 1, np.uint32)
+        lookup = np.full(int(labels[-1]) - low + 1, NO_LABEL, np.uint32)
         lookup[labels - low] = np.arange(labels.size, dtype=np.uint32)
         return Labels(role, labels, counts, low, lookup, note=note)
     places = pa.table({"label": raw, "place": index.astype(np.uint32)})

@@ -1,0 +1,123 @@
+"""Damaged and changing files: an error, never a crash of the process and never a dataset with other rows."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from standout.data.build import EntryBuilder
+from standout.data.dataset import Dataset
+from standout.data.reading import read as read_module
+from standout.errors import InputError
+
+READ = """
+import sys
+from standout.data.dataset import Dataset
+from standout.errors import InputError
+try:
+    print(Dataset.read(sys.argv[1], repeats=sys.argv[2]).n_entries)
+except InputError as error:
+    print("refused:", error)
+"""
+
+
+def read_apart(path: Path, repeats: str = "keep") -> str:
+    """What another process prints: compiled code that writes out of range may end it."""
+    done = subprocess.run(
+        [sys.executable, "-c", READ, str(path), repeats], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr[-500:]
+    return done.stdout
+
+
+def with_other_statistics(path: Path, old: int, new: int) -> None:
+    """Write another number into the footer, where it says how large the numbers of a column are."""
+    data = path.read_bytes()
+    footer = len(data) - 8 - struct.unpack("<I", data[-8:-4])[0]
+    changed = data[footer:].replace(struct.pack("<q", old), struct.pack("<q", new))
+    assert changed != data[footer:]
+    path.write_bytes(data[:footer] + changed)
+
+
+@pytest.mark.parametrize("repeats", ["keep", "last"])
+@pytest.mark.parametrize(("old", "new"), [(54_321, 77), (11, 4_000)])
+def test_parquet_statistics_that_are_wrong_do_not_let_compiled_code_write_out_of_range(tmp_path, repeats, old, new):
+    path = tmp_path / "s.parquet"
+    user = np.linspace(11, 54_321, 5000).astype(np.int64)
+    table = pa.table({"user": user, "item": np.arange(5000) % 7, "rating": np.arange(5000) % 5})
+    pq.write_table(table, path, use_dictionary=False, compression="none")
+    assert read_apart(path, repeats).strip() == "5000"
+    with_other_statistics(path, old, new)
+    assert "refused: two passes over the data found different rows" in read_apart(path, repeats)
+
+
+def test_a_flipped_bit_in_an_arrow_offset_does_not_end_the_process(tmp_path):
+    users = [f"user{k:04}" for k in range(1000)]
+    table = pa.table({"user": users, "item": [f"i{k % 9}" for k in range(1000)]})
+    path = tmp_path / "o.arrow"
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    data = bytearray(path.read_bytes())
+    at = data.index(struct.pack("<4i", 8 * 500, 8 * 501, 8 * 502, 8 * 503))
+    data[at + 3] ^= 0x40
+    path.write_bytes(bytes(data))
+    assert "refused: o.arrow is not an Arrow IPC file that can be read" in read_apart(path)
+
+
+OUT_OF_RANGE = {
+    "record": ([0, 2], [0, 0], [0, 0], [0, 0]),
+    "negative record": ([0, -1], [0, 0], [0, 0], [0, 0]),
+    "item": ([0, 1], [0, 5], [0, 0], [0, 0]),
+    "one record twice": ([0, 0], [0, 0], [0, 0], [0, 0]),
+    "code": ([0, 1], [0, 0], [0, 4], [0, 0]),
+    "day": ([0, 1], [0, 0], [0, 0], [0, 31]),
+    "too few items": ([0, 1], [0], [0, 0], [0, 0]),
+    "too few days": ([0, 1], [0, 0], [0, 0], [0]),
+}
+
+
+@pytest.mark.parametrize("harm", OUT_OF_RANGE)
+def test_no_entry_is_placed_out_of_range(harm):
+    record, item, code, day = (np.array(x) for x in OUT_OF_RANGE[harm])
+    builder = EntryBuilder(np.array([1, 1]), 5, has_value=True, has_time=True, n_levels=3, day_span=30)
+    with pytest.raises(InputError, match="found different rows"):
+        builder.add(record, item, code.astype(np.uint8), day.astype(np.uint16))
+
+
+def test_entries_that_do_not_come_are_an_error():
+    builder = EntryBuilder(np.array([1, 1]), 5, has_value=False, has_time=False)
+    builder.add(np.array([0]), np.array([4]))
+    with pytest.raises(InputError, match="found different rows"):
+        builder.finish()
+
+
+@pytest.mark.parametrize("how", ["replaced", "longer"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path, monkeypatch, kind, how):
+    path, other = tmp_path / f"c.{kind}", tmp_path / f"other.{kind}"
+    for file, n in ((path, 900), (other, 300)):
+        if kind == "csv":
+            file.write_text("user,item\n" + "".join(f"{k},{k % 7}\n" for k in range(n)))
+        else:
+            pq.write_table(pa.table({"user": np.arange(n), "item": np.arange(n) % 7}), file)
+    survey = read_module.survey
+
+    def meanwhile(*args):
+        found = survey(*args)
+        if how == "replaced":
+            other.replace(path)
+        else:
+            with path.open("ab") as file:
+                file.write(b"1,2\n")
+        return found
+
+    monkeypatch.setattr(read_module, "survey", meanwhile)
+    with pytest.raises(InputError, match=r"changed while it was read|cannot be read|different rows"):
+        Dataset.read(path)
