@@ -12,6 +12,9 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["command_line"]
+"""Fixtures of the tests of the command line; a second conftest.py would clash with this one."""
+
 _SLOW_IS_FINE = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
 settings.register_profile(
