@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from standout.audit.structure import check_structure
 from standout.errors import InputError
 
 SCHEMA_VERSION = 2
@@ -57,10 +58,10 @@ class Findings:
     def load(cls, path: str | Path) -> Findings:
         """Read a JSON file that `save` wrote."""
         try:
-            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_number))
         except OSError as error:
             raise InputError(f"cannot read findings {str(path)!r}: {error.strerror}") from None
-        except (json.JSONDecodeError, UnicodeDecodeError):
+        except (ValueError, RecursionError):
             raise InputError(f"{str(path)!r} is not a findings file: not JSON") from None
 
     @classmethod
@@ -73,10 +74,15 @@ class Findings:
             raise InputError(f"not findings of schema version 1 to {SCHEMA_VERSION}; make them with `standout audit`")
         try:
             plain = converted(data) if data["schema_version"] == 1 else data
-            return cls(**{name: plain[name] for name in PARTS})
-        except (KeyError, TypeError) as error:
-            lost = f"lack {error.args[0]!r}" if isinstance(error, KeyError) else "are damaged"
-            raise InputError(f"the findings {lost}; make them again with `standout audit`") from None
+        except KeyError as error:
+            raise InputError(f"the findings lack {error.args[0]!r}; make them again with `standout audit`") from None
+        except (TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError):
+            raise InputError("the findings are damaged; make them again with `standout audit`") from None
+        missing = [name for name in PARTS if name not in plain]
+        if missing:
+            raise InputError(f"the findings lack {missing[0]!r}; make them again with `standout audit`")
+        check_structure({**plain, "schema_version": SCHEMA_VERSION}, cls.schema())
+        return cls(**{name: plain[name] for name in PARTS})
 
     @staticmethod
     def schema() -> dict[str, Any]:
@@ -161,6 +167,11 @@ def write_whole(path: str | Path, text: str) -> Path:
         Path(name).unlink(missing_ok=True)
         raise
     return target
+
+
+def _no_number(text: str) -> float:
+    """Refuse NaN and Infinity, which JSON does not have."""
+    raise ValueError(text)
 
 
 def _freeze(x: Any) -> Any:

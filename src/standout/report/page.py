@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from standout.audit.findings import Findings, write_whole
-from standout.errors import InputError, ParameterError
+from standout.errors import InputError, ParameterError, StandoutError
 from standout.report.drawing import FORMATS, NARROW, WIDE, Chart, for_page
 from standout.report.words import TERMS
 
@@ -52,11 +52,17 @@ def page(findings: Findings, *, title: str | None = None) -> str:
     from standout.report.sentences import answer
     from standout.report.view import view
 
-    seen = view(findings)
-    name = title if title is not None else seen.provenance.get("title")
-    return fill(
-        "report.html.j2", view=seen, answer=answer(seen), sections=sections(findings), name=str(name or "").strip()
-    )
+    try:
+        seen = view(findings)
+        name = title if title is not None else seen.provenance.get("title")
+        return fill(
+            "report.html.j2", view=seen, answer=answer(seen), sections=sections(findings), name=str(name or "").strip()
+        )
+    except StandoutError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        # the schema leaves the content of some parts open: sections of other verbs, the cleaning
+        raise InputError("the findings cannot be shown, because a part of them is damaged; make them again") from error
 
 
 def fill(template: str, **content: Any) -> str:
