@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SRC = ROOT / "src" / "standout"
 TESTS = ROOT / "tests"
 
-FEWEST_TESTS = 640
+FEWEST_TESTS = 900
 """Raise it as the suite grows: a suite that shrinks unseen makes everything look fine."""
 
 MOST_LINES = 400

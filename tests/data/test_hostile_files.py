@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from standout.errors import InputError
 
 READ = """
 import sys
+import threading
 from standout.data.dataset import Dataset
 from standout.errors import InputError
 try:
@@ -121,3 +124,42 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path, monkeypatch,
     monkeypatch.setattr(read_module, "survey", meanwhile)
     with pytest.raises(InputError, match=r"changed while it was read|cannot be read|different rows"):
         Dataset.read(path)
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/dev/zero"])
+def test_a_device_is_refused_and_not_read_without_end(path):
+    with pytest.raises(InputError, match=f"{Path(path).name} is a device or socket"):
+        Dataset.read(path)
+    with pytest.raises(InputError, match="is a device or socket"):
+        Dataset.read([path])
+
+
+def test_a_broken_link_is_refused(tmp_path):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "nowhere")
+    for path in (tmp_path / "link.csv", tmp_path / "*.csv"):
+        with pytest.raises(InputError, match="no such file or folder"):
+            Dataset.read(path)
+
+
+@pytest.mark.parametrize("name", ["a\0b.csv", "x" * 5000, "**x"])
+def test_a_name_that_no_file_can_have_is_refused(tmp_path, name):
+    with pytest.raises(InputError):
+        Dataset.read(f"{tmp_path}/{name}")
+
+
+@pytest.mark.parametrize("content", ["user,item\n1,2\n3,4\n", ""])
+def test_a_pipe_is_read_to_its_end(tmp_path, content):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: path.write_text(content))
+    writer.start()
+    try:
+        if content:
+            assert Dataset.read(path).n_entries == 2
+        else:
+            with pytest.raises(InputError, match="the pipe is empty"):
+                Dataset.read(path)
+    finally:
+        if writer.is_alive():  # nobody read: let the writer end
+            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+        writer.join(5)

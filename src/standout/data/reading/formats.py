@@ -70,10 +70,16 @@ def _at(where: Path) -> Found:
             return _in_folder(where, name)
         if where.is_file():
             return Found(_file_kind(where), (where,), name)
+        if where.exists():
+            raise InputError(f"{name} is a device or socket: name a file or a folder, or use - for standard input")
+        if where.is_symlink():
+            raise InputError(f"no such file or folder: {where} links to nothing")
         matches = sorted(Path(where.anchor).glob(str(where.relative_to(where.anchor))))
         return _in_glob(matches, where, name)
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or type(error).__name__}") from None
+    except (ValueError, NotImplementedError):
+        raise InputError(f"the path {name[:80]!r} is neither a file name nor a pattern") from None
 
 
 def compression_of(path: Path) -> Compression:

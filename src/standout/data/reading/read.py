@@ -113,17 +113,30 @@ def _question(con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, option
 
 @contextmanager
 def _found(path: PathLike) -> Iterator[Found]:
-    """What the path holds; standard input is copied to a temporary file."""
-    if path != "-":
+    """What the path holds; standard input or a pipe is copied to a temporary file."""
+    if path != "-" and not _is_pipe(path):
         yield find_source(path)
         return
+    name = "standard input" if path == "-" else "the pipe"
     with TemporaryDirectory(prefix="standout-") as made:
         kept = Path(made) / "stdin"
         with kept.open("wb") as to:
-            shutil.copyfileobj(sys.stdin.buffer, to)
+            if path == "-":
+                shutil.copyfileobj(sys.stdin.buffer, to)
+            else:
+                with Path(str(path)).open("rb") as pipe:
+                    shutil.copyfileobj(pipe, to)
         if kept.stat().st_size == 0:
-            raise InputError("standard input is empty")
-        yield replace(find_source(kept), name="standard input")
+            raise InputError(f"{name} is empty")
+        yield replace(find_source(kept), name=name)
+
+
+def _is_pipe(path: PathLike) -> bool:
+    """Whether the path is a named pipe or a process substitution of the shell, which can be read only once."""
+    try:
+        return isinstance(path, (str, Path)) and Path(path).is_fifo()
+    except OSError:
+        return False
 
 
 def _opened(folder: Path, options: ReadOptions) -> Dataset:
