@@ -146,7 +146,7 @@ SHAPES = [
           options={"value": None}),
     Shape("clicks", _clicks, {"record": "visitor", "item": "page", "value": None, "time": "event_time"}, 2, file="data.tsv"),
     Shape("dense matrix", _matrix, {"record": "person", "item": None, "value": None, "time": None}, 4, options={"wide": True}),
-    Shape("few long records", _few_long, {"record": "user", "item": "track", "value": None, "time": None}, 4),
+    Shape("few long records", _few_long, {"record": "user", "item": "track", "value": None, "time": None}, 8),
     Shape("many short records", _many_short, {"record": "user", "item": "page", "value": None, "time": None}, None),
     Shape("repeated purchases", _purchases,
           {"record": "CustomerID", "item": "StockCode", "value": "Quantity", "time": "InvoiceDate"}, 1),
