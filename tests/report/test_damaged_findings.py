@@ -6,6 +6,7 @@ import copy
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -87,3 +88,17 @@ def test_a_foreign_file_is_refused(tmp_path, content):
 def test_a_strongest_attack_that_did_not_run_is_refused():
     with pytest.raises(InputError, match=r"results\[0\]\.strongest\.attack"):
         so.Findings.from_dict(damaged(("results", 0, "strongest", "attack"), "another"))
+
+
+def test_findings_with_an_unreachable_threshold_and_huge_values_are_not_called_damaged(tmp_path):
+    """An audit writes them where no answer is right, and where the data holds such values."""
+    rng = np.random.default_rng(1)
+    record = np.repeat(np.arange(60), 12)
+    item = np.concatenate([rng.choice(80, 12, replace=False) for _ in range(60)])
+    ds = so.Dataset.from_arrays(record, item, rng.random(record.size) * 1e300)
+    found = so.Audit(ds, targets=20).run(progress=False)
+    tuned = [a["calibrated"]["threshold"] for r in found.results for a in r["attacks"]]
+    assert max(tuned) > 1e300
+    again = so.Findings.load(found.save(tmp_path / "findings.json"))
+    assert again.to_dict() == found.to_dict()
+    so.render(again, tmp_path / "report.html")

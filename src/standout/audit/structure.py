@@ -15,7 +15,8 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "array": lambda x: isinstance(x, list | tuple),
     "string": lambda x: isinstance(x, str),
     "integer": lambda x: isinstance(x, int) and not isinstance(x, bool) and abs(x) < 2**63,
-    "number": lambda x: isinstance(x, int | float) and not isinstance(x, bool) and abs(x) < 2**63,
+    # a threshold that nobody reaches is the largest float
+    "number": lambda x: isinstance(x, float) or (isinstance(x, int) and not isinstance(x, bool) and abs(x) < 2**63),
     "boolean": lambda x: isinstance(x, bool),
     "null": lambda x: x is None,
 }
