@@ -18,7 +18,8 @@ def allow_no_cache() -> None:
     wanted = os.environ.get("NUMBA_CACHE_DIR")
     if sys.platform == "win32" or (wanted and _can_write(Path(wanted))):
         return
-    if all(_can_write(folder / "__pycache__") for folder in _package_folders()) or _can_write(_user_folder()):
+    # one folder to try before the dozens of the package
+    if _can_write(_user_folder()) or all(_can_write(folder / "__pycache__") for folder in _package_folders()):
         return
     from numba.core.dispatcher import Dispatcher
 
