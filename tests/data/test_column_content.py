@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from standout.data.dataset import ColumnUse, Dataset
+from standout.data.cleaning import ColumnUse
+from standout.data.dataset import Dataset
 from standout.data.reading.options import GUESS, ReadOptions
 from standout.data.reading.read import inspect_columns
 from standout.errors import ColumnError, ParameterError, RowError

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.assemble import assemble
-from standout.data.dataset import Cleaning, Dataset
+from standout.data.cleaning import Cleaning
+from standout.data.dataset import Dataset
 from standout.data.labels import index_labels, unmasked
 from standout.data.repeats import Rows, check_repeats
 from standout.data.times import days_of

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.build import EntryBuilder
-from standout.data.dataset import Cleaning, Dataset
+from standout.data.cleaning import Cleaning
+from standout.data.dataset import Dataset
 from standout.data.repeats import Rows, merge_repeats
 from standout.data.values import Scale, code_values, codes_of, coding_note
 from standout.errors import InputError

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.build import missing_day
+from standout.data.channel import Channel, Origin
+from standout.data.cleaning import Cleaning
 from standout.data.index import Shard, build_shard, fitting_block
 from standout.data.keys import record_keys
 from standout.data.reading.options import GUESS, Column, ReadOptions
@@ -23,40 +25,6 @@ from standout.errors import ParameterError
 Array = npt.NDArray[Any]
 
 REPEATS = ("keep", "last", "first", "max", "sum", "count")
-
-
-@dataclass(frozen=True)
-class ColumnUse:
-    """What a column of the source is used for."""
-
-    name: str
-    role: str
-    """record, item, value or time; "ignored" if the column is not used."""
-    reason: str
-    """How the role was found and what the column holds, in words, without any cell."""
-    identifier: str | None = None
-    """Direct identifier that the column looks like, such as "e-mail address"."""
-
-
-@dataclass(frozen=True)
-class Cleaning:
-    """What reading did to the rows. All dropped and merged rows are counted here."""
-
-    rows_read: int = 0
-    rows_bad: int = 0
-    rows_without_record: int = 0
-    rows_without_item: int = 0
-    repeated_pairs: int = 0
-    """Entries beyond the first of their (record, item) pair."""
-    repeats: str = "keep"
-    values_missing: int = 0
-    times_missing: int = 0
-    value_error: float = 0.0
-    """Largest difference between a value and the level it is coded as; 0 when up to 4,095 distinct values are kept exactly."""
-    notes: tuple[str, ...] = ()
-    """How columns were chosen and times read, in words."""
-    columns: tuple[ColumnUse, ...] = ()
-    """Every column of the source, used or ignored; empty if the source has no columns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,6 +56,8 @@ class Dataset:
     level_low: Array = field(default_factory=lambda: np.empty(0))
     level_high: Array = field(default_factory=lambda: np.empty(0))
     """Smallest and largest value that each level stands for. Size 0 where every level is one value, kept exactly."""
+    origin: Origin | None = None
+    """Where a release comes from, if a defense made it."""
 
     @classmethod
     def read(
@@ -240,6 +210,21 @@ class Dataset:
         from standout.data.derive import with_entries
 
         return with_entries(self, keep, value=value, day=day)
+
+    @property
+    def source(self) -> Dataset | None:
+        """The data that a defense made this release from; None if no defense did."""
+        return self.origin.source if self.origin else None
+
+    @property
+    def defense(self) -> Any:
+        """The defense that made this release; None if no defense did."""
+        return self.origin.defense if self.origin else None
+
+    @property
+    def channel(self) -> Channel | None:
+        """How the defense changed the data, as far as its published parameters say; None if no defense did."""
+        return self.origin.channel if self.origin else None
 
     @property
     def n_records(self) -> int:

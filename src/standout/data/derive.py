@@ -101,7 +101,7 @@ def _counted(dataset: Dataset, ptr: Array, item: Array, code: Array, day: Array)
     count_pairs(ptr, item, lengths, supports)
     return {
         "record_ptr": ptr, "record_item": item, "record_code": code, "record_day": day,
-        "lengths": lengths, "supports": supports,
+        "lengths": lengths, "supports": supports, "origin": None,
     }  # fmt: skip
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.dataset import Cleaning, ColumnUse, Dataset
+from standout.data.cleaning import Cleaning, ColumnUse
+from standout.data.dataset import Dataset
 from standout.data.index import Shard
 from standout.data.intact import are_unchanged, file_checksums, is_counted_right, is_index_of, is_sound, meta_checksum
 from standout.data.labels import text_labels
@@ -85,7 +86,7 @@ def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
 
 def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     """The dataset of a folder, not checked yet; with its index where the folder has checksums."""
-    arrays = {name: _load(source, name) for name in _ARRAYS}
+    arrays: dict[str, Any] = {name: _load(source, name) for name in _ARRAYS}
     arrays |= {name: _load(source, name) for name in _BOUNDS if (source / f"{name}.npy").exists()}
     columns = tuple(ColumnUse(**use) for use in meta["cleaning"].get("columns", ()))
     cleaning = Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns})

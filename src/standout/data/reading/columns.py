@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from standout.data.dataset import ColumnUse
+from standout.data.cleaning import ColumnUse
 from standout.data.reading import names as by_name
 from standout.data.reading.options import GUESS, Column
 from standout.data.reading.profile import Profile

@@ -13,7 +13,8 @@ from typing import Any
 
 import duckdb
 
-from standout.data.dataset import ColumnUse, Dataset
+from standout.data.cleaning import ColumnUse
+from standout.data.dataset import Dataset
 from standout.data.reading.columns import Roles, choose_columns, inventory, listed
 from standout.data.reading.formats import Found, find_source
 from standout.data.reading.frames import FrameTable

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import duckdb
 
 from standout.data.assemble import check_span
-from standout.data.dataset import Cleaning
+from standout.data.cleaning import Cleaning
 from standout.data.reading.columns import Roles
 from standout.data.reading.number_rules import NumberRule, number_rule
 from standout.data.reading.options import ReadOptions

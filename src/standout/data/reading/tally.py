@@ -12,7 +12,7 @@ import pyarrow as pa
 from numba import njit
 
 from standout.data.build import rows_differ
-from standout.data.dataset import Cleaning
+from standout.data.cleaning import Cleaning
 from standout.data.labels import index_labels, integers_of
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey

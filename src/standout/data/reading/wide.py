@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
-from standout.data.dataset import ColumnUse
+from standout.data.cleaning import ColumnUse
 from standout.data.reading import names as by_name
 from standout.data.reading.columns import Roles, identifier_notes, ignored_note, listed
 from standout.data.reading.number_rules import number_rule

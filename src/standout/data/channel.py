@@ -1,0 +1,152 @@
+"""`Channel`: how a defense changed the data, as far as its published parameters say; an adaptive attacker may assume it.
+
+A defense states its channel, `Dataset.channel` carries it, and the adaptive likelihood reads it. A field at its default
+says that the defense did not change that. Channels of defenses that are applied one after the other combine with `then`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from standout.errors import ParameterError
+
+if TYPE_CHECKING:
+    from standout.data.dataset import Dataset
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ItemMap:
+    """Names of the items: what an item of the source is called in the release. Several may share one name."""
+
+    source: Array
+    """Labels of items of the source."""
+    release: Array
+    """Label of each in the release. Items of the source that are not listed here were removed from all records."""
+    chance: Array
+    """float64: probability that the attacker's match of the two names is right; 1 where the names are published."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ValueMap:
+    """Change of the values: P(value in the release | value in the source)."""
+
+    source: Array
+    """float64 (levels of the source), ascending."""
+    release: Array
+    """float64 (levels of the release), ascending."""
+    chance: sparse.csr_array
+    """(levels of the source, levels of the release): each row sums to 1."""
+
+    def then(self, other: ValueMap) -> ValueMap:
+        """Return this change followed by another one."""
+        if not np.array_equal(self.release, other.source):
+            raise ParameterError("the second change of values does not start from the levels that the first one leaves")
+        return ValueMap(self.source, other.release, sparse.csr_array(self.chance @ other.chance))
+
+
+@dataclass(frozen=True)
+class TimeMap:
+    """Change of the times: first all times of a person are shifted, then each is rounded down to the start of its period."""
+
+    shift: int = 0
+    """Largest shift in days: one whole number of days per person, uniform in ±shift."""
+    period: str | None = None
+    """"week", "month", "quarter" or "year": times are replaced by the first day of their period."""
+    period_first: bool = False
+    """Whether times are rounded before they are shifted."""
+
+    def then(self, other: TimeMap) -> TimeMap:
+        """Return this change followed by another one; two shifts or two periods of one kind do not combine."""
+        if (self.shift and other.shift) or (self.period and other.period):
+            raise ParameterError(
+                "times can be shifted once and coarsened once: use one shift-time and one coarsen-time"
+            )
+        if self.shift and other.period:
+            return TimeMap(self.shift, other.period)
+        if self.period and other.shift:
+            return TimeMap(other.shift, self.period, period_first=True)
+        return self if self.shift or self.period else other
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Channel:
+    """Published parameters of a release, in the order in which the fields are listed."""
+
+    sampled: float = 1.0
+    """Probability that a person of the source is in the release at all."""
+    items: ItemMap | None = None
+    """Names of the items, if they changed; None = as in the source."""
+    kept_pairs: float = 1.0
+    """Share of the source's (record, item) pairs whose item is still in the catalog of the release."""
+    lost: float = 0.0
+    """Probability that an entry was removed, independently of all others."""
+    cap: int | None = None
+    """Records with more items keep this many, chosen at random."""
+    source_lengths: Array | None = None
+    """int64: number of records of the source with 0, 1, 2, … items (before the cap)."""
+    moved: float = 0.0
+    """Probability that an entry was exchanged with an entry of another record."""
+    replaced: float = 0.0
+    """Probability that an entry's item was replaced by a random one, uniform over the catalog (randomized response)."""
+    attributes: float = 0.0
+    """Probability that value and time of an entry were exchanged among the holders of the item."""
+    value: ValueMap | None = None
+    """Change of the values."""
+    time: TimeMap | None = None
+    """Change of the times."""
+    dropped: frozenset[str] = frozenset()
+    """Channels that were removed: "value", "time"."""
+
+    def then(self, other: Channel) -> Channel:
+        """Channel of two defenses, this one first."""
+        dropped = self.dropped | other.dropped
+        caps = [c.cap for c in (self, other) if c.cap is not None]
+        return replace(
+            self,
+            sampled=self.sampled * other.sampled,
+            items=_joined(self.items, other.items),
+            kept_pairs=self.kept_pairs * other.kept_pairs,
+            lost=1 - (1 - self.lost) * (1 - other.lost),
+            cap=min(caps, default=None),
+            source_lengths=self.source_lengths if self.source_lengths is not None else other.source_lengths,
+            moved=1 - (1 - self.moved) * (1 - other.moved),
+            replaced=1 - (1 - self.replaced) * (1 - other.replaced),
+            attributes=1 - (1 - self.attributes) * (1 - other.attributes),
+            value=None if "value" in dropped else _after(self.value, other.value),
+            time=None if "time" in dropped else _after(self.time, other.time),
+            dropped=dropped,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Origin:
+    """Where a release comes from."""
+
+    source: Dataset
+    defense: Any
+    """The defense that made the release: an object with `apply`."""
+    channel: Channel
+
+
+def _after(first: Any, second: Any) -> Any:
+    if first is None or second is None:
+        return second if first is None else first
+    return first.then(second)
+
+
+def _joined(first: ItemMap | None, second: ItemMap | None) -> ItemMap | None:
+    """Names of the source's items after two changes of names."""
+    if first is None or second is None:
+        return second if first is None else first
+    at = {label: k for k, label in enumerate(second.source.tolist())}
+    place = np.array([at.get(label, -1) for label in first.release.tolist()], np.int64)
+    kept = place >= 0
+    place = place[kept]
+    return ItemMap(first.source[kept], second.release[place], first.chance[kept] * second.chance[place])

@@ -1,0 +1,39 @@
+"""What reading did to the rows and columns of the source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ColumnUse:
+    """What a column of the source is used for."""
+
+    name: str
+    role: str
+    """record, item, value or time; "ignored" if the column is not used."""
+    reason: str
+    """How the role was found and what the column holds, in words, without any cell."""
+    identifier: str | None = None
+    """Direct identifier that the column looks like, such as "e-mail address"."""
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """What reading did to the rows. All dropped and merged rows are counted here."""
+
+    rows_read: int = 0
+    rows_bad: int = 0
+    rows_without_record: int = 0
+    rows_without_item: int = 0
+    repeated_pairs: int = 0
+    """Entries beyond the first of their (record, item) pair."""
+    repeats: str = "keep"
+    values_missing: int = 0
+    times_missing: int = 0
+    value_error: float = 0.0
+    """Largest difference between a value and the level it is coded as; 0 when up to 4,095 distinct values are kept exactly."""
+    notes: tuple[str, ...] = ()
+    """How columns were chosen and times read, in words."""
+    columns: tuple[ColumnUse, ...] = ()
+    """Every column of the source, used or ignored; empty if the source has no columns."""

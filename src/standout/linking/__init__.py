@@ -1,0 +1,1 @@
+"""Linking a second file of facts about people to a release."""
