@@ -212,6 +212,16 @@ class Dataset:
 
         return with_entries(self, keep, **changes)
 
+    def to_arrow(self) -> Any:
+        """Arrow table with one row per entry: record, item, and value and time (a date) if the data has them."""
+        from standout.data.export import to_arrow
+
+        return to_arrow(self)
+
+    def to_frame(self) -> Any:
+        """Pandas frame with the rows and columns of `to_arrow`."""
+        return self.to_arrow().to_pandas(date_as_object=False)
+
     @property
     def source(self) -> Dataset | None:
         """The data that a defense made this release from; None if no defense did."""

@@ -47,7 +47,7 @@ class Defense(ABC):
     @property
     def parameters(self) -> dict[str, Any]:
         """Published parameters; `defense(name, **parameters)` makes an equal defense."""
-        return {k: v for k, v in vars(self).items() if not k.startswith("_")}
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     @property
     def stages(self) -> tuple[Defense, ...]:
@@ -203,6 +203,8 @@ _BUILT_IN = {
     "sample-records": "suppress",
     "round-values": "values", "noise-values": "values", "geometric-values": "values", "drop-values": "values",
     "coarsen-time": "times", "shift-time": "times", "drop-time": "times",
+    "swap-entries": "swap", "swap-attributes": "swap", "group-items": "items", "opaque-items": "items",
+    "suppress-km": "km", "randomized-response": "response",
 }  # fmt: skip
 
 D = TypeVar("D", bound=type[Defense])

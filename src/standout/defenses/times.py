@@ -99,7 +99,7 @@ def period_starts(days: Array, period: str) -> Array:
     """
     if period == "week":
         # 1970-01-01 was a Thursday
-        return days - (days + 3) % 7
+        return np.asarray(days - (days + 3) % 7)
     dates = days.astype("datetime64[D]")
     if period == "quarter":
         month = dates.astype("datetime64[M]").astype(np.int64)
