@@ -13,6 +13,9 @@ else
 unexport STANDOUT_DATA
 endif
 
+# test processes at the same time
+JOBS ?= $(shell nproc)
+
 # sudo -n: never stop to ask for a password
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo "sudo -n")
 APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
@@ -29,10 +32,10 @@ demo: $(READY)  ## audit a built-in synthetic release; prints a table and the pa
 	@$(BIN)/standout demo
 
 test: $(READY) chromium lint  ## lint, then run all tests except the slow ones
-	@$(BIN)/python -m pytest -m "not slow" tests src
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" tests src
 
 test-all: $(READY) chromium lint  ## lint, then run all tests; STANDOUT_DATA names the folder of public datasets
-	@$(BIN)/python -m pytest tests src
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests src
 
 lint: $(READY)  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
