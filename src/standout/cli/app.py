@@ -11,7 +11,21 @@ import typer
 
 from standout.errors import StandoutError
 
-VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "report", "explain", "bench", "doctor")
+VERBS = (
+    "demo",
+    "audit",
+    "columns",
+    "describe",
+    "bound",
+    "reproduce",
+    "twin",
+    "report",
+    "explain",
+    "check",
+    "policy",
+    "bench",
+    "doctor",
+)
 """In the order of `--help`. `standout.cli.NAME` has a function of the same name."""
 
 app = typer.Typer(
