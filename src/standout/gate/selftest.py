@@ -123,7 +123,7 @@ def _planted(part: Dataset, seed: int) -> tuple[Dataset, Array]:
         np.concatenate([record, *who]),
         np.concatenate([item, *what]),
         _values(part)[take] if part.has_value else None,
-        _days(part)[take] if part.has_time else None,
+        _times(part)[take] if part.has_time else None,
     )
     added = part.n_records + np.concatenate([np.arange(n_people), np.arange(n_people, n_people + N_PAIRS)])
     return made, np.searchsorted(made.record_labels, added)
@@ -134,6 +134,6 @@ def _values(data: Dataset) -> Array:
     return np.append(data.levels, np.nan)[np.minimum(data.record_code, data.n_levels)]
 
 
-def _days(data: Dataset) -> Array:
-    """Day of each entry, NaN = none."""
-    return np.where(data.record_day == data.no_day, np.nan, data.record_day + float(data.first_day))
+def _times(data: Dataset) -> Array:
+    """Time of each entry in ticks, NaN = none; the planted data takes a tick as a day, which changes no order and no gap."""
+    return np.where(data.record_tick == data.no_tick, np.nan, data.record_tick.astype(np.float64))
