@@ -81,8 +81,9 @@ class Dataset:
         wide: bool = False,
         zeros: str | None = None,
         ignore: Sequence[str] | str | None = None,
+        table: str | None = None,
     ) -> Dataset:
-        """Read a file, a folder, a glob, a table of a database or standard input.
+        """Read a file, a folder, a glob, a table of a database, an object store, a web address or standard input.
 
         Formats are recognized by content: CSV and other delimited text, JSON lines, Parquet, Arrow, xlsx, SQLite,
         DuckDB, gz and zst of text, the MovieLens and Netflix Prize layouts, and folders that `save` wrote.
@@ -90,7 +91,8 @@ class Dataset:
         Parameters
         ----------
         path
-            File, folder, glob, list of files with the same columns, `file.db::table`, `book.xlsx::sheet`, or "-".
+            File, folder, glob, list of files with the same columns, `file.db::table`, `book.xlsx::sheet`, "-",
+            or an address: `postgresql://user@host/db`, `s3://bucket/path`, `gs://…`, `https://…`.
         record, item, value, time
             Column names. Default: guessed, see `cleaning.columns`. None (or "") for a missing `value` or `time`.
         repeats
@@ -120,11 +122,13 @@ class Dataset:
             In a wide matrix: "keep" (a zero is an entry) or "drop" (it is not).
         ignore
             Columns to leave out.
+        table
+            Table of a database, or sheet of a workbook.
         """
         from standout.data.reading.read import read
 
         return read(path, ReadOptions(record, item, value, time, repeats, skip_bad, max_bad, time_unit, date_format,
-                                      encoding, delimiter, decimal, header, names, wide, zeros, ignore))  # fmt: skip
+                                      encoding, delimiter, decimal, header, names, wide, zeros, ignore, table))  # fmt: skip
 
     @classmethod
     def from_arrays(
