@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.build import count_pairs, missing_day, smallest_unsigned
+from standout.data.build import count_pairs, missing_tick, smallest_unsigned
 from standout.data.index import rows_of
 from standout.errors import ParameterError
 
@@ -59,13 +59,15 @@ def with_entries(dataset: Dataset, keep: Any = None, *, value: Any = None, day: 
     if value is None and day is None:
         return replace(dataset, **_entries(dataset, ptr, at))
     code = _codes(dataset, value, at.size) if value is not None else _part(dataset.record_code, at)
-    days, span = _days(dataset, day, at.size) if day is not None else (_part(dataset.record_day, at), dataset.day_span)
+    days, span = (
+        _days(dataset, day, at.size) if day is not None else (_part(dataset.record_tick, at), dataset.tick_span)
+    )
     item = dataset.record_item[at]
     record = np.repeat(np.arange(dataset.n_records), np.diff(ptr))
     # the entries of a record are sorted by item, then day, then value
     order = np.lexsort((*(a for a in (code, days) if a.size), item, record))
     return replace(
-        dataset, day_span=span,
+        dataset, tick_span=span,
         **_counted(dataset, ptr, item[order], _part(code, order), _part(days, order)),
     )  # fmt: skip
 
@@ -92,7 +94,7 @@ def _part(channel: Array, at: Array) -> Array:
 def _entries(dataset: Dataset, ptr: Array, at: Array) -> dict[str, Any]:
     """Fields of a dataset that holds the entries `at` in rows that start at `ptr`."""
     return _counted(
-        dataset, ptr, dataset.record_item[at], _part(dataset.record_code, at), _part(dataset.record_day, at)
+        dataset, ptr, dataset.record_item[at], _part(dataset.record_code, at), _part(dataset.record_tick, at)
     )
 
 
@@ -100,7 +102,7 @@ def _counted(dataset: Dataset, ptr: Array, item: Array, code: Array, day: Array)
     lengths, supports = np.zeros(ptr.size - 1, np.int64), np.zeros(dataset.n_items, np.int64)
     count_pairs(ptr, item, lengths, supports)
     return {
-        "record_ptr": ptr, "record_item": item, "record_code": code, "record_day": day,
+        "record_ptr": ptr, "record_item": item, "record_code": code, "record_tick": day,
         "lengths": lengths, "supports": supports, "origin": None,
     }  # fmt: skip
 
@@ -133,10 +135,10 @@ def _days(dataset: Dataset, day: Any, n: int) -> tuple[Array, int]:
     days = np.asarray(day, dtype=np.float64)
     if not dataset.has_time or days.shape != (n,):
         raise ParameterError(f"day: one number per kept entry ({n:,}) of a dataset with times is needed")
-    offset = days - dataset.first_day
+    offset = days - dataset.first_tick
     known = ~np.isnan(offset)
     if (offset[known] < 0).any() or (offset[known] != np.floor(offset[known])).any():
-        raise ParameterError(f"day: use whole days, from the dataset's first day ({dataset.first_day}) on")
-    span = max(dataset.day_span, int(offset[known].max(initial=0)))
+        raise ParameterError(f"day: use whole days, from the dataset's first day ({dataset.first_tick}) on")
+    span = max(dataset.tick_span, int(offset[known].max(initial=0)))
     dtype = smallest_unsigned(span + 1)
-    return np.where(known, offset, missing_day(dtype)).astype(dtype), span
+    return np.where(known, offset, missing_tick(dtype)).astype(dtype), span
