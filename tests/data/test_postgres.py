@@ -120,7 +120,7 @@ def test_every_failure_is_one_sentence_without_credentials(shop, postgres):
 
 def test_a_missing_driver_says_what_to_install(shop, monkeypatch):
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
-    with pytest.raises(InputError, match="pip install 'adbc-driver-postgresql'"):
+    with pytest.raises(InputError, match="pip install adbc-driver-postgresql"):
         Dataset.read(shop, table="sales")
 
 

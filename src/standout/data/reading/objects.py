@@ -67,7 +67,7 @@ class ObjectTable:
             }
             self._rows = self._dataset.count_rows()
         except (OSError, pa.ArrowException) as error:
-            raise _unreadable(objects.name, error) from None
+            raise _unreadable(objects.name, error, opened=True) from None
         if len({frozenset(names) for names in schemas.values()}) > 1:
             raise several_tables(objects.name, {key.rpartition("/")[2]: names for key, names in schemas.items()})
         if not self._rows:
@@ -79,7 +79,7 @@ class ObjectTable:
         try:
             head = self._dataset.head(SAMPLE)
         except (OSError, pa.ArrowException) as error:
-            raise _unreadable(self.name, error) from None
+            raise _unreadable(self.name, error, opened=True) from None
         self._store(con, "sample_", head.rename_columns([f"c{k}" for k in range(len(self.names))]))
 
     def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
@@ -143,7 +143,7 @@ def copy_objects(objects: Objects, folder: Path) -> Path:
         to = folder / local_name(key, number, taken)
         try:
             size = objects.system.get_file_info(key).size
-            with objects.system.open_input_stream(key) as stream:
+            with objects.system.open_input_stream(key, compression=None) as stream:
                 _write(iter(lambda: stream.read(_CHUNK), b""), to, size, objects.name)
         except (OSError, pa.ArrowException) as error:
             raise _unreadable(objects.name, error) from None
@@ -198,7 +198,7 @@ def _is_data(key: str) -> bool:
     return not any(part.startswith(("_", ".")) for part in key.strip("/").split("/"))
 
 
-def _unreadable(name: str, error: Exception) -> InputError:
+def _unreadable(name: str, error: Exception, *, opened: bool = False) -> InputError:
     """One line for an error of the store, whose own message may quote the address."""
     text = str(error)
     if getattr(error, "errno", None) == 28:
@@ -209,10 +209,10 @@ def _unreadable(name: str, error: Exception) -> InputError:
         )
     if "NO_SUCH" in text or "404" in text or "does not exist" in text or "not found" in text.lower():
         return InputError(f"{name}: there is no such bucket or file")
-    if isinstance(error, (pa.ArrowInvalid, ValueError)) and "arquet" not in text:
+    if isinstance(error, (pa.ArrowInvalid, ValueError)) and not isinstance(error, OSError):
+        if opened:
+            return InputError(f"{name} is not a Parquet file that can be read: truncated or damaged?")
         return InputError(f"{name}: the address is malformed: use s3://bucket/path or gs://bucket/path")
-    if "arquet" in text:
-        return InputError(f"{name} is not a Parquet file that can be read: truncated or damaged?")
     return InputError(
         f"{name}: the store cannot be reached: check the region and the endpoint (AWS_REGION, AWS_ENDPOINT_URL)"
     )

@@ -78,7 +78,8 @@ class PostgresTable:
         with self._connected() as cursor:
             cursor.execute(_TABLES)
             places = {t if schema == "public" else f"{schema}.{t}": (schema, t) for schema, t in cursor.fetchall()}
-            spelled = table.removeprefix("public.") if table in (f"public.{t}" for t in places) else table
+            in_public = table is not None and table.removeprefix("public.") in places
+            spelled = table.removeprefix("public.") if table is not None and in_public else table
             chosen = chosen_table(database, spelled, list(places), "table", "--table {} (table=)")
             schema, short = places[chosen]
             self._sql = f"{identifier(schema)}.{identifier(short)}"

@@ -81,7 +81,7 @@ def without_secrets(text: str) -> str:
 
 def missing_reader(what: str, package: str) -> InputError:
     """Error for a reader that is not installed."""
-    return InputError(f"reading {what} needs {package}, which is not installed: pip install '{package}'")
+    return InputError(f"reading {what} needs {package}, which is not installed: pip install {package}")
 
 
 def _split(url: str) -> tuple[str, str, str] | None:
