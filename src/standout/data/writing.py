@@ -133,7 +133,7 @@ def _found(path: Any, keywords: dict[str, Any], *, look: bool = True) -> tuple[s
     from standout.data.reading.layout import find_layout
     from standout.data.reading.options import ReadOptions
 
-    if str(path) == "-" or Path(str(path)).is_fifo():
+    if str(path) == "-" or "://" in str(path) or Path(str(path)).is_fifo():
         return "stream", ",", True
     found = find_source(path)
     if found.kind != "text" or not look:
