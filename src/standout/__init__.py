@@ -27,6 +27,8 @@ _HOME = {
     "Plan": "standout.scoring.plan",
     "Combine": "standout.scoring.plan",
     "Partials": "standout.scoring.partials",
+    "Shard": "standout.data.index",
+    "Task": "standout.scoring.tasks",
     "stands_out": "standout.attacks.criterion",
     "one_over_sigma": "standout.attacks.criterion",
     "Noise": "standout.attacks.noise",
@@ -62,12 +64,14 @@ if TYPE_CHECKING:
     from standout.attacks.tables import Known as Known
     from standout.attacks.verdicts import Verdicts as Verdicts
     from standout.data.dataset import Dataset as Dataset
+    from standout.data.index import Shard as Shard
     from standout.engines.engine import Engine as Engine
     from standout.engines.memory import MemoryEngine as MemoryEngine
     from standout.errors import StandoutError as StandoutError
     from standout.scoring.partials import Partials as Partials
     from standout.scoring.plan import Combine as Combine
     from standout.scoring.plan import Plan as Plan
+    from standout.scoring.tasks import Task as Task
     from standout.theory.amplification import amplification as amplification
     from standout.theory.bounds import bounds as bounds
     from standout.theory.certificates import certificates as certificates

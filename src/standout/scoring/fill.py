@@ -83,14 +83,7 @@ def postings(shard: Shard, factor: RecordFactor | None = None) -> Postings:
 
 def variant_of(plan: Plan) -> KernelVariant:
     """Kernel variant for `plan`."""
-    return KernelVariant(
-        int(plan.combine), int(plan.tie), plan.use_value, plan.use_time, plan.filtered, _is_plain(plan)
-    )
-
-
-def _is_plain(plan: Plan) -> bool:
-    """Whether no table holds a veto, so that the loops need not test for one."""
-    return bool(plan.tables.value.min(initial=0) > _HALF_VETO and plan.tables.time.min(initial=0) > _HALF_VETO)
+    return KernelVariant(int(plan.combine), int(plan.tie), plan.use_value, plan.use_time, plan.filtered, plan.plain)
 
 
 jit = njit(nogil=True, cache=True, error_model="numpy")
