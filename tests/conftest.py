@@ -47,5 +47,8 @@ def drop_stale_kernels(package: Path) -> None:
     stamp.write_text(digest)
 
 
+# with several test processes, the first one does this before it starts the others
+_FIRST_PROCESS = "PYTEST_XDIST_WORKER" not in os.environ
 for _init in Path(__file__).parent.parent.glob("src/standout/**/__init__.py"):
-    drop_stale_kernels(_init.parent)
+    if _FIRST_PROCESS:
+        drop_stale_kernels(_init.parent)

@@ -146,7 +146,7 @@ def test_fetched_rows_are_the_records_entries_in_the_order_of_the_data(release):
         at = slice(rows.ptr[k], rows.ptr[k + 1])
         assert rows.item[at].tolist() == release.record_item[lo:hi].tolist()
         assert rows.code[at].tolist() == release.record_code[lo:hi].tolist()
-        assert rows.day[at].tolist() == release.record_day[lo:hi].tolist()
+        assert rows.tick[at].tolist() == release.record_tick[lo:hi].tolist()
     assert rows.lengths.tolist() == release.lengths[rows.record].tolist()
 
 
@@ -155,7 +155,7 @@ def test_a_shard_in_blocks_of_another_size_is_the_one_that_the_dataset_would_mak
     made, wanted = release.shards_at([20, 131], 16)[0].with_blocks(size), release.shards_at([20, 131], size)[0]
     for name in ("first_record", "n_records", "block_size", "has_repeats"):
         assert getattr(made, name) == getattr(wanted, name), name
-    for name in ("ptr", "local", "code", "day", "lengths"):
+    for name in ("ptr", "local", "code", "tick", "lengths"):
         assert getattr(made, name).tolist() == getattr(wanted, name).tolist(), name
 
 

@@ -252,6 +252,6 @@ class FetchRows(Task[Rows]):
     def run(self, shard: Shard, into: Rows | None = None, queries: Range | None = None) -> Rows:
         """Rows of those records that the shard holds."""
         local = np.unique(self.records) - shard.first_record
-        local = local[(0 <= local) & (local < shard.n_records)]
+        local = local[(local >= 0) & (local < shard.n_records)]
         found = shard.rows(local) if local.size else self.empty()
         return found if into is None else into.merge(found)
