@@ -18,7 +18,7 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.data.dataset import Dataset
-from standout.scoring.cpu import Postings, postings
+from standout.scoring.fill import Postings, postings
 
 Array = npt.NDArray[Any]
 
