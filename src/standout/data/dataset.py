@@ -1,11 +1,10 @@
-"""`Dataset`: records × items, with an optional value and day per entry."""
+"""`Dataset`: records × items, with an optional value and time per entry."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,10 @@ from standout.data.build import missing_tick
 from standout.data.channel import Channel, Origin
 from standout.data.cleaning import Cleaning
 from standout.data.index import Shard, build_shard, fitting_block
-from standout.data.keys import record_keys
+from standout.data.keys import content_digest, record_keys
 from standout.data.reading.options import GUESS, Column, ReadOptions
-from standout.data.values import grid_step, percent
+from standout.data.times import TICKS_PER_DAY
+from standout.data.values import cell_gaps, grid_step, percent
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
@@ -32,7 +32,7 @@ class Dataset:
     """Records × items. Make one with `Dataset.read`, `from_arrays`, `from_frame`, `from_sparse` or `open`.
 
     Indices run over sorted labels. `record_item[record_ptr[r]:record_ptr[r+1]]` are the items of record `r`, sorted;
-    an item that the record holds several times (`repeats="keep"`) occurs several times, by day. `lengths` and
+    an item that the record holds several times (`repeats="keep"`) occurs several times, by time. `lengths` and
     `supports` count distinct (record, item) pairs.
     """
 
@@ -47,7 +47,7 @@ class Dataset:
     levels: Array
     """The value of each code, ascending."""
     first_tick: int
-    """Tick of offset 0, counted from 1970-01-01. A tick is one day."""
+    """Tick of offset 0, counted from 1970-01-01 in UTC. A tick is one step of `time_resolution`."""
     tick_span: int
     """Largest tick offset."""
     lengths: Array
@@ -58,6 +58,8 @@ class Dataset:
     """Smallest and largest value that each level stands for. Size 0 where every level is one value, kept exactly."""
     origin: Origin | None = None
     """Where a release comes from, if a defense made it."""
+    time_resolution: str = "day"
+    """What a tick is: "day", "hour" or "minute"."""
 
     @classmethod
     def read(
@@ -81,6 +83,7 @@ class Dataset:
         wide: bool = False,
         zeros: str | None = None,
         ignore: Sequence[str] | str | None = None,
+        resolution: str = "day",
     ) -> Dataset:
         """Read a file, a folder, a glob, a table of a database or standard input.
 
@@ -120,26 +123,35 @@ class Dataset:
             In a wide matrix: "keep" (a zero is an entry) or "drop" (it is not).
         ignore
             Columns to leave out.
+        resolution
+            "day", "hour" or "minute": how finely times are kept. A saved dataset keeps the one it was saved with.
         """
         from standout.data.reading.read import read
 
         return read(path, ReadOptions(record, item, value, time, repeats, skip_bad, max_bad, time_unit, date_format,
-                                      encoding, delimiter, decimal, header, names, wide, zeros, ignore))  # fmt: skip
+                                      encoding, delimiter, decimal, header, names, wide, zeros, ignore, resolution))  # fmt: skip
 
     @classmethod
     def from_arrays(
-        cls, record: Any, item: Any, value: Any = None, time: Any = None, *, repeats: str = "keep"
+        cls,
+        record: Any,
+        item: Any,
+        value: Any = None,
+        time: Any = None,
+        *,
+        repeats: str = "keep",
+        resolution: str = "day",
     ) -> Dataset:
-        """Make a dataset of one-dimensional arrays, one element per entry; labels of any kind, time in days."""
+        """Make a dataset of one-dimensional arrays, one element per entry; labels of any kind, time in days or dates."""
         from standout.data.arrays import from_arrays
 
-        return from_arrays(record, item, value, time, repeats=repeats)
+        return from_arrays(record, item, value, time, repeats=repeats, resolution=resolution)
 
     @classmethod
     def from_frame(cls, frame: Any, *, record: Column = GUESS, item: Column = GUESS, value: Column = GUESS,
                    time: Column = GUESS, repeats: str = "keep", time_unit: str | None = None,
                    date_format: str | None = None, wide: bool = False, zeros: str | None = None,
-                   ignore: Sequence[str] | str | None = None) -> Dataset:  # fmt: skip
+                   ignore: Sequence[str] | str | None = None, resolution: str = "day") -> Dataset:  # fmt: skip
         """Make a dataset of a pandas, polars or pyarrow frame; the options mean the same as in `read`.
 
         A column that is left out is guessed; None says that there is no such channel.
@@ -147,7 +159,8 @@ class Dataset:
         from standout.data.reading.read import from_frame
 
         return from_frame(frame, ReadOptions(record, item, value, time, repeats, time_unit=time_unit,
-                                             date_format=date_format, wide=wide, zeros=zeros, ignore=ignore))  # fmt: skip
+                                             date_format=date_format, wide=wide, zeros=zeros, ignore=ignore,
+                                             resolution=resolution))  # fmt: skip
 
     @classmethod
     def from_sparse(cls, matrix: Any) -> Dataset:
@@ -205,7 +218,7 @@ class Dataset:
         keep
             One bool per entry; all entries by default.
         value, day
-            One number per kept entry, NaN = none: values on this dataset's scale, days counted from 1970-01-01.
+            One number per kept entry, NaN = none: values on this dataset's scale, days since 1970-01-01 (whole ticks).
         """
         from standout.data.derive import with_entries
 
@@ -258,7 +271,7 @@ class Dataset:
 
     @property
     def has_time(self) -> bool:
-        """Whether entries carry days."""
+        """Whether entries carry times."""
         return self.record_tick.size > 0
 
     @property
@@ -266,10 +279,16 @@ class Dataset:
         """Whether some (record, item) pair has several entries."""
         return self.n_pairs < self.n_entries
 
-    @cached_property
-    def all_timed(self) -> bool:
-        """Whether no entry lacks a time; True where the data has no times."""
-        return not self.has_time or int(self.record_tick.max()) < self.no_tick
+    @property
+    def ticks_per_day(self) -> int:
+        """Number of ticks in a day."""
+        return TICKS_PER_DAY[self.time_resolution]
+
+    @property
+    def entry_days(self) -> Array:
+        """Time of each entry in days since 1970-01-01 (float64), NaN = no time."""
+        known = self.record_tick != self.no_tick
+        return np.where(known, (self.record_tick.astype(np.float64) + self.first_tick) / self.ticks_per_day, np.nan)
 
     @property
     def no_tick(self) -> int:
@@ -300,12 +319,7 @@ class Dataset:
 
     def value_gaps(self, values: Any) -> Array:
         """(values, levels): signed distance from each value to the level's cell, 0 inside it; NaN stays NaN."""
-        low, high = self.level_bounds
-        known = np.asarray(values, np.float64)[:, None]
-        if not self.level_low.size:
-            return np.asarray(self.levels[None, :] - known)
-        gap = np.maximum(low[None, :] - known, 0.0) + np.minimum(high[None, :] - known, 0.0)
-        return np.where(np.isnan(known), np.nan, gap)
+        return cell_gaps(values, *self.level_bounds)
 
     def near_levels(self, within: float) -> tuple[Array, Array]:
         """(levels,), (levels,): first level, and one past the last, that may hold a value within the tolerance of the level's."""
@@ -347,15 +361,9 @@ class Dataset:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the content: labels, entries, levels. The order of the rows in the file does not matter."""
-        digest = sha256()
-        for array in (self.record_labels, self.item_labels, self.record_ptr, self.record_item, self.record_code,
-                      self.record_tick, self.levels, np.array([self.first_tick])):  # fmt: skip
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            data = array if array.dtype.kind != "O" else np.array([str(x) for x in array])
-            digest.update(np.ascontiguousarray(data).data.cast("B") if data.size else b"")
-        if self.level_low.size:
-            digest.update(np.ascontiguousarray(self.level_bounds).data.cast("B"))
-        return digest.hexdigest()
+        arrays = (self.record_labels, self.item_labels, self.record_ptr, self.record_item, self.record_code, self.record_tick,
+                  self.levels, np.array([self.first_tick]))  # fmt: skip
+        return content_digest(arrays, self.level_bounds if self.level_low.size else (), self.time_resolution)
 
     @cached_property
     def index(self) -> Shard:
@@ -384,5 +392,7 @@ class Dataset:
         return shard
 
     def __repr__(self) -> str:
-        channels = "".join([", values" if self.has_value else "", ", days" if self.has_time else ""])
+        channels = "".join(
+            [", values" if self.has_value else "", f", {self.time_resolution}s" if self.has_time else ""]
+        )
         return f"<Dataset {self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries{channels}>"

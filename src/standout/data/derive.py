@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from standout.data.build import count_pairs, missing_tick, smallest_unsigned
 from standout.data.index import rows_of
+from standout.data.times import TICKS_PER_DAY, check_span, tick_text
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def with_entries(dataset: Dataset, keep: Any = None, *, value: Any = None, day: 
         One bool per entry; all entries by default.
     value, day
         One number per kept entry, in the order of the entries; NaN = none. Values must be on the dataset's scale. Days are
-        counted from 1970-01-01, and not before the dataset's first day.
+        counted from 1970-01-01, whole ticks of the dataset's resolution, and not before its first tick.
     """
     kept = np.ones(dataset.n_entries, np.bool_) if keep is None else np.asarray(keep)
     if kept.dtype != np.bool_ or kept.shape != (dataset.n_entries,):
@@ -59,16 +60,16 @@ def with_entries(dataset: Dataset, keep: Any = None, *, value: Any = None, day: 
     if value is None and day is None:
         return replace(dataset, **_entries(dataset, ptr, at))
     code = _codes(dataset, value, at.size) if value is not None else _part(dataset.record_code, at)
-    days, span = (
-        _days(dataset, day, at.size) if day is not None else (_part(dataset.record_tick, at), dataset.tick_span)
-    )
+    tick, span = _part(dataset.record_tick, at), dataset.tick_span
+    if day is not None:
+        tick, span = _ticks(dataset, day, at.size)
     item = dataset.record_item[at]
     record = np.repeat(np.arange(dataset.n_records), np.diff(ptr))
-    # the entries of a record are sorted by item, then day, then value
-    order = np.lexsort((*(a for a in (code, days) if a.size), item, record))
+    # the entries of a record are sorted by item, then tick, then value
+    order = np.lexsort((*(a for a in (code, tick) if a.size), item, record))
     return replace(
         dataset, tick_span=span,
-        **_counted(dataset, ptr, item[order], _part(code, order), _part(days, order)),
+        **_counted(dataset, ptr, item[order], _part(code, order), _part(tick, order)),
     )  # fmt: skip
 
 
@@ -98,11 +99,11 @@ def _entries(dataset: Dataset, ptr: Array, at: Array) -> dict[str, Any]:
     )
 
 
-def _counted(dataset: Dataset, ptr: Array, item: Array, code: Array, day: Array) -> dict[str, Any]:
+def _counted(dataset: Dataset, ptr: Array, item: Array, code: Array, tick: Array) -> dict[str, Any]:
     lengths, supports = np.zeros(ptr.size - 1, np.int64), np.zeros(dataset.n_items, np.int64)
     count_pairs(ptr, item, lengths, supports)
     return {
-        "record_ptr": ptr, "record_item": item, "record_code": code, "record_tick": day,
+        "record_ptr": ptr, "record_item": item, "record_code": code, "record_tick": tick,
         "lengths": lengths, "supports": supports, "origin": None,
     }  # fmt: skip
 
@@ -130,15 +131,18 @@ def _codes(dataset: Dataset, value: Any, n: int) -> Array:
     return np.where(known, code, dataset.n_levels).astype(dataset.record_code.dtype)
 
 
-def _days(dataset: Dataset, day: Any, n: int) -> tuple[Array, int]:
-    """Day offsets, and the largest."""
+def _ticks(dataset: Dataset, day: Any, n: int) -> tuple[Array, int]:
+    """Tick offsets of times in days, and the largest."""
     days = np.asarray(day, dtype=np.float64)
     if not dataset.has_time or days.shape != (n,):
         raise ParameterError(f"day: one number per kept entry ({n:,}) of a dataset with times is needed")
-    offset = days - dataset.first_tick
+    exact = days * TICKS_PER_DAY[dataset.time_resolution]
+    offset = np.rint(exact) - dataset.first_tick
     known = ~np.isnan(offset)
-    if (offset[known] < 0).any() or (offset[known] != np.floor(offset[known])).any():
-        raise ParameterError(f"day: use whole days, from the dataset's first day ({dataset.first_tick}) on")
+    if (offset[known] < 0).any() or (np.abs(exact - np.rint(exact))[known] > 1e-5).any():
+        first = tick_text(dataset.first_tick, dataset.time_resolution)
+        raise ParameterError(f"day: use whole {dataset.time_resolution}s, from the dataset's first one ({first}) on")
+    check_span(0, offset[known].max(initial=0), dataset.time_resolution)
     span = max(dataset.tick_span, int(offset[known].max(initial=0)))
     dtype = smallest_unsigned(span + 1)
     return np.where(known, offset, missing_tick(dtype)).astype(dtype), span

@@ -1,7 +1,9 @@
-"""A number per record that depends on its contents, not on its label or position; the seed of its random draws."""
+"""Hashes of contents: a number per record, the seed of its random draws, and a digest of a dataset."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -48,3 +50,17 @@ def record_keys(ptr: Array, item: Array, code: Array, day: Array) -> Array:
     number = (np.arange(keys.size) - first).astype(np.uint64)
     keys[order] += number * np.uint64(_GOLDEN)
     return keys
+
+
+def content_digest(arrays: Iterable[Array], bounds: tuple[Array, ...], resolution: str) -> str:
+    """SHA-256 of the arrays of a dataset, of the bounds of its levels if it has any, and of its resolution if not days."""
+    digest = sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        data = array if array.dtype.kind != "O" else np.array([str(x) for x in array])
+        digest.update(np.ascontiguousarray(data).data.cast("B") if data.size else b"")
+    if resolution != "day":
+        digest.update(resolution.encode())
+    if bounds:
+        digest.update(np.ascontiguousarray(bounds).data.cast("B"))
+    return digest.hexdigest()
