@@ -16,10 +16,10 @@ from standout.data.build import missing_tick
 from standout.data.channel import Channel, Origin
 from standout.data.cleaning import Cleaning
 from standout.data.index import Shard, build_shard, fitting_block
-from standout.data.keys import content_digest, record_keys
+from standout.data.keys import digest, record_keys
 from standout.data.reading.options import GUESS, Column, ReadOptions
+from standout.data.scale import ValueScale
 from standout.data.times import TICKS_PER_DAY
-from standout.data.values import cell_gaps, grid_step, percent
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
@@ -28,7 +28,7 @@ REPEATS = ("keep", "last", "first", "max", "sum", "count")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
+class Dataset(ValueScale):
     """Records × items. Make one with `Dataset.read`, `from_arrays`, `from_frame`, `from_sparse` or `open`.
 
     Indices run over sorted labels. `record_item[record_ptr[r]:record_ptr[r+1]]` are the items of record `r`, sorted;
@@ -83,9 +83,10 @@ class Dataset:
         wide: bool = False,
         zeros: str | None = None,
         ignore: Sequence[str] | str | None = None,
+        table: str | None = None,
         resolution: str = "day",
     ) -> Dataset:
-        """Read a file, a folder, a glob, a table of a database or standard input.
+        """Read a file, a folder, a glob, a table of a database, an object store, a web address or standard input.
 
         Formats are recognized by content: CSV and other delimited text, JSON lines, Parquet, Arrow, xlsx, SQLite,
         DuckDB, gz and zst of text, the MovieLens and Netflix Prize layouts, and folders that `save` wrote.
@@ -93,7 +94,8 @@ class Dataset:
         Parameters
         ----------
         path
-            File, folder, glob, list of files with the same columns, `file.db::table`, `book.xlsx::sheet`, or "-".
+            File, folder, glob, list of files with the same columns, `file.db::table`, `book.xlsx::sheet`, "-",
+            or an address: `postgresql://user@host/db`, `s3://bucket/path`, `gs://…`, `https://…`.
         record, item, value, time
             Column names. Default: guessed, see `cleaning.columns`. None (or "") for a missing `value` or `time`.
         repeats
@@ -123,13 +125,16 @@ class Dataset:
             In a wide matrix: "keep" (a zero is an entry) or "drop" (it is not).
         ignore
             Columns to leave out.
+        table
+            Table of a database, or sheet of a workbook.
         resolution
             "day", "hour" or "minute": how finely times are kept. A saved dataset keeps the one it was saved with.
         """
         from standout.data.reading.read import read
 
         return read(path, ReadOptions(record, item, value, time, repeats, skip_bad, max_bad, time_unit, date_format,
-                                      encoding, delimiter, decimal, header, names, wide, zeros, ignore, resolution))  # fmt: skip
+                                      encoding, delimiter, decimal, header, names, wide, zeros, ignore, table,
+                                      resolution))  # fmt: skip
 
     @classmethod
     def from_arrays(
@@ -210,19 +215,31 @@ class Dataset:
 
         return select(self, items, drop_empty)
 
-    def with_entries(self, keep: Any = None, *, value: Any = None, day: Any = None) -> Dataset:
-        """Dataset with the same records and items, and some of the entries or entries with other values and days.
+    def with_entries(self, keep: Any = None, **changes: Any) -> Dataset:
+        """Dataset with the same records, and some of the entries or entries with other items, values and days.
 
         Parameters
         ----------
         keep
             One bool per entry; all entries by default.
-        value, day
-            One number per kept entry, NaN = none: values on this dataset's scale, days since 1970-01-01 (whole ticks).
+        changes
+            Per kept entry: `value` (on the scale, NaN = none), `day` (whole ticks, in days since 1970-01-01, NaN = none), `item`
+            (an index).
+            For all: `levels` (another scale), `item_labels` (other items), `drop` (channels to remove: "value", "time").
         """
         from standout.data.derive import with_entries
 
-        return with_entries(self, keep, value=value, day=day)
+        return with_entries(self, keep, **changes)
+
+    def to_arrow(self) -> Any:
+        """Arrow table with one row per entry: record, item, and value and time (a date) if the data has them."""
+        from standout.data.export import to_arrow
+
+        return to_arrow(self)
+
+    def to_frame(self) -> Any:
+        """Pandas frame with the rows and columns of `to_arrow`."""
+        return self.to_arrow().to_pandas(date_as_object=False)
 
     @property
     def source(self) -> Dataset | None:
@@ -260,11 +277,6 @@ class Dataset:
         return int(self.lengths.sum())
 
     @property
-    def n_levels(self) -> int:
-        """Number of value levels."""
-        return int(self.levels.size)
-
-    @property
     def has_value(self) -> bool:
         """Whether entries carry values."""
         return self.record_code.size > 0
@@ -295,57 +307,6 @@ class Dataset:
         """Tick offset that means "no time"."""
         return missing_tick(self.record_tick.dtype)
 
-    @property
-    def value_range(self) -> float:
-        """Range of the value scale: DSS12's p."""
-        low, high = self.scale_ends
-        return high - low
-
-    @property
-    def scale_ends(self) -> tuple[float, float]:
-        """Smallest and largest value of the data."""
-        low, high = self.level_bounds
-        return (float(low[0]), float(high[-1])) if self.n_levels else (0.0, 0.0)
-
-    @property
-    def level_bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest value that each level stands for; both are `levels` if the coding is exact."""
-        return (self.level_low, self.level_high) if self.level_low.size else (self.levels, self.levels)
-
-    @cached_property
-    def value_grid(self) -> float | None:
-        """Step of the value scale if it is a regular grid with at most 64 steps, else None."""
-        return None if self.level_low.size else grid_step(self.levels)
-
-    def value_gaps(self, values: Any) -> Array:
-        """(values, levels): signed distance from each value to the level's cell, 0 inside it; NaN stays NaN."""
-        return cell_gaps(values, *self.level_bounds)
-
-    def near_levels(self, within: float) -> tuple[Array, Array]:
-        """(levels,), (levels,): first level, and one past the last, that may hold a value within the tolerance of the level's."""
-        low, high = self.level_bounds
-        reach = within + 1e-9  # 3.4 - 2.4 is not 1 in binary
-        return np.searchsorted(high, low - reach), np.searchsorted(low, high + reach, side="right")
-
-    def tolerance(self, within: float | str) -> Array:
-        """(levels,): largest error of a known value if the true value is that of the level; "10%" is relative to it."""
-        share = percent(within)
-        if share is None:
-            return np.full(self.n_levels, float(within))
-        low, high = self.level_bounds
-        return np.asarray(share * np.maximum(np.abs(low), np.abs(high)))
-
-    def value_text(self, code: int) -> str:
-        """The value of a code as in the file; the bounds of its cell if values are not kept exactly.
-
-        >>> Dataset.from_arrays([1, 2], [1, 1], [2.5, 4]).value_text(1)
-        '4'
-        """
-        if not 0 <= code < self.n_levels:
-            return ""
-        low, high = (f"{bound[code]:.15g}" for bound in self.level_bounds)
-        return low if low == high else f"{low} to {high}"
-
     @cached_property
     def popularity_rank(self) -> Array:
         """Rank of each item by support, 0 = most held; ties go to the lower index."""
@@ -361,9 +322,10 @@ class Dataset:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the content: labels, entries, levels. The order of the rows in the file does not matter."""
-        arrays = (self.record_labels, self.item_labels, self.record_ptr, self.record_item, self.record_code, self.record_tick,
-                  self.levels, np.array([self.first_tick]))  # fmt: skip
-        return content_digest(arrays, self.level_bounds if self.level_low.size else (), self.time_resolution)
+        resolution = np.frombuffer(self.time_resolution.encode(), np.uint8)
+        more = () if self.time_resolution == "day" else (resolution,)
+        return digest(self.record_labels, self.item_labels, self.record_ptr, self.record_item, self.record_code, self.record_tick,
+                      self.levels, np.array([self.first_tick]), self.level_low, self.level_high, *more)  # fmt: skip
 
     @cached_property
     def index(self) -> Shard:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any
 
@@ -52,15 +51,11 @@ def record_keys(ptr: Array, item: Array, code: Array, day: Array) -> Array:
     return keys
 
 
-def content_digest(arrays: Iterable[Array], bounds: tuple[Array, ...], resolution: str) -> str:
-    """SHA-256 of the arrays of a dataset, of the bounds of its levels if it has any, and of its resolution if not days."""
-    digest = sha256()
+def digest(*arrays: Array) -> str:
+    """SHA-256 of the arrays: types, shapes and contents."""
+    made = sha256()
     for array in arrays:
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        made.update(f"{array.dtype.str}{array.shape}".encode())
         data = array if array.dtype.kind != "O" else np.array([str(x) for x in array])
-        digest.update(np.ascontiguousarray(data).data.cast("B") if data.size else b"")
-    if resolution != "day":
-        digest.update(resolution.encode())
-    if bounds:
-        digest.update(np.ascontiguousarray(bounds).data.cast("B"))
-    return digest.hexdigest()
+        made.update(np.ascontiguousarray(data).data.cast("B") if data.size else b"")
+    return made.hexdigest()

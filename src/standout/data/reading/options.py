@@ -53,12 +53,13 @@ class ReadOptions:
     wide: bool = False
     zeros: str | None = None
     ignore: Sequence[str] | str | None = None
+    table: str | None = None
     resolution: str = "day"
 
     def __post_init__(self) -> None:
         for role in ("record", "item", "value", "time"):
             _check_column(role, getattr(self, role), self.wide)
-        for name in ("time_unit", "date_format", "encoding", "delimiter", "decimal", "zeros", "resolution"):
+        for name in ("time_unit", "date_format", "encoding", "delimiter", "decimal", "zeros", "table", "resolution"):
             _check_text(name, getattr(self, name))
         check_time_unit(self.time_unit)
         check_resolution(self.resolution)
