@@ -6,10 +6,13 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import standout as so
+from standout.data.export import entry_days
 from standout.data.times import TICKS_PER_DAY, needed_resolution, ticks_of, ticks_within
+from standout.data.writing import layout_like, write_entries
 from standout.errors import InputError, ParameterError
 
 RESOLUTIONS = list(TICKS_PER_DAY)
@@ -129,7 +132,7 @@ def test_old_knowledge_and_a_new_release_in_years_1_and_9999_are_read_to_the_min
             [1, 2], [1, 2], time=[f"{year}-12-31T00:00", f"{year}-12-31T23:59"], resolution="minute"
         )
         assert ds.tick_span == 1439
-        np.testing.assert_allclose(np.diff(ds.entry_days), 1439 / 1440, atol=1e-6)
+        np.testing.assert_allclose(np.diff(entry_days(ds)), 1439 / 1440, atol=1e-6)
 
 
 # --- tolerances ----------------------------------------------------------------------------------------------------
@@ -241,7 +244,7 @@ def test_a_saved_dataset_keeps_its_resolution_and_the_fingerprint_tells_them_apa
     fine, coarse = (so.Dataset.from_arrays([1, 2], [1, 1], time=[0, 40], resolution=r) for r in ("hour", "day"))
     fine.save(tmp_path / "fine")
     again = so.Dataset.open(tmp_path / "fine")
-    assert (again.time_resolution, again.entry_days.tolist()) == ("hour", [0, 40])
+    assert (again.time_resolution, entry_days(again).tolist()) == ("hour", [0, 40])
     assert again.fingerprint == fine.fingerprint != coarse.fingerprint
     assert so.Dataset.read(tmp_path / "fine").time_resolution == "hour"
     with pytest.raises(ParameterError, match="saved with resolution='hour'"):
@@ -251,7 +254,37 @@ def test_a_saved_dataset_keeps_its_resolution_and_the_fingerprint_tells_them_apa
 def test_derived_data_keeps_the_resolution_and_takes_fractions_of_days():
     ds = so.Dataset.from_arrays([1, 2, 3], [1, 1, 2], time=[1.0, 1.5, 2.25], resolution="hour")
     assert ds.take([0, 1]).time_resolution == ds.select([0]).time_resolution == "hour"
-    moved = ds.with_entries(day=ds.entry_days + 1 / 24)
-    np.testing.assert_allclose(moved.entry_days, ds.entry_days + 1 / 24)
+    moved = ds.with_entries(day=entry_days(ds) + 1 / 24)
+    np.testing.assert_allclose(entry_days(moved), entry_days(ds) + 1 / 24)
     with pytest.raises(ParameterError, match="whole hours"):
-        ds.with_entries(day=ds.entry_days + 1 / 48)
+        ds.with_entries(day=entry_days(ds) + 1 / 48)
+
+
+@pytest.mark.parametrize("resolution", RESOLUTIONS)
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_written_release_reads_back_with_the_same_times(tmp_path, resolution, suffix):
+    source = tmp_path / f"source.{suffix}"
+    rows = list(range(len(MOMENTS)))
+    table = pa.table({"user": rows, "item": rows, "time": pa.array(MOMENTS)})
+    if suffix == "csv":
+        source.write_text("user,item,time\n" + "".join(f"{k},{k},{t.isoformat()}\n" for k, t in enumerate(MOMENTS)))
+    else:
+        pq.write_table(table, source)
+    ds = so.Dataset.read(source, resolution=resolution)
+    layout = layout_like(source, {}, ds, tmp_path / f"out.{suffix}")
+    write_entries(ds, layout, tmp_path / f"out.{suffix}")
+    assert ticks(so.Dataset.read(tmp_path / f"out.{suffix}", value=None, resolution=resolution)) == expected(resolution)
+
+
+@pytest.mark.parametrize("resolution", RESOLUTIONS)
+def test_defenses_of_times_count_in_days_at_any_resolution(resolution):
+    rows = list(range(len(MOMENTS)))
+    ds = so.Dataset.from_arrays(rows, rows, time=MOMENTS, resolution=resolution)
+    months = so.defense("coarsen-time", to="month").apply(ds)
+    starts = [(t.replace(day=1, hour=0, minute=0, second=0) - datetime(1970, 1, 1)).days for t in MOMENTS]
+    assert entry_days(months).tolist() == starts
+    dates = so.defense("coarsen-time", to="day").apply(ds)
+    assert entry_days(dates).tolist() == [(t - datetime(1970, 1, 1)).days for t in MOMENTS]
+    shifted = entry_days(so.defense("shift-time", days=20).apply(ds, seed=1)) - entry_days(ds)
+    np.testing.assert_allclose(shifted, shifted.round(), atol=1e-6)
+    assert np.abs(shifted).max() > 0

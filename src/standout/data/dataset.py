@@ -297,12 +297,6 @@ class Dataset(ValueScale):
         return TICKS_PER_DAY[self.time_resolution]
 
     @property
-    def entry_days(self) -> Array:
-        """Time of each entry in days since 1970-01-01 (float64), NaN = no time."""
-        known = self.record_tick != self.no_tick
-        return np.where(known, (self.record_tick.astype(np.float64) + self.first_tick) / self.ticks_per_day, np.nan)
-
-    @property
     def no_tick(self) -> int:
         """Tick offset that means "no time"."""
         return missing_tick(self.record_tick.dtype)
