@@ -88,7 +88,7 @@ def test_types_that_arrow_does_not_know_are_read_as_what_they_are(shop, postgres
                      *(f"INSERT INTO {name} VALUES ({k}, {k}, '{cell}')" for k, cell in enumerate(cells)))  # fmt: skip
     columns = {"record": "person", "item": "item", "value": None, "time": None, role: "cell"}
     ds = Dataset.read(shop, table=name, **columns)
-    read = {"record": ds.record_labels, "value": ds.levels, "time": np.array([ds.first_day])}[role]
+    read = {"record": ds.record_labels, "value": ds.levels, "time": np.array([ds.first_tick])}[role]
     assert read.tolist() == result
     assert ds.n_entries == 2
 
