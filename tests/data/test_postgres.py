@@ -88,8 +88,10 @@ def test_types_that_arrow_does_not_know_are_read_as_what_they_are(shop, postgres
                      *(f"INSERT INTO {name} VALUES ({k}, {k}, '{cell}')" for k, cell in enumerate(cells)))  # fmt: skip
     columns = {"record": "person", "item": "item", "value": None, "time": None, role: "cell"}
     ds = Dataset.read(shop, table=name, **columns)
-    read = {"record": ds.record_labels, "value": ds.levels, "time": np.array([ds.first_day])}[role]
-    assert read.tolist() == result
+    if role == "time":
+        assert ds.fingerprint == Dataset.from_arrays([0, 1], [0, 1], time=[*result, np.nan]).fingerprint
+    else:
+        assert {"record": ds.record_labels, "value": ds.levels}[role].tolist() == result
     assert ds.n_entries == 2
 
 
@@ -159,7 +161,7 @@ def test_five_million_rows_are_audited_in_bounded_memory(postgres, tmp_path):
     postgres.execute(
         "CREATE TABLE big AS SELECT ('person-' || (g * 7919) % 200000) AS person, (g * 104729) % 5000 AS item, "
         "g % 5 + 1 AS rating, timestamp '2020-01-01' + (g % 700000) * interval '1 minute' AS at "
-        "FROM generate_series(1, 5000000) g"
+        "FROM generate_series(1::bigint, 5000000) g"
     )
     done = subprocess.run([sys.executable, "-c", FIVE_MILLION, postgres.url, str(tmp_path / "out")],
                           capture_output=True, text=True, timeout=900, check=False)  # fmt: skip
