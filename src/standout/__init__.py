@@ -32,6 +32,12 @@ _HOME = {
     "Noise": "standout.attacks.noise",
     "Audit": "standout.audit.audit",
     "Findings": "standout.audit.findings",
+    "Defense": "standout.defenses.defense",
+    "defense": "standout.defenses.defense",
+    "defense_names": "standout.defenses.defense",
+    "parse_defense": "standout.defenses.parse",
+    "register_defense": "standout.defenses.defense",
+    "Channel": "standout.data.channel",
     "describe": "standout.theory.describe",
     "sparsity": "standout.theory.sparsity",
     "bounds": "standout.theory.bounds",
@@ -42,6 +48,9 @@ _HOME = {
     "render_pdf": "standout.report.pdf",
     "charts": "standout.report.charts",
     "explain": "standout.audit.explain",
+    "check": "standout.gate.check",
+    "Policy": "standout.gate.policy",
+    "Verdict": "standout.gate.verdict",
     "Engine": "standout.engines.engine",
     "MemoryEngine": "standout.engines.memory",
     "StandoutError": "standout.errors",
@@ -61,10 +70,19 @@ if TYPE_CHECKING:
     from standout.attacks.noise import Noise as Noise
     from standout.attacks.tables import Known as Known
     from standout.attacks.verdicts import Verdicts as Verdicts
+    from standout.data.channel import Channel as Channel
     from standout.data.dataset import Dataset as Dataset
+    from standout.defenses.defense import Defense as Defense
+    from standout.defenses.defense import defense as defense
+    from standout.defenses.defense import defense_names as defense_names
+    from standout.defenses.defense import register_defense as register_defense
+    from standout.defenses.parse import parse_defense as parse_defense
     from standout.engines.engine import Engine as Engine
     from standout.engines.memory import MemoryEngine as MemoryEngine
     from standout.errors import StandoutError as StandoutError
+    from standout.gate.check import check as check
+    from standout.gate.policy import Policy as Policy
+    from standout.gate.verdict import Verdict as Verdict
     from standout.scoring.partials import Partials as Partials
     from standout.scoring.plan import Combine as Combine
     from standout.scoring.plan import Plan as Plan

@@ -145,8 +145,6 @@ def test_credentials_reach_neither_findings_nor_report_nor_messages(shop, tmp_pa
 FIVE_MILLION = """
 import resource, sys
 import standout.cli.app as app
-with open("/proc/self/statm") as f:
-    before = int(f.read().split()[1]) * 4096
 sys.argv = ["standout", "audit", sys.argv[1], "--table", "big", "--out", sys.argv[2], "--targets", "50", "--knows", "4",
             "--attacks", "scoreboard-rh"]
 try:
@@ -159,7 +157,7 @@ finally:
 @pytest.mark.slow
 def test_five_million_rows_are_audited_in_bounded_memory(postgres, tmp_path):
     postgres.execute(
-        "CREATE TABLE big AS SELECT ('person-' || (g * 7919) % 200000) AS person, (g * 104729) % 5000 AS item, "
+        "CREATE TABLE big AS SELECT ('person-' || (g * 7919) % 200000) AS person, abs(hashint8(g)) % 5000 AS item, "
         "g % 5 + 1 AS rating, timestamp '2020-01-01' + (g % 700000) * interval '1 minute' AS at "
         "FROM generate_series(1::bigint, 5000000) g"
     )
@@ -170,5 +168,5 @@ def test_five_million_rows_are_audited_in_bounded_memory(postgres, tmp_path):
     assert findings["data"]["n_entries"] == 5_000_000
     assert findings["data"]["n_records"] == 200_000
     peak = int(done.stderr.rpartition("peak ")[2])
-    # DuckDB's limit is 1.5 GB; the table as Python objects would be several
-    assert peak < 2500, f"{peak} MB"
+    # measured: 0.6 GB; the rows as Python objects would be 2 GB and more
+    assert peak < 1200, f"{peak} MB"

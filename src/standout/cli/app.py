@@ -19,7 +19,8 @@ from standout.cli.stopping import Stop, clean_stop, say_stopped
 from standout.data.reading.remote import without_secrets
 from standout.errors import StandoutError
 
-VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "report", "explain", "bench", "doctor")
+VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "defend", "report", "explain", "check",
+         "policy", "bench", "doctor")  # fmt: skip
 """In the order of `--help`. `standout.cli.NAME` has a function of the same name."""
 
 _INTERNAL = 70
