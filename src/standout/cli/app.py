@@ -23,6 +23,8 @@ VERBS = (
     "explain",
     "check",
     "policy",
+    "verify",
+    "diff",
     "bench",
     "doctor",
 )

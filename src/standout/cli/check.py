@@ -41,6 +41,10 @@ def check(
     page: Annotated[Path | None, typer.Option(help="Write the page that a person signs to this HTML file.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Write SARIF 2.1.0 to this file.")] = None,
+    evidence: Annotated[Path | None, typer.Option(help="Write evidence for `standout verify` to this file.")] = None,
+    sign: Annotated[
+        Path | None, typer.Option(help="Sign the evidence with this private key (Ed25519, PEM, no password).")
+    ] = None,
     github: Annotated[bool, typer.Option("--github", help="Print GitHub annotations on standard output.")] = False,
     json: Json = False,
 ) -> None:
@@ -58,9 +62,15 @@ def check(
     rules = with_self_test(Policy.load(policy), self_test)
     wanted = None if targets is None else _target_count(targets)
     engine_of(engine)
+    if sign is not None and evidence is None:
+        raise ParameterError("--sign signs the evidence: name its file with --evidence")
+    if sign is not None:
+        from standout.gate.evidence import check_private_key
+
+        check_private_key(sign)
     if json and github:
         raise ParameterError("--json and --github: choose one")
-    for file in (out, page, junit, sarif):
+    for file in (out, page, junit, sarif, evidence):
         if file is not None:
             if file.is_dir():
                 raise ParameterError(f"{str(file)!r} is a folder; name a file")
@@ -73,6 +83,10 @@ def check(
 
         verdict = run(source, rules, release=published, targets=wanted, seed=seed, engine=engine, progress=progress)
     write(verdict, path if release is None else release, out=out, page=page, junit=junit, sarif=sarif)
+    if evidence is not None:
+        from standout.gate.evidence import save_evidence
+
+        save_evidence(verdict, evidence, sign)
     if json:
         print(verdict.to_json(), end="")
     elif github:
