@@ -248,16 +248,6 @@ def test_evidence_holds_no_label(verdict, saved):
     content = json.loads(saved.read_text())
     hashes = {"schema", "schema_version", "findings_sha256"}
     assert set(content) == hashes | {"verdict", "table", "tests", "cells", "policy", "provenance"}
-        "schema",
-        "schema_version",
-        "findings_sha256",
-        "verdict",
-        "table",
-        "tests",
-        "cells",
-        "policy",
-        "provenance",
-    }
     assert "record_labels" not in saved.read_text()
 
 
