@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from standout.cli import options
+from standout.cli.check import DefenseText, Release, read_both
 
 
 @options.reads()
@@ -16,7 +17,8 @@ def verify(
     evidence: Annotated[Path, typer.Argument(help="File that `standout check --evidence` wrote.")],
     path: options.DataPath,
     reading: options.Reading,
-    release: Annotated[str | None, typer.Option(help="What is published, if PATH is the source.")] = None,
+    release: Release = None,
+    defense: DefenseText = None,
     policy: Annotated[Path | None, typer.Option(help="The policy that the evidence must be about.")] = None,
     key: Annotated[Path | None, typer.Option(help="Public key (Ed25519, PEM) of the signer.")] = None,
     cells: Annotated[int, typer.Option(min=1, help="Pairs of adversary and attack to run again.")] = 3,
@@ -32,7 +34,7 @@ def verify(
     """
     import json as json_text
 
-    from standout.cli.waiting import read_quietly, waiting
+    from standout.cli.waiting import waiting
     from standout.engines.engine import engine as engine_of
     from standout.gate.evidence import load_evidence
     from standout.gate.policy import Policy
@@ -40,8 +42,7 @@ def verify(
     load_evidence(evidence)
     wanted = None if policy is None else Policy.load(policy)
     engine_of(engine)
-    source = read_quietly(path, json, **reading.keywords)
-    published = None if release is None else read_quietly(release, json, **reading.keywords)
+    source, published = read_both(path, release, defense, json, reading.keywords)
     with waiting(json) as progress:
         from standout.gate.verify import verify as run
 
