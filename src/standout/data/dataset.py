@@ -197,19 +197,30 @@ class Dataset:
 
         return select(self, items, drop_empty)
 
-    def with_entries(self, keep: Any = None, *, value: Any = None, day: Any = None) -> Dataset:
-        """Dataset with the same records and items, and some of the entries or entries with other values and days.
+    def with_entries(self, keep: Any = None, **changes: Any) -> Dataset:
+        """Dataset with the same records, and some of the entries or entries with other items, values and days.
 
         Parameters
         ----------
         keep
             One bool per entry; all entries by default.
-        value, day
-            One number per kept entry, NaN = none: values on this dataset's scale, days counted from 1970-01-01.
+        changes
+            Per kept entry: `value` (on the scale, NaN = none), `day` (counted from 1970-01-01, NaN = none), `item` (an index).
+            For all: `levels` (another scale), `item_labels` (other items), `drop` (channels to remove: "value", "time").
         """
         from standout.data.derive import with_entries
 
-        return with_entries(self, keep, value=value, day=day)
+        return with_entries(self, keep, **changes)
+
+    def to_arrow(self) -> Any:
+        """Arrow table with one row per entry: record, item, and value and time (a date) if the data has them."""
+        from standout.data.export import to_arrow
+
+        return to_arrow(self)
+
+    def to_frame(self) -> Any:
+        """Pandas frame with the rows and columns of `to_arrow`."""
+        return self.to_arrow().to_pandas(date_as_object=False)
 
     @property
     def source(self) -> Dataset | None:
