@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
 from standout.audit.findings import write_whole
 from standout.audit.progress import Progress, reporting
@@ -223,14 +222,16 @@ def settings_of(source: Dataset, defenses: Any = "all", strengths: Any = None) -
     out: list[Setting] = []
     for one in names:
         if isinstance(one, str):
-            texts = known[one] if one in known else [one]
+            texts = known.get(one, [one])
             out += [Setting(parse_defense(t).name, k + 1, parse_defense(t)) for k, t in enumerate(texts)]
         elif callable(getattr(one, "apply", None)):
             out.append(Setting(str(getattr(one, "name", type(one).__name__)), 1, one))
         else:
             raise ParameterError(f"defenses holds a {type(one).__name__}: use a name, a text or a defense")
     if everything:
-        out += [Setting(name, k + 1, parse_defense(t)) for name, texts in combinations(source) for k, t in enumerate(texts)]
+        out += [
+            Setting(name, k + 1, parse_defense(t)) for name, texts in combinations(source) for k, t in enumerate(texts)
+        ]
     if not out:
         raise ParameterError("no defense is left to try: the data lacks the values or times that they change")
     return out

@@ -102,7 +102,9 @@ class Bench:
         except ParameterError as error:
             cell |= {"not_measured": str(error), "seconds": time.perf_counter() - began}
             return cell
-        found = [t.undefended if made is t.split.train else t.of(made) for t, made in zip(self.tests, releases, strict=True)]
+        found = [
+            t.undefended if made is t.split.train else t.of(made) for t, made in zip(self.tests, releases, strict=True)
+        ]
         cell |= {
             "risk": self.risk.of(release),
             "utility": [one.to_dict() for one in found],

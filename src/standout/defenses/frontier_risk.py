@@ -15,6 +15,7 @@ from standout.audit.judge import Truth
 from standout.audit.subject import target_number
 from standout.audit.sweep import FEWEST, fitting, rough_days, rough_value
 from standout.data.dataset import Dataset
+from standout.data.export import entry_days
 from standout.data.labels import find_labels
 from standout.errors import EligibilityError, ParameterError
 from standout.formulas.rates import Rate
@@ -35,11 +36,13 @@ PANEL: tuple[tuple[str, dict[str, Any]], ...] = (
 
 def default_adversary(source: Dataset) -> Adversary:
     """4 items (2 or 1 if too few people have 4) with roughly known values and times, as far as the data has them."""
-    counts = np.bincount(np.asarray(source.levels.size and source.record_code), minlength=source.n_levels + 1)
-    value = rough_value(source.levels, counts[: source.n_levels]) if source.has_value and source.n_levels > 1 else None
-    if source.has_value and source.n_levels == 2:
-        value = 0
-    time = rough_days(source.day_span) if source.has_time and source.day_span > 0 else None
+    value: float | str | None = None
+    if source.has_value and source.n_levels > 1:
+        counts = np.bincount(source.record_code, minlength=source.n_levels + 1)[: source.n_levels]
+        value = rough_value(source.levels, counts) if source.n_levels > 2 else 0
+    day = entry_days(source)
+    span = 0 if day is None or np.isnan(day).all() else int(np.nanmax(day) - np.nanmin(day))
+    time = rough_days(span) if span > 0 else None
     enough = min(FEWEST, source.n_records / 2)
     for knows in AMOUNTS:
         who = Adversary(knows=knows, value_within=value, time_within=time)
@@ -132,7 +135,9 @@ class RiskTest:
                 tried.append({"turn": turn, "adversary": who.describe(), "attack": label, "one": one, "credit": credit})
         chosen, reported = truth.calibration, ~truth.calibration
         best = max(tried, key=lambda t: t["credit"][chosen].sum())
-        absent = best["one"].run(release, self._knowledge[best["turn"]], self.engine, exclude=truth.target, lineup=False)
+        absent = best["one"].run(
+            release, self._knowledge[best["turn"]], self.engine, exclude=truth.target, lineup=False
+        )
         return {
             "adversary": best["adversary"], "attack": best["attack"], "n_tried": len(tried),
             "n_not_released": int((truth.target < 0).sum()),

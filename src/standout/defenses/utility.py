@@ -6,18 +6,13 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from standout.data.dataset import Dataset
 from standout.defenses import utility_counts, utility_ranking, utility_rating
 from standout.defenses.utility_ranking import RankingSettings
 from standout.defenses.utility_rating import RatingSettings
 from standout.defenses.utility_release import Matrix, matrix_of
-from standout.defenses.utility_split import SHARE, Split, hold_out
+from standout.defenses.utility_split import SHARE, Split, exact_mean, hold_out
 from standout.errors import EligibilityError
-
-Array = npt.NDArray[Any]
 
 MEASURES = ("ndcg", "recall", "rating", "popularity", "pairs", "time", "entries")
 """Measures of loss, each 0 = nothing lost, 1 = all lost."""
@@ -127,8 +122,8 @@ class UtilityTest:
         ranked = utility_ranking.rank(self.split, matrix, self.settings.ranking, self.seed, self._most)
         rating = self.settings.rating
         return Utility(
-            ndcg=float(ranked.ndcg.mean()),
-            recall=float(ranked.recall.mean()),
+            ndcg=exact_mean(ranked.ndcg),
+            recall=exact_mean(ranked.recall),
             rmse=None if rating is None else utility_rating.rating_error(self.split, matrix, rating, self.seed),
             popularity_error=utility_counts.popularity_error(self._matrix, matrix),
             pairs_error=utility_counts.pairs_error(self._matrix, matrix),
@@ -162,10 +157,3 @@ def rating_loss(error: float | None, undefended: float | None, constant: float |
     if undefended is None or constant is None or constant <= undefended:
         return None
     return 1.0 if error is None else round((error - undefended) / (constant - undefended), 12)
-
-
-def mean_loss(losses: list[dict[str, float | None]], measure: str) -> float | None:
-    """Mean of a loss over the seeds; None if it could not be measured."""
-    values = [one[measure] for one in losses]
-    known = [x for x in values if x is not None]
-    return float(np.mean(known)) if len(known) == len(values) else None

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from standout.data.dataset import Dataset
+from standout.data.export import entry_days
 from standout.defenses.utility_release import Matrix
 
 Array = npt.NDArray[Any]
@@ -121,11 +122,9 @@ def time_error(train: Dataset, release: Dataset) -> float | None:
 
 def month_shares(dataset: Dataset) -> dict[int, float] | None:
     """Share of all entries in each calendar month (months after January 1970); None if no entry has a time."""
-    if not dataset.has_time or not dataset.n_entries:
+    day = entry_days(dataset)
+    if day is None or np.isnan(day).all():
         return None
-    known = dataset.record_day != dataset.no_day
-    if not known.any():
-        return None
-    days = (int(dataset.first_day) + dataset.record_day[known].astype(np.int64)).astype("datetime64[D]")
+    days = np.floor(day[~np.isnan(day)]).astype(np.int64).astype("datetime64[D]")
     month, n = np.unique(days.astype("datetime64[M]").astype(np.int64), return_counts=True)
     return dict(zip(month.tolist(), (n / dataset.n_entries).tolist(), strict=True))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from standout.defenses.utility_release import Matrix, matrix_of
-from standout.defenses.utility_split import Split, hold_out, tested_people
+from standout.defenses.utility_split import Split, exact_mean, hold_out, people_to_test
 from standout.errors import EngineError
 from standout.formulas.ranking import ndcg, recall
 
@@ -92,7 +92,7 @@ def rank(split: Split, matrix: Matrix, settings: RankingSettings, seed: int = 0,
     most
         Tested people.
     """
-    people = tested_people(split, most, seed)
+    people = people_to_test(split, most, seed)
     top = recommend(split, matrix, people, settings, seed)
     held = _csr(split.train.n_records, split.train.n_items, split.record, split.item)[people]
     found = np.zeros(top.shape, np.bool_)
@@ -140,7 +140,7 @@ def tune(split: Split, seed: int = 0, grid: Sequence[RankingSettings] = GRID) ->
     """
     inner = hold_out(_smaller(split, seed), seed)
     matrix = matrix_of(inner.train, inner.train)
-    return max(grid, key=lambda one: float(rank(inner, matrix, one, seed).ndcg.mean()))
+    return max(grid, key=lambda one: exact_mean(rank(inner, matrix, one, seed).ndcg))
 
 
 def _smaller(split: Split, seed: int) -> Any:

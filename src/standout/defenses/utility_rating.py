@@ -8,6 +8,7 @@ depend on the number of threads.
 
 from __future__ import annotations
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -22,7 +23,7 @@ from standout.audit.sweep import FEW_STEPS
 from standout.data.dataset import Dataset
 from standout.data.values import grid_step
 from standout.defenses.utility_release import Matrix, matrix_of
-from standout.defenses.utility_split import Split, hold_out
+from standout.defenses.utility_split import Split, exact_mean, hold_out
 
 Array = npt.NDArray[Any]
 
@@ -79,7 +80,11 @@ class Scale:
 
     def __call__(self, value: Array) -> Array:
         """Height of each value; values between two levels lie between their heights, NaN stays NaN."""
-        return np.interp(value, self.levels, self.height) if self.levels.size > 1 else np.where(np.isnan(value), value, 0.0)
+        return (
+            np.interp(value, self.levels, self.height)
+            if self.levels.size > 1
+            else np.where(np.isnan(value), value, 0.0)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,7 +115,7 @@ def rating_error(split: Split, matrix: Matrix, settings: RatingSettings, seed: i
     model = fit_ratings(matrix, scale, settings, seed)
     low, high = float(scale.height[0]), float(scale.height[-1])
     guess = model.predict(matrix.row_of[split.record[known]], matrix.column_of[split.item[known]])
-    return float(np.sqrt(np.mean((np.clip(guess, low, high) - scale(split.value[known])) ** 2)))
+    return math.sqrt(exact_mean((np.clip(guess, low, high) - scale(split.value[known])) ** 2))
 
 
 def constant_error(split: Split) -> float | None:
@@ -121,7 +126,7 @@ def constant_error(split: Split) -> float | None:
     scale = Scale.of(split.train)
     levels = np.append(scale(split.train.levels), np.nan)
     mean = np.nanmean(levels[split.train.record_code.astype(np.int64)])
-    return float(np.sqrt(np.mean((scale(split.value[known]) - mean) ** 2)))
+    return math.sqrt(exact_mean((scale(split.value[known]) - mean) ** 2))
 
 
 def tune(split: Split, seed: int = 0) -> RatingSettings:

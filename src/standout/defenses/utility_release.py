@@ -91,9 +91,10 @@ def columns_of(train: Dataset, release: Dataset) -> Array:
     names: ItemMap | None = release.channel.items if release.channel is not None else None
     if names is None:
         return find_labels(release.item_labels, train.item_labels)
-    listed = find_labels(names.source, train.item_labels)
-    at = find_labels(release.item_labels, names.release)
-    return np.where(listed >= 0, np.append(at, -1)[listed], -1)
+    listed = find_labels(train.item_labels, names.source)
+    out = np.full(train.n_items, -1, np.int64)
+    out[listed[listed >= 0]] = find_labels(release.item_labels, names.release)[listed >= 0]
+    return out
 
 
 def _values(train: Dataset, release: Dataset) -> Array:

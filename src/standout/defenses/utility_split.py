@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,7 +87,12 @@ def pair_means(pair: Array, value: Array) -> Array:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def tested_people(split: Split, most: int, seed: int = 0) -> Array:
+def exact_mean(values: Array) -> float:
+    """Mean that does not depend on the order of the values."""
+    return math.fsum(values.tolist()) / values.size
+
+
+def people_to_test(split: Split, most: int, seed: int = 0) -> Array:
     """Records to test recommendations on: those with held-out pairs, at most `most` of them, chosen by hash."""
     people = split.people
     if people.size <= most:
