@@ -42,7 +42,7 @@ def rows(ds: so.Dataset) -> list[Row]:
     for r in range(ds.n_records):
         for k in range(ds.record_ptr[r], ds.record_ptr[r + 1]):
             value = ds.levels[ds.record_code[k]] if ds.has_value and ds.record_code[k] < ds.n_levels else None
-            day = int(ds.record_day[k]) + ds.first_day if ds.has_time and ds.record_day[k] != ds.no_day else None
+            day = int(ds.record_tick[k]) + ds.first_tick if ds.has_time and ds.record_tick[k] != ds.no_tick else None
             made.append((ds.record_labels[r], ds.item_labels[ds.record_item[k]], value, day))
     return made
 
@@ -67,8 +67,8 @@ def check_counts(ds: so.Dataset) -> None:
     ]
     assert key == sorted(key)
     if ds.has_time:
-        known = ds.record_day[ds.record_day != ds.no_day]
-        assert known.size == 0 or known.max() <= ds.day_span
+        known = ds.record_tick[ds.record_tick != ds.no_tick]
+        assert known.size == 0 or known.max() <= ds.tick_span
     if ds.has_value:
         assert ds.record_code.max() <= ds.n_levels
 

@@ -103,7 +103,7 @@ def test_parts_of_the_records_give_the_parts_of_the_release(
     cut = data.draw(st.integers(1, ds.n_records - 1))
     parts = [ds.take(np.arange(lo, hi), drop_empty=False) for lo, hi in ((0, cut), (cut, ds.n_records))]
     # a part without any value or time is data of another kind
-    assume(all((p.record_code < p.n_levels).any() and (p.record_day != p.no_day).any() for p in parts))
+    assume(all((p.record_code < p.n_levels).any() and (p.record_tick != p.no_tick).any() for p in parts))
     releases = [release_of(defense, part, seed) for part in [*parts, ds]]
     first, second, whole = ([] if x is None else rows(x) for x in releases)
     assert [*first, *second] == whole

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.build import count_pairs, missing_day, smallest_unsigned
+from standout.data.build import count_pairs, missing_tick, smallest_unsigned
 from standout.data.index import rows_of
 from standout.data.values import MOST_LEVELS, code_type
 from standout.errors import ParameterError
@@ -91,12 +91,12 @@ def with_entries(
     changed = _dropped(changed, drop)
     record = np.repeat(np.arange(dataset.n_records), np.diff(ptr))
     # the entries of a record are sorted by item, then day, then value
-    keys = (*(a for a in (changed.record_code, changed.record_day) if a.size), changed.record_item, record)
+    keys = (*(a for a in (changed.record_code, changed.record_tick) if a.size), changed.record_item, record)
     order = np.lexsort(keys)
     return replace(
         changed,
         **_counted(changed, ptr, changed.record_item[order], _part(changed.record_code, order),
-                   _part(changed.record_day, order)),
+                   _part(changed.record_tick, order)),
     )  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def _part(channel: Array, at: Array) -> Array:
 def _entries(dataset: Dataset, ptr: Array, at: Array) -> dict[str, Any]:
     """Fields of a dataset that holds the entries `at` in rows that start at `ptr`."""
     return _counted(
-        dataset, ptr, dataset.record_item[at], _part(dataset.record_code, at), _part(dataset.record_day, at)
+        dataset, ptr, dataset.record_item[at], _part(dataset.record_code, at), _part(dataset.record_tick, at)
     )
 
 
@@ -130,7 +130,7 @@ def _counted(dataset: Dataset, ptr: Array, item: Array, code: Array, day: Array)
     lengths, supports = np.zeros(ptr.size - 1, np.int64), np.zeros(dataset.n_items, np.int64)
     count_pairs(ptr, item, lengths, supports)
     return {
-        "record_ptr": ptr, "record_item": item, "record_code": code, "record_day": day,
+        "record_ptr": ptr, "record_item": item, "record_code": code, "record_tick": day,
         "lengths": lengths, "supports": supports, "origin": None,
     }  # fmt: skip
 
@@ -194,13 +194,13 @@ def _days(dataset: Dataset, day: Any) -> dict[str, Any]:
     known = ~np.isnan(days)
     if (days[known] != np.floor(days[known])).any():
         raise ParameterError("day: use whole days")
-    first = int(min(dataset.first_day, days[known].min(initial=dataset.first_day)))
-    last = int(max(dataset.first_day + dataset.day_span, days[known].max(initial=first)))
+    first = int(min(dataset.first_tick, days[known].min(initial=dataset.first_tick)))
+    last = int(max(dataset.first_tick + dataset.tick_span, days[known].max(initial=first)))
     if last - first > LONGEST_SPAN:
         raise ParameterError(f"day: the days span {(last - first) / 365.25:,.0f} years, which is too long")
     dtype = smallest_unsigned(last - first + 1)
-    offset = np.where(known, days - first, missing_day(dtype)).astype(dtype)
-    return {"record_day": offset, "first_day": first, "day_span": last - first}
+    offset = np.where(known, days - first, missing_tick(dtype)).astype(dtype)
+    return {"record_tick": offset, "first_tick": first, "tick_span": last - first}
 
 
 def _dropped(dataset: Dataset, channels: Collection[str]) -> Dataset:
@@ -212,5 +212,5 @@ def _dropped(dataset: Dataset, channels: Collection[str]) -> Dataset:
         code = np.empty(0, dataset.record_code.dtype)
         dataset = replace(dataset, record_code=code, levels=none, level_low=none, level_high=none)
     if "time" in channels:
-        dataset = replace(dataset, record_day=np.empty(0, dataset.record_day.dtype), first_day=0, day_span=0)
+        dataset = replace(dataset, record_tick=np.empty(0, dataset.record_tick.dtype), first_tick=0, tick_span=0)
     return dataset

@@ -29,8 +29,8 @@ def entry_days(dataset: Dataset) -> Array | None:
     """Day of each entry, counted from 1970-01-01, NaN = none; None if the data has no times."""
     if not dataset.has_time:
         return None
-    day = dataset.record_day.astype(np.float64) + dataset.first_day
-    return np.where(dataset.record_day == dataset.no_day, np.nan, day)
+    day = dataset.record_tick.astype(np.float64) + dataset.first_tick
+    return np.where(dataset.record_tick == dataset.no_tick, np.nan, day)
 
 
 def to_arrow(dataset: Dataset) -> pa.Table:

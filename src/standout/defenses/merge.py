@@ -21,19 +21,19 @@ def merged(changed: Dataset, source: Dataset) -> Dataset:
     """
     if source.has_repeats or not changed.has_repeats:
         return changed
-    keep = _latest(changed.record_ptr, changed.record_item, changed.record_code, changed.record_day, changed.n_levels,
-                   changed.no_day)  # fmt: skip
+    keep = _latest(changed.record_ptr, changed.record_item, changed.record_code, changed.record_tick, changed.n_levels,
+                   changed.no_tick)  # fmt: skip
     return changed.with_entries(keep)
 
 
 @jit  # type: ignore[untyped-decorator]
-def _latest(ptr: Array, item: Array, code: Array, day: Array, no_value: int, no_day: int) -> Array:
+def _latest(ptr: Array, item: Array, code: Array, day: Array, no_value: int, no_tick: int) -> Array:
     keep = np.zeros(item.size, np.bool_)
     for r in range(ptr.size - 1):
         best, best_day, best_code = ptr[r] - 1, np.int64(-1), np.int64(-1)
         for k in range(ptr[r], ptr[r + 1]):
             d, c = np.int64(-1), np.int64(-1)
-            if day.size > 0 and np.int64(day[k]) != no_day:
+            if day.size > 0 and np.int64(day[k]) != no_tick:
                 d = np.int64(day[k])
             if code.size > 0 and np.int64(code[k]) != no_value:
                 c = np.int64(code[k])

@@ -37,10 +37,10 @@ class CoarsenTime(Defense):
         checks.needs_times(self.name, source)
         if self.to == "day":
             return source
-        first = period_starts(np.arange(source.first_day, source.first_day + source.day_span + 1), self.to)
-        known = source.record_day != source.no_day
+        first = period_starts(np.arange(source.first_tick, source.first_tick + source.tick_span + 1), self.to)
+        known = source.record_tick != source.no_tick
         day = np.full(source.n_entries, np.nan)
-        day[known] = first[source.record_day[known]]
+        day[known] = first[source.record_tick[known]]
         return source.with_entries(day=day)
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
@@ -68,9 +68,9 @@ class ShiftTime(Defense):
             return source
         uniform = draws.record_uniforms(source, seed, Purpose.SHIFT)
         shift = np.floor(uniform * (2 * self.days + 1)) - self.days
-        day = source.record_day.astype(np.float64) + source.first_day
+        day = source.record_tick.astype(np.float64) + source.first_tick
         day += np.repeat(shift, np.diff(source.record_ptr))
-        return source.with_entries(day=np.where(source.record_day != source.no_day, day, np.nan))
+        return source.with_entries(day=np.where(source.record_tick != source.no_tick, day, np.nan))
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
         """Return the largest shift."""
