@@ -30,7 +30,9 @@ SCHEMA_VERSION = 1
 TARGETS = 1000
 SEEDS = 3
 
-PARTS = ("provenance", "cells")
+RANKED = ("ndcg", "recall")
+"""Measures of recommendations."""
+
 NUMBERS = ("ndcg", "recall", "rmse", "popularity_error", "pairs_error", "time_error", "entries", "items", "people",
            "false_entries")  # fmt: skip
 
@@ -63,6 +65,11 @@ class Frontier:
         """Cells that no other cell beats; differences within the noise are ties."""
         cells = self.measured
         return [c for c, best in zip(cells, frontier_front.front(cells, self.measure), strict=True) if best]
+
+    @property
+    def popularity_loss(self) -> float | None:
+        """Cost of recommending the most popular items to everyone; None for measures that are not about recommendations."""
+        return _mean([one[self.measure] for one in self.undefended["popularity"]]) if self.measure in RANKED else None
 
     @property
     def measures(self) -> list[str]:
@@ -176,7 +183,8 @@ def frontier(source: Any, defenses: Any = "all", strengths: Any = None, adversar
         One `Adversary` or several; the worst of them counts. Default: 4 items with roughly known values and times.
     attacks
         Attacks, of which the strongest counts. Default: Scoreboard-RH (also divided by the root of the length), the
-        likelihood that knows the published parameters of the defense, and the likelihood that does not.
+        likelihood that knows the published parameters of the defense, the likelihood that does not, and the likelihood
+        that ignores the values or times that the defense changed.
     targets
         Number of records to attack.
     seed

@@ -109,8 +109,10 @@ class Bench:
             "risk": self.risk.of(release),
             "utility": [one.to_dict() for one in found],
             "losses": [t.losses(one) for t, one in zip(self.tests, found, strict=True)],
-            "seconds": round(time.perf_counter() - began, 3),
         }
+        if setting.defense is None:
+            cell["popularity"] = [t.popularity_losses for t in self.tests]
+        cell["seconds"] = round(time.perf_counter() - began, 3)
         if setting.identity is not None:
             self._store(self._key(setting.identity), cell)
         return cell

@@ -49,7 +49,7 @@ def compare_cost(one: Cell, other: Cell, measure: str) -> int:
 
 def compare_risk(one: Cell, other: Cell) -> int:
     """-1 if the first cell has the lower risk, 1 if the higher one, 0 if a paired test on the same targets cannot tell."""
-    found = paired(one["risk"]["credit"], other["risk"]["credit"])  # type: ignore[arg-type]
+    found = paired(one["risk"]["credit"], other["risk"]["credit"])
     if found["p_value"] >= LEVEL or found["difference"] == 0:
         return 0
     return 1 if found["difference"] > 0 else -1

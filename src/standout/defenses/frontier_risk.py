@@ -30,8 +30,10 @@ PANEL: tuple[tuple[str, dict[str, Any]], ...] = (
     ("scoreboard-rh", {"length": "sqrt"}),
     ("likelihood", {}),
     ("likelihood", {"adapt": False}),
+    ("likelihood", {"adapt": "ignore"}),
 )
-"""Attackers of a frontier: those of the papers, and the likelihood with and without the published parameters."""
+"""Attackers of a frontier: that of the papers, and the likelihood that knows the published parameters of the defense, does not
+know them, or ignores the channels that the defense changed."""
 
 
 def default_adversary(source: Dataset) -> Adversary:
@@ -125,7 +127,7 @@ class RiskTest:
         if release is not self.source:
             place = find_labels(release.record_labels, self.source.record_labels)
         truth = Truth.of(self.targets, place, self.source.record_keys[self.targets], self.seed)
-        tried = []
+        tried: list[dict[str, Any]] = []
         for turn, (who, knowledge) in enumerate(zip(self.adversaries, self._knowledge, strict=True)):
             for label, one in self.attacks:
                 seen = one.run(release, knowledge, self.engine, watch=truth.target, lineup=False)

@@ -105,7 +105,7 @@ def _min_supports(source: Dataset) -> list[int]:
     """Supports below which about 10 %, 40 % and 70 % of the pairs lie."""
     held = np.sort(source.supports[source.supports > 0])
     share = np.cumsum(held) / held.sum()
-    return [int(held[min(np.searchsorted(share, p), held.size - 1)]) + 1 for p in (0.1, 0.4, 0.7)]
+    return [int(held[min(int(np.searchsorted(share, p)), held.size - 1)]) + 1 for p in (0.1, 0.4, 0.7)]
 
 
 def _tops(source: Dataset) -> list[int]:

@@ -108,6 +108,15 @@ class UtilityTest:
         return utility_rating.constant_error(self.split)
 
     @cached_property
+    def popularity_losses(self) -> dict[str, float]:
+        """Loss of recommending the most popular items to everyone: what a release that tells nothing about people costs."""
+        found, whole = utility_ranking.rank_by_popularity(self.split, self.seed, self._most), self.undefended
+        return {
+            "ndcg": 1 - exact_mean(found.ndcg) / whole.ndcg,
+            "recall": 1 - exact_mean(found.recall) / whole.recall if whole.recall > 0 else 0.0,
+        }
+
+    @cached_property
     def _matrix(self) -> Matrix:
         return matrix_of(self.split.train, self.split.train)
 

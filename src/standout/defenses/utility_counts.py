@@ -56,8 +56,8 @@ def pairs_error(source: Matrix, release: Matrix) -> float:
     columns = release.pairs.tocsc()
     held = np.zeros(first.size)
     for k in np.flatnonzero(there):
-        rows = [columns.indices[columns.indptr[c] : columns.indptr[c + 1]] for c in (a[k], b[k])]
-        held[k] = np.intersect1d(*rows, assume_unique=True).size
+        mine, other = (columns.indices[columns.indptr[c] : columns.indptr[c + 1]] for c in (a[k], b[k]))
+        held[k] = np.intersect1d(mine, other, assume_unique=True).size
     held /= release.members[first] * release.members[second]
     after = held / max(release.pairs.shape[0], 1)
     return float(np.abs(before - after).sum() / before.sum())

@@ -93,7 +93,25 @@ def rank(split: Split, matrix: Matrix, settings: RankingSettings, seed: int = 0,
         Tested people.
     """
     people = people_to_test(split, most, seed)
-    top = recommend(split, matrix, people, settings, seed)
+    return _judged(split, people, recommend(split, matrix, people, settings, seed))
+
+
+def rank_by_popularity(split: Split, seed: int = 0, most: int = MOST_PEOPLE) -> Ranking:
+    """Recommend the most popular items of the training data that the person does not hold, the same for everyone."""
+    train, people = split.train, people_to_test(split, most, seed)
+    order = np.argsort(-train.supports, kind="stable")
+    top = np.full((people.size, RECALL_AT), -1, np.int64)
+    for k, r in enumerate(people.tolist()):
+        own = train.record_item[train.record_ptr[r] : train.record_ptr[r + 1]]
+        # at most as many items are skipped as the person holds
+        head = order[: RECALL_AT + train.lengths[r]]
+        new = head[~np.isin(head, own)][:RECALL_AT]
+        top[k, : new.size] = new
+    return _judged(split, people, top)
+
+
+def _judged(split: Split, people: Array, top: Array) -> Ranking:
+    """Quality of lists of items, one per person; -1 = none."""
     held = _csr(split.train.n_records, split.train.n_items, split.record, split.item)[people]
     found = np.zeros(top.shape, np.bool_)
     known = top >= 0

@@ -97,10 +97,10 @@ def _also(found: Frontier, cell: Mapping[str, Any]) -> str:
 
 def table(found: Frontier) -> Table:
     """One row per cell, by risk."""
-    rows = sorted(found.rows(), key=lambda r: (-r["rate"], r["cost"]))
+    rows = sorted(numbered(found), key=lambda r: (-r["rate"], r["cost"]))
     shown = [m for m in found.measures if m != found.measure]
     columns = (
-        Column("defense", "defense"), Column("front", "on the front", "text"),
+        Column("defense", "defense"), Column("number", "on the front", "count"),
         Column("rate", "found", "share", "hit rate"), Column("", "95% interval", "interval", "interval"),
         Column("count", "people found", "count"), Column("n", "people tested", "count", "target"),
         Column("attack", "strongest attack", "text", "strongest attack"),
@@ -113,36 +113,65 @@ def table(found: Frontier) -> Table:
 
 
 def chart(found: Frontier) -> Chart:
-    """Risk against cost: one point per cell, the front marked and named."""
-    rows = found.rows()
-    cost = SHORT[found.measure]
+    """Risk against cost: one point per cell, the front marked and numbered."""
+    rows, cost = numbered(found), SHORT[found.measure]
     points = [
-        {**r, "x": max(min(r["cost"], 1.0), -0.2), "x_low": max(min(r["cost"] - r["noise"], 1.0), -0.2),
-         "x_high": min(r["cost"] + r["noise"], 1.0), "kind": _kind(r), "label": r["defense"] if r["front"] else "",
+        {**r, "x": _inside(r["cost"]), "x_low": _inside(r["cost"] - r["noise"]), "x_high": _inside(r["cost"] + r["noise"]),
+         "kind": _kind(r),
          "tip": f"{r['defense']}: {percent(r['rate'])} found ({between(r)}), {cost} loss {100 * r['cost']:.1f}%"}
         for r in rows
     ]  # fmt: skip
-    best = sorted((r for r in rows if r["front"]), key=lambda r: r["cost"])
+    best = sorted((r for r in rows if r["front"]), key=lambda r: r["number"])
     summary = (
-        f"Share of people found against the loss in {cost}. On the front: "
-        + "; ".join(f"{r['defense']} ({percent(r['rate'])} found, {100 * r['cost']:.0f}% lost)" for r in best)
+        f"Share of people found against the loss, {cost}. On the front: "
+        + "; ".join(
+            f"{r['number']} {r['defense']} ({percent(r['rate'])} found, {100 * r['cost']:.0f}% lost)" for r in best
+        )
         + "."
     )
-    return Chart("frontier", f"People found against what is lost ({cost})", summary, _spec(points, cost), table(found))
+    if found.popularity_loss is not None:
+        summary += (
+            f" Dashed line: recommending the most popular items to everyone ({100 * found.popularity_loss:.0f}% lost)."
+        )
+    return Chart("frontier", f"People found against what is lost ({cost})", summary,
+                 _spec(points, _labels(points), cost, found.popularity_loss), table(found))  # fmt: skip
 
 
-KINDS = ("undefended", "on the front", "other defenses")
+def numbered(found: Frontier) -> list[dict[str, Any]]:
+    """Rows with a number for each cell on the front, by risk."""
+    rows = found.rows()
+    order = sorted((k for k, r in enumerate(rows) if r["front"]), key=lambda k: (-rows[k]["rate"], rows[k]["cost"]))
+    return [{**r, "number": order.index(k) + 1 if k in order else None} for k, r in enumerate(rows)]
+
+
+def _inside(x: float) -> float:
+    return max(min(x, 1.05), -0.25)
+
+
+KINDS = ("undefended", "on the front", "other settings")
 
 
 def _kind(row: Mapping[str, Any]) -> str:
     return KINDS[0] if row["strength"] == 0 else KINDS[1] if row["front"] else KINDS[2]
 
 
-def _spec(points: list[dict[str, Any]], cost: str) -> Any:
-    low = min(0.0, *(p["x_low"] for p in points))
+def _labels(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Numbers of the points on the front; points that are close together share a label."""
+    groups: list[list[Mapping[str, Any]]] = []
+    for p in sorted((p for p in points if p["front"]), key=lambda p: p["number"]):
+        near = [g for g in groups if abs(g[0]["x"] - p["x"]) < 0.025 and abs(g[0]["rate"] - p["rate"]) < 0.035]
+        if near:
+            near[0].append(p)
+        else:
+            groups.append([p])
+    return [{"x": g[0]["x"], "rate": g[0]["rate"], "label": ", ".join(str(p["number"]) for p in g)} for g in groups]
+
+
+def _spec(points: list[dict[str, Any]], labels: list[dict[str, Any]], cost: str, popularity: float | None) -> Any:
+    low, high = min(0.0, *(p["x_low"] for p in points)), max(1.0, *(p["x"] for p in points))
 
     def build(width: int) -> Spec:
-        x: Spec = {"type": "quantitative", "title": f"loss, {cost}", "scale": {"domain": [low, 1.0], "nice": False},
+        x: Spec = {"type": "quantitative", "title": f"loss, {cost}", "scale": {"domain": [low, high], "nice": False},
                    "axis": {"format": "%", "tickCount": 5, "grid": False}}  # fmt: skip
         y: Spec = {"type": "quantitative", "title": "people found", "scale": {"domain": [0, 1]},
                    "axis": {"format": "%", "tickCount": 5}}  # fmt: skip
@@ -150,19 +179,23 @@ def _spec(points: list[dict[str, Any]], cost: str) -> Any:
                        "scale": {"domain": list(KINDS), "range": [INK, SERIES[1], SOFT]},
                        "legend": {"title": None, "symbolOpacity": 1, "columns": 3 if wide(width) else 1}}  # fmt: skip
         shape = {**color, "scale": {"domain": list(KINDS), "range": ["square", "diamond", "circle"]}}
+        at: Spec = {"x": {"field": "x", **x}, "y": {"field": "rate", **y}}
+        front = [{"filter": "datum.front"}]
         layers: list[Spec] = [
             {"mark": {"type": "line", "strokeWidth": 1, "opacity": 0.25, "color": SOFT, "aria": False},
-             "encoding": {"x": {"field": "x", **x}, "y": {"field": "rate", **y}, "detail": {"field": "family"},
-                          "order": {"field": "strength", "type": "quantitative"}}},
-            {"transform": [{"filter": "datum.front"}], "mark": {"type": "rule", "opacity": 0.7, "aria": False},
-             "encoding": {"x": {"field": "x", **x}, "y": {"field": "low", **y}, "y2": {"field": "high"}, "color": color}},
-            {"transform": [{"filter": "datum.front"}], "mark": {"type": "rule", "opacity": 0.7, "aria": False},
-             "encoding": {"x": {"field": "x_low", **x}, "x2": {"field": "x_high"}, "y": {"field": "rate", **y},
-                          "color": color}},
+             "encoding": {**at, "detail": {"field": "family"}, "order": {"field": "strength", "type": "quantitative"}}},
+            {"transform": front, "mark": {"type": "rule", "opacity": 0.7, "aria": False},
+             "encoding": {**at, "y": {"field": "low", **y}, "y2": {"field": "high"}, "color": color}},
+            {"transform": front, "mark": {"type": "rule", "opacity": 0.7, "aria": False},
+             "encoding": {**at, "x": {"field": "x_low", **x}, "x2": {"field": "x_high"}, "color": color}},
             {"mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-             "encoding": {"x": {"field": "x", **x}, "y": {"field": "rate", **y}, "color": color, "shape": shape,
-                          "description": {"field": "tip"}}},
+             "encoding": {**at, "color": color, "shape": shape, "description": {"field": "tip"}}},
+            {"data": {"values": labels}, "encoding": {**at, "text": {"field": "label"}},
+             "mark": {"type": "text", "align": "left", "dx": 7, "dy": -8, "color": INK, "fontWeight": "bold", "aria": False}},
         ]  # fmt: skip
+        if popularity is not None:
+            layers.insert(0, {"data": {"values": [{"x": popularity}]}, "encoding": {"x": {"field": "x", **x}},
+                              "mark": {"type": "rule", "strokeDash": [4, 4], "color": SOFT, "aria": False}})  # fmt: skip
         return {"width": width, "height": 380, "data": {"values": points}, "layer": layers}
 
     return build
@@ -207,11 +240,20 @@ def how(found: Frontier) -> list[tuple[str, str]]:
         ("Utility", f"{percent(it['held_out'])} of each person's items are held out before the defense. A recommender "
                     f"(implicit ALS: {model}) is trained on the release and has to find them. Settings were tuned on the "
                     "undefended data. People and items that the release lost count as not found."),
+        ("Baseline", _baseline(found)),
         ("Noise", f"Utility is measured on {len(it['seeds'])} random splits. Noise is half the 95% interval of the mean. "
                   "Differences within it are not ranked."),
     ]  # fmt: skip
+    out = [(name, text) for name, text in out if text]
     if rating is not None:
         terms = ", ".join(f"{k} {v:g}" for k, v in rating.items())
         out.append(("Predicted values", f"Biased matrix factorization ({terms}). The loss is the share of the gain over a "
                                         "constant prediction that the release loses."))  # fmt: skip
     return out
+
+
+def _baseline(found: Frontier) -> str:
+    if found.popularity_loss is None:
+        return ""
+    return (f"Recommending the most popular items to everyone loses {100 * found.popularity_loss:.0f}%. A release that costs "
+            "more than that is worth less to a recommender than a list of bestsellers.")  # fmt: skip
