@@ -11,7 +11,8 @@ import typer
 
 from standout.errors import StandoutError
 
-VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "report", "explain", "bench", "doctor")
+VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "defend", "report", "explain", "check",
+         "policy", "bench", "doctor")  # fmt: skip
 """In the order of `--help`. `standout.cli.NAME` has a function of the same name."""
 
 app = typer.Typer(

@@ -117,14 +117,16 @@ class Session:
         engine_of(engine)
 
     def audit(self, dataset: Dataset, attacks: str, targets: str, seed: int, engine: str, sweep: str = "default",
-              asked: Axes | None = None) -> Findings:  # fmt: skip
-        """Run the audit, write findings and report, print the table."""
+              asked: Axes | None = None, release: Dataset | None = None) -> Findings:  # fmt: skip
+        """Run the audit, write findings and report, print the table; without a release the dataset itself is attacked."""
         from standout.audit.audit import Audit
         from standout.audit.progress import progress_bar
         from standout.audit.sweep import Axes, default_sweep
 
         chosen = default_sweep(dataset, sweep, asked) if asked is not None and asked != Axes() else None
-        job = Audit(dataset, chosen, _names(attacks), _target_count(targets), seed, engine, sweep=sweep)
+        made_by = None if release is None else release.defense
+        job = Audit(dataset, chosen, _names(attacks), _target_count(targets), seed, engine, sweep=sweep, release=release,
+                    defense=made_by)  # fmt: skip
         with progress_bar(self.log) as progress:
             findings = job.run(progress)
         findings = findings.with_provenance(command=["standout", *_public(sys.argv[1:])])

@@ -277,6 +277,11 @@ class Dataset:
         """Whether some (record, item) pair has several entries."""
         return self.n_pairs < self.n_entries
 
+    @cached_property
+    def all_timed(self) -> bool:
+        """Whether no entry lacks a time; True where the data has no times."""
+        return not self.has_time or int(self.record_tick.max()) < self.no_tick
+
     @property
     def no_tick(self) -> int:
         """Tick offset that means "no time"."""
