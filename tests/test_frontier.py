@@ -271,7 +271,7 @@ def test_a_damaged_cell_is_measured_again(data, tmp_path):
 def test_bad_options_are_refused(data):
     for wrong, words in (
         ({"defenses": "drop-entrys"}, "Did you mean"), ({"seeds": 1}, "at least 2"), ({"measure": "beauty"}, "use one of"),
-        ({"strengths": [0.5]}, "name the defenses"), ({"defenses": [3]}, "int"), ({"targets": 0}, "targets=0"),
+        ({"defenses": "all", "strengths": [0.5]}, "name the defenses"), ({"defenses": [3]}, "int"), ({"targets": 0}, "targets=0"),
         ({"defenses": ["drop-time"], "strengths": [0.5]}, "no strength"), ({"adversaries": ["x"]}, "Adversary"),
         ({"adversaries": so.Adversary(knows=1000)}, "lower knows"),
         ({"defenses": ["drop-entries"], "strengths": {"drop-time": [1]}}, "not among"),
