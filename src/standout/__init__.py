@@ -37,6 +37,8 @@ _HOME = {
     "Defense": "standout.defenses.defense",
     "defense": "standout.defenses.defense",
     "defense_names": "standout.defenses.defense",
+    "Frontier": "standout.defenses.frontier",
+    "frontier": "standout.defenses.frontier",
     "parse_defense": "standout.defenses.parse",
     "register_defense": "standout.defenses.defense",
     "Channel": "standout.data.channel",
@@ -82,6 +84,8 @@ if TYPE_CHECKING:
     from standout.defenses.defense import defense as defense
     from standout.defenses.defense import defense_names as defense_names
     from standout.defenses.defense import register_defense as register_defense
+    from standout.defenses.frontier import Frontier as Frontier
+    from standout.defenses.frontier import frontier as frontier
     from standout.defenses.parse import parse_defense as parse_defense
     from standout.engines.engine import Engine as Engine
     from standout.engines.memory import MemoryEngine as MemoryEngine
