@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -207,11 +207,11 @@ class Audit:
             "sweep": self.sweep,
             "wall_seconds": round(seconds, 3),
             "versions": {
-                "standout": version("standout"),
+                "standout": _version("standout"),
                 "python": platform.python_version(),
-                "numpy": version("numpy"),
-                "numba": version("numba"),
-                "duckdb": version("duckdb"),
+                "numpy": _version("numpy"),
+                "numba": _version("numba"),
+                "duckdb": _version("duckdb"),
             },
             "platform": f"{sys.platform} {platform.machine()}",
         }
@@ -238,3 +238,11 @@ def _uncertainty(judged: list[dict[str, Any]], best: dict[str, Any] | None) -> d
     if chosen["lineup_bits"] is None:
         return None
     return {"attack": chosen["attack"]["label"], "calibrated": bool(by_model), **chosen["lineup_bits"]}
+
+
+def _version(name: str) -> str:
+    """Version of an installed package; a copy of the code without metadata has none."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"

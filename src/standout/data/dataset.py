@@ -109,16 +109,12 @@ class Dataset(ValueScale):
             unambiguous. "m/d" or "d/m" for ambiguous dates in text.
         date_format
             Format of dates in text, such as "%d.%m.%Y %H:%M".
-        encoding
-            Encoding of text files. Default: detected.
-        delimiter
-            Field separator of text files. Default: detected.
+        encoding, delimiter
+            Encoding and field separator of text files. Default: detected.
         decimal
             "." or ",": decimal sign of values in text. Default: detected.
-        header
-            Whether text files begin with the names of the columns. Default: detected.
-        names
-            Names of the columns of text files without a header.
+        header, names
+            Whether text files begin with the names of the columns (default: detected), and the names if not.
         wide
             Rows are records and columns are items. Empty cells are not entries.
         zeros

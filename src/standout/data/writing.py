@@ -129,12 +129,13 @@ def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
 
 def _found(path: Any, keywords: dict[str, Any], *, look: bool = True) -> tuple[str, str, bool]:
     """Kind of the source, its delimiter, and whether it has a header."""
+    from standout.data.reading.archives import head_of
     from standout.data.reading.encodings import decoded, encoding_of
-    from standout.data.reading.formats import find_source, head_of
+    from standout.data.reading.formats import find_source
     from standout.data.reading.layout import find_layout
     from standout.data.reading.options import ReadOptions
 
-    if str(path) == "-" or Path(str(path)).is_fifo():
+    if str(path) == "-" or "://" in str(path) or Path(str(path)).is_fifo() or str(path).lower().endswith(".zip"):
         return "stream", ",", True
     found = find_source(path)
     if found.kind != "text" or not look:

@@ -19,7 +19,7 @@ from numba import njit
 
 from standout.data.dataset import Dataset
 from standout.data.times import loose_ticks
-from standout.scoring.cpu import Postings, postings
+from standout.scoring.fill import Postings, postings
 
 Array = npt.NDArray[Any]
 

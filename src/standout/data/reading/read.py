@@ -14,6 +14,7 @@ import duckdb
 
 from standout.data.cleaning import ColumnUse
 from standout.data.dataset import Dataset
+from standout.data.reading.archives import is_zip, unzipped
 from standout.data.reading.columns import Roles, choose_columns, inventory, listed
 from standout.data.reading.formats import Found, find_source
 from standout.data.reading.frames import FrameTable
@@ -122,13 +123,16 @@ def _found(path: PathLike, table: str | None) -> Iterator[Found]:
     if remote is not None and remote.kind == "postgresql":
         yield Found("postgresql", (), remote.name, table, remote)
         return
-    if remote is None and path != "-" and not _is_pipe(path):
+    zipped = remote is None and _is_zipped(path)
+    if remote is None and path != "-" and not zipped and not _is_pipe(path):
         yield find_source(path, table)
         return
     with scratch_folder() as made:
         files = made / "files"
         files.mkdir()
-        if remote is None:
+        if zipped:
+            name, kept = Path(str(path)).name, Path(str(path))
+        elif remote is None:
             name = "standard input" if path == "-" else "the pipe"
             kept = _copied(path, files / "stdin", name)
         elif remote.kind == "web":
@@ -141,6 +145,9 @@ def _found(path: PathLike, table: str | None) -> Iterator[Found]:
                 yield Found("objects", (), remote.name, objects=objects)
                 return
             name, kept = remote.name, copy_objects(objects, files)
+        if _is_zipped(kept):
+            (made / "unzipped").mkdir()
+            kept = unzipped(kept, made / "unzipped")
         yield replace(find_source(kept, table), name=name)
 
 
@@ -161,6 +168,13 @@ def _is_pipe(path: PathLike) -> bool:
     try:
         return isinstance(path, (str, Path)) and Path(path).is_fifo()
     except OSError:
+        return False
+
+
+def _is_zipped(path: PathLike) -> bool:
+    try:
+        return isinstance(path, (str, Path)) and Path(path).is_file() and is_zip(Path(path))
+    except (OSError, ValueError):
         return False
 
 
