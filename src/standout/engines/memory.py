@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
-from standout.scoring import cpu, exact
+from standout.scoring import adaptive, cpu, exact
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan
 
@@ -58,6 +58,10 @@ class MemoryEngine:
                     exact.run_blocks(
                         first, stop, queries, post, plan.tables, variant, exact.for_shard(plan, shard), marks, out
                     )
+                elif plan.adaptive is not None:
+                    adaptive.run_blocks(
+                        first, stop, queries, post, plan.tables, variant, adaptive.for_shard(plan, shard), marks, out
+                    )
                 else:
                     cpu.run_blocks(first, stop, queries, post, plan.tables, variant, marks, out)
             return out
@@ -76,6 +80,10 @@ class MemoryEngine:
                     exact.mass_blocks(
                         first, stop, queries, post, plan.tables, variant, exact.for_shard(plan, shard), high, beta, out
                     )
+                elif plan.adaptive is not None:
+                    adaptive.mass_blocks(
+                        first, stop, queries, post, plan.tables, variant, adaptive.for_shard(plan, shard), high, beta, out
+                    )
                 else:
                     cpu.mass_blocks(first, stop, queries, post, plan.tables, variant, high, beta, out)
             return out
@@ -91,6 +99,10 @@ class MemoryEngine:
                 exact.score_record(
                     post, plan.tables, variant, exact.for_shard(plan, shard), record.astype(np.int64), out
                 )
+            elif plan.adaptive is not None:
+                adaptive.score_record(
+                    post, plan.tables, variant, adaptive.for_shard(plan, shard), record.astype(np.int64), out
+                )
             else:
                 cpu.score_record(post, plan.tables, variant, record.astype(np.int64), out)
         return out
@@ -102,6 +114,8 @@ class MemoryEngine:
             post, variant = cpu.postings(shard, plan.factor), cpu.variant_of(plan)
             if plan.exact is not None:
                 exact.all_scores(post, plan.tables, variant, exact.for_shard(plan, shard), out)
+            elif plan.adaptive is not None:
+                adaptive.all_scores(post, plan.tables, variant, adaptive.for_shard(plan, shard), out)
             else:
                 cpu.all_scores(post, plan.tables, variant, out)
         return out
