@@ -123,7 +123,7 @@ def fact_factors(f: int, p: int, stop: int, z: int, rho: float, miss: float, res
     return c * right + (1.0 - c) + t.floor, c * wrong + (1.0 - c) + t.floor
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_bare  # type: ignore[untyped-decorator]
 def group_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post: Postings, known_day: Array,
                  t: AdaptiveTables, scratch: AdaptiveScratch) -> float:  # fmt: skip
     """Factor of all facts of a query about the item of its fact `j`: distinct facts come from distinct entries.
@@ -242,22 +242,6 @@ def mark_changes(lo: int, m: int, post: Postings, known_day: Array, t: AdaptiveT
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def log_mean_shifts(q: int, lo: int, m: int, rho: float, miss: float, rest: float, rest_kept: float, post: Postings,
-                    known_day: Array, t: AdaptiveTables, scratch: AdaptiveScratch) -> float:  # fmt: skip
-    """Log of the product, averaged over all shifts of the person's dates. `scratch.change` marks where it changes."""
-    total, at, s = -np.inf, -t.shift, t.shift
-    while at <= s:
-        stop = at + 1
-        while stop <= s and not scratch.change[stop + s]:
-            stop += 1
-        one = log_product(q, lo, m, at, rho, miss, rest, rest_kept, post, known_day, t, scratch)
-        if one > -np.inf:
-            total = add_logs(total, one + np.log(float(stop - at)))
-        at = stop
-    return total - np.log(2.0 * s + 1.0)
-
-
-@jit_inline  # type: ignore[untyped-decorator]
 def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: AdaptiveTables, scratch: AdaptiveScratch) -> float:
     """LLR of record `k` of block `b` for query `q`. Call with ascending `k`."""
     lo, m = plan.query_ptr[q], plan.query_ptr[q + 1] - plan.query_ptr[q]
@@ -278,16 +262,23 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: Adaptive
     length = np.int64(t.length[record])
     capped = 0 <= t.cap <= length
     moves = t.shift > 0 and n_held > 0 and mark_changes(lo, m, post, plan.known_day, t, scratch)
+    last = t.shift if moves else -t.shift
     total = -np.inf
     for node in range(t.node_log.size if capped else 1):
         rho = t.node_rho[node] if capped else t.rho[min(length, t.rho.size - 1)]
         miss = t.node_miss[node] if capped else t.miss
-        if moves:
-            one = log_mean_shifts(q, lo, m, rho, miss, rest, rest_kept, post, plan.known_day, t, scratch)
-        else:
-            one = log_product(q, lo, m, np.int64(0), rho, miss, rest, rest_kept, post, plan.known_day, t, scratch)
-        total = add_logs(total, one + t.node_log[node]) if capped else one
-    return total
+        weight = t.node_log[node] if capped else 0.0
+        at = -t.shift
+        while at <= last:
+            # the product is the same for all shifts up to the next change
+            stop = at + 1
+            while stop <= last and not scratch.change[stop + t.shift]:
+                stop += 1
+            one = log_product(q, lo, m, at, rho, miss, rest, rest_kept, post, plan.known_day, t, scratch)
+            if one > -np.inf:
+                total = add_logs(total, one + weight + (np.log(float(stop - at)) if moves else 0.0))
+            at = stop
+    return total - np.log(2.0 * t.shift + 1.0) if moves else total
 
 
 @jit_inline  # type: ignore[untyped-decorator]
