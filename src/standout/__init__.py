@@ -32,6 +32,12 @@ _HOME = {
     "Noise": "standout.attacks.noise",
     "Audit": "standout.audit.audit",
     "Findings": "standout.audit.findings",
+    "Defense": "standout.defenses.defense",
+    "defense": "standout.defenses.defense",
+    "defense_names": "standout.defenses.defense",
+    "parse_defense": "standout.defenses.parse",
+    "register_defense": "standout.defenses.defense",
+    "Channel": "standout.data.channel",
     "describe": "standout.theory.describe",
     "sparsity": "standout.theory.sparsity",
     "bounds": "standout.theory.bounds",
@@ -61,7 +67,13 @@ if TYPE_CHECKING:
     from standout.attacks.noise import Noise as Noise
     from standout.attacks.tables import Known as Known
     from standout.attacks.verdicts import Verdicts as Verdicts
+    from standout.data.channel import Channel as Channel
     from standout.data.dataset import Dataset as Dataset
+    from standout.defenses.defense import Defense as Defense
+    from standout.defenses.defense import defense as defense
+    from standout.defenses.defense import defense_names as defense_names
+    from standout.defenses.defense import register_defense as register_defense
+    from standout.defenses.parse import parse_defense as parse_defense
     from standout.engines.engine import Engine as Engine
     from standout.engines.memory import MemoryEngine as MemoryEngine
     from standout.errors import StandoutError as StandoutError

@@ -32,17 +32,17 @@ def rows(ds):
     for r in range(ds.n_records):
         for k in range(ds.record_ptr[r], ds.record_ptr[r + 1]):
             value = ds.levels[ds.record_code[k]] if ds.has_value and ds.record_code[k] < ds.n_levels else None
-            day = int(ds.record_day[k]) + ds.first_day if ds.has_time and ds.record_day[k] != ds.no_day else None
+            day = int(ds.record_tick[k]) + ds.first_tick if ds.has_time and ds.record_tick[k] != ds.no_tick else None
             yield r, int(ds.record_item[k]), value, day
 
 
-def dense_llr(ds, query, noise, bin_days=30):
+def dense_llr(ds, query, noise, bin_ticks=30):
     """LLR of every record for one query [(item, value or None, day or None)], formula by formula."""
     entries = list(rows(ds))
     pairs = {(r, i) for r, i, _, _ in entries}
     total = len(pairs)
     out = np.zeros(ds.n_records)
-    last_bin = ds.day_span // bin_days
+    last_bin = ds.tick_span // bin_ticks
     for item, value, day in query:
         supp = sum(i == item for _, i in pairs)
         q = supp / total
@@ -57,20 +57,20 @@ def dense_llr(ds, query, noise, bin_days=30):
             n = counts.sum()
             gv = (n * (chance @ counts / max(n, 1)) + SHRINK * (chance @ (every / every.sum()))) / (n + SHRINK)
         if day is not None and noise.time:
-            at = min(max((day - ds.first_day) // bin_days, 0), last_bin)
-            inside = sum((e[3] - ds.first_day) // bin_days == at for e in own)
+            at = min(max((day - ds.first_tick) // bin_ticks, 0), last_bin)
+            inside = sum((e[3] - ds.first_tick) // bin_ticks == at for e in own)
             every = (
-                np.array([sum((e[3] - ds.first_day) // bin_days == b for e in entries) for b in range(last_bin + 1)])
+                np.array([sum((e[3] - ds.first_tick) // bin_ticks == b for e in entries) for b in range(last_bin + 1)])
                 + 1.0
             )
-            width = min(bin_days, ds.day_span + 1 - at * bin_days)
+            width = min(bin_ticks, ds.tick_span + 1 - at * bin_ticks)
             gt = (inside + SHRINK * every[at] / every.sum()) / (len(own) + SHRINK) / width
         u = 1.0
         if value is not None and noise.value:
             barred = (noise.value.table(np.array([value]), ds.levels)[0] == 0).sum()
             u /= barred if barred else ds.n_levels
         if day is not None and noise.time:
-            u /= ds.day_span + 1 - (2 * noise.time.reach - 1)
+            u /= ds.tick_span + 1 - (2 * noise.time.reach - 1)
         wrong = noise.even_wrong * u + (1 - noise.even_wrong) * gv * gt
         # an absent person's values are wrong as often: P(A|absent) = Π q·((1-h)·g + h·u)
         out -= np.log(1 - noise.h + noise.h * wrong / (gv * gt))

@@ -73,7 +73,7 @@ def test_a_release_without_items_is_the_release_read_without_them(setting: Setti
     thin = without_items(ds, dropped)
     assert np.array_equal(thin.supports[~dropped], again.supports)
     assert np.array_equal(thin.lengths[thin.lengths > 0], again.lengths)
-    assert thin.n_entries == again.n_entries == thin.record_code.size == thin.record_day.size
+    assert thin.n_entries == again.n_entries == thin.record_code.size == thin.record_tick.size
     there = thin.lengths[setting.mentions.target] > 0
     mine = f06.ranks(setting, "scoring", {"heavy": None}, setting.mentions, thin)[there]
     moved = Mentions(

@@ -226,9 +226,9 @@ class Adversary:
                 f"wrong={self.wrong}: all values of the data lie within the tolerance of each other, so no value can be wrong; "
                 "lower value_within, or use wrong_kind='item'"
             )
-        if self.tells_time(dataset) and dataset.day_span <= (self.time_within or 0):
+        if self.tells_time(dataset) and dataset.tick_span <= (self.time_within or 0):
             raise ParameterError(
-                f"wrong={self.wrong}: the data spans {dataset.day_span + 1} days, so no day lies more than "
+                f"wrong={self.wrong}: the data spans {dataset.tick_span + 1} days, so no day lies more than "
                 f"time_within={self.time_within} off; lower time_within, or use wrong_kind='item'"
             )
 

@@ -188,7 +188,7 @@ def _same_content(one: Dataset, other: Dataset) -> bool:
 
     def sizes(data: Dataset) -> tuple[int, ...]:
         return (data.n_records, data.n_items, data.n_entries, data.n_levels, data.record_code.size,
-                data.record_day.size, int(data.first_day), int(data.day_span))  # fmt: skip
+                data.record_tick.size, int(data.first_tick), int(data.tick_span))  # fmt: skip
 
     return sizes(one) == sizes(other) and one.fingerprint == other.fingerprint
 

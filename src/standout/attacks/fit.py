@@ -143,9 +143,9 @@ def start_noise(dataset: Dataset, known: Known) -> Noise:
         bins = ValueBins(tuple(edges.tolist()), (0.0,) * (edges.size + 1))
         edges = edges[bins.reach(dataset.levels).max(axis=0)[:-1] > 0]
         value = ValueBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
-    if known.has_day.any():
+    if known.has_tick.any():
         time = DayBins(
-            DAY_EDGES, averaged(np.asarray(DAY_EDGES, dtype=np.float64), (0, 3, 14, 30, 90)), dataset.day_span
+            DAY_EDGES, averaged(np.asarray(DAY_EDGES, dtype=np.float64), (0, 3, 14, 30, 90)), dataset.tick_span
         )
     return Noise(e=0.2, h=0.2 if value or time else 0.0, value=value, time=time)
 
@@ -189,9 +189,9 @@ def _evidence(dataset: Dataset, known: Known, candidate: Array, noise: Noise) ->
         told = known.has_value[fact] & (code < dataset.n_levels)
         known_code[told] = nearest_level(known.value[fact[told]], dataset.levels)
     if isinstance(noise.time, DayBins):
-        day = dataset.record_day[at].astype(np.int64)
-        told = known.has_day[fact] & (day != dataset.no_day)
-        day_bin[told] = noise.time.place(known.day[fact[told]] - day[told])
+        day = dataset.record_tick[at].astype(np.int64)
+        told = known.has_tick[fact] & (day != dataset.no_tick)
+        day_bin[told] = noise.time.place(known.tick[fact[told]] - day[told])
     return Evidence(row, cell_fact, cell, share, code, known_code, day_bin)
 
 

@@ -314,16 +314,16 @@ def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] |
 def time_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
     """K(gap) per fact (last column: no day) and the background of the known day."""
     n = known.item.size
-    has = known.has_day
+    has = known.has_tick
     if noise.time is None or not has.any():
         return np.ones((n, 1)), np.ones(n)
-    reach = int(min(noise.time.reach, known.dataset.day_span + 2 * noise.time.reach))
+    reach = int(min(noise.time.reach, known.dataset.tick_span + 2 * noise.time.reach))
     kernel = noise.time.table(np.arange(reach + 1))
-    bins = background(known.dataset).bin_days
+    bins = background(known.dataset).bin_ticks
     own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
-    at = np.clip(known.day[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
+    at = np.clip(known.tick[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
     rows = np.arange(at.size)
-    days_in_bin = np.minimum(bins, known.dataset.day_span + 1 - at * bins)
+    days_in_bin = np.minimum(bins, known.dataset.tick_span + 1 - at * bins)
     back = np.ones(n)
     back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / days_in_bin
     table = np.ones((n, reach + 2))
@@ -345,11 +345,11 @@ def _even_chance(known: Known, noise: Noise) -> Array:
         distinct, place = np.unique(known.value[has], return_inverse=True)
         barred = (noise.value.table(distinct, known.dataset.levels) == 0).sum(axis=1)
         out[has] /= np.where(barred > 0, barred, known.dataset.n_levels)[place]
-    if noise.time is not None and known.has_day.any():
-        days = known.dataset.day_span + 1
+    if noise.time is not None and known.has_tick.any():
+        days = known.dataset.tick_span + 1
         if noise.time.table(np.array([noise.time.reach]))[0] == 0:
             days = max(days - (2 * noise.time.reach - 1), 1)
-        out[known.has_day] /= days
+        out[known.has_tick] /= days
     return out
 
 

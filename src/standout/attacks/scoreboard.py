@@ -55,9 +55,9 @@ def threshold_tables(known: Known, weight: Array, value_within: Array, time_with
         # a known value never agrees with an entry that has none
         inside = np.column_stack([inside, np.zeros(n, np.bool_)]) | ~known.has_value[:, None]
         value = np.where(inside, weight[:, None], -np.inf)
-    if known.has_day.any():
+    if known.has_tick.any():
         gaps = np.arange(int(time_within) + 2)
-        inside = np.append(gaps <= time_within, False)[None, :] | ~known.has_day[:, None]
+        inside = np.append(gaps <= time_within, False)[None, :] | ~known.has_tick[:, None]
         time = np.where(inside, 0.0, -np.inf)
     return value, time
 
@@ -143,26 +143,26 @@ class ScoreboardRH(Attack):
         n = known.item.size
         time_row = np.arange(n)
         # an item without a known channel counts by its presence alone
-        alone = np.where(known.has_value | known.has_day, 0.0, weight)
+        alone = np.where(known.has_value | known.has_tick, 0.0, weight)
         value, time = alone[:, None], np.zeros((n, 1))
         if known.has_value.any():
             near = ns08.closeness(np.nan_to_num(known.value_gaps(), nan=np.inf), self.rho0)
             value = (
                 alone[:, None] + np.column_stack([near, np.zeros(n)]) * np.where(known.has_value, weight, 0.0)[:, None]
             )
-        if known.has_day.any():
+        if known.has_tick.any():
             # beyond 22 widths a contribution is below the last bit
             last = int(min(self._longest_gap(known), np.ceil(22 * self.d0))) + 1
             near = np.append(ns08.closeness(np.arange(last + 1), self.d0), 0.0)
             near[last] = 0.0
-            weights, time_row = np.unique(np.where(known.has_day, weight, 0.0), return_inverse=True)
+            weights, time_row = np.unique(np.where(known.has_tick, weight, 0.0), return_inverse=True)
             time = weights[:, None] * near[None, :]
         return value, time, time_row
 
     @staticmethod
     def _longest_gap(known: Known) -> float:
-        days = known.day[known.has_day]
-        return float(max(np.abs(days).max(), np.abs(known.dataset.day_span - days).max()))
+        days = known.tick[known.has_tick]
+        return float(max(np.abs(days).max(), np.abs(known.dataset.tick_span - days).max()))
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the eccentricity reaches phi."""

@@ -121,7 +121,7 @@ class Known:
     item: Array
     value: Array
     """NaN = unknown, also when the release has no values."""
-    day: Array
+    tick: Array
     """Offset from the release's first day; NaN = unknown, also when the release has no days."""
     support: Array
     """Records that hold the item, the excluded one not counted."""
@@ -141,7 +141,7 @@ class Known:
         return cls(
             dataset, facts, exclude, ptr, query, item,
             value=facts.value[here] if dataset.has_value else nothing,
-            day=facts.day[here] - dataset.first_day if dataset.has_time else nothing,
+            tick=facts.day[here] - dataset.first_tick if dataset.has_time else nothing,
             support=dataset.supports[item] - gone,
             n_records=dataset.n_records - (exclude >= 0),
         )  # fmt: skip
@@ -152,9 +152,9 @@ class Known:
         return ~np.isnan(self.value)
 
     @property
-    def has_day(self) -> Array:
+    def has_tick(self) -> Array:
         """Facts with a known day."""
-        return ~np.isnan(self.day)
+        return ~np.isnan(self.tick)
 
     def value_gaps(self) -> Array:
         """(facts, levels): level minus known value, 0 where the value lies in the level's cell, NaN where unknown."""
@@ -267,7 +267,7 @@ class Known:
             "query_ptr": self.query_ptr,
             "item": self.item.astype(np.int64),
             # kernels compute gaps in 32 bits; days this far away agree with nothing anyway
-            "known_day": np.where(self.has_day, np.clip(self.day, -(2.0**29), 2.0**29), 0.0).astype(np.int64),
+            "known_tick": np.where(self.has_tick, np.clip(self.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64),
             "time_row": np.arange(self.item.size, dtype=np.int64),
             "value": none_i, "time": none_i, "odds_value": none_f, "odds_time": none_f,
             "odds_floor": np.zeros(self.item.size),

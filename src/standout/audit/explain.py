@@ -220,8 +220,8 @@ def _held(dataset: Dataset, record: int, item: int, day: float) -> dict[str, Any
         return None
     days = np.full(places.size, np.nan)
     if dataset.has_time:
-        raw = dataset.record_day[places].astype(np.int64)
-        days = np.where(raw == dataset.no_day, np.nan, raw + float(dataset.first_day))
+        raw = dataset.record_tick[places].astype(np.int64)
+        days = np.where(raw == dataset.no_tick, np.nan, raw + float(dataset.first_tick))
     gaps = np.abs(days - day)
     k = 0 if np.isnan(gaps).all() else int(np.nanargmin(gaps))
     code = int(dataset.record_code[places[k]]) if dataset.has_value else dataset.n_levels

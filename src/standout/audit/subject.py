@@ -78,8 +78,8 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
     """Shape of a dataset and what reading did to it: counts only."""
     days = None
     if dataset.has_time:
-        first = np.datetime64(dataset.first_day, "D")
-        days = {"first": str(first), "last": str(first + np.timedelta64(dataset.day_span, "D"))}
+        first = np.datetime64(dataset.first_tick, "D")
+        days = {"first": str(first), "last": str(first + np.timedelta64(dataset.tick_span, "D"))}
     values = None
     if dataset.has_value:
         values = {"levels": dataset.n_levels, "low": float(dataset.levels[0]), "high": float(dataset.levels[-1])}

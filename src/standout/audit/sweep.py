@@ -158,13 +158,13 @@ def rough_value(levels: Array, counts: Array | None = None) -> Within:
     return ROUGH_AMOUNT if few >= 0 or low == high else _plain((high - low) / PART_OF_SCALE)
 
 
-def rough_days(day_span: int) -> int:
+def rough_days(tick_span: int) -> int:
     """Two weeks, or a tenth of the span where that is shorter; at least a day.
 
     >>> rough_days(4000), rough_days(60), rough_days(3)
     (14, 6, 1)
     """
-    return int(min(ROUGH_DAYS, max(1, day_span // 10)))
+    return int(min(ROUGH_DAYS, max(1, tick_span // 10)))
 
 
 def _plain(x: float) -> float:
@@ -192,9 +192,9 @@ def _rows(dataset: Dataset, axes: Axes, size: str) -> tuple[list[tuple[Within, W
     values: Sequence[Within] = axes.value_within or _exact_and_rough(
         rough_value(dataset.levels, _counts(dataset)), dataset.has_value and dataset.n_levels > 1
     )
-    days = rough_days(dataset.day_span)
+    days = rough_days(dataset.tick_span)
     times: Sequence[Within] = axes.time_within or _exact_and_rough(
-        days if dataset.day_span > 2 * days else None, dataset.has_time and dataset.day_span > 0
+        days if dataset.tick_span > 2 * days else None, dataset.has_time and dataset.tick_span > 0
     )
     rows = [(v, t) for v in values for t in times]
     corners = {(values[0], times[0]), (values[-1], times[-1])}

@@ -30,19 +30,19 @@ def assemble(rows: Rows, record_labels: Array, item_labels: Array, cleaning: Cle
         _check_left(rows.value, "value", cleaning.repeats)
         _check_left(rows.day, "time", cleaning.repeats)
     codes, scale, cleaning = _coded(rows.value, cleaning)
-    days, first_day, span, cleaning = _counted(rows.day, cleaning)
+    days, first_tick, span, cleaning = _counted(rows.day, cleaning)
     builder = EntryBuilder(
         np.bincount(rows.record, minlength=record_labels.size),
         item_labels.size,
         has_value=codes is not None,
         has_time=days is not None,
         n_levels=scale.levels.size,
-        day_span=span,
+        tick_span=span,
     )
     if days is not None:
-        days = np.where(np.isnan(days), builder.no_day, days).astype(builder.day.dtype)
+        days = np.where(np.isnan(days), builder.no_tick, days).astype(builder.tick.dtype)
     builder.add(rows.record.astype(np.uint32), rows.item.astype(np.uint32), codes, days)
-    return complete(builder, record_labels, item_labels, scale, first_day, span, cleaning, n_before)
+    return complete(builder, record_labels, item_labels, scale, first_tick, span, cleaning, n_before)
 
 
 def complete(
@@ -50,7 +50,7 @@ def complete(
     record_labels: Array,
     item_labels: Array,
     scale: Scale,
-    first_day: int,
+    first_tick: int,
     span: int,
     cleaning: Cleaning,
     n_rows: int,
@@ -64,10 +64,10 @@ def complete(
         record_ptr=builder.ptr,
         record_item=builder.item,
         record_code=builder.code,
-        record_day=builder.day,
+        record_tick=builder.tick,
         levels=scale.levels,
-        first_day=first_day,
-        day_span=span,
+        first_tick=first_tick,
+        tick_span=span,
         lengths=lengths,
         supports=supports,
         cleaning=cleaning,
@@ -76,10 +76,10 @@ def complete(
     )
 
 
-def check_span(first_day: float, last_day: float) -> None:
+def check_span(first_tick: float, last_day: float) -> None:
     """Refuse times that lie further apart than day offsets can represent."""
-    if last_day - first_day > LONGEST_SPAN:
-        years = (last_day - first_day) / 365.25
+    if last_day - first_tick > LONGEST_SPAN:
+        years = (last_day - first_tick) / 365.25
         raise InputError(f"the times span {years:,.0f} years: is the unit right? Say it with time_unit (--time-unit)")
 
 

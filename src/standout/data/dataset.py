@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.build import missing_day
+from standout.data.build import missing_tick
 from standout.data.channel import Channel, Origin
 from standout.data.cleaning import Cleaning
 from standout.data.index import Shard, build_shard, fitting_block
@@ -42,14 +42,14 @@ class Dataset:
     record_item: Array
     record_code: Array
     """Index into `levels` per entry, `n_levels` = no value. Size 0 when there is no value channel."""
-    record_day: Array
-    """Days after `first_day` per entry, the type's largest = no day. Size 0 when there is no time channel."""
+    record_tick: Array
+    """Ticks after `first_tick` per entry, the type's largest = no time. Size 0 when there is no time channel."""
     levels: Array
     """The value of each code, ascending."""
-    first_day: int
-    """Day of offset 0, counted from 1970-01-01."""
-    day_span: int
-    """Largest day offset."""
+    first_tick: int
+    """Tick of offset 0, counted from 1970-01-01. A tick is one day."""
+    tick_span: int
+    """Largest tick offset."""
     lengths: Array
     supports: Array
     cleaning: Cleaning = field(default_factory=Cleaning)
@@ -197,19 +197,30 @@ class Dataset:
 
         return select(self, items, drop_empty)
 
-    def with_entries(self, keep: Any = None, *, value: Any = None, day: Any = None) -> Dataset:
-        """Dataset with the same records and items, and some of the entries or entries with other values and days.
+    def with_entries(self, keep: Any = None, **changes: Any) -> Dataset:
+        """Dataset with the same records, and some of the entries or entries with other items, values and days.
 
         Parameters
         ----------
         keep
             One bool per entry; all entries by default.
-        value, day
-            One number per kept entry, NaN = none: values on this dataset's scale, days counted from 1970-01-01.
+        changes
+            Per kept entry: `value` (on the scale, NaN = none), `day` (counted from 1970-01-01, NaN = none), `item` (an index).
+            For all: `levels` (another scale), `item_labels` (other items), `drop` (channels to remove: "value", "time").
         """
         from standout.data.derive import with_entries
 
-        return with_entries(self, keep, value=value, day=day)
+        return with_entries(self, keep, **changes)
+
+    def to_arrow(self) -> Any:
+        """Arrow table with one row per entry: record, item, and value and time (a date) if the data has them."""
+        from standout.data.export import to_arrow
+
+        return to_arrow(self)
+
+    def to_frame(self) -> Any:
+        """Pandas frame with the rows and columns of `to_arrow`."""
+        return self.to_arrow().to_pandas(date_as_object=False)
 
     @property
     def source(self) -> Dataset | None:
@@ -259,7 +270,7 @@ class Dataset:
     @property
     def has_time(self) -> bool:
         """Whether entries carry days."""
-        return self.record_day.size > 0
+        return self.record_tick.size > 0
 
     @property
     def has_repeats(self) -> bool:
@@ -267,9 +278,9 @@ class Dataset:
         return self.n_pairs < self.n_entries
 
     @property
-    def no_day(self) -> int:
-        """Day offset that means "no day"."""
-        return missing_day(self.record_day.dtype)
+    def no_tick(self) -> int:
+        """Tick offset that means "no time"."""
+        return missing_tick(self.record_tick.dtype)
 
     @property
     def value_range(self) -> float:
@@ -337,14 +348,14 @@ class Dataset:
     @cached_property
     def record_keys(self) -> Array:
         """A number per record that depends on its contents, not on its label; the seed of its random draws."""
-        return record_keys(self.record_ptr, self.record_item, self.record_code, self.record_day)
+        return record_keys(self.record_ptr, self.record_item, self.record_code, self.record_tick)
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the content: labels, entries, levels. The order of the rows in the file does not matter."""
         digest = sha256()
         for array in (self.record_labels, self.item_labels, self.record_ptr, self.record_item, self.record_code,
-                      self.record_day, self.levels, np.array([self.first_day])):  # fmt: skip
+                      self.record_tick, self.levels, np.array([self.first_tick])):  # fmt: skip
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             data = array if array.dtype.kind != "O" else np.array([str(x) for x in array])
             digest.update(np.ascontiguousarray(data).data.cast("B") if data.size else b"")
@@ -373,7 +384,7 @@ class Dataset:
     def _shard(self, lo: int, hi: int, block_size: int) -> Shard:
         if not 1 <= block_size <= 65_536:
             raise ParameterError(f"block_size={block_size}: a block holds 1 to 65,536 records")
-        shard = build_shard(self.record_ptr, self.record_item, self.record_code, self.record_day, self.n_items, lo, hi,
+        shard = build_shard(self.record_ptr, self.record_item, self.record_code, self.record_tick, self.n_items, lo, hi,
                             block_size, self.has_repeats)  # fmt: skip
         shard.__dict__["lengths"] = np.ascontiguousarray(self.lengths[lo:hi], np.int64)  # counted already
         return shard

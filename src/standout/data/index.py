@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from standout.data.build import missing_day
+from standout.data.build import missing_tick
 
 Array = npt.NDArray[Any]
 
@@ -33,10 +33,10 @@ class Shard:
     n_records: int
     block_size: int
     ptr: Array
-    """(blocks, items + 1): start of each item's run in `local`, `code` and `day`."""
+    """(blocks, items + 1): start of each item's run in `local`, `code` and `tick`."""
     local: Array
     code: Array
-    day: Array
+    tick: Array
     has_repeats: bool
 
     @property
@@ -49,13 +49,13 @@ class Shard:
 
     @cached_property
     def all_dated(self) -> bool:
-        """Whether every entry has a day."""
-        return bool(self.day.size == 0 or self.day.max() < missing_day(self.day.dtype))
+        """Whether every entry has a time."""
+        return bool(self.tick.size == 0 or self.tick.max() < missing_tick(self.tick.dtype))
 
     @property
-    def no_day(self) -> int:
-        """Day code that means "no day"."""
-        return missing_day(self.day.dtype)
+    def no_tick(self) -> int:
+        """Tick that means "no time"."""
+        return missing_tick(self.tick.dtype)
 
     @cached_property
     def lengths(self) -> Array:
@@ -77,7 +77,7 @@ class Shard:
     @property
     def nbytes(self) -> int:
         """Bytes that the posting lists take."""
-        return int(self.ptr.nbytes + self.local.nbytes + self.code.nbytes + self.day.nbytes)
+        return int(self.ptr.nbytes + self.local.nbytes + self.code.nbytes + self.tick.nbytes)
 
 
 def rows_of(ptr: Array, row: Array) -> tuple[Array, Array]:
@@ -106,8 +106,8 @@ def _count_marked(block_size: int, ptr: Array, local: Array, marked: Array, out:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _fill_block(first: int, stop: int, record_ptr: Array, record_item: Array, record_code: Array, record_day: Array,
-                ptr: Array, local: Array, code: Array, day: Array) -> None:  # fmt: skip
+def _fill_block(first: int, stop: int, record_ptr: Array, record_item: Array, record_code: Array, record_tick: Array,
+                ptr: Array, local: Array, code: Array, tick: Array) -> None:  # fmt: skip
     """Counting sort of the entries of records `first … stop-1` by item; records stay in order."""
     n_items = ptr.size - 1
     start = ptr[0]
@@ -120,7 +120,7 @@ def _fill_block(first: int, stop: int, record_ptr: Array, record_item: Array, re
         count[i] = ptr[i]
     ptr[n_items] = start
     has_code = code.size > 0
-    has_day = day.size > 0
+    has_tick = tick.size > 0
     for r in range(first, stop):
         for k in range(record_ptr[r], record_ptr[r + 1]):
             i = record_item[k]
@@ -129,11 +129,11 @@ def _fill_block(first: int, stop: int, record_ptr: Array, record_item: Array, re
             local[slot] = r - first
             if has_code:
                 code[slot] = record_code[k]
-            if has_day:
-                day[slot] = record_day[k]
+            if has_tick:
+                tick[slot] = record_tick[k]
 
 
-def build_shard(record_ptr: Array, record_item: Array, record_code: Array, record_day: Array, n_items: int,
+def build_shard(record_ptr: Array, record_item: Array, record_code: Array, record_tick: Array, n_items: int,
                 first: int, stop: int, block_size: int, has_repeats: bool, threads: int | None = None) -> Shard:  # fmt: skip
     """Index the records `first … stop-1`, on all cores unless `threads` says otherwise."""
     import os
@@ -145,17 +145,17 @@ def build_shard(record_ptr: Array, record_item: Array, record_code: Array, recor
     ptr = np.zeros((n_blocks, n_items + 1), np.int64 if n > np.iinfo(np.uint32).max else np.uint32)
     local = np.empty(n, np.uint16)
     code = np.empty(n if record_code.size else 0, record_code.dtype)
-    day = np.empty(n if record_day.size else 0, record_day.dtype)
+    tick = np.empty(n if record_tick.size else 0, record_tick.dtype)
 
     def fill(b: int) -> None:
         lo = first + b * block_size
         hi = min(stop, lo + block_size)
         ptr[b, 0] = int(record_ptr[lo]) - origin
-        _fill_block(lo, hi, record_ptr, record_item, record_code, record_day, ptr[b], local, code, day)
+        _fill_block(lo, hi, record_ptr, record_item, record_code, record_tick, ptr[b], local, code, tick)
 
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         list(pool.map(fill, range(n_blocks)))
-    return Shard(first, stop - first, block_size, ptr, local, code, day, has_repeats)
+    return Shard(first, stop - first, block_size, ptr, local, code, tick, has_repeats)
 
 
 def fitting_block(n_records: int, n_items: int, n_entries: int) -> int:

@@ -67,7 +67,7 @@ def is_sound(ds: Dataset) -> bool:
         _is_array(ds.record_ptr, ds.n_records + 1, np.int64),
         _is_array(ds.record_item, n, np.uint16, np.uint32),
         _is_array(ds.record_code, n if ds.has_value else 0, np.uint8, np.uint16),
-        _is_array(ds.record_day, n if ds.has_time else 0, np.uint16, np.uint32),
+        _is_array(ds.record_tick, n if ds.has_time else 0, np.uint16, np.uint32),
         _is_array(ds.levels, levels, np.float64),
         _is_array(ds.lengths, ds.n_records, np.int64),
         _is_array(ds.supports, ds.n_items, np.int64),
@@ -75,8 +75,8 @@ def is_sound(ds: Dataset) -> bool:
         _is_array(ds.level_high, ds.level_low.size, np.float64),
         ds.record_labels.dtype.kind in "iufUO",
         ds.item_labels.dtype.kind in "iufUO",
-        type(ds.first_day) is int and abs(ds.first_day) <= _LATEST_DAY,
-        type(ds.day_span) is int and 0 <= ds.day_span < ds.no_day,
+        type(ds.first_tick) is int and abs(ds.first_tick) <= _LATEST_DAY,
+        type(ds.tick_span) is int and 0 <= ds.tick_span < ds.no_tick,
     ]
     return (
         all(sizes)
@@ -85,7 +85,7 @@ def is_sound(ds: Dataset) -> bool:
         and _never_falls(ds.record_ptr)
         and _below(ds.record_item, ds.n_items)
         and _below(ds.record_code, levels + 1)
-        and _days_fit(ds.record_day, ds)
+        and _days_fit(ds.record_tick, ds)
         and _counts_fit(ds)
         and _levels_rise(ds)
     )
@@ -117,7 +117,7 @@ def is_index_of(index: Shard, ds: Dataset) -> bool:
         index.ptr.flags.c_contiguous,
         _is_array(index.local, ds.n_entries, np.uint16),
         _is_array(index.code, ds.record_code.size, ds.record_code.dtype),
-        _is_array(index.day, ds.record_day.size, ds.record_day.dtype),
+        _is_array(index.tick, ds.record_tick.size, ds.record_tick.dtype),
         index.has_repeats == ds.has_repeats,
     ]
     if not all(sizes):
@@ -129,7 +129,7 @@ def is_index_of(index: Shard, ds: Dataset) -> bool:
             return False
         if not _below(index.local[low:high], stop - first):
             return False
-    return _below(index.code, ds.n_levels + 1) and _days_fit(index.day, ds)
+    return _below(index.code, ds.n_levels + 1) and _days_fit(index.tick, ds)
 
 
 def _is_array(array: Array, size: int, *kinds: npt.DTypeLike) -> bool:
@@ -145,12 +145,12 @@ def _below(array: Array, limit: int) -> bool:
 
 
 def _days_fit(day: Array, ds: Dataset) -> bool:
-    """Whether every day is at most `day_span`, or the code for "no day"."""
-    if _below(day, ds.day_span + 1):
+    """Whether every day is at most `tick_span`, or the code for "no day"."""
+    if _below(day, ds.tick_span + 1):
         return True
     for first in range(0, day.size, _DAYS):
         part = day[first : first + _DAYS]
-        if not _below(part[part != ds.no_day], ds.day_span + 1):
+        if not _below(part[part != ds.no_tick], ds.tick_span + 1):
             return False
     return True
 

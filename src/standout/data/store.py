@@ -25,13 +25,20 @@ from standout.errors import InputError, ParameterError
 Array = npt.NDArray[Any]
 
 FORMAT = "standout-dataset"
-SCHEMA = 2
-"""Version 2 has checksums of all files; version 1 has none and can be read."""
+SCHEMA = 3
+"""Version 2 has checksums of all files; version 3 has ticks in place of days. Older versions can be read."""
 _LABELS = ("record_labels", "item_labels")
-_ARRAYS = (*_LABELS, "record_ptr", "record_item", "record_code", "record_day", "levels", "lengths", "supports")
+_ARRAYS = (*_LABELS, "record_ptr", "record_item", "record_code", "record_tick", "levels", "lengths", "supports")
 _BOUNDS = ("level_low", "level_high")
 """Written only if values are not kept exactly; folders of older versions lack it."""
-_INDEX_ARRAYS = ("ptr", "local", "code", "day")
+_INDEX_ARRAYS = ("ptr", "local", "code", "tick")
+_OLD_NAMES = {
+    "record_tick": "record_day",
+    "index_tick": "index_day",
+    "first_tick": "first_day",
+    "tick_span": "day_span",
+}
+"""Names of files and numbers before version 3, where times were days."""
 _INDEX_NUMBERS = ("first_record", "n_records", "block_size", "has_repeats")
 _NO_CHECKSUMS = "saved by an older version without checksums: damage may go unnoticed; save it again"
 _DAMAGES = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, OverflowError,
@@ -86,16 +93,19 @@ def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
 
 def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     """The dataset of a folder, not checked yet; with its index where the folder has checksums."""
-    arrays: dict[str, Any] = {name: _load(source, name) for name in _ARRAYS}
+    old = _OLD_NAMES if meta["schema"] < 3 else {}
+    arrays: dict[str, Any] = {name: _load(source, old.get(name, name)) for name in _ARRAYS}
     arrays |= {name: _load(source, name) for name in _BOUNDS if (source / f"{name}.npy").exists()}
     columns = tuple(ColumnUse(**use) for use in meta["cleaning"].get("columns", ()))
     cleaning = Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns})
     if not _has_checksums(meta):
         cleaning = replace(cleaning, notes=(*cleaning.notes, _NO_CHECKSUMS))
-    ds = Dataset(**arrays, first_day=meta["first_day"], day_span=meta["day_span"], cleaning=cleaning)
-    ds = _with_bounds(ds)
+    times = {name: meta[old.get(name, name)] for name in ("first_tick", "tick_span")}
+    ds = _with_bounds(Dataset(**arrays, **times, cleaning=cleaning))
     if _has_checksums(meta):
-        index_arrays: dict[str, Any] = {name: _load(source, f"index_{name}") for name in _INDEX_ARRAYS}
+        index_arrays: dict[str, Any] = {
+            name: _load(source, old.get(f"index_{name}", f"index_{name}")) for name in _INDEX_ARRAYS
+        }
         ds.__dict__["index"] = Shard(**meta["index"], **index_arrays)  # the cached property finds it there
     return ds
 
@@ -165,8 +175,8 @@ def _write(ds: Dataset, folder: Path) -> None:
     meta = {
         "format": FORMAT,
         "schema": SCHEMA,
-        "first_day": ds.first_day,
-        "day_span": ds.day_span,
+        "first_tick": ds.first_tick,
+        "tick_span": ds.tick_span,
         "index": {name: getattr(index, name) for name in _INDEX_NUMBERS},
         "cleaning": asdict(ds.cleaning),
     }

@@ -100,8 +100,9 @@ class GpuEngine:
             size = max(size // 8 * 4, 4)
         kept = _INDEXES.setdefault(dataset, {})
         if size not in kept:
-            shard = build_shard(dataset.record_ptr, dataset.record_item, dataset.record_code, dataset.record_day, dataset.n_items,
-                                0, dataset.n_records, size, dataset.has_repeats, os.cpu_count() or 1)  # fmt: skip
+            shard = build_shard(dataset.record_ptr, dataset.record_item, dataset.record_code, dataset.record_tick,
+                                dataset.n_items, 0, dataset.n_records, size, dataset.has_repeats,
+                                os.cpu_count() or 1)  # fmt: skip
             try:
                 kept[size] = DeviceIndex(shard, dataset)
             except self._device.cp.cuda.memory.OutOfMemoryError as error:

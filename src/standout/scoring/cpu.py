@@ -232,8 +232,8 @@ def _score_of(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) 
                 odds += event_odds(np.uint64(f), np.uint64(p), post, plan, how)
             else:
                 row = np.uint64(plan.time_row[f])
-                x = contribution(np.uint64(p), post.code, post.day, plan.value, np.uint64(f), plan.time, row,
-                                 plan.known_day[f], post.no_day, how.use_value, how.use_time)  # fmt: skip
+                x = contribution(np.uint64(p), post.code, post.tick, plan.value, np.uint64(f), plan.time, row,
+                                 plan.known_tick[f], post.no_tick, how.use_value, how.use_time)  # fmt: skip
                 best = max(best, x)
             events += 1.0
             p += 1

@@ -76,10 +76,10 @@ def seek(local: Array, lo: int, hi: int, record: int) -> int:
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def event_chances(p: int, f: int, post: Postings, known_day: Array, t: ExactTables) -> tuple[float, float, bool]:
-    """Probabilities of the known value and day if posting `p` is the entry behind fact `f`: as a right fact, as a wrong one.
+def event_chances(p: int, f: int, post: Postings, known_tick: Array, t: ExactTables) -> tuple[float, float, bool]:
+    """Probabilities of the known value and tick if posting `p` is the entry behind fact `f`: as a right fact, as a wrong one.
 
-    The third result says whether the entry can give a wrong fact: it has a known value or day, and for each of them some
+    The third result says whether the entry can give a wrong fact: it has a known value or tick, and for each of them some
     other value lies outside the tolerance.
     """
     right, wrong, says, fine = 1.0, 1.0, False, True
@@ -89,42 +89,44 @@ def event_chances(p: int, f: int, post: Postings, known_day: Array, t: ExactTabl
         if code < t.level_fine.size:
             says, fine = True, t.level_fine[code]
     if t.use_time:
-        day = np.int64(post.day[p])
-        has_day = day != post.no_day
-        if has_day:
+        tick = np.int64(post.tick[p])
+        has_tick = tick != post.no_tick
+        if has_tick:
             says = True
-            fine = fine and max(day, t.day_span - day) > t.reach
-        if has_day and t.has_day[f]:
-            right_day, wrong_day = day_chances(known_day[f], day, t.reach, t.day_span)
-            right, wrong = right * right_day, wrong * wrong_day
-        elif has_day or t.has_day[f]:
-            # an entry without a day gives a fact without one, and no other entry does
+            fine = fine and max(tick, t.tick_span - tick) > t.reach
+        if has_tick and t.has_tick[f]:
+            right_tick, wrong_tick = tick_chances(known_tick[f], tick, t.reach, t.tick_span)
+            right, wrong = right * right_tick, wrong * wrong_tick
+        elif has_tick or t.has_tick[f]:
+            # an entry without a tick gives a fact without one, and no other entry does
             right, wrong = 0.0, 0.0
     fine = fine and says
     return right, wrong if fine else 0.0, fine
 
 
 @jit  # type: ignore[untyped-decorator]
-def day_chances(known: int, day: int, reach: int, span: int) -> tuple[float, float]:
-    """Probability of the known day if the entry's day is `day`: uniform within ±reach; uniform over the rest of 0 … span."""
-    if abs(known - day) <= reach:
+def tick_chances(known: int, tick: int, reach: int, span: int) -> tuple[float, float]:
+    """Probability of the known tick if the entry's tick is `tick`: uniform within ±reach; uniform over the rest of 0 … span."""
+    if abs(known - tick) <= reach:
         return 1.0 / (2 * reach + 1), 0.0
-    outside = max(0, day - reach) + max(0, span - day - reach)
+    outside = max(0, tick - reach) + max(0, span - tick - reach)
     return 0.0, 1.0 / max(outside, 1) if 0 <= known <= span else 0.0
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def pair_chances(p: int, hi: int, f: int, post: Postings, known_day: Array, t: ExactTables) -> tuple[float, float, int]:
+def pair_chances(
+    p: int, hi: int, f: int, post: Postings, known_tick: Array, t: ExactTables
+) -> tuple[float, float, int]:
     """Mean probabilities over the events of the (record, item) pair that starts at posting `p`, and where the next one starts.
 
     A right fact comes from any of the events, a wrong one from those that can give a wrong fact.
     """
-    right, wrong, fine = event_chances(p, f, post, known_day, t)
+    right, wrong, fine = event_chances(p, f, post, known_tick, t)
     n, n_fine = np.int64(1), np.int64(fine)
     if post.repeats:
         record = post.local[p]
         while p + n < hi and post.local[p + n] == record:
-            more_right, more_wrong, fine = event_chances(p + n, f, post, known_day, t)
+            more_right, more_wrong, fine = event_chances(p + n, f, post, known_tick, t)
             right, wrong, n_fine = right + more_right, wrong + more_wrong, n_fine + np.int64(fine)
             n += 1
         right, wrong = right / n, wrong / max(n_fine, 1)
@@ -160,7 +162,7 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTab
         scratch.cursor[j] = at
         scratch.held[j] = at < stop and post.local[at] == k
         if scratch.held[j]:
-            right, wrong, _ = pair_chances(at, stop, f, post, plan.known_day, t)
+            right, wrong, _ = pair_chances(at, stop, f, post, plan.known_tick, t)
             scratch.right[j], scratch.wrong[j] = right, wrong
             possible = right > 0.0 or (not t.wrong_items and wrong > 0.0)
             n_marked += t.marked[f]
@@ -323,7 +325,7 @@ def all_scores(post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def mean_chances(first: int, stop: int, post: Postings, item: Array, known_day: Array, gone: Array, t: ExactTables,
+def mean_chances(first: int, stop: int, post: Postings, item: Array, known_tick: Array, gone: Array, t: ExactTables,
                  right: Array, wrong: Array) -> None:  # fmt: skip
     """Add the probabilities of facts `first … stop-1`, summed over the item's pairs, to `right` and `wrong`; skip `gone[f]`."""
     for f in range(first, stop):
@@ -332,7 +334,7 @@ def mean_chances(first: int, stop: int, post: Postings, item: Array, known_day: 
             p, hi = np.int64(post.ptr[b, item[f]]), np.int64(post.ptr[b, item[f] + 1])
             while p < hi:
                 record = start + np.int64(post.local[p])
-                one_right, one_wrong, p = pair_chances(p, hi, f, post, known_day, t)
+                one_right, one_wrong, p = pair_chances(p, hi, f, post, known_tick, t)
                 if record != gone[f]:
                     right[f] += one_right
                     wrong[f] += one_wrong

@@ -41,13 +41,13 @@ class EntryTest:
     levels: Array
     """bool (levels): whether some other level lies outside the tolerance; empty if values are not known."""
     reach: int
-    """Tolerance in days, -1 if days are not known."""
-    day_span: int
+    """Tolerance in ticks, -1 if ticks are not known."""
+    tick_span: int
 
     def passing(self, shard: Shard) -> Array:
         """Mark the entries of the shard that pass."""
         out = np.empty(shard.local.size, np.bool_)
-        mark_wrongable(shard.code, shard.day, shard.no_day, self.levels, self.reach, self.day_span, out)
+        mark_wrongable(shard.code, shard.tick, shard.no_tick, self.levels, self.reach, self.tick_span, out)
         return out
 
 

@@ -61,19 +61,19 @@ class DeviceIndex:
         cp = cupy()
         self.shard = shard
         self.layout = Layout.of(
-            shard.block_size, dataset.n_levels, dataset.day_span, dataset.has_value, dataset.has_time
+            shard.block_size, dataset.n_levels, dataset.tick_span, dataset.has_value, dataset.has_time
         )
         n = shard.local.size
         kind = np.uint32 if self.layout.word == "u32" else np.uint64
         self.words = cp.empty(n, kind)
-        self.missing_days = False
+        self.missing_ticks = False
         # in parts, so that the unpacked columns are never on the device as a whole
         for lo in range(0, n, 1 << 25):
             part = slice(lo, min(n, lo + (1 << 25)))
-            local, code, day = (cp.asarray(a[part]) if a.size else None for a in (shard.local, shard.code, shard.day))
-            if day is not None:
-                self.missing_days |= bool((day == dataset.no_day).any())
-            self.words[part] = pack(self.layout, local, code, day, dataset.no_day, xp=cp)
+            local, code, tick = (cp.asarray(a[part]) if a.size else None for a in (shard.local, shard.code, shard.tick))
+            if tick is not None:
+                self.missing_ticks |= bool((tick == dataset.no_tick).any())
+            self.words[part] = pack(self.layout, local, code, tick, dataset.no_tick, xp=cp)
         self.ptr = cp.asarray(shard.ptr)
         self.lengths = cp.asarray(shard.lengths)
         self.log_table = cp.asarray(LOG_TABLE)
@@ -101,7 +101,7 @@ class DevicePlan:
         value, time = (t.odds_value, t.odds_time) if odds else (t.value, t.time)
         kind = np.dtype(np.float64 if odds else np.int32)
         small = [
-            np.clip(a, -(2**30), 2**31 - 1).astype(np.int32) for a in (t.query_ptr, t.item, t.known_day, t.time_row)
+            np.clip(a, -(2**30), 2**31 - 1).astype(np.int32) for a in (t.query_ptr, t.item, t.known_tick, t.time_row)
         ]
         n_values, n_times = widths(plan)
         rows = cp.zeros((time.shape[0], spaced(n_times, kind.itemsize)), kind)
@@ -116,7 +116,7 @@ class DevicePlan:
         self.struct = _struct(self.arrays, [plan.n_queries, n_values, n_times, rows.shape[1], shape.facts_at_once])
         self.shape = shape
         self.n_queries = plan.n_queries
-        self._module = _module(macros(plan, index.layout, shape, index.shard, index.missing_days))
+        self._module = _module(macros(plan, index.layout, shape, index.shard, index.missing_ticks))
 
     def launch(self, name: str, n_sm: int, *args: Any) -> None:
         """Run a kernel over all queries."""

@@ -61,8 +61,8 @@ class Tables(NamedTuple):
     """int64 (queries + 1): facts of each query."""
     item: Array
     """int64 (facts): item index."""
-    known_day: Array
-    """int64 (facts): known day, as an offset from the dataset's first day."""
+    known_tick: Array
+    """int64 (facts): known time, in ticks after the dataset's first tick."""
     time_row: Array
     """int64 (facts): row of `time` and `odds_time`; facts whose tables are equal may share one."""
     value: Array
@@ -101,8 +101,8 @@ class ExactTables(NamedTuple):
     use_value: bool
     use_time: bool
     reach: int
-    """Largest error of a right day, in days."""
-    day_span: int
+    """Largest error of a right time, in ticks."""
+    tick_span: int
     n_marked: int
     """Marked items among those that the target holds, -1 = any number."""
     most_facts: int
@@ -123,8 +123,8 @@ class ExactTables(NamedTuple):
     """float64 (rows, levels + 1): probability of the known value by value code (last = no value) if the fact is right."""
     wrong_value: Array
     """float64 (rows, levels + 1): the same if the fact is wrong."""
-    has_day: Array
-    """bool (facts): whether the day is known."""
+    has_tick: Array
+    """bool (facts): whether the time is known."""
     level_fine: Array
     """bool (levels): whether some other level lies outside the tolerance, so that the value can be wrong."""
     marked: Array

@@ -186,12 +186,12 @@ def overview(dataset: Dataset) -> dict[str, Any]:
             "coding_error": dataset.cleaning.value_error,
         }
     if dataset.has_time:
-        first = date(1970, 1, 1) + timedelta(days=int(dataset.first_day))
+        first = date(1970, 1, 1) + timedelta(days=int(dataset.first_tick))
         out["span"] = {
             "first": first.isoformat(),
-            "last": (first + timedelta(days=int(dataset.day_span))).isoformat(),
-            "days": int(dataset.day_span) + 1,
-            "missing": int((dataset.record_day == dataset.no_day).sum()),
+            "last": (first + timedelta(days=int(dataset.tick_span))).isoformat(),
+            "days": int(dataset.tick_span) + 1,
+            "missing": int((dataset.record_tick == dataset.no_tick).sum()),
         }
     return out
 

@@ -121,9 +121,9 @@ def value_chances(dataset: Dataset, value_within: float) -> Array:
 
 def time_chances(dataset: Dataset, time_within: float) -> Array:
     """Per item: probability that a random record holds it on a day within the tolerance of a random known entry's."""
-    days = np.arange(dataset.day_span + 1, dtype=np.int64)
-    reach = int(min(time_within, dataset.day_span))
-    return _chances(dataset, dataset.index.day, dataset.no_day, days - reach, days + reach)
+    days = np.arange(dataset.tick_span + 1, dtype=np.int64)
+    reach = int(min(time_within, dataset.tick_span))
+    return _chances(dataset, dataset.index.tick, dataset.no_tick, days - reach, days + reach)
 
 
 def item_information(dataset: Dataset, value_within: float = 1, time_within: float = 14) -> Any:

@@ -55,8 +55,8 @@ def _agreeing(first: Array, second: Array, how: Agreement, shared: Array, agree:
                 shared[p] += 1
                 for e in range(j, j_stop):
                     code = np.int64(how.code[e]) if how.use_value else np.int64(0)
-                    day = np.int64(how.day[e]) if how.use_time else np.int64(0)
-                    if events_agree(k, k_stop, code, day, how):
+                    tick = np.int64(how.tick[e]) if how.use_time else np.int64(0)
+                    if events_agree(k, k_stop, code, tick, how):
                         agree[p] += 1
                         break
                 k, j = k_stop, j_stop

@@ -48,14 +48,14 @@ def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
         has_value=roles.value is not None,
         has_time=roles.time is not None,
         n_levels=scale.levels.size,
-        day_span=found.day_span,
+        tick_span=found.tick_span,
     )
     columns = {}
     if roles.value is not None:
         columns["value"] = "coalesce(value, 'nan'::DOUBLE)"
     if roles.time is not None:
-        kind = "USMALLINT" if builder.day.dtype == np.uint16 else "UINTEGER"
-        columns["day"] = f"coalesce(day - {found.first_day}, {builder.no_day})::{kind}"
+        kind = "USMALLINT" if builder.tick.dtype == np.uint16 else "UINTEGER"
+        columns["day"] = f"coalesce(day - {found.first_tick}, {builder.no_tick})::{kind}"
     # one thread converts a batch while the other places the previous one
     with ThreadPoolExecutor(1) as pool:
         placing: Future[None] | None = None
@@ -66,11 +66,11 @@ def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
             placing = pool.submit(builder.add, batch["record"], batch["item"], code, batch.get("day"))
         if placing is not None:
             placing.result()
-    missing = [int((builder.code == scale.levels.size).sum()), int((builder.day == builder.no_day).sum())]
+    missing = [int((builder.code == scale.levels.size).sum()), int((builder.tick == builder.no_tick).sum())]
     if missing != [cleaning.values_missing, cleaning.times_missing]:
         raise rows_differ()
     return complete(
-        builder, records.labels, items.labels, scale, found.first_day, found.day_span, cleaning, found.n_rows
+        builder, records.labels, items.labels, scale, found.first_tick, found.tick_span, cleaning, found.n_rows
     )
 
 

@@ -30,8 +30,8 @@ class Survey:
     """Rows with a record and an item."""
     n_distinct: int
     """Distinct values, about."""
-    first_day: int
-    day_span: int
+    first_tick: int
+    tick_span: int
     cleaning: Cleaning
 
 

@@ -35,6 +35,7 @@ def workspace(name: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
         )
         try:
             con.execute("SET TimeZone = 'UTC'")
+            con.execute("SET enable_progress_bar = false")  # it is drawn on standard output, where --json writes
             con.execute("PRAGMA disable_checkpoint_on_shutdown")  # the database is temporary
             yield con, folder
         except duckdb.OutOfMemoryException:

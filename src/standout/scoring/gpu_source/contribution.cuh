@@ -5,9 +5,9 @@ __device__ __forceinline__ int code_of(WORD w) {
     return USE_VALUE ? (int)((w >> LOCAL_BITS) & (((WORD)1 << CODE_BITS) - 1)) : 0;
 }
 __device__ __forceinline__ int column_of(WORD w, int known, int last) {
-    const int day = (int)(w >> (8 * sizeof(WORD) - DAY_BITS));
-    const int gap = min(abs(day - known), last);
-    return MISSING_DAYS && day == MISSING ? last + 1 : gap;
+    const int tick = (int)(w >> (8 * sizeof(WORD) - TICK_BITS));
+    const int gap = min(abs(tick - known), last);
+    return MISSING_TICKS && tick == MISSING ? last + 1 : gap;
 }
 
 // Natural logarithm of x >= 1 in 2^-24 units; the same integers as scoring.fill.fixed_log, in 32 bits where they hold it:
