@@ -23,7 +23,7 @@ class Reference:
             row = {}
             for k in range(release.record_ptr[r], release.record_ptr[r + 1]):
                 code = int(release.record_code[k]) if release.has_value else None
-                day = int(release.record_day[k]) if release.has_time else None
+                day = int(release.record_tick[k]) if release.has_time else None
                 row.setdefault(int(release.record_item[k]), []).append((code, day))
             self.rows.append(row)
         self.others = [row for r, row in enumerate(self.rows) if r != exclude]
@@ -82,7 +82,7 @@ class Reference:
     def day_back(self, item, day):
         """Smoothed density of the item's true days: released days in bins, spread over the days that lead to the bin."""
         shift = self.channel.time.shift if self.channel.time else 0
-        span = int(self.release.day_span)
+        span = int(self.release.tick_span)
         own, every = np.zeros(span // BIN + 1), np.ones(span // BIN + 1)
         for row in self.others:
             for i, events in row.items():
@@ -100,14 +100,14 @@ class Reference:
 
     def released(self, day):
         change = self.channel.time
-        if change is None or change.period is None:
+        if change is None or change.period is None or change.period_first:
             return day
-        first = int(self.release.first_day)
+        first = int(self.release.first_tick)
         return max(int(period_starts(np.array([day + first]), change.period)[0]) - first, 0)
 
     def days_behind(self, day, z):
         """True days that a released day stands for, if the person's dates were shifted by z."""
-        change, first = self.channel.time, int(self.release.first_day)
+        change, first = self.channel.time, int(self.release.first_tick)
         if change is None or change.period is None:
             return [day - z]
         start = day - z if change.period_first else day
@@ -130,7 +130,7 @@ class Reference:
             if not behind:
                 return 0.0, 0.0
             right *= np.mean([abs(known - d) <= w for d in behind]) / (2 * w + 1)
-            first, span = int(self.source.first_day) - int(self.release.first_day), int(self.source.day_span)
+            first, span = int(self.source.first_tick) - int(self.release.first_tick), int(self.source.tick_span)
             middle = min(max(behind[(len(behind) - 1) // 2] - first, 0), span)
             shifted = self.channel.time is not None and self.channel.time.shift > 0
             outside = span - 2 * w if shifted else max(0, middle - w) + max(0, span - middle - w)
@@ -144,7 +144,7 @@ class Reference:
             pi, (n, u) = self.prior(item), self.said(value)
             g, off = g * max(pi @ n, 1e-12), off * max(pi @ u, 1e-12)
         if self.release.has_time and not np.isnan(known):
-            g, off = g * self.day_back(item, int(known)), off / (self.source.day_span + 1)
+            g, off = g * self.day_back(item, int(known)), off / (self.source.tick_span + 1)
         return g, off
 
     def shifts(self):

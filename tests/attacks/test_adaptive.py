@@ -95,7 +95,7 @@ def compare(release, who, seed, floor=1e-6, n=3, exclude=None):
     for q in few:
         at = slice(facts.query_ptr[q], facts.query_ptr[q + 1])
         here = facts.item[at] >= 0
-        day = facts.day[at] - release.first_day
+        day = facts.day[at] - release.first_tick
         told = list(zip(facts.item[at][here].tolist(), facts.value[at][here].tolist(), day[here].tolist(), strict=True))
         reference = Reference(release, who, floor, gone[q])
         chance = None if facts.chance is None else facts.chance[at][here]
@@ -140,7 +140,7 @@ def test_two_facts_on_one_released_item_need_two_entries():
     at = np.searchsorted(names.source, source.item_labels[source.record_item])
     record = np.repeat(np.arange(source.n_records), np.diff(source.record_ptr))
     release = so.Dataset.from_arrays(record, names.release[at], source.levels[source.record_code],
-                                     source.record_day + float(source.first_day))  # fmt: skip
+                                     source.record_tick + float(source.first_tick))  # fmt: skip
     assert release.has_repeats
     for lost in (0.0, 0.3):
         grouped = replace(release, origin=Origin(source, None, Channel(items=names, lost=lost)))

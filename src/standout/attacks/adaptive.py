@@ -152,17 +152,17 @@ def _tables(known: Known, who: Adversary, source: Dataset, channel: Channel, wro
     """Tables with the kernels of values and days, neutral in all else."""
     n, release = known.item.size, known.dataset
     shift, period_first, bucket = buckets(release, channel)
-    use_time = day is not None and release.has_time and bool(known.has_day.any())
+    use_time = day is not None and release.has_time and bool(known.has_tick.any())
     zeros, ones = np.zeros(n), np.ones(n)
     return AdaptiveTables(
         use_value=value.right.shape[1] > 1, use_time=use_time, wrong_items=wrong.items,
         wrong_values=wrong.h > 0, n_wrong=wrong.n, share_wrong=wrong.share, floor=0.0, kept_pairs=channel.kept_pairs,
         grouped=False, together=0, most_facts=1, cap=-1, miss=0.0, within=int(who.time_within or 0),
         shift=shift if use_time else 0, period_first=period_first,
-        span_first=int(source.first_day) - int(release.first_day), span=int(source.day_span),
+        span_first=int(source.first_tick) - int(release.first_tick), span=int(source.tick_span),
         bucket=bucket if use_time else np.ones(1, np.int64), rho=ones, node_log=_NONE, node_rho=_NONE, node_miss=_NONE,
         log_ways=_NONE, start=np.ones((1, 1)), total=_NONE, n_possible=_NONE, scale=_NONE, gone_ptr=_NONE, gone_item=_NONE,
-        gone_weight=_NONE, right_value=value.right, wrong_value=value.wrong, has_day=known.has_day & use_time,
+        gone_weight=_NONE, right_value=value.right, wrong_value=value.wrong, has_day=known.has_tick & use_time,
         day_back=ones if day is None else day[0], day_back_wrong=ones if day is None else day[1], q_g=ones,
         by_chance_right=zeros, by_chance_wrong=zeros, lost_right=ones, lost_wrong=ones, outside=ones, strange=zeros,
         own=ones, mix_right=zeros, mix_wrong=zeros, chance=ones, same=np.zeros(n, np.int64), n_same=np.ones(n, np.int64),
@@ -308,7 +308,7 @@ def _mean_chances(known: Known, tables: AdaptiveTables) -> tuple[Array, Array]:
     post, n = postings(known.dataset.index), known.item.size
     right, wrong = np.zeros(n), np.zeros(n)
     item, gone = known.item.astype(np.int64), known.exclude[known.query].astype(np.int64)
-    day = known.tables().known_day
+    day = known.tables().known_tick
 
     def add(first: int) -> None:
         mean_chances(first, min(first + _AT_ONCE, n), post, item, day, gone, tables, right, wrong)

@@ -85,26 +85,26 @@ def seen_values(known: Known, who: Adversary, source: Dataset, channel: Channel)
 def source_values(own: Array, n_own: Array, common: Array, change: sparse.csr_array) -> Array:
     """π (facts, levels of the source): the item's released histogram, shrunk to the common one, before the change."""
     levels = change.shape[0]
-    first = np.full((1, levels), 1.0 / max(levels, 1))
     # rows of `common` differ only by the excluded record
-    shared = deconvolved(common[:1], change, first)
+    distinct, place = np.unique(common, axis=0, return_inverse=True)
+    shared = deconvolved(distinct, change, np.full((distinct.shape[0], levels), 1.0 / max(levels, 1)))
     h = shrunk(own / np.maximum(n_own, 1)[:, None], n_own[:, None], common, SHRINK)
-    return deconvolved(h, change, np.broadcast_to(shared, (own.shape[0], levels)))
+    return deconvolved(h, change, shared[place.reshape(-1)])
 
 
 def buckets(release: Dataset, channel: Channel) -> tuple[int, bool, Array]:
     """Largest shift, whether dates were rounded before it, and the length of the period that starts on each released day."""
     change = channel.time
     shift = change.shift if change else 0
-    n = int(release.day_span) + 2 * shift + 1
+    n = int(release.tick_span) + 2 * shift + 1
     if change is None or change.period is None:
         return shift, False, np.ones(n, np.int64)
-    return shift, change.period_first, period_lengths(int(release.first_day) - shift, n, change.period)
+    return shift, change.period_first, period_lengths(int(release.first_tick) - shift, n, change.period)
 
 
 def day_backgrounds(known: Known, source: Dataset, channel: Channel) -> tuple[Array, Array]:
     """Probability of each known day of a person outside the release: right fact, wrong fact; 1 where the day is not known."""
-    n, has = known.item.size, known.has_day
+    n, has = known.item.size, known.has_tick
     back, wrong = np.ones(n), np.ones(n)
     if not has.any():
         return back, wrong
@@ -112,12 +112,12 @@ def day_backgrounds(known: Known, source: Dataset, channel: Channel) -> tuple[Ar
     rows, total = np.arange(own.shape[0]), np.zeros(own.shape[0])
     shift = channel.time.shift if channel.time else 0
     shifts = np.unique(np.linspace(-shift, shift, min(2 * shift + 1, MOST_SHIFTS)).round().astype(np.int64))
-    day = known.day[has].astype(np.int64)
+    day = known.tick[has].astype(np.int64)
     for z in shifts:
         at, width = _bins(known.dataset, channel, day + z)
         total += shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / width
     back[has] = np.maximum(total / shifts.size, LEAST_CHANCE)
-    wrong[has] = 1.0 / (source.day_span + 1)
+    wrong[has] = 1.0 / (source.tick_span + 1)
     return back, wrong
 
 
@@ -126,15 +126,15 @@ def _bins(release: Dataset, channel: Channel, day: Array) -> tuple[Array, Array]
 
     Periods would make a comb of the bins: the days of a period all fall on the bin of its first day.
     """
-    span, bins = int(release.day_span), background(release).bin_days
+    span, bins = int(release.tick_span), background(release).bin_ticks
     n_bins = span // bins + 1
     inside = np.clip(day, 0, span)
-    if channel.time is None or channel.time.period is None:
+    # dates that are shifted after rounding do not make a comb
+    if channel.time is None or channel.time.period is None or channel.time.period_first:
         at = inside // bins
         return at, np.minimum(bins, span + 1 - at * bins).astype(np.float64)
-    shift = channel.time.shift if channel.time.period_first else 0
-    starts = period_starts(np.arange(-shift, span + 1) + int(release.first_day), channel.time.period)
-    every = np.clip((starts - int(release.first_day)) // bins, 0, n_bins - 1)
+    starts = period_starts(np.arange(span + 1) + int(release.first_tick), channel.time.period)
+    every = np.clip((starts - int(release.first_tick)) // bins, 0, n_bins - 1)
     width = np.maximum(np.bincount(every, minlength=n_bins), 1).astype(np.float64)
-    at = every[inside + shift]
+    at = every[inside]
     return at, width[at]

@@ -71,8 +71,8 @@ def entry_chances(p: int, f: int, z: int, post: Postings, known_day: Array, t: A
         code = min(np.int64(post.code[p]), t.right_value.shape[1] - 1)
         right, wrong = t.right_value[f, code], t.wrong_value[f, code]
     if t.use_time and t.has_day[f]:
-        day = np.int64(post.day[p])
-        if day == post.no_day:
+        day = np.int64(post.tick[p])
+        if day == post.no_tick:
             right, wrong = right * t.day_back[f], wrong * t.day_back_wrong[f]
         else:
             first = day - z
@@ -221,8 +221,8 @@ def mark_changes(lo: int, m: int, post: Postings, known_day: Array, t: AdaptiveT
         if not t.has_day[f]:
             continue
         for p in range(scratch.first[j], scratch.last[j]):
-            day = np.int64(post.day[p])
-            if day == post.no_day:
+            day = np.int64(post.tick[p])
+            if day == post.no_tick:
                 continue
             some = True
             n = np.int64(t.bucket[day + s])
@@ -261,7 +261,7 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: Adaptive
     rest, rest_kept = max(1.0 - inside, 1e-9), max(1.0 - t.kept_pairs * inside, 1e-9)
     length = np.int64(t.length[record])
     capped = 0 <= t.cap <= length
-    moves = t.shift > 0 and n_held > 0 and mark_changes(lo, m, post, plan.known_day, t, scratch)
+    moves = t.shift > 0 and n_held > 0 and mark_changes(lo, m, post, plan.known_tick, t, scratch)
     last = t.shift if moves else -t.shift
     total = -np.inf
     for node in range(t.node_log.size if capped else 1):
@@ -274,7 +274,7 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: Adaptive
             stop = at + 1
             while stop <= last and not scratch.change[stop + t.shift]:
                 stop += 1
-            one = log_product(q, lo, m, at, rho, miss, rest, rest_kept, post, plan.known_day, t, scratch)
+            one = log_product(q, lo, m, at, rho, miss, rest, rest_kept, post, plan.known_tick, t, scratch)
             if one > -np.inf:
                 total = add_logs(total, one + weight + (np.log(float(stop - at)) if moves else 0.0))
             at = stop
