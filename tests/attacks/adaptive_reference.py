@@ -203,8 +203,6 @@ class Reference:
         q = max(self.support[item], 0.5) / self.total
         n_items = self.release.n_items
         noise = min(c.replaced / n_items / q, 1.0)
-        if c.replaced:
-            q = max((q - c.replaced / n_items) / (1 - c.replaced), q * 1e-3)
         strange = 1 - (1 - c.moved) * (1 - noise)
         moved = c.moved / (c.moved + c.lost + c.replaced) if c.moved else 0.0
         rest, rest_kept = max(1 - q_r, 1e-9), max(1 - c.kept_pairs * q_r, 1e-9)
@@ -215,7 +213,7 @@ class Reference:
         k, u = np.mean([self.chances(fact, *event, z) for event in row[item]], axis=0)
         n = self.support[item]
         x = c.attributes - (1 - (1 - c.attributes) ** n) / n if c.attributes else 0.0
-        own = (1 - x) * (1 - noise) / (1 - c.replaced)
+        own = 1 - x
         by_chance = (1 - (1 - c.moved) * (1 - c.replaced)) * strange / absent
         ratio = rho / (c.kept_pairs * q * absent)
         right = by_chance * gm + ratio * (own * k + x * gm)

@@ -34,7 +34,7 @@ Array = npt.NDArray[Any]
 FLOOR = 1e-6
 """Added to the factor of every fact: one fact that the channel cannot explain does not exclude a record."""
 
-MOST_NODES = 64
+MOST_NODES = 24
 """Source lengths of capped records that are told apart; more are grouped by quantiles."""
 
 MOST_TOGETHER = 10
@@ -75,19 +75,25 @@ class Sizes(NamedTuple):
     longest: int
 
 
-def sizes(release: Dataset, grouped: bool) -> Sizes:
+def sizes(release: Dataset, grouped: bool, merged: bool) -> Sizes:
     """Sizes for this release; computed on first use and cached on it."""
-    kept: dict[bool, Sizes] = release.__dict__.setdefault("_adaptive_sizes", {})
-    if grouped not in kept:
-        if grouped:
+    kept: dict[tuple[bool, bool], Sizes] = release.__dict__.setdefault("_adaptive_sizes", {})
+    key = grouped, merged
+    if key not in kept:
+        if merged:
+            n, longest = release.n_records, int(release.lengths.max(initial=0))
+            # Poisson: expected number of the source's pairs behind the records that show the group
+            supports = -n * np.log1p(-np.minimum(release.supports, n - 0.5) / n)
+            length: RecordFactor = ByCount(np.arange(longest + 1, dtype=np.float64))
+        elif grouped:
             supports = np.bincount(release.record_item, minlength=release.n_items).astype(np.float64)
             longest = int(np.diff(release.record_ptr).max(initial=0))
-            length: RecordFactor = ByEntries(longest)
+            length = ByEntries(longest)
         else:
             supports, longest = release.supports.astype(np.float64), int(release.lengths.max(initial=0))
             length = ByCount(np.arange(longest + 1, dtype=np.float64))
-        kept[grouped] = Sizes(length, BySum(supports), supports, longest)
-    return kept[grouped]
+        kept[key] = Sizes(length, BySum(supports), supports, longest)
+    return kept[key]
 
 
 def is_grouped(channel: Channel) -> bool:
@@ -109,12 +115,13 @@ class Wrong(NamedTuple):
     """Number of right items, picked without replacement; 1 if it varies."""
 
 
-def wrong_of(who: Adversary, grouped: bool) -> Wrong:
+def wrong_of(who: Adversary, grouped: bool, merged: bool) -> Wrong:
     """How the adversary's facts are wrong; for grouped items, an exact number is treated as a probability."""
     items = who.wrong_kind == "item" and who.wrong > 0
     exact = not who.wrong_varies and not grouped
     return Wrong(items, int(who.wrong) if exact else 0, 0.0 if exact else float(who.wrong_share),
-                 0.0 if items else float(who.wrong_share), who.n_right_items if exact or not items else 1)  # fmt: skip
+                 0.0 if items else float(who.wrong_share),
+                 who.n_right_items if not merged and (exact or not items) else 1)  # fmt: skip
 
 
 def compile_adaptive(release: Dataset, facts: Facts, exclude: Array, floor: float = FLOOR) -> Plan:
@@ -133,11 +140,14 @@ def compile_adaptive(release: Dataset, facts: Facts, exclude: Array, floor: floa
     assert channel is not None and source is not None and who is not None
     known = Known.of(release, facts, exclude)
     grouped = is_grouped(channel)
-    size, wrong = sizes(release, grouped), wrong_of(who, grouped)
+    merged = grouped and not source.has_repeats
+    size, wrong = sizes(release, grouped, merged), wrong_of(who, grouped, merged)
     value = seen_values(known, who, source, channel)
     day = day_backgrounds(known, source, channel) if who.time_within is not None else None
-    tables = _tables(known, who, source, channel, wrong, value, day)._replace(floor=floor, grouped=grouped)
-    tables = tables._replace(**_lengths(channel, size, wrong), **_queries(known, size, wrong, grouped))
+    tables = _tables(known, who, source, channel, wrong, value, day)._replace(
+        floor=floor, grouped=grouped, merged=merged
+    )
+    tables = tables._replace(**_lengths(channel, size, wrong, merged), **_queries(known, size, wrong, grouped))
     tables = tables._replace(**_facts(known, channel, size, wrong, value, day, tables))
     plan_tables = known.tables()
     return Plan(
@@ -157,24 +167,26 @@ def _tables(known: Known, who: Adversary, source: Dataset, channel: Channel, wro
     return AdaptiveTables(
         use_value=value.right.shape[1] > 1, use_time=use_time, wrong_items=wrong.items,
         wrong_values=wrong.h > 0, n_wrong=wrong.n, share_wrong=wrong.share, floor=0.0, kept_pairs=channel.kept_pairs,
-        grouped=False, together=0, most_facts=1, cap=-1, miss=0.0, within=int(who.time_within or 0),
+        grouped=False, merged=False, together=0, most_facts=1, cap=-1, miss=0.0, within=int(who.time_within or 0),
         shift=shift if use_time else 0, period_first=period_first,
         span_first=int(source.first_tick) - int(release.first_tick), span=int(source.tick_span),
         bucket=bucket if use_time else np.ones(1, np.int64), rho=ones, node_log=_NONE, node_rho=_NONE, node_miss=_NONE,
         log_ways=_NONE, start=np.ones((1, 1)), total=_NONE, n_possible=_NONE, scale=_NONE, gone_ptr=_NONE, gone_item=_NONE,
         gone_weight=_NONE, right_value=value.right, wrong_value=value.wrong, has_day=known.has_tick & use_time,
-        day_back=ones if day is None else day[0], day_back_wrong=ones if day is None else day[1], q_g=ones,
+        day_back=ones if day is None else day[0], day_back_wrong=ones if day is None else day[1], q_g=ones, q=ones,
         by_chance_right=zeros, by_chance_wrong=zeros, lost_right=ones, lost_wrong=ones, outside=ones, strange=zeros,
         own=ones, mix_right=zeros, mix_wrong=zeros, chance=ones, same=np.zeros(n, np.int64), n_same=np.ones(n, np.int64),
         length=_NONE, weight=_NONE,
     )  # fmt: skip
 
 
-def _lengths(channel: Channel, size: Sizes, wrong: Wrong) -> dict[str, Any]:
+def _lengths(channel: Channel, size: Sizes, wrong: Wrong, merged: bool) -> dict[str, Any]:
     """Believed source lengths: ρ by released length, and the nodes of capped records."""
     stays = (1 - channel.moved) * (1 - channel.replaced)
     survives = max((1 - channel.lost) * stays, 1e-9)
-    count = np.arange(size.longest + 1)
+    count = np.arange(size.longest + 1, dtype=np.float64)
+    if merged:
+        count = formula.grouped_length(count, size.supports / max(size.supports.sum(), 1e-9))
     believed = formula.believed_length(count, max(channel.kept_pairs, 1e-9) * survives, wrong.n_right)
     out: dict[str, Any] = {"rho": formula.pick_share(believed, wrong.n_right), "miss": 1 - survives}
     if channel.cap is None:
@@ -272,18 +284,17 @@ def _facts(known: Known, channel: Channel, size: Sizes, wrong: Wrong, value: See
         mean_right, mean_wrong = _mean_chances(known, tables)
     # an item that replaced another one is uniform over the catalog
     noise = np.minimum((y / max(known.dataset.n_items, 1)) / q, 1.0)
-    q = np.maximum((q - y / max(known.dataset.n_items, 1)) / max(1 - y, 1e-9), q * 1e-3) if y > 0 else q
     strange = 1 - (1 - x) * (1 - noise)
     swapped = formula.attribute_share(channel.attributes, support)
     moved = x / (x + channel.lost + y) if x > 0 else 0.0
     by_chance = (1 - (1 - x) * (1 - y)) * strange
     return {
-        "q_g": channel.kept_pairs * q * absent,
+        "q_g": channel.kept_pairs * q * absent, "q": q,
         "by_chance_right": by_chance * mean_right / absent, "by_chance_wrong": by_chance * mean_wrong / absent,
         "lost_right": (moved * mean_right + (1 - moved) * g) / absent,
         "lost_wrong": (moved * mean_wrong + (1 - moved) * off) / absent,
         "outside": g / absent, "strange": strange,
-        "own": (1 - swapped) * (1 - noise) / max(1 - y, 1e-9),
+        "own": 1 - swapped,
         "mix_right": swapped * mean_right, "mix_wrong": swapped * mean_wrong,
         "chance": np.ones(known.item.size) if known.facts.chance is None else known.facts.chance[known.facts.item >= 0],
     }  # fmt: skip

@@ -132,6 +132,48 @@ def deconvolved(released: Any, change: Any, start: Any, steps: int = DECONVOLUTI
 
 
 @jit  # type: ignore[untyped-decorator]
+def merged(ratios: float, k: int, mu: float) -> float:
+    """F = c·Σ_j K_j/g_j + 1/(1-e^-μ) - k·c: k right facts about items of a group of which the record shows one entry.
+
+    The source has n items of the group, n ~ Poisson(μ) given n ≥ 1, and one of them at random is shown.
+    c = E[(n-1)(n-2)…(n-k+1)]/μ^k. `ratios` is the sum of K_j/g_j; for k = 0 the factor is 1.
+
+    >>> mu = 0.5
+    >>> bool(np.isclose(merged(3.0, 1, mu), 3.0 / mu + 1 / (1 - np.exp(-mu)) - 1 / mu)), merged(0.0, 0, mu)
+    (True, 1.0)
+    """
+    if k == 0:
+        return 1.0
+    top = 1.0 / -np.expm1(-mu)
+    moment, power = 1.0, 1.0
+    for j in range(1, k):
+        # n(n-1)…(n-j+1) = (n-1)…(n-j) + j·(n-1)…(n-j+1)
+        power *= mu
+        moment = max(power * top - j * moment, 0.0)
+    c = moment / (power * mu)
+    return c * ratios + max(top - k * c, 0.0)
+
+
+def grouped_length(released: Any, share: Any) -> Array:
+    """Λ with Σ_G (1 - e^(-Λ·q_G)) = L': believed number of items of a record that shows L' groups.
+
+    Parameters
+    ----------
+    released
+        L'.
+    share
+        q_G per group; sums to 1.
+
+    >>> grouped_length([0, 1], np.full(1000, 0.001)).round(2).tolist()
+    [0.0, 1.0]
+    """
+    q = np.asarray(share, np.float64)
+    # beyond this length the number of groups hardly grows
+    grid = np.concatenate([[0.0], np.geomspace(0.01, 50.0 * max(q.size, 1), 400)])
+    return np.interp(np.asarray(released, np.float64), -np.expm1(-grid[:, None] * q[None, :]).sum(axis=1), grid)
+
+
+@jit  # type: ignore[untyped-decorator]
 def overlap(known: int, within: int, first: int, n: int) -> int:
     """|[t-w, t+w] ∩ [b, b+n)|: days that are near the known one and in the bucket.
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.index import Shard
-from standout.formulas.defended import bucket_chance, held, lost, overlap, wrong_day_chance
+from standout.formulas.defended import bucket_chance, held, lost, merged, overlap, wrong_day_chance
 from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.cpu import exponential
 from standout.scoring.exact import seek, to_integer
@@ -169,6 +169,43 @@ def group_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post:
     return out
 
 
+@jit_bare  # type: ignore[untyped-decorator]
+def merged_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post: Postings, known_day: Array,
+                  t: AdaptiveTables, scratch: AdaptiveScratch) -> float:  # fmt: skip
+    """As `group_factor`, where the record's entries of a group were merged into one of them.
+
+    One of the facts may be about the entry that was kept; the others say nothing about the record.
+    """
+    n, ratio = np.int64(0), scratch.chosen
+    for i in range(j, m):
+        if t.same[lo + i] == j:
+            f = lo + i
+            right, wrong = 0.0, 0.0
+            for p in range(scratch.first[j], scratch.last[j]):
+                right, wrong = entry_chances(p, f, z, post, known_day, t)
+            if not t.wrong_items:
+                right = (1.0 - t.share_wrong) * right + t.share_wrong * wrong
+            ratio[n] = right * t.q[f] * t.kept_pairs / t.q_g[f]
+            n += 1
+    out, mu = 0.0, t.q[lo + j] / rho
+    for s in range(1 << n):
+        some, k, part, whole = np.int64(0), np.int64(0), 0.0, 1.0
+        for i in range(j, m):
+            if t.same[lo + i] == j:
+                f = lo + i
+                if s >> k & 1:
+                    some += 1
+                    part += ratio[k]
+                    whole *= 1.0 - t.share_wrong if t.wrong_items else 1.0
+                elif t.wrong_items:
+                    whole *= (1.0 - t.share_wrong) * miss * t.lost_right[f] + t.share_wrong * t.outside[f] + t.floor
+                else:
+                    whole *= miss + t.floor
+                k += 1
+        out += whole * merged(part, some, mu)
+    return out
+
+
 @jit_inline  # type: ignore[untyped-decorator]
 def log_product(q: int, lo: int, m: int, z: int, rho: float, miss: float, rest: float, rest_kept: float, post: Postings,
                 known_day: Array, t: AdaptiveTables, scratch: AdaptiveScratch) -> float:  # fmt: skip
@@ -178,8 +215,10 @@ def log_product(q: int, lo: int, m: int, z: int, rho: float, miss: float, rest: 
         sums[k] = t.start[q, k]
     for j in range(m):
         f = lo + j
-        if t.grouped and t.n_same[f] > 1 and scratch.first[j] < scratch.last[j]:
-            if t.same[f] == j:
+        if t.grouped and (t.merged or t.n_same[f] > 1) and scratch.first[j] < scratch.last[j]:
+            if t.same[f] == j and t.merged:
+                sums[0] *= merged_factor(lo, j, m, z, rho, miss, post, known_day, t, scratch)
+            elif t.same[f] == j:
                 sums[0] *= group_factor(lo, j, m, z, rho, miss, post, known_day, t, scratch)
         else:
             right, wrong = fact_factors(f, scratch.first[j], scratch.last[j], z, rho, miss, rest, rest_kept, post,

@@ -27,6 +27,8 @@ class AdaptiveTables(NamedTuple):
     kept_pairs: float
     grouped: bool
     """Whether several items of the source share one item of the release: every entry counts as an item."""
+    merged: bool
+    """Whether a record's entries of a group were merged into one of them."""
     together: int
     """Most facts of a query about one released item."""
     most_facts: int
@@ -76,6 +78,8 @@ class AdaptiveTables(NamedTuple):
     day_back_wrong: Array
     q_g: Array
     """float64 (facts): probability of the fact about a person outside the release."""
+    q: Array
+    """float64 (facts): share of the item in the pairs of the source."""
     by_chance_right: Array
     by_chance_wrong: Array
     """float64 (facts): A."""
