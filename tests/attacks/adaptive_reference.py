@@ -29,10 +29,14 @@ class Reference:
         self.others = [row for r, row in enumerate(self.rows) if r != exclude]
         names = self.channel.items
         self.grouped = names is not None and len(set(names.release.tolist())) < len(names.release)
+        self.merged = self.grouped and not release.source.has_repeats
         self.support = np.zeros(release.n_items)
         for row in self.others:
             for i, events in row.items():
                 self.support[i] += len(events) if self.grouped else 1
+        if self.merged:
+            n = release.n_records
+            self.support = -n * np.log1p(-np.minimum(release.supports, n - 0.5) / n)
         self.total = self.support.sum()
         self.change = self._change()
         for name in ("prior", "said", "day_back", "days_behind", "chances", "backs", "mean"):
@@ -162,8 +166,10 @@ class Reference:
         m, exact = len(facts) + n_gone, not who.wrong_varies and not self.grouped
         w, share = (int(who.wrong), 0.0) if exact else (0, who.wrong_share)
         items = who.wrong_kind == "item" and who.wrong > 0
-        n_right = who.n_right_items if exact or not items else 1
+        n_right = who.n_right_items if (exact or not items) and not self.merged else 1
         length = sum(len(e) for e in row.values()) if self.grouped else len(row)
+        if self.merged:
+            length = self.source_length(len(row))
         q_r = sum(self.support[i] for i in row) / self.total
         stays = (1 - c.moved) * (1 - c.replaced)
         nodes = [(1.0, length / (c.kept_pairs * (1 - c.lost) * stays), 1 - (1 - c.lost) * stays)]
@@ -220,6 +226,30 @@ class Reference:
         wrong = strange * g / absent / rest_kept if items else by_chance * gm_off + ratio * (own * u + x * gm_off)
         return right, wrong
 
+    def source_length(self, shown):
+        """Source length at which a record is expected to show that many groups."""
+        q = self.support / self.total
+        shown, low, high = min(shown, q.size - 0.5), 0.0, 50.0 * q.size
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if (1 - np.exp(-middle * q)).sum() < shown else (low, middle)
+        return low
+
+    def from_merged(self, facts, event, z, mu):
+        """Sum over the number n of source items in the group: one of them at random is shown."""
+        k, ratios = len(facts), 0.0
+        for fact in facts:
+            g, off = self.backs(fact)
+            h = 0.0 if self.who.wrong_kind == "item" else self.who.wrong_share
+            right, wrong = self.chances(fact, *event, z)
+            ratios += ((1 - h) * right + h * wrong) / ((1 - h) * g + h * off)
+        total = 0.0
+        for n in range(max(k, 1), 150):
+            weight = np.exp(n * np.log(mu) - mu - lgamma(n + 1)) / (1 - np.exp(-mu))
+            picks = np.prod([(n - i) / mu for i in range(k)])
+            total += weight * picks * (ratios / n + 1 - k / n)
+        return total
+
     def together(self, row, facts, z, rho, miss, q_r, share, items):
         """Grouped items: sum over all ways in which facts come from distinct entries, are lost or are wrong."""
         out = 1.0
@@ -238,6 +268,12 @@ class Reference:
                         right = miss * g / absent / rest
                         wrong = g / absent / rest_kept if items else miss * off / absent / rest
                         lost *= (1 - share) * right + share * wrong + self.floor
+                    if self.merged and events:
+                        told = [mine[j] for j in some]
+                        mu = self.support[item] / self.total / rho
+                        sure = (1 - share) ** n if items else 1.0
+                        total += lost * sure * (self.from_merged(told, events[0], z, mu) if n else 1.0)
+                        continue
                     for chosen in permutations(events, n):
                         part = lost
                         for j, event in zip(some, chosen, strict=True):

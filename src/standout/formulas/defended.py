@@ -155,7 +155,7 @@ def merged(ratios: float, k: int, mu: float) -> float:
 
 
 def grouped_length(released: Any, share: Any) -> Array:
-    """Λ with Σ_G (1 - e^(-Λ·q_G)) = L': believed number of items of a record that shows L' groups.
+    """Λ with Σ_G (1 - e^(-Λ·q_G)) = L': believed number of items of a record that shows L' groups, at most all but half a group.
 
     Parameters
     ----------
@@ -168,9 +168,9 @@ def grouped_length(released: Any, share: Any) -> Array:
     [0.0, 1.0]
     """
     q = np.asarray(share, np.float64)
-    # beyond this length the number of groups hardly grows
     grid = np.concatenate([[0.0], np.geomspace(0.01, 50.0 * max(q.size, 1), 400)])
-    return np.interp(np.asarray(released, np.float64), -np.expm1(-grid[:, None] * q[None, :]).sum(axis=1), grid)
+    shown = np.minimum(np.asarray(released, np.float64), q.size - 0.5)
+    return np.interp(shown, -np.expm1(-grid[:, None] * q[None, :]).sum(axis=1), grid)
 
 
 @jit  # type: ignore[untyped-decorator]
