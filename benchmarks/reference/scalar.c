@@ -11,7 +11,7 @@ typedef struct {
     const uint32_t *ptr;
     const uint16_t *local;
     const uint8_t *code;
-    const uint16_t *day;
+    const uint16_t *tick;
     const int64_t *query_ptr, *item, *known_tick, *time_row;
     const int32_t *value, *time;
 } Task;
@@ -24,14 +24,14 @@ typedef struct {
 __attribute__((optimize("no-tree-vectorize"))) /* gathers made by the compiler are slower */
 static void add_run(int32_t *acc, const Task *t, uint32_t lo, uint32_t hi, const int32_t *value, const int32_t *time,
                     int32_t known) {
-    const int32_t last = (int32_t)t->n_times - 2, no_tick = (int32_t)t->no_tick;
+    const int32_t last = (int32_t)t->n_times - 2, no_tick = (int32_t)t->no_tick, origin = known + last / 2;
     for (uint32_t k = lo; k < hi; k++) {
-        const int32_t day = t->day[k];
-        int32_t gap = day - known;
-        gap = gap < 0 ? -gap : gap;
-        gap = gap > last ? last : gap;
-        gap = day == no_tick ? last + 1 : gap;
-        acc[t->local[k]] += value[t->code[k]] + time[gap];
+        const int32_t tick = t->tick[k];
+        int32_t column = origin - tick; /* signed gap: known minus the entry's time, -reach first */
+        column = column < 0 ? 0 : column;
+        column = column > last ? last : column;
+        column = tick == no_tick ? last + 1 : column;
+        acc[t->local[k]] += value[t->code[k]] + time[column];
     }
 }
 

@@ -48,6 +48,9 @@ _HOME = {
     "render_pdf": "standout.report.pdf",
     "charts": "standout.report.charts",
     "explain": "standout.audit.explain",
+    "check": "standout.gate.check",
+    "Policy": "standout.gate.policy",
+    "Verdict": "standout.gate.verdict",
     "Engine": "standout.engines.engine",
     "MemoryEngine": "standout.engines.memory",
     "StandoutError": "standout.errors",
@@ -77,6 +80,9 @@ if TYPE_CHECKING:
     from standout.engines.engine import Engine as Engine
     from standout.engines.memory import MemoryEngine as MemoryEngine
     from standout.errors import StandoutError as StandoutError
+    from standout.gate.check import check as check
+    from standout.gate.policy import Policy as Policy
+    from standout.gate.verdict import Verdict as Verdict
     from standout.scoring.partials import Partials as Partials
     from standout.scoring.plan import Combine as Combine
     from standout.scoring.plan import Plan as Plan

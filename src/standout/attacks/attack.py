@@ -241,7 +241,7 @@ def _batches(
     dataset: Dataset, facts: Facts, exclude: Array, alone: bool, machine: Engine
 ) -> Iterator[tuple[Facts, Array]]:
     """Cut the queries into batches whose tables fit the engine's limit, or the default limit."""
-    row = 8 * (dataset.n_levels + 2 + min(dataset.tick_span, 1024) + 2)
+    row = 8 * (dataset.n_levels + 2 + 2 * min(dataset.tick_span, 1024) + 2)
     most = max(1, getattr(machine, "batch_bytes", TABLE_BUDGET) // row)
     most_queries = getattr(machine, "batch_queries", MOST_QUERIES)
     first = 0

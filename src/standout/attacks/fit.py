@@ -243,7 +243,7 @@ class Weighing:
         """Choose candidates by their scores under the noise, and look up what they hold."""
         seen, record, n_like = _weighed(known, noise)
         parts = _value_parts(known, noise.value) if isinstance(noise.value, ValueBins) else None
-        time_background, even = time_odds(known, noise)[1], _even_chance(known, noise)
+        time_background, even = time_odds(known, noise).background, _even_chance(known, noise)
         return cls(known, seen, record, n_like, item_share(known), time_background, parts, even)
 
     def choose_again(self, noise: Noise) -> Weighing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,10 @@ Array = npt.NDArray[Any]
 
 VALUE_WITHIN, TIME_WITHIN = 1.0, 14.0
 """Tolerances of Fig. 1, for knowledge without stated tolerances."""
+
+MOST_GAPS = 16_384
+"""Columns on either side of a time table of the exponential similarity. Where the widths span more ticks, a column stands for
+several of them: within a column the similarity then changes by less than 0.14 %."""
 
 
 def check_value_within(within: float | str | None) -> float | str | None:
@@ -46,20 +50,30 @@ def tolerances(known: Known, value_within: float | str | None, time_within: floa
     return allowed, TIME_WITHIN if time is None else float(time)
 
 
-def threshold_tables(known: Known, weight: Array, value_within: Array, time_within: float) -> tuple[Array, Array]:
-    """Contribution `weight` if every known channel is within its tolerance, else a veto."""
+class ThresholdTables(NamedTuple):
+    """Contributions by value code and by signed gap, and the row of the time table that each fact uses."""
+
+    value: Array
+    time: Array
+    time_row: Array
+
+
+def threshold_tables(known: Known, weight: Array, value_within: Array, time_within: float) -> ThresholdTables:
+    """Contribution `weight` if every known channel is within its tolerance (of times: in ticks), else a veto."""
     n = known.item.size
-    value, time = weight[:, None], np.zeros((n, 1))
+    value, time, row = weight[:, None], np.zeros((1, 1)), np.zeros(n, np.int64)
     if known.has_value.any():
         inside = ns08.within(np.nan_to_num(known.value_gaps(), nan=0.0), value_within) > 0
         # a known value never agrees with an entry that has none
         inside = np.column_stack([inside, np.zeros(n, np.bool_)]) | ~known.has_value[:, None]
         value = np.where(inside, weight[:, None], -np.inf)
     if known.has_tick.any():
-        gaps = np.arange(int(time_within) + 2)
-        inside = np.append(gaps <= time_within, False)[None, :] | ~known.has_tick[:, None]
-        time = np.where(inside, 0.0, -np.inf)
-    return value, time
+        reach = min(int(time_within), known.longest_gap()) + 1
+        near = np.where(np.abs(np.arange(-reach, reach + 1)) <= time_within, 0.0, -np.inf)
+        # two rows: for a known time, and for an unknown one, which agrees with everything
+        time = np.vstack([np.append(near, -np.inf), np.zeros(near.size + 1)])
+        row = (~known.has_tick).astype(np.int64)
+    return ThresholdTables(value, time, row)
 
 
 @register("scoreboard")
@@ -84,10 +98,11 @@ class Scoreboard(Attack):
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Similarity tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
-        value, time = threshold_tables(
+        made = threshold_tables(
             known, np.ones(known.item.size), *tolerances(known, self.value_within, self.time_within)
         )
-        return known.plan(Combine.MIN, value, time, tie=Tie.SHORT, cut=np.nextafter(self.alpha, 1.0) + 1e-6)
+        cut = np.nextafter(self.alpha, 1.0) + 1e-6
+        return known.plan(Combine.MIN, made.value, made.time, time_row=made.time_row, tie=Tie.SHORT, cut=cut)
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the matching set is not empty."""
@@ -130,18 +145,18 @@ class ScoreboardRH(Attack):
         known = Known.of(dataset, facts, exclude)
         weight = ns08.wt(known.support)
         if self.similarity == "threshold":
-            value, time = threshold_tables(known, weight, *tolerances(known, self.value_within, self.time_within))
-            time_row = np.arange(known.item.size)
+            made = threshold_tables(known, weight, *tolerances(known, self.value_within, self.time_within))
+            (value, time, time_row), shift = made, 0
         else:
-            value, time, time_row = self._exponential(known, weight)
+            value, time, time_row, shift = self._exponential(known, weight)
         lengths = np.arange(dataset.lengths.max(initial=0) + 1)
         factor = ByCount(1.0 / np.sqrt(np.maximum(lengths, 1))) if self.length == "sqrt" else None
-        return known.plan(Combine.SUM, value, time, time_row=time_row, factor=factor)
+        return known.plan(Combine.SUM, value, time, time_row=time_row, gap_shift=shift, factor=factor)
 
-    def _exponential(self, known: Known, weight: Array) -> tuple[Array, Array, Array]:
-        """Value table, rows of the time table, and which row each fact uses: one per weight."""
+    def _exponential(self, known: Known, weight: Array) -> tuple[Array, Array, Array, int]:
+        """Value table, rows of the time table (one per weight), which row each fact uses, and `Plan.gap_shift`."""
         n = known.item.size
-        time_row = np.arange(n)
+        time_row, shift = np.arange(n), 0
         # an item without a known channel counts by its presence alone
         alone = np.where(known.has_value | known.has_tick, 0.0, weight)
         value, time = alone[:, None], np.zeros((n, 1))
@@ -152,17 +167,16 @@ class ScoreboardRH(Attack):
             )
         if known.has_tick.any():
             # beyond 22 widths a contribution is below the last bit
-            last = int(min(self._longest_gap(known), np.ceil(22 * self.d0))) + 1
-            near = np.append(ns08.closeness(np.arange(last + 1), self.d0), 0.0)
-            near[last] = 0.0
+            reach = int(min(known.longest_gap(), np.ceil(22 * self.d0))) + 1
+            while reach >> shift > MOST_GAPS:
+                shift += 1
+            # one column more, so that the ends lie beyond the reach and hold 0
+            reach = reach if shift == 0 else (reach >> shift) + 1
+            near = np.append(ns08.closeness(np.arange(-reach, reach + 1) * 2.0**shift, self.d0), 0.0)
+            near[0] = near[2 * reach] = 0.0
             weights, time_row = np.unique(np.where(known.has_tick, weight, 0.0), return_inverse=True)
             time = weights[:, None] * near[None, :]
-        return value, time, time_row
-
-    @staticmethod
-    def _longest_gap(known: Known) -> float:
-        days = known.tick[known.has_tick]
-        return float(max(np.abs(days).max(), np.abs(known.dataset.tick_span - days).max()))
+        return value, time, time_row, shift
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the eccentricity reaches phi."""

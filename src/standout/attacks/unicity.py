@@ -41,8 +41,8 @@ class Unicity(Attack):
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Agreement tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
-        value, time = threshold_tables(known, np.ones(known.item.size), *self._tolerances(dataset, facts))
-        return known.plan(Combine.MIN, value, time, cut=1.0)
+        made = threshold_tables(known, np.ones(known.item.size), *self._tolerances(dataset, facts))
+        return known.plan(Combine.MIN, made.value, made.time, time_row=made.time_row, cut=1.0)
 
     def _tolerances(self, dataset: Dataset, facts: Facts) -> tuple[Array, float]:
         who = facts.adversary

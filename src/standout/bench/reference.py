@@ -29,7 +29,7 @@ FLAGS = ("-O3", "-march=native", "-funroll-loops", "-fassociative-math", "-fno-s
 subnormal numbers to zero."""
 
 _NUMBERS = ("n_records", "block_size", "n_items", "n_queries", "n_values", "n_times", "no_tick")
-_ARRAYS = ("ptr", "local", "code", "day", "query_ptr", "item", "known_tick", "time_row", "value", "time")
+_ARRAYS = ("ptr", "local", "code", "tick", "query_ptr", "item", "known_tick", "time_row", "value", "time")
 
 
 class _Task(ctypes.Structure):

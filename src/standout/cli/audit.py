@@ -26,6 +26,16 @@ Out = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the findings that the output folder holds.")]
 Title = Annotated[str | None, typer.Option(help="Name of the dataset, shown in the title of the report.")]
 Pdf = Annotated[bool, typer.Option("--pdf", help="Write report.pdf as well. Needs chromium.")]
+Release = Annotated[
+    Path | None,
+    typer.Option(
+        help="Release made from PATH, read with the same options: knowledge comes from PATH, the release is attacked."
+    ),
+]
+DefenseText = Annotated[
+    str | None,
+    typer.Option("--defense", help="Defense that made the release. Default: as in FILE.manifest.json, else unknown."),
+]
 Sweep = Annotated[str, typer.Option(help="Kinds of knowledge to try: default (about 30) or full.")]
 
 
@@ -54,6 +64,8 @@ def audit(
     choose: Annotated[
         str, typer.Option(help="Items that may be known: uniform, outside-top:K, rare:SHARE@T.")
     ] = "uniform",
+    release: Release = None,
+    defense: DefenseText = None,
     json: options.Json = False,
 ) -> None:
     """Attack a release and report how many people are found with how much knowledge.
@@ -62,11 +74,20 @@ def audit(
     and exact, as far as the data has them. --knows, --wrong, --value-within, --time-within and --choose replace that part
     of the sweep.
 
+    --release judges protected data: records are matched by label, and the attacker knows the defense if it is published.
+
     Example: standout audit ratings.csv --knows 4,8 --time-within 14
     """
+    from standout.cli.release import read_release
     from standout.cli.session import Session
     from standout.data.dataset import Dataset
 
+    if defense is not None and release is None:
+        raise ParameterError("--defense describes a release: name its file with --release")
+    if defense is not None:
+        from standout.defenses.parse import parse_defense
+
+        parse_defense(defense)
     asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
     with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf) as session:
         session.check(attacks, targets, engine)
@@ -75,7 +96,14 @@ def audit(
             lambda: Dataset.read(path, **reading.keywords),
         )
         session.say_data(dataset)
-        session.audit(dataset, attacks, targets, seed, engine, sweep, asked)
+        judged = None
+        if release is not None:
+            judged = session.busy(
+                "reading the release", lambda: read_release(release, dataset, reading.keywords, defense)
+            )
+            session.say_data(judged)
+            session.log.print(f"  release: {judged.defense or 'no defense is known'}", markup=False)
+        session.audit(dataset, attacks, targets, seed, engine, sweep, asked, judged)
 
 
 def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, value_within: str | None,

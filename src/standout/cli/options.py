@@ -17,7 +17,8 @@ DataPath = Annotated[
     str,
     typer.Argument(
         help="File, folder or glob (CSV and other text, JSON lines, Parquet, Arrow, xlsx, SQLite, DuckDB, MovieLens, "
-        "Netflix Prize; text may be gz or zst), file.db::table, book.xlsx::sheet, or - for standard input."
+        "Netflix Prize; text may be gz or zst), file.db::table, book.xlsx::sheet, postgresql://, s3://, gs:// or "
+        "https:// address, or - for standard input."
     ),
 ]
 Out = Annotated[Path, typer.Option(help="Folder for findings.json and report.html.")]
@@ -73,6 +74,7 @@ _READING: dict[str, tuple[Any, Any]] = {
         Annotated[str | None, _option("With --wide: keep (a zero is an entry) or drop (it is not).")],
         None,
     ),
+    "table": (Annotated[str | None, _option("Table of a database, or sheet of a workbook.")], None),
     "ignore": (Annotated[str | None, _option("Columns to leave out, comma-separated.")], None),
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from standout.data.build import missing_tick
 from standout.data.channel import Channel, Origin
 from standout.data.cleaning import Cleaning
 from standout.data.index import Shard, build_shard, fitting_block
-from standout.data.keys import record_keys
+from standout.data.keys import digest, record_keys
 from standout.data.reading.options import GUESS, Column, ReadOptions
 from standout.data.values import grid_step, percent
 from standout.errors import ParameterError
@@ -81,8 +80,9 @@ class Dataset:
         wide: bool = False,
         zeros: str | None = None,
         ignore: Sequence[str] | str | None = None,
+        table: str | None = None,
     ) -> Dataset:
-        """Read a file, a folder, a glob, a table of a database or standard input.
+        """Read a file, a folder, a glob, a table of a database, an object store, a web address or standard input.
 
         Formats are recognized by content: CSV and other delimited text, JSON lines, Parquet, Arrow, xlsx, SQLite,
         DuckDB, gz and zst of text, the MovieLens and Netflix Prize layouts, and folders that `save` wrote.
@@ -90,7 +90,8 @@ class Dataset:
         Parameters
         ----------
         path
-            File, folder, glob, list of files with the same columns, `file.db::table`, `book.xlsx::sheet`, or "-".
+            File, folder, glob, list of files with the same columns, `file.db::table`, `book.xlsx::sheet`, "-",
+            or an address: `postgresql://user@host/db`, `s3://bucket/path`, `gs://…`, `https://…`.
         record, item, value, time
             Column names. Default: guessed, see `cleaning.columns`. None (or "") for a missing `value` or `time`.
         repeats
@@ -120,11 +121,13 @@ class Dataset:
             In a wide matrix: "keep" (a zero is an entry) or "drop" (it is not).
         ignore
             Columns to leave out.
+        table
+            Table of a database, or sheet of a workbook.
         """
         from standout.data.reading.read import read
 
         return read(path, ReadOptions(record, item, value, time, repeats, skip_bad, max_bad, time_unit, date_format,
-                                      encoding, delimiter, decimal, header, names, wide, zeros, ignore))  # fmt: skip
+                                      encoding, delimiter, decimal, header, names, wide, zeros, ignore, table))  # fmt: skip
 
     @classmethod
     def from_arrays(
@@ -277,6 +280,11 @@ class Dataset:
         """Whether some (record, item) pair has several entries."""
         return self.n_pairs < self.n_entries
 
+    @cached_property
+    def all_timed(self) -> bool:
+        """Whether no entry lacks a time; True where the data has no times."""
+        return not self.has_time or int(self.record_tick.max()) < self.no_tick
+
     @property
     def no_tick(self) -> int:
         """Tick offset that means "no time"."""
@@ -353,15 +361,8 @@ class Dataset:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the content: labels, entries, levels. The order of the rows in the file does not matter."""
-        digest = sha256()
-        for array in (self.record_labels, self.item_labels, self.record_ptr, self.record_item, self.record_code,
-                      self.record_tick, self.levels, np.array([self.first_tick])):  # fmt: skip
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            data = array if array.dtype.kind != "O" else np.array([str(x) for x in array])
-            digest.update(np.ascontiguousarray(data).data.cast("B") if data.size else b"")
-        if self.level_low.size:
-            digest.update(np.ascontiguousarray(self.level_bounds).data.cast("B"))
-        return digest.hexdigest()
+        return digest(self.record_labels, self.item_labels, self.record_ptr, self.record_item, self.record_code,
+                      self.record_tick, self.levels, np.array([self.first_tick]), self.level_low, self.level_high)  # fmt: skip
 
     @cached_property
     def index(self) -> Shard:

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-LONGEST_SPAN = 0xFFFFFE
-"""Days have 24 bits in the sort key, and the largest number means "no day"."""
-
 
 def take(dataset: Dataset, records: Any, drop_empty: bool = True) -> Dataset:
     """Dataset of the chosen records, in ascending order; with `drop_empty` without the items that none of them holds."""
@@ -196,7 +193,7 @@ def _days(dataset: Dataset, day: Any) -> dict[str, Any]:
         raise ParameterError("day: use whole days")
     first = int(min(dataset.first_tick, days[known].min(initial=dataset.first_tick)))
     last = int(max(dataset.first_tick + dataset.tick_span, days[known].max(initial=first)))
-    if last - first > LONGEST_SPAN:
+    if last - first >= missing_tick(np.dtype(np.uint32)):
         raise ParameterError(f"day: the days span {(last - first) / 365.25:,.0f} years, which is too long")
     dtype = smallest_unsigned(last - first + 1)
     offset = np.where(known, days - first, missing_tick(dtype)).astype(dtype)

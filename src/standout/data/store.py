@@ -20,6 +20,7 @@ from standout.data.dataset import Dataset
 from standout.data.index import Shard
 from standout.data.intact import are_unchanged, file_checksums, is_counted_right, is_index_of, is_sound, meta_checksum
 from standout.data.labels import text_labels
+from standout.data.scratch import scratch_folder
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -56,17 +57,14 @@ def save_folder(ds: Dataset, folder: str | Path) -> None:
         raise ParameterError(f"{target.name} exists and is not a saved dataset: choose another folder")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        building = Path(mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        with scratch_folder(target.parent, f".{target.name[:100]}-") as made:
+            building = made / "files"
+            building.mkdir()
+            _write(ds, building)
+            _put(building, target)
+            _sync_folder(target.parent)
     except OSError as error:
-        raise ParameterError(f"cannot write {target.name}: {error.strerror}") from None
-    try:
-        _write(ds, building)
-        building.chmod(0o755)  # mkdtemp makes folders that only their owner may read
-        _put(building, target)
-        _sync_folder(target.parent)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
+        raise ParameterError(f"cannot write {target.name[:100]}: {error.strerror or type(error).__name__}") from None
 
 
 def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from standout.adversary.sampling import starts
 from standout.data.channel import Channel, ItemMap
 from standout.data.dataset import Dataset
 from standout.data.export import entry_values
@@ -124,12 +125,12 @@ def matched_profiles(source: Dataset, release: Dataset) -> ItemMap:
 
 def _profiles(dataset: Dataset) -> Array:
     """uint64 per item: equal for items that the same number of records hold, with the same values."""
-    total = draws.starts(np.uint64(0), int(Purpose.LABELS), dataset.supports.astype(np.uint64))
+    total = starts(np.uint64(0), int(Purpose.LABELS), dataset.supports.astype(np.uint64))
     value = entry_values(dataset)
     if value is not None:
         # a sum over the entries does not depend on their order
         known = np.where(np.isnan(value), np.inf, value) + 0.0
-        term = draws.starts(np.uint64(1), int(Purpose.LABELS), known.view(np.uint64))
+        term = starts(np.uint64(1), int(Purpose.LABELS), known.view(np.uint64))
         np.add.at(total, dataset.record_item, term)
     return np.asarray(total)
 

@@ -30,19 +30,19 @@ def merged(changed: Dataset, source: Dataset) -> Dataset:
 def _latest(ptr: Array, item: Array, code: Array, day: Array, no_value: int, no_tick: int) -> Array:
     keep = np.zeros(item.size, np.bool_)
     for r in range(ptr.size - 1):
-        best, best_day, best_code = np.int64(-1), np.int64(-1), np.int64(-1)
+        best, best_day, best_code = ptr[r] - 1, np.int64(-1), np.int64(-1)
         for k in range(ptr[r], ptr[r + 1]):
             d, c = np.int64(-1), np.int64(-1)
             if day.size > 0 and np.int64(day[k]) != no_tick:
                 d = np.int64(day[k])
             if code.size > 0 and np.int64(code[k]) != no_value:
                 c = np.int64(code[k])
-            if best < 0 or item[k] != item[best]:
-                if best >= 0:
+            if best < ptr[r] or item[k] != item[best]:
+                if best >= ptr[r]:
                     keep[best] = True
                 best, best_day, best_code = k, d, c
             elif d > best_day or (d == best_day and c > best_code):
                 best, best_day, best_code = k, d, c
-        if best >= 0:
+        if best >= ptr[r]:
             keep[best] = True
     return keep

@@ -233,7 +233,7 @@ def _score_of(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) 
             else:
                 row = np.uint64(plan.time_row[f])
                 x = contribution(np.uint64(p), post.code, post.tick, plan.value, np.uint64(f), plan.time, row,
-                                 plan.known_tick[f], post.no_tick, how.use_value, how.use_time)  # fmt: skip
+                                 plan.known_tick[f], how.gap_shift, post.no_tick, how.use_value, how.use_time)  # fmt: skip
                 best = max(best, x)
             events += 1.0
             p += 1

@@ -131,7 +131,8 @@ def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_ticks
         "PTR": "u32" if shard.ptr.dtype == np.uint32 else "i64", "LOCAL_BITS": layout.local_bits,
         "CODE_BITS": layout.code_bits, "TICK_BITS": layout.tick_bits, "BLOCK": layout.block_size,
         "THREADS": shape.threads, "PER_SM": shape.per_sm, "TABLES_SHARED": int(shape.tables_shared),
-        "MISSING_TICKS": int(missing_ticks), "VETOES": int(lowest <= VETO // 2), "NONNEGATIVE": int(lowest >= 0),
+        "MISSING_TICKS": int(missing_ticks), "GAP_SHIFT": plan.gap_shift,
+        "VETOES": int(lowest <= VETO // 2), "NONNEGATIVE": int(lowest >= 0),
         "LONG_LOG": int(_longest_log(plan) >= 2**31), "LN2": f"{LN2}LL",
     }  # fmt: skip
     return ("-std=c++17", "--fmad=false", *(f"-D{name}={value}" for name, value in values.items()))

@@ -1,8 +1,14 @@
 """`Plan`: an attack on a batch of queries, reduced to small tables that any engine can run.
 
 The score of a record for a query is a sum (or a minimum) over the known items that the record holds, of a contribution
-looked up in a table over value codes and a table over day gaps. Every contribution is rounded to an integer *once*, here
+looked up in a table over value codes and a table over signed time gaps. Every contribution is rounded to an integer *once*, here
 or by integer arithmetic in the kernel, so sums, ranks and ties are the same on every engine.
+
+A *gap* is the known time minus the entry's time, in ticks: it is positive where the fact is later than the entry. Gaps are
+signed because a release can be off to one side: dates that were rounded down make gaps of 0 and above. A row of a time table
+has 2·reach + 2 columns: column c stands for the gap c - reach, the first and the last of these for all gaps beyond, and the
+last column of all for entries without a time. With `Plan.gap_shift` s, column c stands for the 2^s gaps nearest to
+(c - reach)·2^s: a smooth kernel over many ticks needs no more columns.
 """
 
 from __future__ import annotations
@@ -33,7 +39,7 @@ class Combine(IntEnum):
     """How the contributions of a query's items become a record's score."""
 
     SUM = 0
-    """Add `value[code] + time[gap]`."""
+    """Add `value[code] + time[gap]`, where time[gap] is the column of the signed gap."""
     MIN = 1
     """Smallest `value[code] + time[gap]` over all facts; 0 unless the record holds every one of them."""
     ODDS = 2
@@ -68,11 +74,11 @@ class Tables(NamedTuple):
     value: Array
     """int32 (facts, levels + 1): contribution by value code, last = no value."""
     time: Array
-    """int32 (rows, gaps + 1): contribution by day gap; the last gap means all larger ones; last column = no day."""
+    """int32 (rows, 2·reach + 2): contribution by signed gap from -reach to reach, and without a time."""
     odds_value: Array
     """float64 (facts, levels + 1), for `Combine.ODDS`."""
     odds_time: Array
-    """float64 (rows, gaps + 1), for `Combine.ODDS`."""
+    """float64 (rows, 2·reach + 2), for `Combine.ODDS`; there, gaps are never grouped."""
     odds_floor: Array
     """float64 (facts)."""
     shift: Array
@@ -173,6 +179,8 @@ class Plan:
     """For `Combine.EXACT`."""
     adaptive: AdaptiveTables | None = None
     """For `Combine.ADAPTIVE`."""
+    gap_shift: int = 0
+    """A column of `Tables.time` stands for 2^gap_shift gaps."""
 
     def __repr__(self) -> str:
         return f"<Plan of {self.n_queries:,} queries, {self.combine.name}>"

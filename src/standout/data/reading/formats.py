@@ -7,14 +7,21 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
 from standout.data.store import is_saved
 from standout.errors import InputError, ParameterError
 
-Kind = Literal["saved", "parquet", "arrow", "arrow-stream", "netflix", "text", "json", "sqlite", "duckdb", "xlsx"]
+if TYPE_CHECKING:
+    from standout.data.reading.objects import Objects
+    from standout.data.reading.remote import Remote
+
+Kind = Literal[
+    "saved", "parquet", "arrow", "arrow-stream", "netflix", "text", "json", "sqlite", "duckdb", "xlsx", "postgresql",
+    "objects", "delta", "iceberg",
+]  # fmt: skip
 Compression = Literal["gzip", "zstd"] | None
 
 HEAD = 1 << 16
@@ -43,24 +50,30 @@ class Found:
     """Name for messages."""
     table: str | None = None
     """Table of a database, or sheet of a workbook, if one was named."""
+    remote: Remote | None = None
+    """Address, for a database on a server."""
+    objects: Objects | None = None
+    """Parquet files of an object store."""
 
 
-def find_source(path: str | Path | Sequence[str | Path]) -> Found:
+def find_source(path: str | Path | Sequence[str | Path], table: str | None = None) -> Found:
     """Find out what the path holds; raise an error if it cannot be read."""
+    if table is None and isinstance(path, (str, Path)) and "::" in Path(path).name and not _exists(Path(path)):
+        path, _, table = str(path).rpartition("::")
+    found = _find(path)
+    if table is not None and found.kind not in ("sqlite", "duckdb", "xlsx"):
+        raise InputError(f"{found.name} is neither a database nor a workbook: leave out the table {table[:100]!r}")
+    return replace(found, table=table)
+
+
+def _find(path: str | Path | Sequence[str | Path]) -> Found:
     if isinstance(path, (list, tuple)):
         return _in_list(path)
     if not isinstance(path, (str, Path)):
         raise ParameterError(f"path is of type {type(path).__name__}: give a path, or a list of paths")
     if not str(path):
         raise ParameterError("the path is empty: name a file or a folder")
-    where, table = Path(path), None
-    if "::" in where.name and not where.exists():
-        file, _, table = str(path).rpartition("::")
-        where = Path(file)
-    found = _at(where)
-    if table is not None and found.kind not in ("sqlite", "duckdb", "xlsx"):
-        raise InputError(f"{found.name} is neither a database nor a workbook: leave out ::{table}")
-    return replace(found, table=table)
+    return _at(Path(path))
 
 
 def _at(where: Path) -> Found:
@@ -80,6 +93,13 @@ def _at(where: Path) -> Found:
         raise InputError(f"cannot read {name}: {error.strerror or type(error).__name__}") from None
     except (ValueError, NotImplementedError):
         raise InputError(f"the path {name[:80]!r} is neither a file name nor a pattern") from None
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # no file can have this name
+        return False
 
 
 def compression_of(path: Path) -> Compression:
@@ -155,6 +175,11 @@ def _in_folder(folder: Path, name: str) -> Found:
     """The dataset in a folder: saved by us, Parquet, Netflix Prize or MovieLens."""
     if is_saved(folder):
         return Found("saved", (folder,), name)
+    # their Parquet files hold deleted rows, too
+    if (folder / "_delta_log").is_dir():
+        return Found("delta", (folder,), name)
+    if any((folder / "metadata").glob("*.metadata.json")):
+        return Found("iceberg", (folder,), name)
     parquet = sorted(p for ending in _PARQUET_NAMES for p in folder.rglob(ending) if _is_data(p, folder))
     if parquet:
         return Found("parquet", tuple(parquet), name)

@@ -53,11 +53,12 @@ class ReadOptions:
     wide: bool = False
     zeros: str | None = None
     ignore: Sequence[str] | str | None = None
+    table: str | None = None
 
     def __post_init__(self) -> None:
         for role in ("record", "item", "value", "time"):
             _check_column(role, getattr(self, role), self.wide)
-        for name in ("time_unit", "date_format", "encoding", "delimiter", "decimal", "zeros"):
+        for name in ("time_unit", "date_format", "encoding", "delimiter", "decimal", "zeros", "table"):
             _check_text(name, getattr(self, name))
         check_time_unit(self.time_unit)
         self._check_bad()

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -19,8 +18,10 @@ from standout.data.reading.columns import Roles, choose_columns, inventory, list
 from standout.data.reading.formats import Found, find_source
 from standout.data.reading.frames import FrameTable
 from standout.data.reading.number_rules import number_rule
+from standout.data.reading.objects import copy_objects, download, find_objects
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.profile import Profile, is_constant_per, profile_columns
+from standout.data.reading.remote import remote_of
 from standout.data.reading.source import Source, Table
 from standout.data.reading.stream import build
 from standout.data.reading.survey import survey
@@ -29,6 +30,7 @@ from standout.data.reading.time_rules import time_rule
 from standout.data.reading.wide import load_wide
 from standout.data.reading.workspace import workspace
 from standout.data.repeats import check_repeats
+from standout.data.scratch import private_file, scratch_folder
 from standout.errors import ColumnError, InputError, ParameterError
 
 PathLike = str | Path | Sequence[str | Path]
@@ -48,7 +50,7 @@ class Inventory:
 def read(path: PathLike, options: ReadOptions) -> Dataset:
     """Read a file, folder, glob, table or standard input; see `Dataset.read`."""
     check_repeats(options.repeats, True)
-    with _found(path) as found:
+    with _found(path, options.table) as found:
         if found.kind == "saved":
             return _opened(found.paths[0], options)
         before = _versions(found)
@@ -78,7 +80,7 @@ def from_frame(frame: Any, options: ReadOptions) -> Dataset:
 
 def inspect_columns(path: PathLike, options: ReadOptions) -> Inventory:
     """Find out what the columns of a source would be used for, from a sample of its rows."""
-    with _found(path) as found:
+    with _found(path, options.table) as found:
         if found.kind == "saved":
             ds = _opened(found.paths[0], options)
             return Inventory(found.name, ds.cleaning.columns, ds.cleaning.notes, None)
@@ -113,23 +115,44 @@ def _question(con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, option
 
 
 @contextmanager
-def _found(path: PathLike) -> Iterator[Found]:
-    """What the path holds; standard input or a pipe is copied to a temporary file."""
-    if path != "-" and not _is_pipe(path):
-        yield find_source(path)
+def _found(path: PathLike, table: str | None) -> Iterator[Found]:
+    """What the path holds; standard input, a pipe and remote files are copied to a temporary folder."""
+    remote = remote_of(path)
+    if remote is not None and remote.kind == "postgresql":
+        yield Found("postgresql", (), remote.name, table, remote)
         return
-    name = "standard input" if path == "-" else "the pipe"
-    with TemporaryDirectory(prefix="standout-") as made:
-        kept = Path(made) / "stdin"
-        with kept.open("wb") as to:
-            if path == "-":
-                shutil.copyfileobj(sys.stdin.buffer, to)
-            else:
-                with Path(str(path)).open("rb") as pipe:
-                    shutil.copyfileobj(pipe, to)
-        if kept.stat().st_size == 0:
-            raise InputError(f"{name} is empty")
-        yield replace(find_source(kept), name=name)
+    if remote is None and path != "-" and not _is_pipe(path):
+        yield find_source(path, table)
+        return
+    with scratch_folder() as made:
+        files = made / "files"
+        files.mkdir()
+        if remote is None:
+            name = "standard input" if path == "-" else "the pipe"
+            kept = _copied(path, files / "stdin", name)
+        elif remote.kind == "web":
+            name, kept = remote.name, download(remote, files)
+        else:
+            objects = find_objects(remote)
+            if objects.is_parquet:
+                if table is not None:
+                    raise ParameterError(f"{remote.name} is not a database: leave out table (--table)")
+                yield Found("objects", (), remote.name, objects=objects)
+                return
+            name, kept = remote.name, copy_objects(objects, files)
+        yield replace(find_source(kept, table), name=name)
+
+
+def _copied(path: PathLike, to: Path, name: str) -> Path:
+    """Copy of standard input or of a pipe, which can be read only once."""
+    try:
+        with private_file(to) as file, sys.stdin.buffer if path == "-" else Path(str(path)).open("rb") as stream:
+            shutil.copyfileobj(stream, file)
+    except OSError as error:
+        raise InputError(f"cannot copy {name} to a temporary file: {error.strerror}") from None
+    if to.stat().st_size == 0:
+        raise InputError(f"{name} is empty")
+    return to
 
 
 def _is_pipe(path: PathLike) -> bool:

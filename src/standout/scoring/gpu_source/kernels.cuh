@@ -71,7 +71,7 @@ extern "C" __global__ void find_heads(const __grid_constant__ Index ix, const __
     for (int f = blockIdx.x * blockDim.x + threadIdx.x; f < n_facts; f += gridDim.x * blockDim.x) {
         const PTR *ptr = ix.ptr + b * (ix.n_items + 1) + plan.item[f];
         const T *time = plan.time + (i64)plan.time_row[f] * plan.times_apart;
-        plan.head[f] = {ix.words + ptr[0], time, (int)(ptr[1] - ptr[0]), plan.known_tick[f], COMBINE == 2 ? plan.floor[f] : 0.0};
+        plan.head[f] = {ix.words + ptr[0], time, (int)(ptr[1] - ptr[0]), origin_of(plan, f), COMBINE == 2 ? plan.floor[f] : 0.0};
     }
 }
 
@@ -104,7 +104,7 @@ peek_record(const __grid_constant__ Index ix, const __grid_constant__ Plan plan,
             }
             if (p >= n || local_of(run[p]) != k) continue;
             Fact<const T *> fact = {plan.value + (i64)f * plan.n_values, plan.time + (i64)plan.time_row[f] * plan.times_apart,
-                                    plan.known_tick[f], (int)plan.n_times - 2};
+                                    origin_of(plan, f), (int)plan.n_times - 2};
 #if COMBINE == 2
             fact.factor = plan.factor + bar.start;
             fact.floor = plan.floor[f];

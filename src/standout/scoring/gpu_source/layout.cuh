@@ -9,8 +9,8 @@
 // records, so that three barriers per query are enough: tables are there and scores cleared; all added; all looked over.
 //
 // Macros: COMBINE (0 sum, 1 min, 2 odds), TIE (0 index, 1 short, 2 hash), USE_VALUE, USE_TIME, REPEATS, FILTERED, FACTOR,
-// WORD, PTR, LOCAL_BITS, CODE_BITS, TICK_BITS, BLOCK, THREADS, PER_SM, TABLES_SHARED,
-// MISSING_TICKS (some entry has no tick), VETOES (some table holds a veto), NONNEGATIVE (nothing in a table is below 0),
+// WORD, PTR, LOCAL_BITS, CODE_BITS, TICK_BITS, BLOCK, THREADS, PER_SM, TABLES_SHARED, GAP_SHIFT (2^GAP_SHIFT gaps per column),
+// MISSING_TICKS (some entry has no time), VETOES (some table holds a veto), NONNEGATIVE (nothing in a table is below 0),
 // LONG_LOG (a logarithm may take more than 31 bits), LN2.
 
 typedef long long i64;
@@ -67,7 +67,7 @@ struct Out {
 struct __align__(16) Head {
     const WORD *run;
     const T *time;
-    int length, known;
+    int length, origin;
     double floor;
 };
 
