@@ -157,7 +157,12 @@ class Reference:
 
     def mean(self, fact):
         """gm: mean of the chances over the item's released entries and all shifts."""
-        pairs = [self.chances(fact, *event, z) for row in self.others for event in row.get(fact[0], []) for z in self.shifts()]
+        pairs = [
+            self.chances(fact, *event, z)
+            for row in self.others
+            for event in row.get(fact[0], [])
+            for z in self.shifts()
+        ]
         return np.mean(pairs, axis=0) if pairs else np.zeros(2)
 
     def llr(self, r, facts, n_gone=0, chance=None):
@@ -174,9 +179,15 @@ class Reference:
         stays = (1 - c.moved) * (1 - c.replaced)
         nodes = [(1.0, length / (c.kept_pairs * (1 - c.lost) * stays), 1 - (1 - c.lost) * stays)]
         if c.cap is not None and length >= c.cap:
-            z = [(n, k) for k, n in enumerate(c.source_lengths) if n and k >= max(c.cap / (c.kept_pairs * (1 - c.lost)), n_right)]
+            z = [
+                (n, k)
+                for k, n in enumerate(c.source_lengths)
+                if n and k >= max(c.cap / (c.kept_pairs * (1 - c.lost)), n_right)
+            ]
             all_ = sum(n for n, _ in z)
-            nodes = [(n / all_, k / stays, 1 - min(c.cap * stays / (k * c.kept_pairs), stays * (1 - c.lost))) for n, k in z]
+            nodes = [
+                (n / all_, k / stays, 1 - min(c.cap * stays / (k * c.kept_pairs), stays * (1 - c.lost))) for n, k in z
+            ]
         whole = 0.0
         for weight, believed, miss in nodes:
             lam = max(believed, n_right)

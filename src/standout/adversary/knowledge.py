@@ -158,7 +158,9 @@ class Knowledge:
 
     def bind(self, dataset: Dataset) -> Facts:
         """Look the items up in a dataset; in a release whose defense renamed items, by their published names."""
-        from_source = self.source is not None and dataset.source is not None and _same_content(self.source, dataset.source)
+        from_source = (
+            self.source is not None and dataset.source is not None and _same_content(self.source, dataset.source)
+        )
         chance = None
         if from_source and dataset.channel is not None and dataset.channel.items is not None:
             index, chance = _renamed(self.item, dataset.channel.items, dataset.item_labels)

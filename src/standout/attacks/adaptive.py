@@ -247,7 +247,9 @@ def _excluded(release: Dataset, exclude: Array, grouped: bool) -> tuple[Array, A
     """Items of each query's excluded record: range, item, weight (pairs), and their sum per query."""
     rows, weights = [], []
     for r in exclude.tolist():
-        row = release.record_item[release.record_ptr[r] : release.record_ptr[r + 1]] if r >= 0 else np.empty(0, np.int64)
+        row = (
+            release.record_item[release.record_ptr[r] : release.record_ptr[r + 1]] if r >= 0 else np.empty(0, np.int64)
+        )
         item, count = np.unique(row, return_counts=True)
         rows.append(item.astype(np.int64))
         weights.append((count if grouped else np.ones(item.size)).astype(np.float64))
@@ -327,5 +329,3 @@ def _mean_chances(known: Known, tables: AdaptiveTables) -> tuple[Array, Array]:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(add, range(0, n, _AT_ONCE)))
     return right, wrong
-
-

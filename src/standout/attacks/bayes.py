@@ -227,7 +227,9 @@ def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -
     right, wrong = (np.zeros((told.size + 1, levels.size + 1)) for _ in range(2))
     right[0, -1] = wrong[0, -1] = 1.0
     right[1:, :-1] = noise.value.table(told, levels)
-    wrong[1:, :-1] = wrong_values(told, levels, who.value_tolerance(known.dataset), spread(told, known.dataset, noise.value))
+    wrong[1:, :-1] = wrong_values(
+        told, levels, who.value_tolerance(known.dataset), spread(told, known.dataset, noise.value)
+    )
     return row, right, wrong
 
 

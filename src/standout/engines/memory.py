@@ -82,7 +82,16 @@ class MemoryEngine:
                     )
                 elif plan.adaptive is not None:
                     adaptive.mass_blocks(
-                        first, stop, queries, post, plan.tables, variant, adaptive.for_shard(plan, shard), high, beta, out
+                        first,
+                        stop,
+                        queries,
+                        post,
+                        plan.tables,
+                        variant,
+                        adaptive.for_shard(plan, shard),
+                        high,
+                        beta,
+                        out,
                     )
                 else:
                     cpu.mass_blocks(first, stop, queries, post, plan.tables, variant, high, beta, out)

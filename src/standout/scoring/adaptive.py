@@ -251,7 +251,9 @@ def add_logs(a: float, b: float) -> float:
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def mark_changes(lo: int, m: int, post: Postings, known_day: Array, t: AdaptiveTables, scratch: AdaptiveScratch) -> bool:
+def mark_changes(
+    lo: int, m: int, post: Postings, known_day: Array, t: AdaptiveTables, scratch: AdaptiveScratch
+) -> bool:
     """Mark the shifts at which the chance of some fact changes; False if none depends on the shift."""
     some, s = False, t.shift
     scratch.change[:] = False
@@ -281,7 +283,9 @@ def mark_changes(lo: int, m: int, post: Postings, known_day: Array, t: AdaptiveT
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: AdaptiveTables, scratch: AdaptiveScratch) -> float:
+def log_chance(
+    k: int, b: int, q: int, post: Postings, plan: Tables, t: AdaptiveTables, scratch: AdaptiveScratch
+) -> float:
     """LLR of record `k` of block `b` for query `q`. Call with ascending `k`."""
     lo, m = plan.query_ptr[q], plan.query_ptr[q + 1] - plan.query_ptr[q]
     record = b * post.block_size + k
@@ -388,7 +392,9 @@ def mass_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings,
 
 
 @jit  # type: ignore[untyped-decorator]
-def score_record(post: Postings, plan: Tables, how: KernelVariant, t: AdaptiveTables, record: Array, out: Array) -> None:
+def score_record(
+    post: Postings, plan: Tables, how: KernelVariant, t: AdaptiveTables, record: Array, out: Array
+) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
     scratch = make_adaptive_scratch(post.block_size, t.most_facts, t.n_wrong, t.shift, t.together)
     for q in range(plan.query_ptr.size - 1):
