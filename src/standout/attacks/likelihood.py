@@ -188,7 +188,7 @@ class Likelihood(Attack):
 
 
 def unaware_noise(dataset: Dataset, who: Adversary, ignore: bool) -> Noise:
-    """The adversary's own noise as if the release were the source; with `ignore`, without the channels that the defense changed."""
+    """The adversary's noise as if the release were the source; with `ignore`, without the channels that the defense changed."""
     noise, channel = Noise.informed(who, dataset), dataset.channel
     if not ignore or channel is None:
         return noise
