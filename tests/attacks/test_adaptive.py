@@ -13,6 +13,7 @@ from standout.data.channel import Channel, ItemMap, Origin, TimeMap, ValueMap
 from standout.data.periods import period_starts
 from standout.engines.memory import MemoryEngine
 from standout.scoring.partials import LOWEST
+from standout.scoring.tasks import AllScores
 
 LEVELS = np.arange(1.0, 6.0)
 LENGTHS = np.bincount([3, 4, 5, 5, 6, 8, 9])
@@ -80,7 +81,7 @@ def scores(release, knowledge, exclude, floor):
     """Production scores of all records, and the plan's rounding unit."""
     facts = knowledge.bind(release)
     plan = compile_adaptive(release, facts, exclude, floor)
-    whole = MemoryEngine().scores(plan, release).astype(float)
+    whole = MemoryEngine().map(AllScores(plan, release.n_records), [release.index]).score.astype(float)
     return np.where(whole == LOWEST, -np.inf, whole / plan.scale[:, None]), plan
 
 

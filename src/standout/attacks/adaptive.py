@@ -23,7 +23,7 @@ from standout.data.channel import Channel
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
 from standout.formulas import defended as formula
-from standout.scoring.adaptive import mean_chances
+from standout.scoring.adaptive_factors import mean_chances
 from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.factors import ByCount, BySum, RecordFactor
 from standout.scoring.fill import postings
@@ -167,13 +167,14 @@ def _tables(known: Known, who: Adversary, source: Dataset, channel: Channel, wro
     return AdaptiveTables(
         use_value=value.right.shape[1] > 1, use_time=use_time, wrong_items=wrong.items,
         wrong_values=wrong.h > 0, n_wrong=wrong.n, share_wrong=wrong.share, floor=0.0, kept_pairs=channel.kept_pairs,
-        grouped=False, merged=False, together=0, most_facts=1, cap=-1, miss=0.0, within=int(who.time_within or 0),
+        grouped=False, merged=False, together=0, most_facts=1, cap=-1, miss=0.0, within=who.time_ticks(source),
+        per_day=release.ticks_per_day,
         shift=shift if use_time else 0, period_first=period_first,
         span_first=int(source.first_tick) - int(release.first_tick), span=int(source.tick_span),
         bucket=bucket if use_time else np.ones(1, np.int64), rho=ones, node_log=_NONE, node_rho=_NONE, node_miss=_NONE,
         log_ways=_NONE, start=np.ones((1, 1)), total=_NONE, n_possible=_NONE, scale=_NONE, gone_ptr=_NONE, gone_item=_NONE,
-        gone_weight=_NONE, right_value=value.right, wrong_value=value.wrong, has_day=known.has_tick & use_time,
-        day_back=ones if day is None else day[0], day_back_wrong=ones if day is None else day[1], q_g=ones, q=ones,
+        gone_weight=_NONE, right_value=value.right, wrong_value=value.wrong, has_tick=known.has_tick & use_time,
+        tick_back=ones if day is None else day[0], tick_back_wrong=ones if day is None else day[1], q_g=ones, q=ones,
         by_chance_right=zeros, by_chance_wrong=zeros, lost_right=ones, lost_wrong=ones, outside=ones, strange=zeros,
         own=ones, mix_right=zeros, mix_wrong=zeros, chance=ones, same=np.zeros(n, np.int64), n_same=np.ones(n, np.int64),
         length=_NONE, weight=_NONE,

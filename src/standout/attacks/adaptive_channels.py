@@ -96,10 +96,12 @@ def buckets(release: Dataset, channel: Channel) -> tuple[int, bool, Array]:
     """Largest shift, whether dates were rounded before it, and the length of the period that starts on each released day."""
     change = channel.time
     shift = change.shift if change else 0
-    n = int(release.tick_span) + 2 * shift + 1
+    per_day = release.ticks_per_day
+    n = int(release.tick_span) + 2 * shift * per_day + 1
     if change is None or change.period is None:
         return shift, False, np.ones(n, np.int64)
-    return shift, change.period_first, period_lengths(int(release.first_tick) - shift, n, change.period)
+    first = int(release.first_tick) - shift * per_day
+    return shift, change.period_first, period_lengths(first, n, change.period, per_day)
 
 
 def day_backgrounds(known: Known, source: Dataset, channel: Channel) -> tuple[Array, Array]:
@@ -114,7 +116,7 @@ def day_backgrounds(known: Known, source: Dataset, channel: Channel) -> tuple[Ar
     shifts = np.unique(np.linspace(-shift, shift, min(2 * shift + 1, MOST_SHIFTS)).round().astype(np.int64))
     day = known.tick[has].astype(np.int64)
     for z in shifts:
-        at, width = _bins(known.dataset, channel, day + z)
+        at, width = _bins(known.dataset, channel, day + z * known.dataset.ticks_per_day)
         total += shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / width
     back[has] = np.maximum(total / shifts.size, LEAST_CHANCE)
     wrong[has] = 1.0 / (source.tick_span + 1)
@@ -133,8 +135,9 @@ def _bins(release: Dataset, channel: Channel, day: Array) -> tuple[Array, Array]
     if channel.time is None or channel.time.period is None or channel.time.period_first:
         at = inside // bins
         return at, np.minimum(bins, span + 1 - at * bins).astype(np.float64)
-    starts = period_starts(np.arange(span + 1) + int(release.first_tick), channel.time.period)
-    every = np.clip((starts - int(release.first_tick)) // bins, 0, n_bins - 1)
+    first, per_day = int(release.first_tick), release.ticks_per_day
+    starts = period_starts((np.arange(span + 1) + first) // per_day, channel.time.period) * per_day
+    every = np.clip((starts - first) // bins, 0, n_bins - 1)
     width = np.maximum(np.bincount(every, minlength=n_bins), 1).astype(np.float64)
     at = every[inside]
     return at, width[at]

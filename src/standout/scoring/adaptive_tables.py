@@ -37,16 +37,18 @@ class AdaptiveTables(NamedTuple):
     miss: float
     """Probability that an item of the source is not in the released record; for records below the cap."""
     within: int
-    """Largest error of a known day."""
+    """Largest error of a known time, in ticks."""
+    per_day: int
+    """Ticks of a day."""
     shift: int
     """Largest shift of a person's dates, in days."""
     period_first: bool
     span_first: int
-    """First day of the source, as an offset from the release's first day."""
+    """First tick of the source, as an offset from the release's first tick."""
     span: int
-    """Days from the source's first to its last day."""
+    """Ticks from the source's first to its last one."""
     bucket: Array
-    """int64 (span of the release + 2·shift + 1): length of the period that starts on each day, from `-shift` on; 0 = none."""
+    """int64 (ticks of the release and of the shifts before and after): length of the period that starts at each, 0 = none."""
     rho: Array
     """float64 (lengths): ρ by the number of released items."""
     node_log: Array
@@ -71,11 +73,11 @@ class AdaptiveTables(NamedTuple):
     """float64 (facts, levels + 1): probability of the known value by released level, last = no value."""
     wrong_value: Array
     """float64 (facts, levels + 1): the same if the fact is wrong."""
-    has_day: Array
+    has_tick: Array
     """bool (facts)."""
-    day_back: Array
-    """float64 (facts): background of the known day, for entries without one."""
-    day_back_wrong: Array
+    tick_back: Array
+    """float64 (facts): background of the known time, for entries without one."""
+    tick_back_wrong: Array
     q_g: Array
     """float64 (facts): probability of the fact about a person outside the release."""
     q: Array
