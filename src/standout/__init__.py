@@ -42,6 +42,10 @@ _HOME = {
     "render_pdf": "standout.report.pdf",
     "charts": "standout.report.charts",
     "explain": "standout.audit.explain",
+    "link": "standout.linking.link",
+    "Links": "standout.linking.links",
+    "LinkFindings": "standout.linking.findings",
+    "LinkNoise": "standout.linking.noise",
     "Engine": "standout.engines.engine",
     "MemoryEngine": "standout.engines.memory",
     "StandoutError": "standout.errors",
@@ -65,6 +69,10 @@ if TYPE_CHECKING:
     from standout.engines.engine import Engine as Engine
     from standout.engines.memory import MemoryEngine as MemoryEngine
     from standout.errors import StandoutError as StandoutError
+    from standout.linking.findings import LinkFindings as LinkFindings
+    from standout.linking.link import link as link
+    from standout.linking.links import Links as Links
+    from standout.linking.noise import LinkNoise as LinkNoise
     from standout.scoring.partials import Partials as Partials
     from standout.scoring.plan import Combine as Combine
     from standout.scoring.plan import Plan as Plan

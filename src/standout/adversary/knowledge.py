@@ -33,6 +33,8 @@ class Facts:
     adversary: Adversary | None
     from_release: bool = False
     """Whether the knowledge was sampled from this dataset: only then does the adversary's noise describe it."""
+    times: Array | None = None
+    """int64 per fact: how often the adversary saw it; None = once."""
 
     @property
     def n_queries(self) -> int:
@@ -48,7 +50,8 @@ class Facts:
         """Facts of queries `first … stop-1`."""
         lo, hi = int(self.query_ptr[first]), int(self.query_ptr[stop])
         return Facts(self.query_ptr[first : stop + 1] - lo, self.item[lo:hi], self.value[lo:hi], self.day[lo:hi],
-                     self.length[first:stop], self.length_within, self.adversary, self.from_release)  # fmt: skip
+                     self.length[first:stop], self.length_within, self.adversary, self.from_release,
+                     None if self.times is None else self.times[lo:hi])  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,6 +71,8 @@ class Knowledge:
     seed: int | None = None
     source: Dataset | None = None
     """The dataset that this knowledge was sampled from; None for knowledge from outside."""
+    times: Array | None = None
+    """int64 per fact: how often the adversary saw it; None = once."""
     _index: Array | None = None
     """Item indices in `_labels`, if known already."""
     _labels: Array | None = None
@@ -163,7 +168,8 @@ class Knowledge:
         from_release = self.source is not None and _same_content(self.source, dataset)
         # a known length is that of the source; in a release that lost entries it would exclude the target
         within = self.adversary.length_within if self.adversary and from_release else None
-        return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary, from_release)
+        return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary, from_release,
+                     self.times)  # fmt: skip
 
     def __repr__(self) -> str:
         source = "sampled" if self.adversary else "from outside"
