@@ -7,12 +7,12 @@
 #include <string.h>
 
 typedef struct {
-    int64_t n_records, block_size, n_items, n_queries, n_values, n_times, no_day;
+    int64_t n_records, block_size, n_items, n_queries, n_values, n_times, no_tick;
     const uint32_t *ptr;
     const uint16_t *local;
     const uint8_t *code;
-    const uint16_t *day;
-    const int64_t *query_ptr, *item, *known_day, *time_row;
+    const uint16_t *tick;
+    const int64_t *query_ptr, *item, *known_tick, *time_row;
     const int32_t *value, *time;
 } Task;
 
@@ -24,14 +24,14 @@ typedef struct {
 __attribute__((optimize("no-tree-vectorize"))) /* gathers made by the compiler are slower */
 static void add_run(int32_t *acc, const Task *t, uint32_t lo, uint32_t hi, const int32_t *value, const int32_t *time,
                     int32_t known) {
-    const int32_t last = (int32_t)t->n_times - 2, no_day = (int32_t)t->no_day;
+    const int32_t last = (int32_t)t->n_times - 2, no_tick = (int32_t)t->no_tick, origin = known + last / 2;
     for (uint32_t k = lo; k < hi; k++) {
-        const int32_t day = t->day[k];
-        int32_t gap = day - known;
-        gap = gap < 0 ? -gap : gap;
-        gap = gap > last ? last : gap;
-        gap = day == no_day ? last + 1 : gap;
-        acc[t->local[k]] += value[t->code[k]] + time[gap];
+        const int32_t tick = t->tick[k];
+        int32_t column = origin - tick; /* signed gap: known minus the entry's time, -reach first */
+        column = column < 0 ? 0 : column;
+        column = column > last ? last : column;
+        column = tick == no_tick ? last + 1 : column;
+        acc[t->local[k]] += value[t->code[k]] + time[column];
     }
 }
 
@@ -59,7 +59,7 @@ void run_blocks(int64_t first, int64_t stop, const Task *t, Answer *a, int32_t *
             for (int64_t f = t->query_ptr[q]; f < t->query_ptr[q + 1]; f++) {
                 const int64_t i = t->item[f];
                 add_run(acc, t, ptr[i], ptr[i + 1], t->value + f * t->n_values, t->time + t->time_row[f] * t->n_times,
-                        (int32_t)t->known_day[f]);
+                        (int32_t)t->known_tick[f]);
             }
             int32_t top = INT32_MIN;
             int64_t total = 0;

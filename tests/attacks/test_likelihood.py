@@ -1,6 +1,6 @@
 """The likelihood against a dense oracle, against exact Bayes, and against its own calibration."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -32,17 +32,17 @@ def rows(ds):
     for r in range(ds.n_records):
         for k in range(ds.record_ptr[r], ds.record_ptr[r + 1]):
             value = ds.levels[ds.record_code[k]] if ds.has_value and ds.record_code[k] < ds.n_levels else None
-            day = int(ds.record_day[k]) + ds.first_day if ds.has_time and ds.record_day[k] != ds.no_day else None
+            day = int(ds.record_tick[k]) + ds.first_tick if ds.has_time and ds.record_tick[k] != ds.no_tick else None
             yield r, int(ds.record_item[k]), value, day
 
 
-def dense_llr(ds, query, noise, bin_days=30):
+def dense_llr(ds, query, noise, bin_ticks=30):
     """LLR of every record for one query [(item, value or None, day or None)], formula by formula."""
     entries = list(rows(ds))
     pairs = {(r, i) for r, i, _, _ in entries}
     total = len(pairs)
     out = np.zeros(ds.n_records)
-    last_bin = ds.day_span // bin_days
+    last_bin = ds.tick_span // bin_ticks
     for item, value, day in query:
         supp = sum(i == item for _, i in pairs)
         q = supp / total
@@ -57,20 +57,22 @@ def dense_llr(ds, query, noise, bin_days=30):
             n = counts.sum()
             gv = (n * (chance @ counts / max(n, 1)) + SHRINK * (chance @ (every / every.sum()))) / (n + SHRINK)
         if day is not None and noise.time:
-            at = min(max((day - ds.first_day) // bin_days, 0), last_bin)
-            inside = sum((e[3] - ds.first_day) // bin_days == at for e in own)
+            at = min(max((day - ds.first_tick) // bin_ticks, 0), last_bin)
+            inside = sum((e[3] - ds.first_tick) // bin_ticks == at for e in own)
             every = (
-                np.array([sum((e[3] - ds.first_day) // bin_days == b for e in entries) for b in range(last_bin + 1)])
+                np.array([sum((e[3] - ds.first_tick) // bin_ticks == b for e in entries) for b in range(last_bin + 1)])
                 + 1.0
             )
-            width = min(bin_days, ds.day_span + 1 - at * bin_days)
+            width = min(bin_ticks, ds.tick_span + 1 - at * bin_ticks)
             gt = (inside + SHRINK * every[at] / every.sum()) / (len(own) + SHRINK) / width
         u = 1.0
         if value is not None and noise.value:
             barred = (noise.value.table(np.array([value]), ds.levels)[0] == 0).sum()
             u /= barred if barred else ds.n_levels
         if day is not None and noise.time:
-            u /= ds.day_span + 1 - (2 * noise.time.reach - 1)
+            reach = noise.time.reach
+            chance = noise.time.table(np.arange(-reach, reach + 1))
+            u /= ds.tick_span + 1 - ((chance > 0).sum() if chance[0] == chance[-1] == 0 else 0)
         wrong = noise.even_wrong * u + (1 - noise.even_wrong) * gv * gt
         # an absent person's values are wrong as often: P(A|absent) = Π q·((1-h)·g + h·u)
         out -= np.log(1 - noise.h + noise.h * wrong / (gv * gt))
@@ -81,7 +83,7 @@ def dense_llr(ds, query, noise, bin_days=30):
                 for _, _, v, d in mine:
                     k = kv[v] if value is not None and noise.value else 1.0
                     if day is not None and noise.time:
-                        k *= noise.time.table(np.array([min(abs(d - day), noise.time.reach)]))[0]
+                        k *= noise.time.table(np.array([min(max(day - d, -noise.time.reach), noise.time.reach)]))[0]
                     chances.append(k)
                 kernel = (1 - noise.h) * np.mean(chances) + noise.h * wrong
                 length = len({i for rr, i in pairs if rr == r})
@@ -89,11 +91,26 @@ def dense_llr(ds, query, noise, bin_days=30):
     return out + len(query) * np.log(noise.e)
 
 
+@dataclass(frozen=True)
+class Late:
+    """A kernel of one side: facts are 0 to 6 days later than the entry, as if dates had been rounded down to weeks."""
+
+    rest: float = 0.0
+    """Probability of each gap from 7 on."""
+    reach: int = 7
+
+    def table(self, gaps):
+        inside = (gaps >= 0) & (gaps < 7)
+        return np.where(inside, (7 - gaps) / 28, np.where(gaps >= 7, self.rest, 0.0))
+
+
 NOISES = [
     Noise(0.1, 0.2, Steps(1), Window(14), even_wrong=1.0),
     Noise(0.3, 0.0, Steps(0), None, even_wrong=0.0),
     Noise(0.05, 0.1, None, Window(3), even_wrong=0.5),
     Noise(0.2, 0.1, Gaussian(1.0), Laplace(2.0), even_wrong=0.0),
+    Noise(0.1, 0.2, Steps(1), Late(), even_wrong=1.0),
+    Noise(0.2, 0.1, None, Late(1e-4), even_wrong=0.5),
 ]
 
 
@@ -105,6 +122,7 @@ def test_scores_equal_the_formula(noise, repeats):
         [(3, 2.0, 100), (5, 4.0, 220), (9, 1.0, 390)],
         [(1, None, 50), (2, 3.0, None), (7, None, None)],
         [(0, 5.0, 0)],
+        [(i, v, d + late) for (r, i, v, d), late in zip(rows(ds), range(-3, 9), strict=False)],
     ]
     flat = [
         (q, i, np.nan if v is None else v, np.nan if d is None else d)
@@ -289,9 +307,8 @@ def test_value_kernels_are_distributions_over_the_scale(kernel):
     "kernel", [Window(0), Window(5), Laplace(3.0), DayBins((0, 3, 14), (0.1, 0.4, 0.4, 0.1), 900)], ids=str
 )
 def test_day_kernels_are_distributions_over_both_signs(kernel):
-    gaps = np.arange(2000 if not isinstance(kernel, DayBins) else 901)
-    p = kernel.table(gaps)
-    assert p[0] + 2 * p[1:].sum() == pytest.approx(1.0, abs=1e-6)
+    most = 2000 if not isinstance(kernel, DayBins) else 900
+    assert kernel.table(np.arange(-most, most + 1)).sum() == pytest.approx(1.0, abs=1e-6)
 
 
 def test_real_valued_noise_has_lumps_at_the_ends_of_the_scale():

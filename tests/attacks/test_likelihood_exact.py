@@ -51,7 +51,7 @@ def events(ds, gone=-1):
     for r in range(ds.n_records):
         for k in range(ds.record_ptr[r], ds.record_ptr[r + 1]):
             v = ds.levels[ds.record_code[k]] if ds.has_value and ds.record_code[k] < ds.n_levels else NOTHING
-            d = int(ds.record_day[k]) if ds.has_time and ds.record_day[k] != ds.no_day else NOTHING
+            d = int(ds.record_tick[k]) if ds.has_time and ds.record_tick[k] != ds.no_tick else NOTHING
             if r != gone:
                 out.setdefault(r, {}).setdefault(int(ds.record_item[k]), []).append((v, d))
     return out
@@ -73,7 +73,7 @@ def told_day(who, ds, true):
         return [(NOTHING, 1.0)], [(NOTHING, 1.0)]
     reach = int(who.time_within)
     right = [(true + s, 1 / (2 * reach + 1)) for s in range(-reach, reach + 1)]
-    outside = [d for d in range(ds.day_span + 1) if abs(d - true) > reach]
+    outside = [d for d in range(ds.tick_span + 1) if abs(d - true) > reach]
     return right, [(d, 1 / len(outside)) for d in outside]
 
 
@@ -171,7 +171,7 @@ def as_facts(ds, knowledge):
     """Each query as [(item index, value or None, day offset or None)]."""
     bound = knowledge.bind(ds)
     clean = [NOTHING if np.isnan(v) else float(v) for v in bound.value]
-    days = [NOTHING if np.isnan(d) else int(d) - ds.first_day for d in bound.day]
+    days = [NOTHING if np.isnan(d) else int(d) - ds.first_tick for d in bound.day]
     flat = list(zip(bound.item.tolist(), clean, days, strict=True))
     return [flat[lo:hi] for lo, hi in zip(bound.query_ptr[:-1], bound.query_ptr[1:], strict=True)]
 

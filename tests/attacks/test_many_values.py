@@ -95,7 +95,7 @@ def test_the_background_of_an_item_is_its_own_also_where_no_table_of_all_items_f
         np.repeat(np.arange(600), 6),
         amounts.item_labels[amounts.record_item],
         amounts.levels[amounts.record_code],
-        amounts.record_day,
+        amounts.record_tick,
     )
     monkeypatch.setattr(background_module, "CELLS", 1000)
     assert background(again).value.shape[0] == 1

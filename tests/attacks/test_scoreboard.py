@@ -296,7 +296,7 @@ def test_a_known_day_however_far_away_agrees_with_nothing(day):
 @pytest.mark.parametrize("attack", ["scoreboard", "scoreboard-rh"])
 def test_no_known_day_is_taken_for_the_day_that_an_entry_lacks(attack):
     data = dataset(Table((Entry(0, 1, 3.0, NAN), Entry(1, 1, 3.0, 10.0), Entry(2, 2, 3.0, 20.0))))
-    for day in (10.0 + data.no_day, data.no_day, -1.0, 0.0):
+    for day in (10.0 + data.no_tick, data.no_tick, -1.0, 0.0):
         assert so.attack(attack).scores(data, one_query(Fact(1, NAN, day)))[0, 0] == 0
 
 

@@ -23,8 +23,8 @@ def entries(ds: Dataset) -> Counter[tuple[object, object, float | None, int | No
             value = day = None
             if ds.has_value and ds.record_code[k] < ds.n_levels:
                 value = float(ds.levels[ds.record_code[k]])
-            if ds.has_time and ds.record_day[k] != ds.no_day:
-                day = int(ds.record_day[k]) + ds.first_day
+            if ds.has_time and ds.record_tick[k] != ds.no_tick:
+                day = int(ds.record_tick[k]) + ds.first_tick
             held[ds.record_labels[r].item(), ds.item_labels[ds.record_item[k]].item(), value, day] += 1
     return held
 

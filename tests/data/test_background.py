@@ -19,4 +19,4 @@ def test_days_that_span_ten_thousand_years_do_not_make_a_hundred_thousand_bins()
 
 def test_bins_of_ordinary_data_are_thirty_days():
     ds = so.Dataset.from_arrays([0, 0, 1], [1, 2, 1], time=[0, 100, 2000])
-    assert background(ds).bin_days == 30
+    assert background(ds).bin_ticks == 30

@@ -63,7 +63,7 @@ def test_a_timestamp_is_not_lost_to_an_integer_called_week(tmp_path, kind):
     data = frame(week=weeks, bought=moments)
     ds = Dataset.from_frame(data) if kind == "frame" else read(data, tmp_path, kind)
     assert roles(ds)["time"] == "bought"
-    assert ds.day_span > 300
+    assert ds.tick_span > 300
 
 
 @pytest.mark.parametrize("column", ["week", "time", "timestamp", "t_day"])
@@ -81,13 +81,13 @@ def test_small_numbers_are_not_silently_read_as_days(tmp_path, column):
 def test_numbers_of_weeks_are_weeks_and_not_days(tmp_path):
     data = frame(week=weeks)
     ds = read(data, tmp_path, time_unit="week")
-    assert ds.day_span == 7 * (data["week"].max() - data["week"].min())
-    assert read(data, tmp_path, time_unit="day").day_span * 7 == ds.day_span
+    assert ds.tick_span == 7 * (data["week"].max() - data["week"].min())
+    assert read(data, tmp_path, time_unit="day").tick_span * 7 == ds.tick_span
 
 
 def test_a_day_number_beyond_a_month_is_a_number_of_days(tmp_path):
     data = frame(day=lambda user, item, rng: rng.integers(1, 712, N))
-    assert read(data, tmp_path).day_span == data["day"].max() - data["day"].min()
+    assert read(data, tmp_path).tick_span == data["day"].max() - data["day"].min()
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ def entries(ds: so.Dataset) -> list[tuple[object, object, float, float]]:
     """(record label, item label, value, day) of every entry, in order."""
     record = np.repeat(np.arange(ds.n_records), np.diff(ds.record_ptr))
     value = np.append(ds.levels, np.nan)[ds.record_code] if ds.has_value else np.full(ds.n_entries, np.nan)
-    day = ds.record_day.astype(float) if ds.has_time else np.full(ds.n_entries, np.nan)
-    day = np.where(day == ds.no_day, np.nan, day + ds.first_day) if ds.has_time else day
+    day = ds.record_tick.astype(float) if ds.has_time else np.full(ds.n_entries, np.nan)
+    day = np.where(day == ds.no_tick, np.nan, day + ds.first_tick) if ds.has_time else day
     rows = zip(ds.record_labels[record], ds.item_labels[ds.record_item], value, day, strict=True)
     return [tuple(None if x != x else x for x in row) for row in rows]
 
@@ -31,7 +31,7 @@ def check(ds: so.Dataset, source: so.Dataset, wanted: list) -> None:
     record = np.repeat(np.arange(ds.n_records), np.diff(ds.record_ptr))
     pairs = np.unique(np.column_stack([record, ds.record_item.astype(np.int64)]), axis=0)
     assert ds.supports.tolist() == np.bincount(pairs[:, 1], minlength=ds.n_items).tolist()
-    assert (ds.levels.tolist(), ds.first_day) == (source.levels.tolist(), source.first_day)
+    assert (ds.levels.tolist(), ds.first_tick) == (source.levels.tolist(), source.first_tick)
     assert (ds.record_ptr.dtype, ds.lengths.dtype) == (source.record_ptr.dtype, source.lengths.dtype)
     assert ds.record_labels.tolist() == sorted(ds.record_labels.tolist())
 
@@ -99,7 +99,7 @@ def test_changed_entries_stand_sorted_and_keep_scale_and_time_origin(table: Tabl
     n = int(keep.sum())
     value = np.array(data.draw(st.lists(st.sampled_from([*ds.levels.tolist(), np.nan]), min_size=n, max_size=n)), float)
     shift = st.one_of(st.integers(0, 70_000), st.just(np.nan))
-    day = ds.first_day + np.array(data.draw(st.lists(shift, min_size=n, max_size=n)), float)
+    day = ds.first_tick + np.array(data.draw(st.lists(shift, min_size=n, max_size=n)), float)
     old = [e for e, k in zip(entries(ds), keep, strict=True) if k]
     new = [
         (r, i, None if v != v else v, None if d != d else d) for (r, i, _, _), v, d in zip(old, value, day, strict=True)

@@ -89,7 +89,7 @@ OUT_OF_RANGE = {
 @pytest.mark.parametrize("harm", OUT_OF_RANGE)
 def test_no_entry_is_placed_out_of_range(harm):
     record, item, code, day = (np.array(x) for x in OUT_OF_RANGE[harm])
-    builder = EntryBuilder(np.array([1, 1]), 5, has_value=True, has_time=True, n_levels=3, day_span=30)
+    builder = EntryBuilder(np.array([1, 1]), 5, has_value=True, has_time=True, n_levels=3, tick_span=30)
     with pytest.raises(InputError, match="found different rows"):
         builder.add(record, item, code.astype(np.uint8), day.astype(np.uint16))
 

@@ -27,7 +27,7 @@ def netflix_text(movies) -> str:
 
 
 def days(ds: Dataset) -> list[str]:
-    return (ds.record_day.astype(int) + ds.first_day).astype("datetime64[D]").astype(str).tolist()
+    return (ds.record_tick.astype(int) + ds.first_tick).astype("datetime64[D]").astype(str).tolist()
 
 
 def assert_is_netflix(ds: Dataset) -> None:
@@ -199,7 +199,7 @@ def test_pieces_of_any_size_parse_the_same(n, piece, seed):
 def test_the_last_day_of_a_month_is_a_date_in_netflix_files(tmp_path, day):
     path = tmp_path / "combined_data_1.txt"
     path.write_text(f"1:\n1488844,3,{day}\n")
-    assert Dataset.read(path).first_day == (date.fromisoformat(day) - date(1970, 1, 1)).days
+    assert Dataset.read(path).first_tick == (date.fromisoformat(day) - date(1970, 1, 1)).days
 
 
 def test_the_shortest_lines_of_netflix_get_room_for_every_row(tmp_path):

@@ -44,12 +44,12 @@ def entries(ds: Dataset) -> Counter[tuple[object, object, float | None, int | No
     record = np.repeat(np.arange(ds.n_records), np.diff(ds.record_ptr))
     for k in range(ds.n_entries):
         code = ds.record_code[k] if ds.has_value else ds.n_levels
-        day = ds.record_day[k] if ds.has_time else ds.no_day
+        day = ds.record_tick[k] if ds.has_time else ds.no_tick
         held[
             ds.record_labels[record[k]].item(),
             ds.item_labels[ds.record_item[k]].item(),
             float(ds.levels[code]) if code < ds.n_levels else None,
-            int(day) + ds.first_day if day != ds.no_day else None,
+            int(day) + ds.first_tick if day != ds.no_tick else None,
         ] += 1
     return held
 

@@ -19,7 +19,7 @@ def days(path_or_frame, **options):
     """Day of each record, by label, and the notes."""
     read = Dataset.from_frame if isinstance(path_or_frame, pa.Table) else Dataset.read
     ds = read(path_or_frame, **options)
-    found = [None if d == ds.no_day else int(d) + ds.first_day for d in ds.record_day]
+    found = [None if d == ds.no_tick else int(d) + ds.first_tick for d in ds.record_tick]
     return dict(zip(ds.record_labels.tolist(), found, strict=True)), " ".join(ds.cleaning.notes)
 
 

@@ -48,7 +48,7 @@ def test_wide_codes_do_not_run_into_the_days_of_the_sort_key():
     rows = {"record": rng.integers(0, 40, n), "item": rng.integers(0, 300, n), "value": rng.integers(0, 4000, n)}
     ds = Dataset.from_arrays(rows["record"], rows["item"], rows["value"], day)
     record = np.repeat(np.arange(ds.n_records), np.diff(ds.record_ptr))
-    got = np.column_stack([record, ds.record_item, ds.record_day, ds.levels[ds.record_code]])
+    got = np.column_stack([record, ds.record_item, ds.record_tick, ds.levels[ds.record_code]])
     expected = np.column_stack([rows["record"], rows["item"], day, rows["value"]])
     assert np.array_equal(got, expected[np.lexsort(expected.T[::-1])])
 
@@ -57,7 +57,7 @@ def test_wide_codes_and_the_longest_spans_of_days_fit_one_sort_key():
     value = np.arange(1000.0)
     ds = Dataset.from_arrays(np.zeros(1000, int), np.zeros(1000, int), value, np.linspace(0, 16_000_000, 1000).round())
     assert np.array_equal(ds.levels[ds.record_code], value)
-    assert ds.record_day.tolist() == np.linspace(0, 16_000_000, 1000).round().tolist()
+    assert ds.record_tick.tolist() == np.linspace(0, 16_000_000, 1000).round().tolist()
 
 
 @settings(max_examples=30)

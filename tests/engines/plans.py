@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,16 +12,30 @@ from standout.attacks.noise import Noise, Steps, Window
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Plan, Tie
 
+
+@dataclass(frozen=True)
+class Late:
+    """A kernel of one side: facts are up to 40 days later than the entry, never earlier."""
+
+    reach: int = 41
+
+    def table(self, gaps: np.ndarray) -> np.ndarray:
+        """Probability of each signed gap."""
+        return np.where((gaps >= 0) & (gaps < self.reach), 1 / self.reach, 0.0)
+
+
 ODDS = Noise(0.2, 0.1, Steps(1), Window(14), even_wrong=1.0)
+LATE = Noise(0.2, 0.1, Steps(1), Late(), even_wrong=1.0)
 KINDS = [
     ("scoreboard", {}),
     ("scoreboard-rh", {}),
     ("scoreboard-rh", {"length": "sqrt"}),
     ("scoreboard-rh", {"similarity": "threshold"}),
     ("likelihood", {"noise": ODDS}),
+    ("likelihood", {"noise": LATE}),
     ("likelihood", {}),
 ]
-IDS = ["min", "sum", "factor", "veto", "odds", "exact"]
+IDS = ["min", "sum", "factor", "veto", "odds", "late", "exact"]
 SHAPES = ["plain", "repeats", "missing", "no-days", "no-values", "presence", "wide"]
 
 

@@ -36,7 +36,7 @@ def test_packed_postings_come_back_as_they_were(data, block, levels, span):
     got = unpack(layout, pack(layout, local, code, day, 65_535))
     assert got[0].tolist() == local.tolist()
     assert got[1].tolist() == code.tolist()
-    assert np.where(got[2] == layout.missing_day, 65_535, got[2]).tolist() == day.tolist()
+    assert np.where(got[2] == layout.missing_tick, 65_535, got[2]).tolist() == day.tolist()
 
 
 def test_the_joined_source_holds_every_part_once_in_a_stated_order():

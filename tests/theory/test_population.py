@@ -26,7 +26,7 @@ def test_a_part_is_the_release_that_holds_only_those_records(table, data):
     for name in ("record_labels", "item_labels", "record_ptr", "record_item", "lengths", "supports"):
         assert getattr(part, name).tolist() == getattr(alone, name).tolist()
     entries = np.concatenate([np.arange(ds.record_ptr[k], ds.record_ptr[k + 1]) for k in kept])
-    for name in ("record_code", "record_day"):
+    for name in ("record_code", "record_tick"):
         whole = getattr(ds, name)
         assert getattr(part, name).tolist() == (whole[entries].tolist() if whole.size else [])
 

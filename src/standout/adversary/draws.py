@@ -32,7 +32,7 @@ class Source(NamedTuple):
     ptr: Array
     item: Array
     code: Array
-    day: Array
+    tick: Array
     supports: Array
     fine: Array
     """Per entry: whether it can give a wrong fact. Size 0 if wrong facts are not wrong values."""
@@ -43,9 +43,9 @@ class Source(NamedTuple):
     """(levels,): wrong values lie farther off than this."""
     low: float
     high: float
-    first_day: int
-    day_span: int
-    no_day: int
+    first_tick: int
+    tick_span: int
+    no_tick: int
 
 
 class Rule(NamedTuple):
@@ -64,7 +64,7 @@ class Rule(NamedTuple):
     """Largest error of a right value in steps of the grid; -1 where errors are real numbers."""
     value_step: float
     time_within: int
-    """-1: days are not known."""
+    """In ticks; -1: times are not known."""
     length_within: float
 
 
@@ -100,11 +100,11 @@ def _wrong_value(state: Array, c: int, data: Source) -> float:
 
 
 @jit  # type: ignore[untyped-decorator]
-def _wrong_day(state: Array, day: int, reach: int, data: Source) -> int:
-    """A day of the release's span outside the tolerance, uniformly drawn."""
-    before = max(0, day - reach)
-    x = below(state, before + max(0, data.day_span - day - reach))
-    return x if x < before else day + reach + 1 + (x - before)
+def _wrong_tick(state: Array, tick: int, reach: int, data: Source) -> int:
+    """A tick of the release's span outside the tolerance, uniformly drawn."""
+    before = max(0, tick - reach)
+    x = below(state, before + max(0, data.tick_span - tick - reach))
+    return x if x < before else tick + reach + 1 + (x - before)
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -113,10 +113,10 @@ def _tell(state: Array, at: int, is_wrong: bool, data: Source, rule: Rule, f: in
     if rule.tells_value and data.code[at] < data.levels.size:
         c = np.int64(data.code[at])
         value[f] = _wrong_value(state, c, data) if is_wrong else _move_value(state, c, data, rule)
-    if rule.time_within >= 0 and data.day[at] != data.no_day:
-        d, reach = np.int64(data.day[at]), rule.time_within
-        moved = _wrong_day(state, d, reach, data) if is_wrong else d + below(state, 2 * reach + 1) - reach
-        time[f] = data.first_day + moved
+    if rule.time_within >= 0 and data.tick[at] != data.no_tick:
+        d, reach = np.int64(data.tick[at]), rule.time_within
+        moved = _wrong_tick(state, d, reach, data) if is_wrong else d + below(state, 2 * reach + 1) - reach
+        time[f] = data.first_tick + moved
 
 
 @jit  # type: ignore[untyped-decorator]

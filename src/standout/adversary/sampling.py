@@ -74,17 +74,17 @@ def count_wrongable(record_ptr: Array, record_item: Array, marked: Array, fine: 
 
 @jit  # type: ignore[untyped-decorator]
 def mark_wrongable(
-    code: Array, day: Array, no_day: int, levels_fine: Array, reach: int, span: int, fine: Array
+    code: Array, tick: Array, no_tick: int, levels_fine: Array, reach: int, span: int, fine: Array
 ) -> None:
-    """Mark entries with a known value or day for which, in each known channel, some value lies outside the tolerance."""
+    """Mark entries with a known value or time for which, in each known channel, some value lies outside the tolerance."""
     for k in range(fine.size):
         says, room = False, True
         if levels_fine.size > 0 and code[k] < levels_fine.size:
             says = True
             room = levels_fine[code[k]]
-        if reach >= 0 and day[k] != no_day:
+        if reach >= 0 and tick[k] != no_tick:
             says = True
-            room = room and max(np.int64(day[k]), span - np.int64(day[k])) > reach
+            room = room and max(np.int64(tick[k]), span - np.int64(tick[k])) > reach
         fine[k] = says and room
 
 
@@ -94,8 +94,8 @@ def wrongable(who: Adversary, dataset: Dataset) -> Array:
     levels = np.empty(0, np.bool_)
     if who.tells_value(dataset):
         levels = levels_outside(dataset.levels, who.value_tolerance(dataset)) > 0
-    reach = int(who.time_within or 0) if who.tells_time(dataset) else -1
-    mark_wrongable(dataset.record_code, dataset.record_day, dataset.no_day, levels, reach, dataset.day_span, fine)
+    reach = who.time_ticks(dataset) if who.tells_time(dataset) else -1
+    mark_wrongable(dataset.record_code, dataset.record_tick, dataset.no_tick, levels, reach, dataset.tick_span, fine)
     return fine
 
 
@@ -113,7 +113,7 @@ def _rule_of(who: Adversary, dataset: Dataset, n_rare: int) -> Rule:
         tells_value=who.tells_value(dataset),
         value_steps=int(np.floor(within / (grid or 1.0) + 1e-9)) if whole else -1,
         value_step=grid or 1.0,
-        time_within=int(who.time_within or 0) if who.tells_time(dataset) else -1,
+        time_within=who.time_ticks(dataset) if who.tells_time(dataset) else -1,
         length_within=-1.0 if who.length_within is None else float(who.length_within),
     )
 
@@ -132,7 +132,7 @@ def _source_of(who: Adversary, dataset: Dataset) -> Source:
         ptr=dataset.record_ptr,
         item=dataset.record_item,
         code=dataset.record_code,
-        day=dataset.record_day,
+        tick=dataset.record_tick,
         supports=dataset.supports,
         fine=wrongable(who, dataset) if who.wrong and who.wrong_kind == "value" else np.empty(0, np.bool_),
         levels=dataset.levels,
@@ -140,9 +140,9 @@ def _source_of(who: Adversary, dataset: Dataset) -> Source:
         tolerance=tolerance,
         low=low,
         high=high,
-        first_day=int(dataset.first_day),
-        day_span=int(dataset.day_span),
-        no_day=int(dataset.no_day),
+        first_tick=int(dataset.first_tick),
+        tick_span=int(dataset.tick_span),
+        no_tick=int(dataset.no_tick),
     )
 
 
@@ -169,7 +169,7 @@ def sample(who: Adversary, dataset: Dataset, targets: Array, seed: int) -> Knowl
         query_ptr=np.arange(targets.size + 1, dtype=np.int64) * who.knows,
         item=dataset.item_labels[item],
         value=value,
-        time=time,
+        time=time / dataset.ticks_per_day,
         queries=np.arange(targets.size),
         length=length,
         adversary=who,

@@ -99,8 +99,8 @@ def _log_pick(who: Adversary, dataset: Dataset) -> RecordFactor:
         levels = (
             levels_outside(dataset.levels, who.value_tolerance(dataset)) > 0 if who.tells_value(dataset) else _NO_LEVELS
         )
-        reach = int(who.time_within or 0) if who.tells_time(dataset) else -1
-        test = EntryTest(levels, reach, dataset.day_span)
+        reach = who.time_ticks(dataset) if who.tells_time(dataset) else -1
+        test = EntryTest(levels, reach, dataset.tick_span)
     if who.choice.kind != "rare":
         if test is None:
             return ByCount(np.where(able, log_falling(count, right), np.inf), every)
@@ -186,12 +186,12 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
     gone_ptr, gone_item = _gone_items(known, rule)
     return ExactTables(
         wrong_items=wrong_items, use_value=use_value, use_time=use_time,
-        reach=int(who.time_within or 0), day_span=int(data.day_span), n_marked=rule.n_marked,
+        reach=who.time_ticks(data), tick_span=int(data.tick_span), n_marked=rule.n_marked,
         most_facts=m, most_wrong=int(wrong.max(initial=0)), wrong=wrong, log_ways=log_ways(np.diff(known.query_ptr), wrong),
         total=int(data.supports[rule.pickable].sum()) - np.where(gone, rule.length[known.exclude], 0),
         n_possible=int(rule.eligible.sum()) - np.where(gone, rule.eligible[known.exclude], 0),
         scale=fixed_point(NATS_PER_FACT * np.diff(known.query_ptr)), value_row=value_row, right_value=right_value,
-        wrong_value=wrong_value, has_day=known.has_day & use_time, level_fine=fine,
+        wrong_value=wrong_value, has_tick=known.has_tick & use_time, level_fine=fine,
         marked=rule.marked[known.item].astype(np.int64), support=known.support.astype(np.float64),
         mean_right=np.zeros(known.item.size), gone_ptr=gone_ptr, gone_item=gone_item,
         log_pick=np.empty(0), weight=np.empty(0),
@@ -266,12 +266,12 @@ def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
     """Per fact: mean over the item's (record, item) pairs of the probability of its value and day, right and wrong."""
     post = postings(known.dataset.index)
     n, item = known.item.size, known.item.astype(np.int64)
-    day = np.where(known.has_day, np.clip(known.day, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
+    tick = np.where(known.has_tick, np.clip(known.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
     right, wrong = np.zeros(n), np.zeros(n)
     gone = known.exclude[known.query].astype(np.int64)
 
     def add(first: int) -> None:
-        mean_chances(first, min(first + _AT_ONCE, n), post, item, day, gone, tables, right, wrong)
+        mean_chances(first, min(first + _AT_ONCE, n), post, item, tick, gone, tables, right, wrong)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(add, range(0, n, _AT_ONCE)))
@@ -287,7 +287,7 @@ def _even_chance(known: Known, noise: Noise) -> Array:
         told = known.value[known.has_value]
         out[known.has_value] *= _spread(told, known, noise) / max(data.n_levels, 1)
     if noise.time is not None:
-        out[known.has_day] /= data.day_span + 1
+        out[known.has_tick] /= data.tick_span + 1
     return out
 
 
@@ -309,6 +309,6 @@ def _log_absent(known: Known, who: Adversary, rule: Picks, tables: ExactTables, 
     # an item held only by the excluded record can still occur in a fact
     q = np.maximum(n, 0.5) / np.maximum(total, 1.0)
     # a fact without value and day cannot be wrong in them
-    says = tables.has_day | (known.has_value & tables.use_value)
+    says = tables.has_tick | (known.has_value & tables.use_value)
     out = known.sum_over_facts(np.log(q * ((1 - h) * g + h * np.where(says, off, g))))
     return np.asarray(out - log_ways(who.knows, rule.n_marked) if by_class else out)

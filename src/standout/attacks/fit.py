@@ -20,6 +20,7 @@ from standout.adversary.knowledge import Facts
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import _batches
 from standout.attacks.bayes import SHRINK
+from standout.attacks.gap_bins import averaged_bins
 from standout.attacks.likelihood import (
     _even_chance,
     _histograms,
@@ -28,11 +29,13 @@ from standout.attacks.likelihood import (
     pick_rates,
     time_odds,
 )
-from standout.attacks.noise import DAY_EDGES, VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
+from standout.attacks.noise import VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
+from standout.engines.engine import shards_of
 from standout.engines.memory import MemoryEngine
 from standout.formulas.likelihood import shrunk
+from standout.scoring.tasks import Score
 
 Array = npt.NDArray[Any]
 
@@ -143,10 +146,8 @@ def start_noise(dataset: Dataset, known: Known) -> Noise:
         bins = ValueBins(tuple(edges.tolist()), (0.0,) * (edges.size + 1))
         edges = edges[bins.reach(dataset.levels).max(axis=0)[:-1] > 0]
         value = ValueBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
-    if known.has_day.any():
-        time = DayBins(
-            DAY_EDGES, averaged(np.asarray(DAY_EDGES, dtype=np.float64), (0, 3, 14, 30, 90)), dataset.day_span
-        )
+    if known.has_tick.any():
+        time = averaged_bins(dataset, (0, 3, 14, 30, 90))
     return Noise(e=0.2, h=0.2 if value or time else 0.0, value=value, time=time)
 
 
@@ -162,7 +163,7 @@ def _candidates(dataset: Dataset, known: Known, noise: Noise) -> tuple[Array, Ar
     parts = []
     for facts, exclude in _batches(dataset, known.facts, known.exclude, False, machine):
         plan = compile_odds(dataset, facts, exclude, noise)
-        found = machine.run(plan, dataset, k=n_top)
+        found = machine.map(Score(plan, k=n_top), shards_of(dataset))
         low, high = plan.tables.low[:, None], plan.tables.high[:, None]
         others = (low <= dataset.lengths[drawn]) & (dataset.lengths[drawn] <= high) & (drawn != exclude[:, None])
         for row, top in zip(others, found.top, strict=True):
@@ -189,9 +190,9 @@ def _evidence(dataset: Dataset, known: Known, candidate: Array, noise: Noise) ->
         told = known.has_value[fact] & (code < dataset.n_levels)
         known_code[told] = nearest_level(known.value[fact[told]], dataset.levels)
     if isinstance(noise.time, DayBins):
-        day = dataset.record_day[at].astype(np.int64)
-        told = known.has_day[fact] & (day != dataset.no_day)
-        day_bin[told] = noise.time.place(known.day[fact[told]] - day[told])
+        day = dataset.record_tick[at].astype(np.int64)
+        told = known.has_tick[fact] & (day != dataset.no_tick)
+        day_bin[told] = noise.time.place(known.tick[fact[told]] - day[told])
     return Evidence(row, cell_fact, cell, share, code, known_code, day_bin)
 
 
@@ -243,7 +244,7 @@ class Weighing:
         """Choose candidates by their scores under the noise, and look up what they hold."""
         seen, record, n_like = _weighed(known, noise)
         parts = _value_parts(known, noise.value) if isinstance(noise.value, ValueBins) else None
-        time_background, even = time_odds(known, noise)[1], _even_chance(known, noise)
+        time_background, even = time_odds(known, noise).background, _even_chance(known, noise)
         return cls(known, seen, record, n_like, item_share(known), time_background, parts, even)
 
     def choose_again(self, noise: Noise) -> Weighing:

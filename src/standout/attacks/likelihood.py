@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -175,7 +175,7 @@ def n_possible(seen: Outcome) -> Array:
 def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Array:
     """Smoothed probability of each known value and day among the item's own entries, treated as independent."""
     known = Known.of(dataset, facts, exclude)
-    return np.asarray(value_odds(known, noise)[1] * time_odds(known, noise)[1])
+    return np.asarray(value_odds(known, noise)[1] * time_odds(known, noise).background)
 
 
 def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, missing: Array | None = None) -> Plan:
@@ -199,8 +199,8 @@ def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, m
     known = Known.of(dataset, facts, exclude)
     q = item_share(known)
     value, value_background = value_odds(known, noise)
-    time, time_background = time_odds(known, noise)
-    g = value_background * time_background
+    time = time_odds(known, noise)
+    g = value_background * time.background
     e = 1 - (1 - noise.e) * (1 - (np.zeros(known.item.size) if missing is None else missing[known.item]))
     right = (1 - e) / (e * q)
     wrong = np.broadcast_to(wrong_chance(known, noise, g), known.item.shape)
@@ -212,7 +212,7 @@ def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, m
         base = base * (known.support > 0)
     outside = (known.n_known - np.diff(known.query_ptr)) * noise.complete
     base = known.sum_over_facts(base) + outside * np.log(noise.e)
-    plan = known.odds_plan(value, time, floor, pick_factor(dataset, facts, noise), base)
+    plan = known.odds_plan(value, time.table, time.row, time.most, floor, pick_factor(dataset, facts, noise), base)
     possible = pick_rates(dataset, facts, noise) > 0
     return replace(plan, n_possible=possible.sum() - np.where(exclude >= 0, possible[exclude], False))
 
@@ -278,25 +278,43 @@ def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] |
     return table, back
 
 
-def time_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
-    """K(gap) per fact (last column: no day) and the background of the known day."""
+class TimeOdds(NamedTuple):
+    """K(gap) of the known times."""
+
+    table: Array
+    """(rows, 2·reach + 2): K by signed gap; last column: the background, for entries without a time."""
+    row: Array
+    """Per fact: its row of `table`."""
+    most: Array
+    """Per fact: the largest number in its row, the background included."""
+    background: Array
+    """Per fact: probability of the known time among the item's own entries."""
+
+
+def time_odds(known: Known, noise: Noise) -> TimeOdds:
+    """K(gap) per fact and the background of the known time; facts share a row where the release allows it."""
     n = known.item.size
-    has = known.has_day
+    has = known.has_tick
     if noise.time is None or not has.any():
-        return np.ones((n, 1)), np.ones(n)
-    reach = int(min(noise.time.reach, known.dataset.day_span + 2 * noise.time.reach))
-    kernel = noise.time.table(np.arange(reach + 1))
-    bins = background(known.dataset).bin_days
+        return TimeOdds(np.ones((1, 1)), np.zeros(n, np.int64), np.ones(n), np.ones(n))
+    reach = known.useful_reach(int(noise.time.reach))
+    kernel = noise.time.table(np.arange(-reach, reach + 1))
+    counted = background(known.dataset)
+    bins = counted.bin_ticks
     own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
-    at = np.clip(known.day[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
+    at = np.clip(known.tick[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
     rows = np.arange(at.size)
-    days_in_bin = np.minimum(bins, known.dataset.day_span + 1 - at * bins)
+    ticks_in_bin = np.minimum(bins, known.dataset.tick_span + 1 - at * bins)
     back = np.ones(n)
-    back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / days_in_bin
-    table = np.ones((n, reach + 2))
-    table[has, :-1] = kernel[None, :]
-    table[has, -1] = back[has]
-    return table, back
+    back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / ticks_in_bin
+    # the last column is read only for entries without a time
+    all_timed = int(counted.all_days.sum()) == known.dataset.n_entries
+    told = np.where(has, 0.0 if all_timed else back, np.nan)
+    distinct, row = np.unique(told, return_inverse=True)
+    table = np.ones((distinct.size, kernel.size + 1))
+    table[:, :-1] = np.where(np.isnan(distinct)[:, None], 1.0, kernel[None, :])
+    table[:, -1] = np.nan_to_num(distinct, nan=1.0)
+    return TimeOdds(table, row.reshape(-1), np.where(has, np.maximum(kernel.max(), back), 1.0), back)
 
 
 def wrong_chance(known: Known, noise: Noise, g: Array) -> Array:
@@ -312,11 +330,12 @@ def _even_chance(known: Known, noise: Noise) -> Array:
         distinct, place = np.unique(known.value[has], return_inverse=True)
         barred = (noise.value.table(distinct, known.dataset.levels) == 0).sum(axis=1)
         out[has] /= np.where(barred > 0, barred, known.dataset.n_levels)[place]
-    if noise.time is not None and known.has_day.any():
-        days = known.dataset.day_span + 1
-        if noise.time.table(np.array([noise.time.reach]))[0] == 0:
-            days = max(days - (2 * noise.time.reach - 1), 1)
-        out[known.has_day] /= days
+    if noise.time is not None and known.has_tick.any():
+        ticks, reach = known.dataset.tick_span + 1, int(noise.time.reach)
+        if not noise.time.table(np.array([-reach, reach])).any():
+            reach = min(reach, ticks)
+            ticks = max(ticks - int(np.count_nonzero(noise.time.table(np.arange(-reach, reach + 1)))), 1)
+        out[known.has_tick] /= ticks
     return out
 
 

@@ -37,15 +37,15 @@ class ValueKernel(Protocol):
 
 
 class TimeKernel(Protocol):
-    """Probability of a known day, given the candidate's."""
+    """Probability of a known time, given the candidate's. Gaps are signed: known minus candidate's time, in ticks."""
 
     @property
     def reach(self) -> int:
-        """All larger gaps have the probability of the last one."""
+        """Gaps beyond ±reach have the probability of the gap -reach or +reach."""
         ...
 
     def table(self, gaps: Array) -> Array:
-        """K(gap in days), one number per gap ≥ 0; both signs together sum to 1."""
+        """K(gap), one number per signed gap; over all gaps they sum to 1."""
         ...
 
 
@@ -232,23 +232,23 @@ def nearest_level(known: Array, levels: Array) -> Array:
 
 @dataclass(frozen=True)
 class Window:
-    """Day moved by a uniform whole number of days in ±days."""
+    """Time moved by a uniform whole number of ticks in ±ticks."""
 
-    days: int
+    ticks: int
 
     @property
     def reach(self) -> int:
         """One past the window."""
-        return self.days + 1
+        return self.ticks + 1
 
     def table(self, gaps: Array) -> Array:
-        """1/(2·days + 1) inside the window, 0 outside."""
-        return np.where(gaps <= self.days, 1.0 / (2 * self.days + 1), 0.0)
+        """1/(2·ticks + 1) inside the window, 0 outside."""
+        return np.where(np.abs(gaps) <= self.ticks, 1.0 / (2 * self.ticks + 1), 0.0)
 
 
 @dataclass(frozen=True)
 class Laplace:
-    """Day moved by a two-sided geometric error with scale `scale` days."""
+    """Time moved by a two-sided geometric error with scale `scale` ticks."""
 
     scale: float
 
@@ -258,19 +258,19 @@ class Laplace:
         return int(np.ceil(30 * self.scale)) + 1
 
     def table(self, gaps: Array) -> Array:
-        """(1-a)/(1+a)·a^gap, a = e^(-1/scale)."""
+        """(1-a)/(1+a)·a^|gap|, a = e^(-1/scale)."""
         a = np.exp(-1.0 / self.scale)
-        return np.asarray((1 - a) / (1 + a) * a ** np.asarray(gaps, dtype=np.float64))
+        return np.asarray((1 - a) / (1 + a) * a ** np.abs(np.asarray(gaps, dtype=np.float64)))
 
 
 @dataclass(frozen=True)
 class DayBins:
-    """Probability by size of the gap: `share[b]` uniform over the days with gap in (edges[b-1], edges[b]]; last = the rest."""
+    """Probability by size of the gap: `share[b]` uniform over the |gaps| in (edges[b-1], edges[b]]; last = the rest."""
 
     edges: tuple[int, ...]
     share: tuple[float, ...]
     span: int
-    """Smallest number of days that the last bin covers."""
+    """Smallest number of ticks that the last bin covers."""
 
     @property
     def reach(self) -> int:
@@ -278,7 +278,7 @@ class DayBins:
         return self.edges[-1] + 1
 
     def table(self, gaps: Array) -> Array:
-        """Share of the bin divided by its number of days."""
+        """Share of the bin divided by its number of ticks."""
         return np.asarray((np.asarray(self.share) / self.widths())[self.place(gaps)])
 
     def place(self, gap: Array) -> Array:
@@ -286,7 +286,7 @@ class DayBins:
         return np.searchsorted(np.asarray(self.edges), np.abs(gap), side="left")
 
     def widths(self) -> Array:
-        """Days in each bin, both signs."""
+        """Ticks in each bin, both signs."""
         edges = np.asarray(self.edges)
         inner = 2 * np.diff(edges, prepend=-1)
         inner[0] -= 1
@@ -352,7 +352,7 @@ class Noise:
             e=min(max(wrong_item, LEAST_WRONG), 1 - LEAST_WRONG),
             h=min(share if who.wrong_kind == "value" else 0.0, 1 - LEAST_WRONG),
             value=value_kernel(who, dataset),
-            time=None if who.time_within is None else Window(int(who.time_within)),
+            time=None if who.time_within is None else Window(who.time_ticks(dataset)),
             n_right=None if who.wrong_varies and who.wrong_kind == "item" else who.n_right_items or None,
             even_wrong=1.0,
             complete=True,
@@ -382,7 +382,6 @@ def value_kernel(who: Adversary, dataset: Dataset) -> ValueKernel | None:
 
 
 VALUE_EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
-DAY_EDGES = (0, 3, 14, 30, 90, 365)
 
 
 def averaged(edges: Array, widths: tuple[float, ...]) -> tuple[float, ...]:

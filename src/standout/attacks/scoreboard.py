@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from standout.attacks.attack import Attack, register
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
 from standout.data.dataset import Dataset
+from standout.data.times import loose_ticks
 from standout.data.values import percent
 from standout.errors import ParameterError
 from standout.formulas import ns08
@@ -24,6 +25,10 @@ Array = npt.NDArray[Any]
 VALUE_WITHIN, TIME_WITHIN = 1.0, 14.0
 """Tolerances of Fig. 1, for knowledge without stated tolerances."""
 
+MOST_GAPS = 16_384
+"""Columns on either side of a time table of the exponential similarity. Where the widths span more ticks, a column stands for
+several of them: within a column the similarity then changes by less than 0.14 %."""
+
 
 def check_value_within(within: float | str | None) -> float | str | None:
     """Refuse a tolerance that is neither a number ≥ 0 nor a share of the value like "10%"."""
@@ -34,8 +39,15 @@ def check_value_within(within: float | str | None) -> float | str | None:
     return within
 
 
-def tolerances(known: Known, value_within: float | str | None, time_within: float | None) -> tuple[Array, float]:
-    """Tolerance of the value by level and of the day: as given, else the adversary's, else those of Fig. 1."""
+def check_time_within(within: float | str | None) -> float | str | None:
+    """Refuse a tolerance that is neither a number of days ≥ 0 nor a text like "2h"."""
+    if within is not None:
+        loose_ticks(within, "day")
+    return within
+
+
+def tolerances(known: Known, value_within: float | str | None, time_within: float | str | None) -> tuple[Array, float]:
+    """Tolerance of the value by level and of the time in ticks: as given, else the adversary's, else those of Fig. 1."""
     who = known.facts.adversary
     value, time = value_within, time_within
     if who and value is None:
@@ -43,23 +55,33 @@ def tolerances(known: Known, value_within: float | str | None, time_within: floa
     if who and time is None:
         time = who.time_within
     allowed = known.dataset.tolerance(VALUE_WITHIN if value is None else value)
-    return allowed, TIME_WITHIN if time is None else float(time)
+    return allowed, loose_ticks(TIME_WITHIN if time is None else time, known.dataset.time_resolution)
 
 
-def threshold_tables(known: Known, weight: Array, value_within: Array, time_within: float) -> tuple[Array, Array]:
-    """Contribution `weight` if every known channel is within its tolerance, else a veto."""
+class ThresholdTables(NamedTuple):
+    """Contributions by value code and by signed gap, and the row of the time table that each fact uses."""
+
+    value: Array
+    time: Array
+    time_row: Array
+
+
+def threshold_tables(known: Known, weight: Array, value_within: Array, time_within: float) -> ThresholdTables:
+    """Contribution `weight` if every known channel is within its tolerance (of times: in ticks), else a veto."""
     n = known.item.size
-    value, time = weight[:, None], np.zeros((n, 1))
+    value, time, row = weight[:, None], np.zeros((1, 1)), np.zeros(n, np.int64)
     if known.has_value.any():
         inside = ns08.within(np.nan_to_num(known.value_gaps(), nan=0.0), value_within) > 0
         # a known value never agrees with an entry that has none
         inside = np.column_stack([inside, np.zeros(n, np.bool_)]) | ~known.has_value[:, None]
         value = np.where(inside, weight[:, None], -np.inf)
-    if known.has_day.any():
-        gaps = np.arange(int(time_within) + 2)
-        inside = np.append(gaps <= time_within, False)[None, :] | ~known.has_day[:, None]
-        time = np.where(inside, 0.0, -np.inf)
-    return value, time
+    if known.has_tick.any():
+        reach = known.useful_reach(int(time_within) + 1)
+        near = np.where(np.abs(np.arange(-reach, reach + 1)) <= time_within, 0.0, -np.inf)
+        # two rows: for a known time, and for an unknown one, which agrees with everything
+        time = np.vstack([np.append(near, -np.inf), np.zeros(near.size + 1)])
+        row = (~known.has_tick).astype(np.int64)
+    return ThresholdTables(value, time, row)
 
 
 @register("scoreboard")
@@ -75,19 +97,21 @@ class Scoreboard(Attack):
     """
 
     def __init__(
-        self, *, value_within: float | str | None = None, time_within: float | None = None, alpha: float = 0.0
+        self, *, value_within: float | str | None = None, time_within: float | str | None = None, alpha: float = 0.0
     ) -> None:
         if not 0 <= alpha < 1:
             raise ParameterError(f"alpha={alpha}: use 0 ≤ alpha < 1")
-        self.value_within, self.time_within, self.alpha = check_value_within(value_within), time_within, alpha
+        self.value_within, self.time_within = check_value_within(value_within), check_time_within(time_within)
+        self.alpha = alpha
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Similarity tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
-        value, time = threshold_tables(
+        made = threshold_tables(
             known, np.ones(known.item.size), *tolerances(known, self.value_within, self.time_within)
         )
-        return known.plan(Combine.MIN, value, time, tie=Tie.SHORT, cut=np.nextafter(self.alpha, 1.0) + 1e-6)
+        cut = np.nextafter(self.alpha, 1.0) + 1e-6
+        return known.plan(Combine.MIN, made.value, made.time, time_row=made.time_row, tie=Tie.SHORT, cut=cut)
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the matching set is not empty."""
@@ -108,14 +132,14 @@ class ScoreboardRH(Attack):
     length
         None, or "sqrt" to divide each record's score by √(its number of items).
     rho0, d0
-        Widths of the exponential similarity.
+        Widths of the exponential similarity; d0 in days.
     value_within, time_within
         Tolerances of the threshold similarity. Default: the adversary's.
     """
 
     def __init__(self, *, similarity: str = "exponential", phi: float = ns08.PHI, length: str | None = None,
                  rho0: float = ns08.RHO_0, d0: float = ns08.D_0,
-                 value_within: float | str | None = None, time_within: float | None = None) -> None:  # fmt: skip
+                 value_within: float | str | None = None, time_within: float | str | None = None) -> None:  # fmt: skip
         if similarity not in ("exponential", "threshold"):
             raise ParameterError(f"similarity={similarity!r}: use 'exponential' or 'threshold'")
         if length not in (None, "sqrt"):
@@ -123,46 +147,46 @@ class ScoreboardRH(Attack):
         if not (rho0 > 0 and d0 > 0 and phi >= 0):
             raise ParameterError(f"rho0={rho0}, d0={d0} must be above 0 and phi={phi} at least 0")
         self.similarity, self.phi, self.length, self.rho0, self.d0 = similarity, phi, length, rho0, d0
-        self.value_within, self.time_within = check_value_within(value_within), time_within
+        self.value_within, self.time_within = check_value_within(value_within), check_time_within(time_within)
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Weighted similarity tables."""
         known = Known.of(dataset, facts, exclude)
         weight = ns08.wt(known.support)
         if self.similarity == "threshold":
-            value, time = threshold_tables(known, weight, *tolerances(known, self.value_within, self.time_within))
-            time_row = np.arange(known.item.size)
+            made = threshold_tables(known, weight, *tolerances(known, self.value_within, self.time_within))
+            (value, time, time_row), shift = made, 0
         else:
-            value, time, time_row = self._exponential(known, weight)
+            value, time, time_row, shift = self._exponential(known, weight)
         lengths = np.arange(dataset.lengths.max(initial=0) + 1)
         factor = ByCount(1.0 / np.sqrt(np.maximum(lengths, 1))) if self.length == "sqrt" else None
-        return known.plan(Combine.SUM, value, time, time_row=time_row, factor=factor)
+        return known.plan(Combine.SUM, value, time, time_row=time_row, gap_shift=shift, factor=factor)
 
-    def _exponential(self, known: Known, weight: Array) -> tuple[Array, Array, Array]:
-        """Value table, rows of the time table, and which row each fact uses: one per weight."""
+    def _exponential(self, known: Known, weight: Array) -> tuple[Array, Array, Array, int]:
+        """Value table, rows of the time table (one per weight), which row each fact uses, and `Plan.gap_shift`."""
         n = known.item.size
-        time_row = np.arange(n)
+        time_row, shift = np.arange(n), 0
         # an item without a known channel counts by its presence alone
-        alone = np.where(known.has_value | known.has_day, 0.0, weight)
+        alone = np.where(known.has_value | known.has_tick, 0.0, weight)
         value, time = alone[:, None], np.zeros((n, 1))
         if known.has_value.any():
             near = ns08.closeness(np.nan_to_num(known.value_gaps(), nan=np.inf), self.rho0)
             value = (
                 alone[:, None] + np.column_stack([near, np.zeros(n)]) * np.where(known.has_value, weight, 0.0)[:, None]
             )
-        if known.has_day.any():
+        if known.has_tick.any():
             # beyond 22 widths a contribution is below the last bit
-            last = int(min(self._longest_gap(known), np.ceil(22 * self.d0))) + 1
-            near = np.append(ns08.closeness(np.arange(last + 1), self.d0), 0.0)
-            near[last] = 0.0
-            weights, time_row = np.unique(np.where(known.has_day, weight, 0.0), return_inverse=True)
+            width = self.d0 * known.dataset.ticks_per_day
+            reach = int(min(known.longest_gap(), np.ceil(22 * width))) + 1
+            while reach >> shift > MOST_GAPS:
+                shift += 1
+            # one column more, so that the ends lie beyond the reach and hold 0
+            reach = reach if shift == 0 else (reach >> shift) + 1
+            near = np.append(ns08.closeness(np.arange(-reach, reach + 1) * 2.0**shift, width), 0.0)
+            near[0] = near[2 * reach] = 0.0
+            weights, time_row = np.unique(np.where(known.has_tick, weight, 0.0), return_inverse=True)
             time = weights[:, None] * near[None, :]
-        return value, time, time_row
-
-    @staticmethod
-    def _longest_gap(known: Known) -> float:
-        days = known.day[known.has_day]
-        return float(max(np.abs(days).max(), np.abs(known.dataset.day_span - days).max()))
+        return value, time, time_row, shift
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the eccentricity reaches phi."""

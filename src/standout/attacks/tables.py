@@ -11,10 +11,18 @@ from numba import njit
 
 from standout.adversary.knowledge import Facts
 from standout.data.dataset import Dataset
+from standout.data.times import to_ticks
+from standout.errors import ParameterError
 from standout.scoring.factors import RecordFactor
 from standout.scoring.plan import LOG_BITS, SCORE_LIMIT, VETO, Combine, Plan, Tables, Tie, fixed_point
 
 Array = npt.NDArray[Any]
+
+LONG_REACH = 4096
+"""A time table that reaches further is cut at the longest gap that occurs."""
+
+LONGEST_REACH = 2**24
+"""Largest reach of a time table: as many ticks as a release can span."""
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -121,8 +129,8 @@ class Known:
     item: Array
     value: Array
     """NaN = unknown, also when the release has no values."""
-    day: Array
-    """Offset from the release's first day; NaN = unknown, also when the release has no days."""
+    tick: Array
+    """Ticks after the release's first tick; NaN = unknown, also when the release has no times."""
     support: Array
     """Records that hold the item, the excluded one not counted."""
     n_records: Array
@@ -141,7 +149,7 @@ class Known:
         return cls(
             dataset, facts, exclude, ptr, query, item,
             value=facts.value[here] if dataset.has_value else nothing,
-            day=facts.day[here] - dataset.first_day if dataset.has_time else nothing,
+            tick=to_ticks(facts.day[here], dataset.time_resolution) - dataset.first_tick if dataset.has_time else nothing,
             support=dataset.supports[item] - gone,
             n_records=dataset.n_records - (exclude >= 0),
         )  # fmt: skip
@@ -152,9 +160,35 @@ class Known:
         return ~np.isnan(self.value)
 
     @property
-    def has_day(self) -> Array:
-        """Facts with a known day."""
-        return ~np.isnan(self.day)
+    def has_tick(self) -> Array:
+        """Facts with a known time."""
+        return ~np.isnan(self.tick)
+
+    def longest_gap(self) -> int:
+        """No entry's time is further from a known one than this, in ticks."""
+        ticks = self.tick[self.has_tick]
+        far = max(np.abs(ticks).max(initial=0.0), np.abs(self.dataset.tick_span - ticks).max(initial=0.0))
+        return int(np.ceil(min(far, 2.0**30)))
+
+    def useful_reach(self, reach: int) -> int:
+        """The reach of a time table: cut at the longest gap that occurs where it would be long.
+
+        Raises
+        ------
+        ParameterError
+            If the table would still be too long.
+        """
+        if reach <= LONG_REACH:
+            return reach
+        reach = min(reach, self.longest_gap() + 1)
+        if reach > LONGEST_REACH:
+            data = self.dataset
+            years = LONGEST_REACH / data.ticks_per_day / 365.25
+            raise ParameterError(
+                f"a tolerance of more than {years:,.0f} years of times that are read to the {data.time_resolution} is too wide: "
+                "lower it, or read the data with a coarser resolution"
+            )
+        return reach
 
     def value_gaps(self) -> Array:
         """(facts, levels): level minus known value, 0 where the value lies in the level's cell, NaN where unknown."""
@@ -201,16 +235,16 @@ class Known:
         combine
             How contributions become a score.
         value, time
-            float64 (facts, levels + 1) and (facts, gaps + 1). For sums, -inf vetoes the entry.
+            float64 (facts, levels + 1) and (rows, 2·reach + 2): contributions by value code and by signed gap
+            (`scoring.plan`), each with a last column for entries without one. For sums, -inf vetoes the entry.
         more
             `tie`, `base`, `factor` (a `RecordFactor`), `cut`, `cap` (scores per query), `salt`, `longest` (most items a candidate
             may hold, per query), `threshold` (per query, for the criterion), `time_row` (per fact: its row of
-            `time`, where facts share rows).
+            `time`, where facts share rows), `gap_shift` (columns of `time` stand for 2^gap_shift gaps).
         """
         time_row = more.get("time_row", np.arange(self.item.size))
         if combine == Combine.SUM and (value.shape[1] == 1 or time.shape[1] == 1):
-            value, time = self._merge_lone_channel(value, time[time_row])
-            time_row = np.arange(self.item.size)
+            value, time, time_row = self._merge_lone_channel(value, time, np.asarray(time_row))
         value, time = np.ascontiguousarray(value, np.float64), np.ascontiguousarray(time, np.float64)
         bound = row_bounds(value) + row_bounds(time)[time_row]
         n = self.facts.n_queries
@@ -230,6 +264,8 @@ class Known:
                           more.get("factor"))  # fmt: skip
         if more.get("threshold") is not None:
             plan = replace(plan, threshold=np.broadcast_to(more["threshold"], n))
+        if more.get("gap_shift"):
+            plan = replace(plan, gap_shift=int(more["gap_shift"]))
         changes: dict[str, Array] = {}
         for name in ("cut", "cap"):
             if more.get(name) is not None:
@@ -238,24 +274,34 @@ class Known:
             changes["salt"] = more["salt"]
         return plan.replace_tables(**changes) if changes else plan
 
-    def _merge_lone_channel(self, value: Array, time: Array) -> tuple[Array, Array]:
+    def _merge_lone_channel(self, value: Array, time: Array, time_row: Array) -> tuple[Array, Array, Array]:
         """Put the whole contribution into the one table in use: with one channel, a kernel reads only that one."""
-        if value.shape[1] > 1 and time.shape[1] > 1:
-            return value, time
-        whole, nothing = value + time, np.zeros((self.item.size, 1))
+        if time.shape[1] > 1:
+            # facts with the same contribution by their item still share a row
+            pairs, row = np.unique(np.column_stack([value[:, 0], time_row]), axis=0, return_inverse=True)
+            whole, row = pairs[:, :1] + time[pairs[:, 1].astype(np.int64)], row.reshape(-1)
+        else:
+            whole, row = value + time[time_row], np.arange(self.item.size)
+        nothing = np.zeros((self.item.size, 1))
         # a veto is then a zero, unless another event of the same pair can have a negative contribution
         if not (self.dataset.has_repeats and (np.where(np.isfinite(whole), whole, 0.0) < 0).any()):
             whole = np.where(np.isneginf(whole), 0.0, whole)
-        return (nothing, whole) if time.shape[1] > 1 else (whole, nothing)
+        return (nothing, whole, row) if time.shape[1] > 1 else (whole, nothing, row)
 
-    def odds_plan(self, value: Array, time: Array, floor: Array, factor: RecordFactor, base: Array) -> Plan:
-        """Pack odds: score = base + Σ log(1 + factor of the record · (value · time + floor))."""
+    def odds_plan(self, value: Array, time: Array, time_row: Array, most_time: Array, floor: Array, factor: RecordFactor,
+                  base: Array) -> Plan:  # fmt: skip
+        """Pack odds: score = base + Σ log(1 + factor of the record · (value · time + floor)).
+
+        `time_row` is the row of `time` of each fact, and `most_time` a bound of the fact's numbers in it.
+        """
         n = self.facts.n_queries
-        largest = np.log1p((value.max(axis=1, initial=0.0) * time.max(axis=1, initial=0.0) + floor) * factor.largest)
+        largest = np.log1p((value.max(axis=1, initial=0.0) * most_time + floor) * factor.largest)
         shift = np.maximum(
             np.ceil(np.log2(np.maximum(self.sum_over_facts(largest), 1e-9) * 2.0**LOG_BITS / SCORE_LIMIT)), 0.0
         )
-        tables = self.tables(odds_value=value, odds_time=time, odds_floor=floor, shift=shift.astype(np.int64))
+        tables = self.tables(
+            odds_value=value, odds_time=time, time_row=time_row, odds_floor=floor, shift=shift.astype(np.int64)
+        )
         return self._wrap(Combine.ODDS, tables, 2.0 ** (LOG_BITS - shift), np.broadcast_to(base, n), Tie.INDEX, factor)
 
     def tables(self, **given: Array) -> Tables:
@@ -266,8 +312,8 @@ class Known:
         neutral: dict[str, Array] = {
             "query_ptr": self.query_ptr,
             "item": self.item.astype(np.int64),
-            # kernels compute gaps in 32 bits; days this far away agree with nothing anyway
-            "known_day": np.where(self.has_day, np.clip(self.day, -(2.0**29), 2.0**29), 0.0).astype(np.int64),
+            # kernels compute gaps in 32 bits; times this far away agree with nothing anyway
+            "known_tick": np.where(self.has_tick, np.clip(self.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64),
             "time_row": np.arange(self.item.size, dtype=np.int64),
             "value": none_i, "time": none_i, "odds_value": none_f, "odds_time": none_f,
             "odds_floor": np.zeros(self.item.size),

@@ -28,8 +28,8 @@ FLAGS = ("-O3", "-march=native", "-funroll-loops", "-fassociative-math", "-fno-s
 """Sums may be reordered, as in our kernel. Not -ffast-math: a library linked with it makes the whole process flush
 subnormal numbers to zero."""
 
-_NUMBERS = ("n_records", "block_size", "n_items", "n_queries", "n_values", "n_times", "no_day")
-_ARRAYS = ("ptr", "local", "code", "day", "query_ptr", "item", "known_day", "time_row", "value", "time")
+_NUMBERS = ("n_records", "block_size", "n_items", "n_queries", "n_values", "n_times", "no_tick")
+_ARRAYS = ("ptr", "local", "code", "tick", "query_ptr", "item", "known_tick", "time_row", "value", "time")
 
 
 class _Task(ctypes.Structure):
@@ -61,17 +61,17 @@ def run(lib: Any, plan: Plan, shard: Shard, threads: int) -> Partials:
         shard.ptr,
         shard.local,
         shard.code,
-        shard.day,
+        shard.tick,
         t.query_ptr,
         t.item,
-        t.known_day,
+        t.known_tick,
         t.time_row,
         t.value,
         t.time,
     ]
     numbers = [
         shard.n_records, shard.block_size, shard.ptr.shape[1] - 1, plan.n_queries, t.value.shape[1], t.time.shape[1],
-        shard.no_day,
+        shard.no_tick,
     ]  # fmt: skip
     task = _Task(*numbers, *(a.ctypes.data for a in arrays))
 

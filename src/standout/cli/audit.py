@@ -26,6 +26,16 @@ Out = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the findings that the output folder holds.")]
 Title = Annotated[str | None, typer.Option(help="Name of the dataset, shown in the title of the report.")]
 Pdf = Annotated[bool, typer.Option("--pdf", help="Write report.pdf as well. Needs chromium.")]
+Release = Annotated[
+    Path | None,
+    typer.Option(
+        help="Release made from PATH, read with the same options: knowledge comes from PATH, the release is attacked."
+    ),
+]
+DefenseText = Annotated[
+    str | None,
+    typer.Option("--defense", help="Defense that made the release. Default: as in FILE.manifest.json, else unknown."),
+]
 Sweep = Annotated[str, typer.Option(help="Kinds of knowledge to try: default (about 30) or full.")]
 
 
@@ -49,11 +59,14 @@ def audit(
         str | None, typer.Option(help="Largest error of known values, e.g. 0,1,10%,none (none: values are not known).")
     ] = None,
     time_within: Annotated[
-        str | None, typer.Option(help="Largest error of known days, e.g. 0,14,none (none: days are not known).")
+        str | None,
+        typer.Option(help="Largest error of known times in days, e.g. 0,14,2h,30min,none (none: not known)."),
     ] = None,
     choose: Annotated[
         str, typer.Option(help="Items that may be known: uniform, outside-top:K, rare:SHARE@T.")
     ] = "uniform",
+    release: Release = None,
+    defense: DefenseText = None,
     json: options.Json = False,
 ) -> None:
     """Attack a release and report how many people are found with how much knowledge.
@@ -62,20 +75,36 @@ def audit(
     and exact, as far as the data has them. --knows, --wrong, --value-within, --time-within and --choose replace that part
     of the sweep.
 
+    --release judges protected data: records are matched by label, and the attacker knows the defense if it is published.
+
     Example: standout audit ratings.csv --knows 4,8 --time-within 14
     """
+    from standout.cli.release import read_release
     from standout.cli.session import Session
     from standout.data.dataset import Dataset
 
+    if defense is not None and release is None:
+        raise ParameterError("--defense describes a release: name its file with --release")
+    if defense is not None:
+        from standout.defenses.parse import parse_defense
+
+        parse_defense(defense)
     asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
     with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf) as session:
         session.check(attacks, targets, engine)
         dataset = session.busy(
             "reading",
-            lambda: Dataset.read(path, **reading.keywords),
+            lambda: Dataset.read(path, **reading.keywords_for(*(asked.time_within or ()))),
         )
         session.say_data(dataset)
-        session.audit(dataset, attacks, targets, seed, engine, sweep, asked)
+        judged = None
+        if release is not None:
+            judged = session.busy(
+                "reading the release", lambda: read_release(release, dataset, reading.keywords, defense)
+            )
+            session.say_data(judged)
+            session.log.print(f"  release: {judged.defense or 'no defense is known'}", markup=False)
+        session.audit(dataset, attacks, targets, seed, engine, sweep, asked, judged)
 
 
 def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, value_within: str | None,
@@ -91,7 +120,7 @@ def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, va
         wrong=None if wrong is None else tuple(_share_or_count(part, wrong) for part in wrong.split(",")),
         wrong_kind=kind,
         value_within=None if value_within is None else tuple(_tolerance(part, value_within) for part in value_within.split(",")),
-        time_within=None if time_within is None else tuple(_days(part, time_within) for part in time_within.split(",")),
+        time_within=None if time_within is None else options.time_tolerances(time_within),
         choose=choose,
     )  # fmt: skip
     most = max(asked.knows or (16,))
@@ -102,7 +131,7 @@ def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, va
     for v in asked.value_within or ():
         Adversary(value_within=v)
     for t in asked.time_within or ():
-        Adversary(time_within=t)  # type: ignore[arg-type]
+        Adversary(time_within=t)
     return asked
 
 
@@ -118,16 +147,6 @@ def _tolerance(part: str, text: str) -> Within:
             f"--value-within {text!r}: use numbers or shares like 10% separated by commas, or none"
         ) from None
     return int(number) if number is not None and number.is_integer() else number
-
-
-def _days(part: str, text: str) -> int | None:
-    """A whole number of days, or None for `none`."""
-    word = part.strip().lower()
-    if word == "none":
-        return None
-    if not word.isdecimal():
-        raise ParameterError(f"--time-within {text!r}: use whole days separated by commas, or none")
-    return int(word)
 
 
 def _share_or_count(part: str, text: str) -> float:

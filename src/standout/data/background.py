@@ -1,4 +1,4 @@
-"""`Background`: how values and days of each item are distributed in the release, counted once."""
+"""`Background`: how values and times of each item are distributed in the release, counted once."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ CELLS = 40_000_000
 BIN_DAYS = 30
 
 MOST_BINS = 1024
-"""Bins of days; wider ones are used where the data spans more than 84 years."""
+"""Bins of time; wider ones are used where the data spans more than 84 years."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Background:
-    """Histograms per item. Entries without a value or a day are not counted in them."""
+    """Histograms per item. Entries without a value or a time are not counted in them."""
 
     value: Array
     """int32 (items, levels), or (1, levels) of all items together when the table would be too large."""
     day: Array
-    """int32 (items, bins of `bin_days`)."""
-    bin_days: int
+    """int32 (items, bins of `bin_ticks`)."""
+    bin_ticks: int
     all_values: Array
     all_days: Array
 
@@ -45,27 +45,27 @@ class Background:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _count(record_item: Array, record_code: Array, record_day: Array, n_levels: int, no_day: int, bin_days: int,
+def _count(record_item: Array, record_code: Array, record_tick: Array, n_levels: int, no_tick: int, bin_ticks: int,
            value: Array, day: Array) -> None:  # fmt: skip
     by_item_v, by_item_d = value.shape[0] > 1, day.shape[0] > 1
     for k in range(record_item.size):
         i = record_item[k]
         if record_code.size > 0 and record_code[k] < n_levels:
             value[i if by_item_v else 0, record_code[k]] += 1
-        if record_day.size > 0 and record_day[k] != no_day:
-            day[i if by_item_d else 0, record_day[k] // bin_days] += 1
+        if record_tick.size > 0 and record_tick[k] != no_tick:
+            day[i if by_item_d else 0, record_tick[k] // bin_ticks] += 1
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _histogram_of(lo: int, hi: int, record_item: Array, record_code: Array, record_day: Array, item: int, n_levels: int,
-                  no_day: int, bin_days: int, value: Array, day: Array) -> None:  # fmt: skip
+def _histogram_of(lo: int, hi: int, record_item: Array, record_code: Array, record_tick: Array, item: int, n_levels: int,
+                  no_tick: int, bin_ticks: int, value: Array, day: Array) -> None:  # fmt: skip
     """Count the entries lo … hi-1; only those of `item` unless it is -1."""
     for k in range(lo, hi):
         if item < 0 or record_item[k] == item:
             if record_code.size > 0 and record_code[k] < n_levels:
                 value[record_code[k]] += 1
-            if record_day.size > 0 and record_day[k] != no_day:
-                day[record_day[k] // bin_days] += 1
+            if record_tick.size > 0 and record_tick[k] != no_tick:
+                day[record_tick[k] // bin_ticks] += 1
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -83,32 +83,34 @@ def background(dataset: Dataset) -> Background:
     kept = dataset.__dict__.get("_background")
     if kept is not None:
         return kept  # type: ignore[no-any-return]
-    bin_days = BIN_DAYS
-    while bin_days <= dataset.day_span and dataset.day_span // bin_days + 1 > min(MOST_BINS, CELLS // dataset.n_items):
-        bin_days *= 2
-    n_bins = dataset.day_span // bin_days + 1
+    bin_ticks = BIN_DAYS * dataset.ticks_per_day
+    while bin_ticks <= dataset.tick_span and dataset.tick_span // bin_ticks + 1 > min(
+        MOST_BINS, CELLS // dataset.n_items
+    ):
+        bin_ticks *= 2
+    n_bins = dataset.tick_span // bin_ticks + 1
     rows = dataset.n_items if dataset.n_levels * dataset.n_items <= CELLS else 1
     value = np.zeros((rows, dataset.n_levels), np.int32)
     day = np.zeros((dataset.n_items if n_bins * dataset.n_items <= CELLS else 1, n_bins), np.int32)
     _count(
         dataset.record_item,
         dataset.record_code,
-        dataset.record_day,
+        dataset.record_tick,
         dataset.n_levels,
-        dataset.no_day,
-        bin_days,
+        dataset.no_tick,
+        bin_ticks,
         value,
         day,
     )
-    made = Background(value, day, bin_days, value.sum(axis=0, dtype=np.int64), day.sum(axis=0, dtype=np.int64))
+    made = Background(value, day, bin_ticks, value.sum(axis=0, dtype=np.int64), day.sum(axis=0, dtype=np.int64))
     dataset.__dict__["_background"] = made
     return made
 
 
 def entries_of(dataset: Dataset, record: int, item: int) -> tuple[Array, Array]:
-    """Histograms (levels, day bins) of a record's entries of an item, or of all its items for -1."""
+    """Histograms (levels, bins of time) of a record's entries of an item, or of all its items for -1."""
     known = background(dataset)
     value, day = np.zeros(dataset.n_levels, np.int64), np.zeros(known.all_days.size, np.int64)
     _histogram_of(dataset.record_ptr[record], dataset.record_ptr[record + 1], dataset.record_item, dataset.record_code,
-                  dataset.record_day, item, dataset.n_levels, dataset.no_day, known.bin_days, value, day)  # fmt: skip
+                  dataset.record_tick, item, dataset.n_levels, dataset.no_tick, known.bin_ticks, value, day)  # fmt: skip
     return value, day

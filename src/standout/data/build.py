@@ -17,12 +17,12 @@ Array = npt.NDArray[Any]
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _place(
-    cursor: Array, ptr: Array, n_items: int, n_levels: int, day_span: int, no_day: int,
-    record: Array, item: Array, code: Array, day: Array, to_item: Array, to_code: Array, to_day: Array,
+    cursor: Array, ptr: Array, n_items: int, n_levels: int, tick_span: int, no_tick: int,
+    record: Array, item: Array, code: Array, tick: Array, to_item: Array, to_code: Array, to_tick: Array,
 ) -> bool:  # fmt: skip
     """Put each entry into the next free slot of its record; False at the first entry that is out of range."""
     has_code = to_code.size > 0
-    has_day = to_day.size > 0
+    has_tick = to_tick.size > 0
     n_records = cursor.size
     for k in range(record.size):
         r = np.int64(record[k])
@@ -38,33 +38,33 @@ def _place(
             if np.int64(code[k]) > n_levels:
                 return False
             to_code[slot] = code[k]
-        if has_day:
-            if np.int64(day[k]) > day_span and np.int64(day[k]) != no_day:
+        if has_tick:
+            if np.int64(tick[k]) > tick_span and np.int64(tick[k]) != no_tick:
                 return False
-            to_day[slot] = day[k]
+            to_tick[slot] = tick[k]
     return True
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _sort_records(
-    first: int, stop: int, ptr: Array, item: Array, code: Array, day: Array, code_bits: int, day_bits: int
+    first: int, stop: int, ptr: Array, item: Array, code: Array, tick: Array, code_bits: int, tick_bits: int
 ) -> None:
-    """Order the entries of each record by item, then day, then value code."""
-    item_shift, day_shift = np.uint64(code_bits + day_bits), np.uint64(code_bits)
-    code_mask, day_mask = (
-        (np.uint64(1) << day_shift) - np.uint64(1),
-        (np.uint64(1) << np.uint64(day_bits)) - np.uint64(1),
+    """Order the entries of each record by item, then tick, then value code."""
+    item_shift, tick_shift = np.uint64(code_bits + tick_bits), np.uint64(code_bits)
+    code_mask, tick_mask = (
+        (np.uint64(1) << tick_shift) - np.uint64(1),
+        (np.uint64(1) << np.uint64(tick_bits)) - np.uint64(1),
     )
     has_code = code.size > 0
-    has_day = day.size > 0
+    has_tick = tick.size > 0
     for r in range(first, stop):
         lo, hi = ptr[r], ptr[r + 1]
         n = hi - lo
         key = np.empty(n, np.uint64)
         for k in range(n):
             x = np.uint64(item[lo + k]) << item_shift
-            if has_day:
-                x |= np.uint64(day[lo + k]) << day_shift
+            if has_tick:
+                x |= np.uint64(tick[lo + k]) << tick_shift
             if has_code:
                 x |= np.uint64(code[lo + k])
             key[k] = x
@@ -72,8 +72,8 @@ def _sort_records(
         for k in range(n):
             x = key[k]
             item[lo + k] = x >> item_shift
-            if has_day:
-                day[lo + k] = (x >> day_shift) & day_mask
+            if has_tick:
+                tick[lo + k] = (x >> tick_shift) & tick_mask
             if has_code:
                 code[lo + k] = x & code_mask
 
@@ -113,8 +113,8 @@ class EntryBuilder:
         Which channels the entries carry.
     n_levels
         Number of value levels; it decides how wide the codes are.
-    day_span
-        Largest day offset. The largest number of the day type means "no day".
+    tick_span
+        Largest tick offset. The largest number of the tick type means "no time".
     """
 
     def __init__(
@@ -125,27 +125,27 @@ class EntryBuilder:
         has_value: bool,
         has_time: bool,
         n_levels: int = 0,
-        day_span: int = 0,
+        tick_span: int = 0,
     ) -> None:
         n = int(record_counts.sum())
         self.n_items = n_items
-        self._n_levels, self._day_span = n_levels, day_span
+        self._n_levels, self._tick_span = n_levels, tick_span
         self.ptr = np.zeros(record_counts.size + 1, np.int64)
         np.cumsum(record_counts, out=self.ptr[1:])
         self._cursor = self.ptr[:-1].copy()
         self.item = np.empty(n, smallest_unsigned(n_items))
         self.code = np.empty(n if has_value else 0, code_type(n_levels))
-        # 24 bits of the sort key hold the day: 16.7 million days
-        self.day = np.empty(n if has_time else 0, smallest_unsigned(day_span + 1))
-        self.no_day = missing_day(self.day.dtype)
-        self._bits = (8 if self.code.dtype == np.uint8 else 12, int(self.no_day).bit_length())
+        # 24 bits of the sort key hold the tick: 16.7 million ticks
+        self.tick = np.empty(n if has_time else 0, smallest_unsigned(tick_span + 1))
+        self.no_tick = missing_tick(self.tick.dtype)
+        self._bits = (8 if self.code.dtype == np.uint8 else 12, int(self.no_tick).bit_length())
         if n_items.bit_length() + sum(self._bits) > 64:
             raise InputError(
-                f"{n_items:,} items with so many values and days are more than a sort key of 64 bits holds"
+                f"{n_items:,} items with so many values and ticks are more than a sort key of 64 bits holds"
             )
 
-    def add(self, record: Array, item: Array, code: Array | None = None, day: Array | None = None) -> None:
-        """Place one batch; `code` and `day` only where the channel exists.
+    def add(self, record: Array, item: Array, code: Array | None = None, tick: Array | None = None) -> None:
+        """Place one batch; `code` and `tick` only where the channel exists.
 
         Raises
         ------
@@ -153,11 +153,15 @@ class EntryBuilder:
             Where an entry is out of range, or its record has received all its entries already.
         """
         none = np.empty(0, np.uint8)
-        codes, days = none if code is None else code, none if day is None else day
-        sizes = (item.size, codes.size if self.code.size else record.size, days.size if self.day.size else record.size)
+        codes, ticks = none if code is None else code, none if tick is None else tick
+        sizes = (
+            item.size,
+            codes.size if self.code.size else record.size,
+            ticks.size if self.tick.size else record.size,
+        )
         placed = sizes == (record.size,) * 3 and _place(
-            self._cursor, self.ptr, self.n_items, self._n_levels, self._day_span, self.no_day,
-            record, item, codes, days, self.item, self.code, self.day,
+            self._cursor, self.ptr, self.n_items, self._n_levels, self._tick_span, self.no_tick,
+            record, item, codes, ticks, self.item, self.code, self.tick,
         )  # fmt: skip
         if not placed:
             raise rows_differ()
@@ -175,7 +179,7 @@ class EntryBuilder:
             spans = pairwise(edges)
             list(
                 pool.map(
-                    lambda s: _sort_records(s[0], s[1], self.ptr, self.item, self.code, self.day, *self._bits), spans
+                    lambda s: _sort_records(s[0], s[1], self.ptr, self.item, self.code, self.tick, *self._bits), spans
                 )
             )
         lengths = np.zeros(n_records, np.int64)
@@ -184,8 +188,8 @@ class EntryBuilder:
         return lengths, supports
 
 
-def missing_day(dtype: np.dtype[Any]) -> int:
-    """Day code that means "no day": as large as the sort key's 24 bits and the type allow."""
+def missing_tick(dtype: np.dtype[Any]) -> int:
+    """Tick that means "no time": as large as the sort key's 24 bits and the type allow."""
     return min(int(np.iinfo(dtype).max), 0xFFFFFF)
 
 

@@ -58,7 +58,7 @@ class TimeMap:
     shift: int = 0
     """Largest shift in days: one whole number of days per person, uniform in ±shift."""
     period: str | None = None
-    """"week", "month", "quarter" or "year": times are replaced by the first day of their period."""
+    """"day", "week", "month", "quarter" or "year": times are replaced by the first day of their period."""
     period_first: bool = False
     """Whether times are rounded before they are shifted."""
 
@@ -94,7 +94,7 @@ class Channel:
     moved: float = 0.0
     """Probability that an entry was exchanged with an entry of another record."""
     replaced: float = 0.0
-    """Probability that an entry's item was replaced by a random one, uniform over the catalog (randomized response)."""
+    """Probability that an entry's item was replaced by another one, uniform over the rest of the catalog."""
     attributes: float = 0.0
     """Probability that value and time of an entry were exchanged among the holders of the item."""
     value: ValueMap | None = None
@@ -113,12 +113,12 @@ class Channel:
             sampled=self.sampled * other.sampled,
             items=_joined(self.items, other.items),
             kept_pairs=self.kept_pairs * other.kept_pairs,
-            lost=1 - (1 - self.lost) * (1 - other.lost),
+            lost=_either(self.lost, other.lost),
             cap=min(caps, default=None),
             source_lengths=self.source_lengths if self.source_lengths is not None else other.source_lengths,
-            moved=1 - (1 - self.moved) * (1 - other.moved),
-            replaced=1 - (1 - self.replaced) * (1 - other.replaced),
-            attributes=1 - (1 - self.attributes) * (1 - other.attributes),
+            moved=_either(self.moved, other.moved),
+            replaced=_either(self.replaced, other.replaced),
+            attributes=_either(self.attributes, other.attributes),
             value=None if "value" in dropped else _after(self.value, other.value),
             time=None if "time" in dropped else _after(self.time, other.time),
             dropped=dropped,
@@ -133,6 +133,11 @@ class Origin:
     defense: Any
     """The defense that made the release: an object with `apply`."""
     channel: Channel
+
+
+def _either(p: float, q: float) -> float:
+    """Probability of at least one of two independent events."""
+    return p + q - p * q
 
 
 def _after(first: Any, second: Any) -> Any:

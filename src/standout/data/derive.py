@@ -1,19 +1,21 @@
-"""Datasets made from a dataset: some of its records, some of its items, or its records and items with other entries.
+"""Datasets made from a dataset: some of its records, some of its items, or its records with other entries.
 
-Labels, value scale and time origin stay, rows stay sorted, lengths and supports are counted again. Use these instead of
-the constructor of `Dataset`.
+Labels, value scale and time origin stay where nothing else is asked for, rows stay sorted, lengths and supports are
+counted again. Use these instead of the constructor of `Dataset`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.build import count_pairs, missing_day, smallest_unsigned
+from standout.data.build import count_pairs, missing_tick, smallest_unsigned
 from standout.data.index import rows_of
+from standout.data.values import MOST_LEVELS, code_type
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -38,8 +40,18 @@ def select(dataset: Dataset, items: Any, drop_empty: bool = True) -> Dataset:
     return take(changed, changed.lengths > 0) if drop_empty else changed
 
 
-def with_entries(dataset: Dataset, keep: Any = None, *, value: Any = None, day: Any = None) -> Dataset:
-    """Dataset with the same records and items, but only some of the entries, or entries with other values and days.
+def with_entries(
+    dataset: Dataset,
+    keep: Any = None,
+    *,
+    item: Any = None,
+    item_labels: Any = None,
+    value: Any = None,
+    levels: Any = None,
+    day: Any = None,
+    drop: Collection[str] = (),
+) -> Dataset:
+    """Dataset with the same records, but only some of the entries, or entries with other items, values and days.
 
     Parameters
     ----------
@@ -47,26 +59,42 @@ def with_entries(dataset: Dataset, keep: Any = None, *, value: Any = None, day: 
         Where the entries come from.
     keep
         One bool per entry; all entries by default.
-    value, day
-        One number per kept entry, in the order of the entries; NaN = none. Values must be on the dataset's scale. Days are
-        counted from 1970-01-01, and not before the dataset's first day.
+    item
+        One index per kept entry, in the order of the entries, into `item_labels`.
+    item_labels
+        Labels of the items, ascending and distinct; those of the dataset by default.
+    value
+        One number per kept entry, NaN = none; each on the scale.
+    levels
+        The scale, ascending; that of the dataset by default. It needs `value`.
+    day
+        Time of each kept entry in days since 1970-01-01, NaN = none: whole ticks of the dataset's resolution. The time origin
+        moves only for a time before it.
+    drop
+        Channels that the result lacks: "value", "time".
     """
     kept = np.ones(dataset.n_entries, np.bool_) if keep is None else np.asarray(keep)
     if kept.dtype != np.bool_ or kept.shape != (dataset.n_entries,):
         raise ParameterError(f"keep: one bool per entry is needed, {dataset.n_entries:,} in all")
     at = np.flatnonzero(kept)
     ptr = np.concatenate([[0], np.cumsum(kept)])[dataset.record_ptr].astype(np.int64)
-    if value is None and day is None:
+    if item is None and item_labels is None and value is None and levels is None and day is None and not drop:
         return replace(dataset, **_entries(dataset, ptr, at))
-    code = _codes(dataset, value, at.size) if value is not None else _part(dataset.record_code, at)
-    days, span = _days(dataset, day, at.size) if day is not None else (_part(dataset.record_day, at), dataset.day_span)
-    item = dataset.record_item[at]
+    changed = replace(dataset, **_entries(dataset, ptr, at))
+    changed = replace(changed, **_items(changed, item, item_labels))
+    if value is not None or levels is not None:
+        changed = replace(changed, **_values(changed, value, levels))
+    if day is not None:
+        changed = replace(changed, **_ticks(changed, day))
+    changed = _dropped(changed, drop)
     record = np.repeat(np.arange(dataset.n_records), np.diff(ptr))
-    # the entries of a record are sorted by item, then day, then value
-    order = np.lexsort((*(a for a in (code, days) if a.size), item, record))
+    # the entries of a record are sorted by item, then tick, then value
+    keys = (*(a for a in (changed.record_code, changed.record_tick) if a.size), changed.record_item, record)
+    order = np.lexsort(keys)
     return replace(
-        dataset, day_span=span,
-        **_counted(dataset, ptr, item[order], _part(code, order), _part(days, order)),
+        changed,
+        **_counted(changed, ptr, changed.record_item[order], _part(changed.record_code, order),
+                   _part(changed.record_tick, order)),
     )  # fmt: skip
 
 
@@ -92,15 +120,15 @@ def _part(channel: Array, at: Array) -> Array:
 def _entries(dataset: Dataset, ptr: Array, at: Array) -> dict[str, Any]:
     """Fields of a dataset that holds the entries `at` in rows that start at `ptr`."""
     return _counted(
-        dataset, ptr, dataset.record_item[at], _part(dataset.record_code, at), _part(dataset.record_day, at)
+        dataset, ptr, dataset.record_item[at], _part(dataset.record_code, at), _part(dataset.record_tick, at)
     )
 
 
-def _counted(dataset: Dataset, ptr: Array, item: Array, code: Array, day: Array) -> dict[str, Any]:
+def _counted(dataset: Dataset, ptr: Array, item: Array, code: Array, tick: Array) -> dict[str, Any]:
     lengths, supports = np.zeros(ptr.size - 1, np.int64), np.zeros(dataset.n_items, np.int64)
     count_pairs(ptr, item, lengths, supports)
     return {
-        "record_ptr": ptr, "record_item": item, "record_code": code, "record_day": day,
+        "record_ptr": ptr, "record_item": item, "record_code": code, "record_tick": tick,
         "lengths": lengths, "supports": supports, "origin": None,
     }  # fmt: skip
 
@@ -116,27 +144,75 @@ def _without_items(dataset: Dataset, kept: Array) -> Dataset:
     )  # fmt: skip
 
 
-def _codes(dataset: Dataset, value: Any, n: int) -> Array:
-    """Codes of values on the dataset's scale."""
-    values = np.asarray(value, dtype=np.float64)
-    if not dataset.has_value or values.shape != (n,):
+def _items(dataset: Dataset, item: Any, item_labels: Any) -> dict[str, Any]:
+    """Fields of a dataset whose entries have other items."""
+    labels = dataset.item_labels if item_labels is None else np.asarray(item_labels)
+    index = dataset.record_item if item is None else np.asarray(item)
+    if index.shape != (dataset.n_entries,) or (index.size and not np.issubdtype(index.dtype, np.integer)):
+        raise ParameterError(f"item: one index per kept entry is needed, {dataset.n_entries:,} in all")
+    if index.size and (int(index.min()) < 0 or int(index.max()) >= labels.size):
+        raise ParameterError(f"item: indices run from 0 to {labels.size - 1:,}")
+    if labels.ndim != 1 or (labels.size > 1 and not bool((labels[1:] > labels[:-1]).all())):
+        raise ParameterError("item_labels: use ascending labels without duplicates")
+    return {
+        "item_labels": labels, "record_item": index.astype(smallest_unsigned(labels.size)),
+        "supports": np.zeros(labels.size, np.int64),
+    }  # fmt: skip
+
+
+def _values(dataset: Dataset, value: Any, levels: Any) -> dict[str, Any]:
+    """Fields of a dataset whose entries have other values."""
+    n = dataset.n_entries
+    values = np.asarray([] if value is None else value, dtype=np.float64)
+    if (n and not dataset.has_value) or values.shape != (n,):
         raise ParameterError(f"value: one number per kept entry ({n:,}) of a dataset with values is needed")
-    code = np.minimum(np.searchsorted(dataset.levels, values), dataset.n_levels - 1)
+    scale = dataset.levels if levels is None else np.asarray(levels, np.float64)
+    if (
+        scale.ndim != 1
+        or not 0 < scale.size <= MOST_LEVELS
+        or not np.isfinite(scale).all()
+        or (np.diff(scale) <= 0).any()
+    ):
+        raise ParameterError(f"levels: use 1 to {MOST_LEVELS:,} finite numbers in ascending order")
+    code = np.minimum(np.searchsorted(scale, values), scale.size - 1)
     known = ~np.isnan(values)
-    if (dataset.levels[code[known]] != values[known]).any():
+    if (scale[code[known]] != values[known]).any():
         raise ParameterError("value: some values are not on the dataset's scale (see `levels`)")
-    return np.where(known, code, dataset.n_levels).astype(dataset.record_code.dtype)
+    made: dict[str, Any] = {"record_code": np.where(known, code, scale.size).astype(code_type(scale.size))}
+    if levels is not None:
+        made |= {"levels": scale, "level_low": np.empty(0), "level_high": np.empty(0)}
+    return made
 
 
-def _days(dataset: Dataset, day: Any, n: int) -> tuple[Array, int]:
-    """Day offsets, and the largest."""
-    days = np.asarray(day, dtype=np.float64)
-    if not dataset.has_time or days.shape != (n,):
+def _ticks(dataset: Dataset, day: Any) -> dict[str, Any]:
+    """Fields of a dataset whose entries have other times, given in days."""
+    days, n = np.asarray(day, dtype=np.float64), dataset.n_entries
+    if (n and not dataset.has_time) or days.shape != (n,):
         raise ParameterError(f"day: one number per kept entry ({n:,}) of a dataset with times is needed")
-    offset = days - dataset.first_day
-    known = ~np.isnan(offset)
-    if (offset[known] < 0).any() or (offset[known] != np.floor(offset[known])).any():
-        raise ParameterError(f"day: use whole days, from the dataset's first day ({dataset.first_day}) on")
-    span = max(dataset.day_span, int(offset[known].max(initial=0)))
-    dtype = smallest_unsigned(span + 1)
-    return np.where(known, offset, missing_day(dtype)).astype(dtype), span
+    known = ~np.isnan(days)
+    exact = days * dataset.ticks_per_day
+    ticks = np.rint(exact)
+    if (np.abs(exact - ticks)[known] > (0 if dataset.ticks_per_day == 1 else 1e-5)).any():
+        raise ParameterError(f"day: use whole {dataset.time_resolution}s")
+    first = int(min(dataset.first_tick, ticks[known].min(initial=dataset.first_tick)))
+    last = int(max(dataset.first_tick + dataset.tick_span, ticks[known].max(initial=first)))
+    if last - first >= missing_tick(np.dtype(np.uint32)):
+        years = (last - first) / dataset.ticks_per_day / 365.25
+        raise ParameterError(f"day: the times span {years:,.0f} years, which is too long")
+    dtype = smallest_unsigned(last - first + 1)
+    offset = np.where(known, ticks - first, missing_tick(dtype)).astype(dtype)
+    return {"record_tick": offset, "first_tick": first, "tick_span": last - first}
+
+
+def _dropped(dataset: Dataset, channels: Collection[str]) -> Dataset:
+    """The dataset without these channels."""
+    if unknown := set(channels) - {"value", "time"}:
+        raise ParameterError(f"drop={sorted(unknown)}: use value or time")
+    none = np.empty(0)
+    if "value" in channels:
+        code = np.empty(0, dataset.record_code.dtype)
+        dataset = replace(dataset, record_code=code, levels=none, level_low=none, level_high=none)
+    if "time" in channels:
+        tick = np.empty(0, dataset.record_tick.dtype)
+        dataset = replace(dataset, record_tick=tick, first_tick=0, tick_span=0, time_resolution="day")
+    return dataset

@@ -20,18 +20,26 @@ from standout.data.dataset import Dataset
 from standout.data.index import Shard
 from standout.data.intact import are_unchanged, file_checksums, is_counted_right, is_index_of, is_sound, meta_checksum
 from standout.data.labels import text_labels
+from standout.data.scratch import scratch_folder
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
 
 FORMAT = "standout-dataset"
-SCHEMA = 2
-"""Version 2 has checksums of all files; version 1 has none and can be read."""
+SCHEMA = 3
+"""Version 2 has checksums of all files; version 3 has ticks of a resolution, before it ticks were days."""
 _LABELS = ("record_labels", "item_labels")
-_ARRAYS = (*_LABELS, "record_ptr", "record_item", "record_code", "record_day", "levels", "lengths", "supports")
+_ARRAYS = (*_LABELS, "record_ptr", "record_item", "record_code", "record_tick", "levels", "lengths", "supports")
 _BOUNDS = ("level_low", "level_high")
 """Written only if values are not kept exactly; folders of older versions lack it."""
-_INDEX_ARRAYS = ("ptr", "local", "code", "day")
+_INDEX_ARRAYS = ("ptr", "local", "code", "tick")
+_OLD_NAMES = {
+    "record_tick": "record_day",
+    "index_tick": "index_day",
+    "first_tick": "first_day",
+    "tick_span": "day_span",
+}
+"""Names of files and numbers before version 3, where times were days."""
 _INDEX_NUMBERS = ("first_record", "n_records", "block_size", "has_repeats")
 _NO_CHECKSUMS = "saved by an older version without checksums: damage may go unnoticed; save it again"
 _DAMAGES = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, OverflowError,
@@ -49,17 +57,14 @@ def save_folder(ds: Dataset, folder: str | Path) -> None:
         raise ParameterError(f"{target.name} exists and is not a saved dataset: choose another folder")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        building = Path(mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        with scratch_folder(target.parent, f".{target.name[:100]}-") as made:
+            building = made / "files"
+            building.mkdir()
+            _write(ds, building)
+            _put(building, target)
+            _sync_folder(target.parent)
     except OSError as error:
-        raise ParameterError(f"cannot write {target.name}: {error.strerror}") from None
-    try:
-        _write(ds, building)
-        building.chmod(0o755)  # mkdtemp makes folders that only their owner may read
-        _put(building, target)
-        _sync_folder(target.parent)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
+        raise ParameterError(f"cannot write {target.name[:100]}: {error.strerror or type(error).__name__}") from None
 
 
 def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
@@ -86,16 +91,20 @@ def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
 
 def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     """The dataset of a folder, not checked yet; with its index where the folder has checksums."""
-    arrays: dict[str, Any] = {name: _load(source, name) for name in _ARRAYS}
+    old = _OLD_NAMES if meta["schema"] < 3 else {}
+    arrays: dict[str, Any] = {name: _load(source, old.get(name, name)) for name in _ARRAYS}
     arrays |= {name: _load(source, name) for name in _BOUNDS if (source / f"{name}.npy").exists()}
     columns = tuple(ColumnUse(**use) for use in meta["cleaning"].get("columns", ()))
     cleaning = Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns})
     if not _has_checksums(meta):
         cleaning = replace(cleaning, notes=(*cleaning.notes, _NO_CHECKSUMS))
-    ds = Dataset(**arrays, first_day=meta["first_day"], day_span=meta["day_span"], cleaning=cleaning)
-    ds = _with_bounds(ds)
+    times = {name: meta[old.get(name, name)] for name in ("first_tick", "tick_span")}
+    times["time_resolution"] = "day" if old else meta["time_resolution"]
+    ds = _with_bounds(Dataset(**arrays, **times, cleaning=cleaning))
     if _has_checksums(meta):
-        index_arrays: dict[str, Any] = {name: _load(source, f"index_{name}") for name in _INDEX_ARRAYS}
+        index_arrays: dict[str, Any] = {
+            name: _load(source, old.get(f"index_{name}", f"index_{name}")) for name in _INDEX_ARRAYS
+        }
         ds.__dict__["index"] = Shard(**meta["index"], **index_arrays)  # the cached property finds it there
     return ds
 
@@ -165,8 +174,9 @@ def _write(ds: Dataset, folder: Path) -> None:
     meta = {
         "format": FORMAT,
         "schema": SCHEMA,
-        "first_day": ds.first_day,
-        "day_span": ds.day_span,
+        "first_tick": ds.first_tick,
+        "tick_span": ds.tick_span,
+        "time_resolution": ds.time_resolution,
         "index": {name: getattr(index, name) for name in _INDEX_NUMBERS},
         "cleaning": asdict(ds.cleaning),
     }

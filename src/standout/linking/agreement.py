@@ -106,14 +106,14 @@ def value_background(known: Known, bins: Agreement) -> Array:
 def day_background(known: Known, bins: Agreement) -> Array:
     """(facts, bins): share of the item's own entries in each bin of gaps to the known day; 1 where it is unknown."""
     out = np.ones((known.item.size, len(bins.share)))
-    has = np.flatnonzero(known.has_day)
-    width = background(known.dataset).bin_days
+    has = np.flatnonzero(known.has_tick)
+    width = background(known.dataset).bin_ticks
     for lo in range(0, has.size, _AT_ONCE):
         part = has[lo : lo + _AT_ONCE]
         own, n_own, common = _histograms(known, part, "day")
         mixed = shrunk(own / np.maximum(n_own, 1)[:, None], n_own[:, None], common, SHRINK)
         below = np.concatenate([np.zeros((part.size, 1)), np.cumsum(mixed, axis=1)], axis=1)
-        day = known.day[part]
+        day = known.tick[part]
         inside = np.stack(
             [_up_to(below, day + e + 1, width) - _up_to(below, day - e, width) for e in bins.edges], axis=1
         )

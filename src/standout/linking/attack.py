@@ -53,12 +53,16 @@ class LinkLikelihood(Attack):
         value = np.ones((known.item.size, 1))
         if self.noise.value is not None and known.has_value.any():
             value = _value_table(known, self.noise.value)
-        time = np.ones((known.item.size, 1))
-        if self.use_time and self.noise.time is not None and known.has_day.any():
+        time = np.ones((1, 1))
+        if self.use_time and self.noise.time is not None and known.has_tick.any():
             time = _day_table(known, self.noise.time)
         value *= (odds * (1 - self.noise.h))[:, None]
         base = known.sum_over_facts(np.log(e) * (known.support > 0))
-        plan = known.odds_plan(value, time, odds * self.noise.h, length_factor(dataset), base)
+        # facts without days share one row
+        row = np.arange(known.item.size) if time.shape[1] > 1 else np.zeros(known.item.size, np.int64)
+        plan = known.odds_plan(
+            value, time, row, time.max(axis=1)[row], odds * self.noise.h, length_factor(dataset), base
+        )
         return replace(plan, n_possible=known.n_records)
 
     def odds(self, known: Known) -> tuple[Array, Array]:
@@ -93,11 +97,12 @@ def _value_table(known: Known, bins: Agreement) -> Array:
 
 
 def _day_table(known: Known, bins: Agreement) -> Array:
-    """(facts, gaps + 1): likelihood ratio by day gap, the last gap means all larger ones; last column: day unknown."""
+    """(facts, 2·reach + 2): likelihood ratio by signed day gap, the outer gaps mean all larger ones; last column: day unknown."""
     ratio = np.asarray(bins.share) / day_background(known, bins)
-    gaps = np.arange(int(bins.edges[-1]) + 2, dtype=np.float64)
+    reach = int(bins.edges[-1]) + 1
+    gaps = np.arange(-reach, reach + 1, dtype=np.float64)
     table = np.ones((known.item.size, gaps.size + 1))
-    has = known.has_day
+    has = known.has_tick
     table[has, :-1] = np.take(ratio[has], bins.place(gaps, 0.0), axis=1)
     return table
 

@@ -91,8 +91,8 @@ def _copied(dataset: Dataset, record: int, size: int, rng: np.random.Generator) 
             np.minimum(dataset.record_code[at].astype(np.int64), dataset.n_levels)
         ]
     if dataset.has_time:
-        offset = dataset.record_day[at].astype(np.int64)
-        day = np.where(offset == dataset.no_day, np.nan, offset + float(dataset.first_day))
+        offset = dataset.record_tick[at].astype(np.int64)
+        day = np.where(offset == dataset.no_tick, np.nan, offset + float(dataset.first_tick))
     return item[kept], value, day
 
 
@@ -109,7 +109,7 @@ def _noisy(dataset: Dataset, facts: tuple[Array, Array, Array], noise: LinkNoise
     if noise.value is not None:
         value = _moved(value, noise.value, dataset.levels, lost, rng)
     if noise.time is not None:
-        days = dataset.first_day + np.arange(dataset.day_span + 1, dtype=np.float64)
+        days = dataset.first_tick + np.arange(dataset.tick_span + 1, dtype=np.float64)
         unrelated = rng.random() < noise.unrelated
         day = _moved(day, noise.time, days, lost | unrelated, rng)
     return item, value, day

@@ -127,8 +127,8 @@ def start_noise(dataset: Dataset, knowledge: Knowledge, start: float = START) ->
 
 def overlaps(dataset: Dataset, knowledge: Knowledge) -> bool:
     """Whether some known day lies in the period of the release."""
-    known = knowledge.time[~np.isnan(knowledge.time)] - dataset.first_day
-    return bool(((known >= 0) & (known <= dataset.day_span)).any())
+    known = np.floor(knowledge.time[~np.isnan(knowledge.time)]) - dataset.first_tick
+    return bool(((known >= 0) & (known <= dataset.tick_span)).any())
 
 
 def some_queries(knowledge: Knowledge) -> Knowledge:
@@ -172,9 +172,9 @@ def _cells(case: Case, candidate: Array, noise: LinkNoise) -> Cells:
         told = known.has_value[of] & (code < data.n_levels)
         value_bin[told] = noise.value.place(known.value[of[told]], data.levels[code[told]])
     if noise.time is not None:
-        day = data.record_day[at].astype(np.int64)
-        told = known.has_day[of] & (day != data.no_day)
-        day_bin[told] = noise.time.place(known.day[of[told]], day[told])
+        day = data.record_tick[at].astype(np.int64)
+        told = known.has_tick[of] & (day != data.no_tick)
+        day_bin[told] = noise.time.place(known.tick[of[told]], day[told])
     rate = 1.0 / np.maximum(data.lengths[candidate.reshape(-1)[row]], 1)
     return Cells(row, fact, rate, cell, share, value_bin, day_bin)
 

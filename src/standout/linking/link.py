@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +76,7 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
     if not (noise == "fit" or isinstance(noise, LinkNoise)):
         raise ParameterError(f"noise={noise!r}: use 'fit' or a LinkNoise")
     second = people(knowledge, items)
+    dataset = by_day(dataset)
     facts = second.bind(dataset)
     n_facts = np.bincount(facts.query[facts.item >= 0], minlength=facts.n_queries)
     with reporting(progress) as move:
@@ -105,6 +107,21 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
         interval=answer.interval(n_facts, seed), details=details, queries=second.queries,
         record_labels=dataset.record_labels, assigned=assigned,
     )  # fmt: skip
+
+
+def by_day(dataset: Dataset) -> Dataset:
+    """The same records with times as whole days: two files rarely agree to the hour, and tables of minutes would be long."""
+    per_day = dataset.ticks_per_day
+    if per_day == 1 or not dataset.has_time:
+        return dataset
+    first = dataset.first_tick // per_day
+    tick = dataset.record_tick.astype(np.int64)
+    day = (tick + dataset.first_tick) // per_day - first
+    changed = np.where(tick == dataset.no_tick, dataset.no_tick, day).astype(dataset.record_tick.dtype)
+    span = (dataset.tick_span + dataset.first_tick) // per_day - first
+    return replace(
+        dataset, record_tick=changed, first_tick=int(first), tick_span=int(span), time_resolution="day", origin=None
+    )
 
 
 class _Answer(NamedTuple):

@@ -43,8 +43,8 @@ def _of_dataset(second: Dataset) -> Knowledge:
         code = second.record_code.astype(np.int64)
         value = np.append(second.levels.astype(np.float64), np.nan)[np.minimum(code, second.n_levels)]
     if second.has_time:
-        day = second.record_day.astype(np.int64)
-        time = np.where(day == second.no_day, np.nan, day + float(second.first_day))
+        tick = second.record_tick.astype(np.int64)
+        time = np.where(tick == second.no_tick, np.nan, (tick + float(second.first_tick)) / second.ticks_per_day)
     return Knowledge(
         query_ptr=second.record_ptr.astype(np.int64), item=second.item_labels[second.record_item], value=value, time=time,
         queries=second.record_labels, length=np.full(second.n_records, np.nan),

@@ -16,7 +16,7 @@ from standout.data.index import Shard
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
 from standout.scoring.cpu import exponential
 from standout.scoring.factors import factors_of
-from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
+from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline, postings, variant_of
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import SCORE_LIMIT, ExactTables, Plan, Tables
 from standout.scoring.summarize import add_candidate, allowed, key_of
@@ -76,10 +76,10 @@ def seek(local: Array, lo: int, hi: int, record: int) -> int:
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def event_chances(p: int, f: int, post: Postings, known_day: Array, t: ExactTables) -> tuple[float, float, bool]:
-    """Probabilities of the known value and day if posting `p` is the entry behind fact `f`: as a right fact, as a wrong one.
+def event_chances(p: int, f: int, post: Postings, known_tick: Array, t: ExactTables) -> tuple[float, float, bool]:
+    """Probabilities of the known value and tick if posting `p` is the entry behind fact `f`: as a right fact, as a wrong one.
 
-    The third result says whether the entry can give a wrong fact: it has a known value or day, and for each of them some
+    The third result says whether the entry can give a wrong fact: it has a known value or tick, and for each of them some
     other value lies outside the tolerance.
     """
     right, wrong, says, fine = 1.0, 1.0, False, True
@@ -89,42 +89,44 @@ def event_chances(p: int, f: int, post: Postings, known_day: Array, t: ExactTabl
         if code < t.level_fine.size:
             says, fine = True, t.level_fine[code]
     if t.use_time:
-        day = np.int64(post.day[p])
-        has_day = day != post.no_day
-        if has_day:
+        tick = np.int64(post.tick[p])
+        has_tick = tick != post.no_tick
+        if has_tick:
             says = True
-            fine = fine and max(day, t.day_span - day) > t.reach
-        if has_day and t.has_day[f]:
-            right_day, wrong_day = day_chances(known_day[f], day, t.reach, t.day_span)
-            right, wrong = right * right_day, wrong * wrong_day
-        elif has_day or t.has_day[f]:
-            # an entry without a day gives a fact without one, and no other entry does
+            fine = fine and max(tick, t.tick_span - tick) > t.reach
+        if has_tick and t.has_tick[f]:
+            right_tick, wrong_tick = tick_chances(known_tick[f], tick, t.reach, t.tick_span)
+            right, wrong = right * right_tick, wrong * wrong_tick
+        elif has_tick or t.has_tick[f]:
+            # an entry without a tick gives a fact without one, and no other entry does
             right, wrong = 0.0, 0.0
     fine = fine and says
     return right, wrong if fine else 0.0, fine
 
 
 @jit  # type: ignore[untyped-decorator]
-def day_chances(known: int, day: int, reach: int, span: int) -> tuple[float, float]:
-    """Probability of the known day if the entry's day is `day`: uniform within ±reach; uniform over the rest of 0 … span."""
-    if abs(known - day) <= reach:
+def tick_chances(known: int, tick: int, reach: int, span: int) -> tuple[float, float]:
+    """Probability of the known tick if the entry's tick is `tick`: uniform within ±reach; uniform over the rest of 0 … span."""
+    if abs(known - tick) <= reach:
         return 1.0 / (2 * reach + 1), 0.0
-    outside = max(0, day - reach) + max(0, span - day - reach)
+    outside = max(0, tick - reach) + max(0, span - tick - reach)
     return 0.0, 1.0 / max(outside, 1) if 0 <= known <= span else 0.0
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def pair_chances(p: int, hi: int, f: int, post: Postings, known_day: Array, t: ExactTables) -> tuple[float, float, int]:
+def pair_chances(
+    p: int, hi: int, f: int, post: Postings, known_tick: Array, t: ExactTables
+) -> tuple[float, float, int]:
     """Mean probabilities over the events of the (record, item) pair that starts at posting `p`, and where the next one starts.
 
     A right fact comes from any of the events, a wrong one from those that can give a wrong fact.
     """
-    right, wrong, fine = event_chances(p, f, post, known_day, t)
+    right, wrong, fine = event_chances(p, f, post, known_tick, t)
     n, n_fine = np.int64(1), np.int64(fine)
     if post.repeats:
         record = post.local[p]
         while p + n < hi and post.local[p + n] == record:
-            more_right, more_wrong, fine = event_chances(p + n, f, post, known_day, t)
+            more_right, more_wrong, fine = event_chances(p + n, f, post, known_tick, t)
             right, wrong, n_fine = right + more_right, wrong + more_wrong, n_fine + np.int64(fine)
             n += 1
         right, wrong = right / n, wrong / max(n_fine, 1)
@@ -160,7 +162,7 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTab
         scratch.cursor[j] = at
         scratch.held[j] = at < stop and post.local[at] == k
         if scratch.held[j]:
-            right, wrong, _ = pair_chances(at, stop, f, post, plan.known_day, t)
+            right, wrong, _ = pair_chances(at, stop, f, post, plan.known_tick, t)
             scratch.right[j], scratch.wrong[j] = right, wrong
             possible = right > 0.0 or (not t.wrong_items and wrong > 0.0)
             n_marked += t.marked[f]
@@ -251,17 +253,17 @@ def to_integer(x: float, scale: float) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def run_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
+def run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
                watch: Array, out: Partials) -> None:  # fmt: skip
-    """Add blocks `first … stop-1` to the partials `out` of the queries `queries[0] … queries[1]-1`."""
+    """Add all blocks to the partials `out` of the queries `queries[0] … queries[1]-1`."""
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
-    _run_blocks(scratch, first, stop, queries, post, plan, how, t, watch, out)
+    _run_blocks(scratch, queries, post, plan, how, t, watch, out)
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _run_blocks(scratch: ExactScratch, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
+def _run_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings, plan: Tables,
                 how: KernelVariant, t: ExactTables, watch: Array, out: Partials) -> None:  # fmt: skip
-    for b in range(first, stop):
+    for b in range(post.ptr.shape[0]):
         offset = b * post.block_size
         for q in range(queries[0], queries[1]):
             n = score_block(b, q, post, plan, how, t, scratch)
@@ -279,17 +281,17 @@ def _run_blocks(scratch: ExactScratch, first: int, stop: int, queries: tuple[int
 
 
 @jit  # type: ignore[untyped-decorator]
-def mass_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
+def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
                 top: Array, beta: Array, out: Array) -> None:  # fmt: skip
-    """Add Σ exp(beta · (score - top)) over the candidates of blocks `first … stop-1` to `out`, for the given queries."""
+    """Add Σ exp(beta · (score - top)) over the candidates to `out`, for the given queries."""
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
-    _mass_blocks(scratch, first, stop, queries, post, plan, how, t, top, beta, out)
+    _mass_blocks(scratch, queries, post, plan, how, t, top, beta, out)
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _mass_blocks(scratch: ExactScratch, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
+def _mass_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings, plan: Tables,
                  how: KernelVariant, t: ExactTables, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
-    for b in range(first, stop):
+    for b in range(post.ptr.shape[0]):
         for q in range(queries[0], queries[1]):
             for c in range(score_block(b, q, post, plan, how, t, scratch)):
                 out[q] += exponential(beta[q] * np.float64(scratch.score[c] - top[q]))
@@ -310,20 +312,21 @@ def score_record(post: Postings, plan: Tables, how: KernelVariant, t: ExactTable
 
 
 @jit  # type: ignore[untyped-decorator]
-def all_scores(post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, out: Array) -> None:
-    """Put every integer score into `out` (queries, records); `LOWEST` for records that are not candidates."""
+def all_scores(
+    queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, out: Array
+) -> None:
+    """Put the integer scores of some queries into `out` (queries, records); `LOWEST` for records that are not candidates."""
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
+    out[:] = LOWEST
     for b in range(post.ptr.shape[0]):
-        start = post.first_record + b * post.block_size
-        size = min(post.block_size, post.n_records - b * post.block_size)
-        for q in range(plan.query_ptr.size - 1):
-            out[q, start : start + size] = LOWEST
+        start = b * post.block_size
+        for q in range(queries[0], queries[1]):
             for c in range(score_block(b, q, post, plan, how, t, scratch)):
-                out[q, start + scratch.local[c]] = scratch.score[c]
+                out[q - queries[0], start + scratch.local[c]] = scratch.score[c]
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def mean_chances(first: int, stop: int, post: Postings, item: Array, known_day: Array, gone: Array, t: ExactTables,
+def mean_chances(first: int, stop: int, post: Postings, item: Array, known_tick: Array, gone: Array, t: ExactTables,
                  right: Array, wrong: Array) -> None:  # fmt: skip
     """Add the probabilities of facts `first … stop-1`, summed over the item's pairs, to `right` and `wrong`; skip `gone[f]`."""
     for f in range(first, stop):
@@ -332,7 +335,30 @@ def mean_chances(first: int, stop: int, post: Postings, item: Array, known_day: 
             p, hi = np.int64(post.ptr[b, item[f]]), np.int64(post.ptr[b, item[f] + 1])
             while p < hi:
                 record = start + np.int64(post.local[p])
-                one_right, one_wrong, p = pair_chances(p, hi, f, post, known_day, t)
+                one_right, one_wrong, p = pair_chances(p, hi, f, post, known_tick, t)
                 if record != gone[f]:
                     right[f] += one_right
                     wrong[f] += one_wrong
+
+
+class ExactKernel:
+    """Kernel of plans with exact tables (`Plan.exact`)."""
+
+    def score(self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials) -> None:
+        """Add all records to the partials."""
+        run_blocks(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), watch, out)
+
+    def mass(self, shard: Shard, plan: Plan, queries: tuple[int, int], top: Array, beta: Array, out: Array) -> None:
+        """Add Σ exp(beta · (score - top)) over the candidates to `out`."""
+        mass_blocks(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), top, beta, out)
+
+    def score_record(self, shard: Shard, plan: Plan, record: Array, out: Array) -> None:
+        """Put the score of one record per query into `out`."""
+        score_record(postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), record, out)
+
+    def all_scores(self, shard: Shard, plan: Plan, queries: tuple[int, int], out: Array) -> None:
+        """Put the scores (some queries, records of the shard) into `out`."""
+        all_scores(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), out)
+
+
+KERNEL = ExactKernel()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,7 @@ from standout.formulas.f06 import cosine
 Array = npt.NDArray[Any]
 
 NO_FACTOR = np.empty(0)
+_COMPUTING = Lock()
 
 
 class RecordFactor(Protocol):
@@ -41,13 +43,13 @@ class EntryTest:
     levels: Array
     """bool (levels): whether some other level lies outside the tolerance; empty if values are not known."""
     reach: int
-    """Tolerance in days, -1 if days are not known."""
-    day_span: int
+    """Tolerance in ticks, -1 if ticks are not known."""
+    tick_span: int
 
     def passing(self, shard: Shard) -> Array:
         """Mark the entries of the shard that pass."""
         out = np.empty(shard.local.size, np.bool_)
-        mark_wrongable(shard.code, shard.day, shard.no_day, self.levels, self.reach, self.day_span, out)
+        mark_wrongable(shard.code, shard.tick, shard.no_tick, self.levels, self.reach, self.tick_span, out)
         return out
 
 
@@ -71,7 +73,7 @@ class ByCount:
         """float64 (records of the shard)."""
         if self.only is None:
             return self.table[shard.lengths if self.marked is None else shard.count(self.marked)]
-        marked = np.ones(shard.ptr.shape[1] - 1, np.bool_) if self.marked is None else self.marked
+        marked = np.ones(shard.n_items, np.bool_) if self.marked is None else self.marked
         count = np.zeros(shard.n_records, np.int64)
         _count_with(shard.block_size, shard.ptr, shard.local, marked, self.only.passing(shard), count)
         return self.table[count]
@@ -142,13 +144,17 @@ def _sums(shard: Shard, weight: Array) -> Array:
 
 
 def factors_of(factor: RecordFactor | None, shard: Shard) -> Array:
-    """Factors of the shard's records, cached on the shard while `factor` exists; empty if `factor` is None."""
+    """Factors of the shard's records, cached on the whole shard while `factor` exists; empty if `factor` is None."""
     if factor is None:
         return NO_FACTOR
-    kept: WeakKeyDictionary[RecordFactor, Array] = shard.__dict__.setdefault("_factors", WeakKeyDictionary())
-    if factor not in kept:
-        kept[factor] = np.ascontiguousarray(factor.compute(shard), np.float64)
-    return kept[factor]
+    if shard.parent is not None:
+        return shard.of_parent(factors_of(factor, shard.parent))
+    # one thread computes the factors, the others wait for them
+    with _COMPUTING:
+        kept: WeakKeyDictionary[RecordFactor, Array] = shard.__dict__.setdefault("_factors", WeakKeyDictionary())
+        if factor not in kept:
+            kept[factor] = np.ascontiguousarray(factor.compute(shard), np.float64)
+        return kept[factor]
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

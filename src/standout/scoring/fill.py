@@ -40,9 +40,9 @@ class Postings(NamedTuple):
     ptr: Array
     local: Array
     code: Array
-    day: Array
+    tick: Array
     repeats: bool
-    no_day: int
+    no_tick: int
     all_dated: bool
     lengths: Array
     """int64 (records of the shard): distinct items."""
@@ -59,7 +59,9 @@ class KernelVariant(NamedTuple):
     use_time: bool
     filtered: bool
     plain: bool
-    """Whether no table holds a veto."""
+    """Whether no table holds a veto, and a column of the time table is one gap."""
+    gap_shift: int
+    """A column of the time table stands for 2^gap_shift gaps."""
 
 
 class Scratch(NamedTuple):
@@ -76,21 +78,16 @@ class Scratch(NamedTuple):
 def postings(shard: Shard, factor: RecordFactor | None = None) -> Postings:
     """Arrays of `shard` for the kernel, with the factors of its records."""
     return Postings(
-        shard.first_record, shard.n_records, shard.block_size, shard.ptr, shard.local, shard.code, shard.day,
-        shard.has_repeats, shard.no_day, shard.all_dated, shard.lengths, factors_of(factor, shard),
+        shard.first_record, shard.n_records, shard.block_size, shard.ptr, shard.local, shard.code, shard.tick,
+        shard.has_repeats, shard.no_tick, shard.all_dated, shard.lengths, factors_of(factor, shard),
     )  # fmt: skip
 
 
 def variant_of(plan: Plan) -> KernelVariant:
     """Kernel variant for `plan`."""
     return KernelVariant(
-        int(plan.combine), int(plan.tie), plan.use_value, plan.use_time, plan.filtered, _is_plain(plan)
+        int(plan.combine), int(plan.tie), plan.use_value, plan.use_time, plan.filtered, plan.plain, plan.gap_shift
     )
-
-
-def _is_plain(plan: Plan) -> bool:
-    """Whether no table holds a veto, so that the loops need not test for one."""
-    return bool(plan.tables.value.min(initial=0) > _HALF_VETO and plan.tables.time.min(initial=0) > _HALF_VETO)
 
 
 jit = njit(nogil=True, cache=True, error_model="numpy")
@@ -118,12 +115,29 @@ def fixed_log(x: float) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def gap_column(day: int, known: int, last: int, no_day: int) -> int:
-    """Column of a time table: the gap in days, `last` for all larger ones, `last + 1` for no day."""
-    # 32 bits, so that the loop vectorizes; "no day" may wrap to -1 on both sides of the comparison
-    d = np.int32(day)
-    gap = min(abs(d - np.int32(known)), np.int32(last))
-    return np.uint64(np.uint32(np.int32(last + 1) if d == np.int32(no_day) else gap))
+def first_column_tick(known: int, last: int, shift: int) -> int:
+    """Tick whose distance from an entry's tick, divided by 2^shift, is the column of the time table."""
+    return known + ((last >> 1) << shift) + ((1 << shift) >> 1)
+
+
+@jit  # type: ignore[untyped-decorator]
+def gap_column(tick: int, origin: int, last: int, no_tick: int) -> int:
+    """Column of a time table by the signed gap (`scoring.plan`), `last + 1` for no time.
+
+    `origin` is `first_column_tick` for ungrouped gaps.
+    """
+    # 32 bits, so that the loop vectorizes; "no time" may wrap to -1 on both sides of the comparison
+    d = np.int32(tick)
+    column = min(max(np.int32(origin) - d, np.int32(0)), np.int32(last))
+    return np.uint64(np.uint32(np.int32(last + 1) if d == np.int32(no_tick) else column))
+
+
+@jit  # type: ignore[untyped-decorator]
+def grouped_column(tick: int, origin: int, shift: int, last: int, no_tick: int) -> int:
+    """As `gap_column`, where a column stands for 2^shift gaps."""
+    d = np.int32(tick)
+    column = min(np.uint32(max(np.int32(origin) - d, np.int32(0))) >> np.uint32(shift), np.uint32(last))
+    return np.uint64(np.uint32(last + 1) if d == np.int32(no_tick) else column)
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -134,31 +148,34 @@ def _add_value(acc: Array, lo: int, hi: int, local: Array, code: Array, value: A
 
 @jit  # type: ignore[untyped-decorator]
 def _add_time(
-    acc: Array, lo: int, hi: int, local: Array, day: Array, time: Array, row: int, known: int, no_day: int
+    acc: Array, lo: int, hi: int, local: Array, tick: Array, time: Array, row: int, known: int, shift: int, no_tick: int
 ) -> None:
     last = time.shape[1] - 2
+    origin = first_column_tick(known, last, shift)
     for p in range(lo, hi):
-        acc[np.uint64(local[p])] += time[row, gap_column(day[p], known, last, no_day)]
+        acc[np.uint64(local[p])] += time[row, grouped_column(tick[p], origin, shift, last, no_tick)]
 
 
 @jit  # type: ignore[untyped-decorator]
-def _add_both(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Array, value: Array, f: int, time: Array,
-              row: int, known: int, no_day: int) -> None:  # fmt: skip
+def _add_both(acc: Array, lo: int, hi: int, local: Array, code: Array, tick: Array, value: Array, f: int, time: Array,
+              row: int, known: int, shift: int, no_tick: int) -> None:  # fmt: skip
     last = time.shape[1] - 2
+    origin = first_column_tick(known, last, shift)
     for p in range(lo, hi):
-        x = value[f, np.uint64(code[p])] + time[row, gap_column(day[p], known, last, no_day)]
+        x = value[f, np.uint64(code[p])] + time[row, grouped_column(tick[p], origin, shift, last, no_tick)]
         if x > _HALF_VETO:
             acc[np.uint64(local[p])] += x
 
 
 @jit  # type: ignore[untyped-decorator]
-def _add_both_plain(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Array, value: Array, f: int, time: Array,
+def _add_both_plain(acc: Array, lo: int, hi: int, local: Array, code: Array, tick: Array, value: Array, f: int, time: Array,
                     row: int, known: int) -> None:  # fmt: skip
-    """As `_add_both`, where no table holds a veto and every entry has a day."""
-    last, at = np.int32(time.shape[1] - 2), np.int32(known)
+    """As `_add_both`, where no table holds a veto, gaps are not grouped and every entry has a time."""
+    last = np.int32(time.shape[1] - 2)
+    origin = np.int32(first_column_tick(known, last, 0))
     for p in range(lo, hi):
-        gap = np.uint64(np.uint32(min(abs(np.int32(day[p]) - at), last)))
-        acc[np.uint64(local[p])] += value[f, np.uint64(code[p])] + time[row, gap]
+        column = np.uint64(np.uint32(min(max(origin - np.int32(tick[p]), np.int32(0)), last)))
+        acc[np.uint64(local[p])] += value[f, np.uint64(code[p])] + time[row, column]
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -176,25 +193,26 @@ def _add_presence(acc: Array, lo: int, hi: int, local: Array, value: Array, f: i
 
 
 @jit  # type: ignore[untyped-decorator]
-def contribution(p: int, code: Array, day: Array, value: Array, f: int, time: Array, row: int, known: int,
-                  no_day: int, use_value: bool, use_time: bool) -> int:  # fmt: skip
+def contribution(p: int, code: Array, tick: Array, value: Array, f: int, time: Array, row: int, known: int, shift: int,
+                  no_tick: int, use_value: bool, use_time: bool) -> int:  # fmt: skip
     """Integer contribution of posting `p` to fact `f`, `VETO` when it does not count."""
     x = np.int64(value[f, np.uint64(code[p]) if use_value else np.uint64(0)])
     if use_time:
-        x += time[row, gap_column(day[p], known, time.shape[1] - 2, no_day)]
+        last = time.shape[1] - 2
+        x += time[row, grouped_column(tick[p], first_column_tick(known, last, shift), shift, last, no_tick)]
     return x if x > _HALF_VETO else np.int64(VETO)
 
 
 @jit  # type: ignore[untyped-decorator]
-def _add_runs(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Array, value: Array, f: int, time: Array,
-              row: int, known: int, no_day: int, use_value: bool, use_time: bool) -> None:  # fmt: skip
+def _add_runs(acc: Array, lo: int, hi: int, local: Array, code: Array, tick: Array, value: Array, f: int, time: Array,
+              row: int, known: int, shift: int, no_tick: int, use_value: bool, use_time: bool) -> None:  # fmt: skip
     """Add the best event of each record; consecutive equal records are one (record, item) pair."""
     p = lo
     while p < hi:
         record = np.uint64(local[p])
         best = np.int64(VETO)
         while p < hi and np.uint64(local[p]) == record:
-            x = contribution(p, code, day, value, f, time, row, known, no_day, use_value, use_time)
+            x = contribution(p, code, tick, value, f, time, row, known, shift, no_tick, use_value, use_time)
             best = max(best, x)
             p += np.uint64(1)
         if best > _HALF_VETO:
@@ -202,8 +220,8 @@ def _add_runs(acc: Array, lo: int, hi: int, local: Array, code: Array, day: Arra
 
 
 @jit  # type: ignore[untyped-decorator]
-def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Array, code: Array, day: Array,
-                value: Array, f: int, time: Array, row: int, known: int, no_day: int, use_value: bool,
+def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Array, code: Array, tick: Array,
+                value: Array, f: int, time: Array, row: int, known: int, shift: int, no_tick: int, use_value: bool,
                 use_time: bool) -> None:  # fmt: skip
     """Take the minimum with the best event for this fact, for each record that held every fact so far."""
     p = lo
@@ -211,7 +229,7 @@ def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Arr
         record = np.uint64(local[p])
         best = np.int64(0)
         while p < hi and np.uint64(local[p]) == record:
-            x = contribution(p, code, day, value, f, time, row, known, no_day, use_value, use_time)
+            x = contribution(p, code, tick, value, f, time, row, known, shift, no_tick, use_value, use_time)
             best = max(best, x)
             p += np.uint64(1)
         if held[record] == turn:
@@ -225,7 +243,8 @@ def event_odds(f: int, p: int, post: Postings, plan: Tables, how: KernelVariant)
     k = plan.odds_value[f, np.uint64(post.code[p])] if how.use_value else plan.odds_value[f, np.uint64(0)]
     if how.use_time:
         last = plan.odds_time.shape[1] - 2
-        k *= plan.odds_time[np.uint64(plan.time_row[f]), gap_column(post.day[p], plan.known_day[f], last, post.no_day)]
+        origin = first_column_tick(plan.known_tick[f], last, 0)
+        k *= plan.odds_time[np.uint64(plan.time_row[f]), gap_column(post.tick[p], origin, last, post.no_tick)]
     return k
 
 
@@ -256,10 +275,11 @@ def _strip_odds(
     """Put 1 + odds of `n` postings, each of a different record, into `odds`."""
     floor = plan.odds_floor[f]
     if how.use_value and how.use_time:
-        known, row, last = plan.known_day[f], np.uint64(plan.time_row[f]), plan.odds_time.shape[1] - 2
+        row, last = np.uint64(plan.time_row[f]), plan.odds_time.shape[1] - 2
+        origin = first_column_tick(plan.known_tick[f], last, 0)
         for k in range(n):
             p = lo + k
-            column = gap_column(post.day[p], known, last, post.no_day)
+            column = gap_column(post.tick[p], origin, last, post.no_tick)
             x = plan.odds_value[f, np.uint64(post.code[p])] * plan.odds_time[row, column]
             odds[k] = 1.0 + post.factor[start + np.uint64(post.local[p])] * (x + floor)
     else:
@@ -291,28 +311,30 @@ def add_fact(
     i = plan.item[fact]
     lo, hi = np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])
     start = np.uint64(b * post.block_size)
-    f, row, known = np.uint64(fact), np.uint64(plan.time_row[fact]), plan.known_day[fact]
+    f, row, known, grouped = np.uint64(fact), np.uint64(plan.time_row[fact]), plan.known_tick[fact], how.gap_shift
     if how.combine == _ODDS:
         if post.repeats:
             _add_odds_runs(acc, f, lo, hi, start, plan.shift[q], post, plan, how)
         else:
             _add_odds(acc, scratch, f, lo, hi, start, plan.shift[q], post, plan, how)
     elif how.combine == _MIN:
-        _least_runs(acc, scratch.held, turn, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known,
-                    post.no_day, how.use_value, how.use_time)  # fmt: skip
+        _least_runs(acc, scratch.held, turn, lo, hi, post.local, post.code, post.tick, plan.value, f, plan.time, row, known,
+                    grouped, post.no_tick, how.use_value, how.use_time)  # fmt: skip
     elif post.repeats:
-        _add_runs(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known, post.no_day,
-                  how.use_value, how.use_time)  # fmt: skip
+        _add_runs(acc, lo, hi, post.local, post.code, post.tick, plan.value, f, plan.time, row, known, grouped,
+                  post.no_tick, how.use_value, how.use_time)  # fmt: skip
     elif not (how.use_value or how.use_time):
         _add_presence(acc, lo, hi, post.local, plan.value, f)
     elif not how.use_time:
         _add_value(acc, lo, hi, post.local, post.code, plan.value, f)
     elif not how.use_value:
-        _add_time(acc, lo, hi, post.local, post.day, plan.time, row, known, post.no_day)
+        _add_time(acc, lo, hi, post.local, post.tick, plan.time, row, known, grouped, post.no_tick)
     elif how.plain and post.all_dated:
-        _add_both_plain(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known)
+        _add_both_plain(acc, lo, hi, post.local, post.code, post.tick, plan.value, f, plan.time, row, known)
     else:
-        _add_both(acc, lo, hi, post.local, post.code, post.day, plan.value, f, plan.time, row, known, post.no_day)
+        _add_both(
+            acc, lo, hi, post.local, post.code, post.tick, plan.value, f, plan.time, row, known, grouped, post.no_tick
+        )
 
 
 @jit_inline  # type: ignore[untyped-decorator]

@@ -21,54 +21,54 @@ MOST_FACTS = 32
 
 
 class Layout(NamedTuple):
-    """One posting = one word: the record's offset in the block lowest, then the value code; the day highest."""
+    """One posting = one word: the record's offset in the block lowest, then the value code; the tick highest."""
 
     block_size: int
     local_bits: int
     code_bits: int
-    day_bits: int
+    tick_bits: int
 
     @classmethod
-    def of(cls, block_size: int, n_levels: int, day_span: int, has_value: bool, has_time: bool) -> Layout:
-        """Widths that hold every offset, every code (`n_levels` = no value) and every day; all ones = no day."""
-        day_bits = (int(day_span) + 1).bit_length() if has_time else 0
-        return cls(block_size, (block_size - 1).bit_length(), int(n_levels).bit_length() if has_value else 0, day_bits)
+    def of(cls, block_size: int, n_levels: int, tick_span: int, has_value: bool, has_time: bool) -> Layout:
+        """Widths that hold every offset, every code (`n_levels` = no value) and every tick; all ones = no time."""
+        tick_bits = (int(tick_span) + 1).bit_length() if has_time else 0
+        return cls(block_size, (block_size - 1).bit_length(), int(n_levels).bit_length() if has_value else 0, tick_bits)
 
     @property
     def word(self) -> str:
         """Type of a word in the kernel."""
-        return "u32" if self.local_bits + self.code_bits + self.day_bits <= 32 else "u64"
+        return "u32" if self.local_bits + self.code_bits + self.tick_bits <= 32 else "u64"
 
     @property
-    def day_shift(self) -> int:
-        """Bits below the day: at the top of the word it needs no mask."""
-        return (32 if self.word == "u32" else 64) - self.day_bits
+    def tick_shift(self) -> int:
+        """Bits below the tick: at the top of the word it needs no mask."""
+        return (32 if self.word == "u32" else 64) - self.tick_bits
 
     @property
-    def missing_day(self) -> int:
-        """Number that means "no day"."""
-        return (1 << self.day_bits) - 1
+    def missing_tick(self) -> int:
+        """Number that means "no time"."""
+        return (1 << self.tick_bits) - 1
 
 
-def pack(layout: Layout, local: Any, code: Any, day: Any, no_day: int, xp: Any = np) -> Any:
+def pack(layout: Layout, local: Any, code: Any, tick: Any, no_tick: int, xp: Any = np) -> Any:
     """Words of a range of postings; `xp` is NumPy or CuPy, whichever holds the arrays."""
     kind = np.dtype(np.uint32 if layout.word == "u32" else np.uint64)
     words = local.astype(kind)
     if layout.code_bits:
         words |= code.astype(kind) << kind.type(layout.local_bits)
-    if layout.day_bits:
-        known = xp.where(day == no_day, kind.type(layout.missing_day), day.astype(kind))
-        words |= known.astype(kind) << kind.type(layout.day_shift)
+    if layout.tick_bits:
+        known = xp.where(tick == no_tick, kind.type(layout.missing_tick), tick.astype(kind))
+        words |= known.astype(kind) << kind.type(layout.tick_shift)
     return words
 
 
 def unpack(layout: Layout, words: Array) -> tuple[Array, Array, Array]:
-    """(local, code, day) of words, as the kernel reads them."""
+    """(local, code, tick) of words, as the kernel reads them."""
     w = words.astype(np.uint64)
     local = w & np.uint64((1 << layout.local_bits) - 1)
     code = (w >> np.uint64(layout.local_bits)) & np.uint64((1 << layout.code_bits) - 1)
-    day = w >> np.uint64(layout.day_shift) if layout.day_bits else np.zeros_like(w)
-    return local.astype(np.int64), code.astype(np.int64), day.astype(np.int64)
+    tick = w >> np.uint64(layout.tick_shift) if layout.tick_bits else np.zeros_like(w)
+    return local.astype(np.int64), code.astype(np.int64), tick.astype(np.int64)
 
 
 class Shape(NamedTuple):
@@ -121,7 +121,7 @@ def _longest_log(plan: Plan) -> float:
     return float(np.log1p(most * (plan.factor.largest if plan.factor else 0.0)) * 2**LOG_BITS)
 
 
-def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_days: bool) -> tuple[str, ...]:
+def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_ticks: bool) -> tuple[str, ...]:
     """Compiler options that make the kernel of this plan."""
     lowest = int(plan.tables.value.min(initial=0)) + int(plan.tables.time.min(initial=0))
     values: dict[str, Any] = {
@@ -129,9 +129,10 @@ def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_days:
         "USE_TIME": int(plan.use_time), "REPEATS": int(shard.has_repeats), "FILTERED": int(plan.filtered),
         "FACTOR": int(plan.factor is not None), "WORD": layout.word,
         "PTR": "u32" if shard.ptr.dtype == np.uint32 else "i64", "LOCAL_BITS": layout.local_bits,
-        "CODE_BITS": layout.code_bits, "DAY_BITS": layout.day_bits, "BLOCK": layout.block_size,
+        "CODE_BITS": layout.code_bits, "TICK_BITS": layout.tick_bits, "BLOCK": layout.block_size,
         "THREADS": shape.threads, "PER_SM": shape.per_sm, "TABLES_SHARED": int(shape.tables_shared),
-        "MISSING_DAYS": int(missing_days), "VETOES": int(lowest <= VETO // 2), "NONNEGATIVE": int(lowest >= 0),
+        "MISSING_TICKS": int(missing_ticks), "GAP_SHIFT": plan.gap_shift,
+        "VETOES": int(lowest <= VETO // 2), "NONNEGATIVE": int(lowest >= 0),
         "LONG_LOG": int(_longest_log(plan) >= 2**31), "LN2": f"{LN2}LL",
     }  # fmt: skip
     return ("-std=c++17", "--fmad=false", *(f"-D{name}={value}" for name, value in values.items()))

@@ -1,14 +1,21 @@
 """`Plan`: an attack on a batch of queries, reduced to small tables that any engine can run.
 
 The score of a record for a query is a sum (or a minimum) over the known items that the record holds, of a contribution
-looked up in a table over value codes and a table over day gaps. Every contribution is rounded to an integer *once*, here
+looked up in a table over value codes and a table over signed time gaps. Every contribution is rounded to an integer *once*, here
 or by integer arithmetic in the kernel, so sums, ranks and ties are the same on every engine.
+
+A *gap* is the known time minus the entry's time, in ticks: it is positive where the fact is later than the entry. Gaps are
+signed because a release can be off to one side: dates that were rounded down make gaps of 0 and above. A row of a time table
+has 2·reach + 2 columns: column c stands for the gap c - reach, the first and the last of these for all gaps beyond, and the
+last column of all for entries without a time. With `Plan.gap_shift` s, column c stands for the 2^s gaps nearest to
+(c - reach)·2^s: a smooth kernel over many ticks needs no more columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +39,7 @@ class Combine(IntEnum):
     """How the contributions of a query's items become a record's score."""
 
     SUM = 0
-    """Add `value[code] + time[gap]`."""
+    """Add `value[code] + time[gap]`, where time[gap] is the column of the signed gap."""
     MIN = 1
     """Smallest `value[code] + time[gap]` over all facts; 0 unless the record holds every one of them."""
     ODDS = 2
@@ -58,18 +65,18 @@ class Tables(NamedTuple):
     """int64 (queries + 1): facts of each query."""
     item: Array
     """int64 (facts): item index."""
-    known_day: Array
-    """int64 (facts): known day, as an offset from the dataset's first day."""
+    known_tick: Array
+    """int64 (facts): known time, in ticks after the dataset's first tick."""
     time_row: Array
     """int64 (facts): row of `time` and `odds_time`; facts whose tables are equal may share one."""
     value: Array
     """int32 (facts, levels + 1): contribution by value code, last = no value."""
     time: Array
-    """int32 (rows, gaps + 1): contribution by day gap; the last gap means all larger ones; last column = no day."""
+    """int32 (rows, 2·reach + 2): contribution by signed gap from -reach to reach, and without a time."""
     odds_value: Array
     """float64 (facts, levels + 1), for `Combine.ODDS`."""
     odds_time: Array
-    """float64 (rows, gaps + 1), for `Combine.ODDS`."""
+    """float64 (rows, 2·reach + 2), for `Combine.ODDS`; there, gaps are never grouped."""
     odds_floor: Array
     """float64 (facts)."""
     shift: Array
@@ -98,8 +105,8 @@ class ExactTables(NamedTuple):
     use_value: bool
     use_time: bool
     reach: int
-    """Largest error of a right day, in days."""
-    day_span: int
+    """Largest error of a right time, in ticks."""
+    tick_span: int
     n_marked: int
     """Marked items among those that the target holds, -1 = any number."""
     most_facts: int
@@ -120,8 +127,8 @@ class ExactTables(NamedTuple):
     """float64 (rows, levels + 1): probability of the known value by value code (last = no value) if the fact is right."""
     wrong_value: Array
     """float64 (rows, levels + 1): the same if the fact is wrong."""
-    has_day: Array
-    """bool (facts): whether the day is known."""
+    has_tick: Array
+    """bool (facts): whether the time is known."""
     level_fine: Array
     """bool (levels): whether some other level lies outside the tolerance, so that the value can be wrong."""
     marked: Array
@@ -168,6 +175,8 @@ class Plan:
     """float64 (queries): threshold of the attack's criterion, if it differs between queries."""
     exact: ExactTables | None = None
     """For `Combine.EXACT`."""
+    gap_shift: int = 0
+    """A column of `Tables.time` stands for 2^gap_shift gaps."""
 
     def __repr__(self) -> str:
         return f"<Plan of {self.n_queries:,} queries, {self.combine.name}>"
@@ -176,6 +185,12 @@ class Plan:
     def n_queries(self) -> int:
         """Number of queries."""
         return int(self.tables.query_ptr.size - 1)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether no table holds a veto and gaps are not grouped, so that the loops of a kernel need not test for it."""
+        lowest = min(int(table.min(initial=0)) for table in (self.tables.value, self.tables.time))
+        return lowest > VETO // 2 and self.gap_shift == 0
 
     def score(self, integer: Array) -> Array:
         """Scores from the integers of a kernel, one per query."""

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.data.dataset import Dataset
-from standout.scoring.cpu import Postings, postings
+from standout.data.times import loose_ticks
+from standout.scoring.fill import Postings, postings
 
 Array = npt.NDArray[Any]
 
@@ -35,35 +36,37 @@ class Agreement(NamedTuple):
     ptr: Array
     item: Array
     code: Array
-    day: Array
+    tick: Array
     lengths: Array
     use_value: bool
     use_time: bool
     same_value: Array
     """uint8 (levels + 1, levels + 1): whether two value codes agree; a missing value agrees with nothing."""
-    days: int
-    no_day: int
+    ticks: int
+    no_tick: int
 
     @classmethod
-    def of(cls, dataset: Dataset, value_within: float | None, time_within: float | None) -> Agreement:
+    def of(cls, dataset: Dataset, value_within: float | None, time_within: float | str | None) -> Agreement:
         """Agreement within the tolerances; None leaves the channel out."""
         n = dataset.n_levels
         same = np.zeros((n + 1, n + 1), np.uint8)
         if value_within is not None:
             for code, (first, stop) in enumerate(zip(*dataset.near_levels(value_within), strict=True)):
                 same[code, first:stop] = 1
-        days = 0 if time_within is None else int(min(time_within, dataset.day_span))
+        ticks = 0
+        if time_within is not None:
+            ticks = int(min(loose_ticks(time_within, dataset.time_resolution), dataset.tick_span))
         return cls(
             dataset.record_ptr,
             dataset.record_item,
             dataset.record_code,
-            dataset.record_day,
+            dataset.record_tick,
             dataset.lengths,
             value_within is not None,
             time_within is not None,
             same,
-            days,
-            dataset.no_day,
+            ticks,
+            dataset.no_tick,
         )
 
 
@@ -101,27 +104,27 @@ jit = njit(nogil=True, cache=True, error_model="numpy")
 
 
 @jit  # type: ignore[untyped-decorator]
-def _window(day: int, days: int, no_day: int) -> tuple[int, int]:
-    """First day that agrees and the number of further ones; -1 if there is no day to agree with."""
-    d = np.int64(day)
-    if d == no_day:
+def _window(tick: int, ticks: int, no_tick: int) -> tuple[int, int]:
+    """First tick that agrees and the number of further ones; -1 if there is no tick to agree with."""
+    d = np.int64(tick)
+    if d == no_tick:
         return np.int64(0), np.int64(-1)
-    low = max(np.int64(0), d - days)
-    # the code of "no day" is above every day and must stay outside the range
-    return low, min(d + days, np.int64(no_day) - 1) - low
+    low = max(np.int64(0), d - ticks)
+    # the code of "no tick" is above every tick and must stay outside the range
+    return low, min(d + ticks, np.int64(no_tick) - 1) - low
 
 
 @jit  # type: ignore[untyped-decorator]
-def _add_one(acc: Array, local: Array, code: Array, day: Array, at: int, one: int, how: Agreement) -> None:
+def _add_one(acc: Array, local: Array, code: Array, tick: Array, at: int, one: int, how: Agreement) -> None:
     """Add one item whose candidates hold it once."""
     low, reach = np.int64(0), np.int64(0)
     if how.use_time:
-        low, reach = _window(how.day[at], how.days, how.no_day)
+        low, reach = _window(how.tick[at], how.ticks, how.no_tick)
     if how.use_value:
         same = how.same_value[how.code[at]]
         if how.use_time:
             for k in range(local.size):
-                gap = np.int64(day[k]) - low
+                gap = np.int64(tick[k]) - low
                 agrees = (gap >= 0) & (gap <= reach)
                 acc[np.uint64(local[k])] += one + (same[np.uint64(code[k])] & np.uint8(agrees))
         else:
@@ -129,7 +132,7 @@ def _add_one(acc: Array, local: Array, code: Array, day: Array, at: int, one: in
                 acc[np.uint64(local[k])] += one + same[np.uint64(code[k])]
     elif how.use_time:
         for k in range(local.size):
-            gap = np.int64(day[k]) - low
+            gap = np.int64(tick[k]) - low
             acc[np.uint64(local[k])] += one + ((gap >= 0) & (gap <= reach))
     else:
         for k in range(local.size):
@@ -137,14 +140,14 @@ def _add_one(acc: Array, local: Array, code: Array, day: Array, at: int, one: in
 
 
 @jit  # type: ignore[untyped-decorator]
-def events_agree(first: int, stop: int, code: int, day: int, how: Agreement) -> bool:
-    """Whether any of the events `first … stop-1` of a record agrees with one (code, day)."""
+def events_agree(first: int, stop: int, code: int, tick: int, how: Agreement) -> bool:
+    """Whether any of the events `first … stop-1` of a record agrees with one (code, tick)."""
     for k in range(first, stop):
         if how.use_value and how.same_value[how.code[k], code] == 0:
             continue
         if how.use_time:
-            low, reach = _window(how.day[k], how.days, how.no_day)
-            gap = np.int64(day) - low
+            low, reach = _window(how.tick[k], how.ticks, how.no_tick)
+            gap = np.int64(tick) - low
             if gap < 0 or gap > reach:
                 continue
         return True
@@ -161,8 +164,8 @@ def _add_events(acc: Array, lo: int, hi: int, first: int, stop: int, one: int, p
         while p < hi and post.local[p] == record:
             if not agrees:
                 code = np.int64(post.code[p]) if how.use_value else np.int64(0)
-                day = np.int64(post.day[p]) if how.use_time else np.int64(0)
-                agrees = events_agree(first, stop, code, day, how)
+                tick = np.int64(post.tick[p]) if how.use_time else np.int64(0)
+                agrees = events_agree(first, stop, code, tick, how)
             p += 1
         acc[np.uint64(record)] += one + agrees
 
@@ -213,8 +216,8 @@ def nearest_block(
             else:
                 # a channel that does not count may have no array to slice
                 code = post.code[lo:hi] if how.use_value else post.code[:0]
-                day = post.day[lo:hi] if how.use_time else post.day[:0]
-                _add_one(acc, post.local[lo:hi], code, day, k, one, how)
+                tick = post.tick[lo:hi] if how.use_time else post.tick[:0]
+                _add_one(acc, post.local[lo:hi], code, tick, k, one, how)
             k = stop
         out.agree[q], out.union[q], out.cover[q] = _look(
             acc, start, r, shift, cut, how.lengths, (out.agree[q], out.union[q], out.cover[q])
@@ -230,7 +233,7 @@ def nearest(
     dataset: Dataset,
     records: Array,
     value_within: float | None,
-    time_within: float | None,
+    time_within: float | str | None,
     cut: float = -1.0,
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,

@@ -55,15 +55,15 @@ def _agreeing(first: Array, second: Array, how: Agreement, shared: Array, agree:
                 shared[p] += 1
                 for e in range(j, j_stop):
                     code = np.int64(how.code[e]) if how.use_value else np.int64(0)
-                    day = np.int64(how.day[e]) if how.use_time else np.int64(0)
-                    if events_agree(k, k_stop, code, day, how):
+                    tick = np.int64(how.tick[e]) if how.use_time else np.int64(0)
+                    if events_agree(k, k_stop, code, tick, how):
                         agree[p] += 1
                         break
                 k, j = k_stop, j_stop
 
 
 def pair_similarity(
-    dataset: Dataset, first: Any, second: Any, value_within: float | None = None, time_within: float | None = None
+    dataset: Dataset, first: Any, second: Any, value_within: float | None = None, time_within: float | str | None = None
 ) -> Array:
     """Sim of each pair of records."""
     a, b = np.asarray(first, np.int64), np.asarray(second, np.int64)

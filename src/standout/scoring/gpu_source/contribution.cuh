@@ -4,10 +4,16 @@ __device__ __forceinline__ int local_of(WORD w) { return (int)(w & ((1u << LOCAL
 __device__ __forceinline__ int code_of(WORD w) {
     return USE_VALUE ? (int)((w >> LOCAL_BITS) & (((WORD)1 << CODE_BITS) - 1)) : 0;
 }
-__device__ __forceinline__ int column_of(WORD w, int known, int last) {
-    const int day = (int)(w >> (8 * sizeof(WORD) - DAY_BITS));
-    const int gap = min(abs(day - known), last);
-    return MISSING_DAYS && day == MISSING ? last + 1 : gap;
+// Column of a time table by the signed gap: known minus entry's time (scoring/plan.py). `origin` is origin_of the fact.
+__device__ __forceinline__ int column_of(WORD w, int origin, int last) {
+    const int tick = (int)(w >> (8 * sizeof(WORD) - TICK_BITS));
+    const int column = min(max(origin - tick, 0) >> GAP_SHIFT, last);
+    return MISSING_TICKS && tick == MISSING ? last + 1 : column;
+}
+// The same as scoring.fill.first_column_tick.
+__device__ __forceinline__ int origin_of(const Plan &plan, int f) {
+    const int reach = max((int)plan.n_times - 2, 0) >> 1;
+    return plan.known_tick[f] + (reach << GAP_SHIFT) + ((1 << GAP_SHIFT) >> 1);
 }
 
 // Natural logarithm of x >= 1 in 2^-24 units; the same integers as scoring.fill.fixed_log, in 32 bits where they hold it:
@@ -42,7 +48,7 @@ __device__ __forceinline__ T at(const T *row, int k) { return __ldg(row + k); }
 template <typename Row>
 struct Fact {
     Row value, time;
-    int known, last;
+    int origin, last;
     double floor;
     int shift;
     const double *factor;
@@ -53,7 +59,7 @@ template <typename Row>
 __device__ __forceinline__ T entry(WORD w, const Fact<Row> &fact) {
     T x = at(fact.value, code_of(w));
 #if USE_TIME
-    const T y = at(fact.time, column_of(w, fact.known, fact.last));
+    const T y = at(fact.time, column_of(w, fact.origin, fact.last));
 #if COMBINE == 2
     x *= y;
 #elif VETOES

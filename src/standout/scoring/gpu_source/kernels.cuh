@@ -53,25 +53,13 @@ mass_block(const __grid_constant__ Index ix, const __grid_constant__ Plan plan, 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, PER_SM)
-dump_block(const __grid_constant__ Index ix, const __grid_constant__ Plan plan, int *out, i64 width, i64 b) {
-    const Shared s = carve(plan);
-    for (Work work = begin(plan, s, b, nullptr, nullptr); work.q < plan.n_queries; advance(plan, work)) {
-        const Bar bar = bar_of(ix, b, work.q, plan.exclude[work.q], plan.cap[work.q]);
-        fill(ix, plan, s, work, nullptr, nullptr);
-        for (int k = threadIdx.x; k < bar.size; k += THREADS)
-            out[work.q * width + bar.start + k] = allowed(k, bar, plan) ? finish(s.acc[k], k, bar, plan, s) : LOWEST;
-        __syncthreads();
-    }
-}
-
 // Where the runs of all facts lie in block b: the heads that the kernels above fetch.
 extern "C" __global__ void find_heads(const __grid_constant__ Index ix, const __grid_constant__ Plan plan, i64 b) {
     const int n_facts = plan.query_ptr[plan.n_queries];
     for (int f = blockIdx.x * blockDim.x + threadIdx.x; f < n_facts; f += gridDim.x * blockDim.x) {
         const PTR *ptr = ix.ptr + b * (ix.n_items + 1) + plan.item[f];
         const T *time = plan.time + (i64)plan.time_row[f] * plan.times_apart;
-        plan.head[f] = {ix.words + ptr[0], time, (int)(ptr[1] - ptr[0]), plan.known_day[f], COMBINE == 2 ? plan.floor[f] : 0.0};
+        plan.head[f] = {ix.words + ptr[0], time, (int)(ptr[1] - ptr[0]), origin_of(plan, f), COMBINE == 2 ? plan.floor[f] : 0.0};
     }
 }
 
@@ -104,7 +92,7 @@ peek_record(const __grid_constant__ Index ix, const __grid_constant__ Plan plan,
             }
             if (p >= n || local_of(run[p]) != k) continue;
             Fact<const T *> fact = {plan.value + (i64)f * plan.n_values, plan.time + (i64)plan.time_row[f] * plan.times_apart,
-                                    plan.known_day[f], (int)plan.n_times - 2};
+                                    origin_of(plan, f), (int)plan.n_times - 2};
 #if COMBINE == 2
             fact.factor = plan.factor + bar.start;
             fact.floor = plan.floor[f];

@@ -9,8 +9,8 @@
 // records, so that three barriers per query are enough: tables are there and scores cleared; all added; all looked over.
 //
 // Macros: COMBINE (0 sum, 1 min, 2 odds), TIE (0 index, 1 short, 2 hash), USE_VALUE, USE_TIME, REPEATS, FILTERED, FACTOR,
-// WORD, PTR, LOCAL_BITS, CODE_BITS, DAY_BITS, BLOCK, THREADS, PER_SM, TABLES_SHARED,
-// MISSING_DAYS (some entry has no day), VETOES (some table holds a veto), NONNEGATIVE (nothing in a table is below 0),
+// WORD, PTR, LOCAL_BITS, CODE_BITS, TICK_BITS, BLOCK, THREADS, PER_SM, TABLES_SHARED, GAP_SHIFT (2^GAP_SHIFT gaps per column),
+// MISSING_TICKS (some entry has no time), VETOES (some table holds a veto), NONNEGATIVE (nothing in a table is below 0),
 // LONG_LOG (a logarithm may take more than 31 bits), LN2.
 
 typedef long long i64;
@@ -31,7 +31,7 @@ typedef int T;
 #define MOST_FACTS 32
 #define LOWEST (-2147483647 - 1)
 #define HALF_VETO (-(1 << 30))
-#define MISSING ((int)((1u << DAY_BITS) - 1u))
+#define MISSING ((int)((1u << TICK_BITS) - 1u))
 #define ALL 0xffffffffu
 
 struct Index {
@@ -41,7 +41,7 @@ struct Index {
 };
 
 struct Plan {
-    const int *query_ptr, *item, *known_day, *time_row;
+    const int *query_ptr, *item, *known_tick, *time_row;
     const T *value, *time;
     const double *floor;
     const int *n_known;
@@ -67,7 +67,7 @@ struct Out {
 struct __align__(16) Head {
     const WORD *run;
     const T *time;
-    int length, known;
+    int length, origin;
     double floor;
 };
 

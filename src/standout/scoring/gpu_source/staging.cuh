@@ -79,7 +79,7 @@ __device__ __forceinline__ void add_stretch(int p0, int n, const WORD *run, cons
 
 __device__ __forceinline__ Fact<Row> fact_of(const Plan &plan, const Shared &s, i64 start, int f0, int k, int shift,
                                              const Head *head) {
-    Fact<Row> fact = {VALUE_ROW(k), TIME_ROW(k), head[k].known, (int)plan.n_times - 2};
+    Fact<Row> fact = {VALUE_ROW(k), TIME_ROW(k), head[k].origin, (int)plan.n_times - 2};
 #if COMBINE == 2
     fact.factor = plan.factor + start;
     fact.floor = head[k].floor;

@@ -1,0 +1,146 @@
+"""`standout defend`: compare defenses by risk and utility, or make a release that is harder to attack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from standout.cli import options
+from standout.errors import ParameterError
+
+if TYPE_CHECKING:
+    from standout.data.dataset import Dataset
+
+Apply = Annotated[
+    str | None,
+    typer.Option(help="Defense to apply, or several: 'drop-entries(share=0.5) | coarsen-time(to=month)'. Needs --out."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --apply: file for the release (.csv, .parquet, or as the input); FILE.manifest.json is written beside it. "
+        "Else: folder for frontier.json and frontier.html. Default: standout-defend."
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        help="Random seed. With --apply keep it secret: it undoes the defense; default: a random one that is not stored. "
+        "Else: 0."
+    ),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
+Defenses = Annotated[
+    str, typer.Option(help="Defenses to compare, comma-separated: names, or texts as for --apply. Default: all.")
+]
+Strengths = Annotated[
+    str | None,
+    typer.Option(
+        help="Settings to compare: '0.2,0.5' for every named defense, or 'drop-entries=0.2,0.5; cap-entries=10'."
+    ),
+]
+Measure = Annotated[
+    str, typer.Option(help="Loss that counts as the cost: ndcg, recall, rating, popularity, pairs, time or entries.")
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the frontier as JSON on standard output, and nothing else there.")
+]
+
+
+@options.reads()
+def defend(
+    path: options.DataPath,
+    reading: options.Reading,
+    apply: Apply = None,
+    defenses: Defenses = "all",
+    strengths: Strengths = None,
+    targets: options.Targets = "1000",
+    measure: Measure = "ndcg",
+    out: Out = None,
+    seed: Seed = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Compare defenses by risk and utility, or apply one and write the release.
+
+    Without --apply: every defense is tried at several strengths. The result is a table, a chart and the least costly defense
+    that brings the share of people found below 5%. A run that was stopped goes on where it was.
+
+    Example: standout defend ratings.csv --defenses drop-entries,coarsen-time,drop-time --out frontier
+
+    With --apply: the release is written, with a manifest of the published parameters. It has the columns for record, item,
+    value and time, called as in the input; all other columns are left out.
+    Record labels are kept, so that `standout audit SOURCE --release FILE` can judge the release: replace them before you publish.
+
+    Example: standout defend ratings.csv --apply "drop-entries(share=0.5) | coarsen-time(to=month)" --out release.csv
+    """
+    if apply is None:
+        from standout.cli.defend_frontier import show_frontier
+
+        show_frontier(path, reading, defenses=defenses, strengths=strengths, targets=targets, seed=seed or 0, measure=measure,
+                      out=out, overwrite=overwrite, json=json)  # fmt: skip
+        return
+    if json or defenses != "all" or strengths is not None:
+        raise ParameterError("--json, --defenses and --strengths compare defenses: leave them out with --apply")
+    write_release(path, reading, apply, out, seed, overwrite=overwrite)
+
+
+def write_release(
+    path: str, reading: options.Reading, text: str, out: Path | None, seed: int | None, *, overwrite: bool
+) -> None:
+    """Read the data, apply the defense that `text` describes, write the release and its manifest."""
+    from secrets import randbits
+
+    from rich.console import Console
+
+    from standout.cli.waiting import read_quietly
+    from standout.data.writing import check_suffix, layout_like, write_entries
+    from standout.defenses.manifest import manifest_path, write_manifest
+    from standout.defenses.parse import parse_defense
+
+    defense = parse_defense(text)
+    if out is None:
+        raise ParameterError("--apply writes a release: name the file with --out FILE")
+    _check_out(out, path, overwrite)
+    check_suffix(out, path)
+    source = read_quietly(path, False, **reading.keywords)
+    with Console(stderr=True).status("applying the defense …"):
+        release = defense.apply(source, seed=randbits(63) if seed is None else seed)
+        layout = layout_like(path, reading.keywords, source, out)
+        # a manifest of an earlier release must not describe this one
+        manifest_path(out).unlink(missing_ok=True)
+        write_entries(release, layout, out)
+        write_manifest(release, layout, out)
+    for line in _summary(source, release):
+        typer.echo(line)
+    typer.echo(f"release: {out}")
+    typer.echo(f"manifest: {manifest_path(out)}")
+
+
+def _check_out(out: Path, path: str, overwrite: bool) -> None:
+    """Refuse a file that cannot or should not be written, before any data is read."""
+    if out.is_dir():
+        raise ParameterError(f"--out {str(out)!r} is a folder: name a file")
+    if not out.parent.is_dir():
+        raise ParameterError(f"--out {str(out)!r}: the folder {str(out.parent)!r} does not exist")
+    if out.exists() and Path(path).exists() and out.samefile(path):
+        raise ParameterError(f"--out {str(out)!r} is the file that is read: name another one")
+    if out.exists() and not overwrite:
+        raise ParameterError(f"--out {str(out)!r} exists: name another file, or use --overwrite")
+
+
+def _summary(source: Dataset, release: Dataset) -> list[str]:
+    """What is left, in words: counts only."""
+    lines = [
+        f"{release.defense}",
+        f"{release.n_records:,} of {source.n_records:,} records, {release.n_items:,} of {source.n_items:,} items, "
+        f"{release.n_entries:,} of {source.n_entries:,} entries",
+    ]
+    if release.level_low.size:
+        error = float((release.level_high - release.levels).max())
+        lines.append(f"The data has too many distinct values to keep all: written values differ by up to {error:.6g}.")
+    if release.n_records < source.n_records:
+        lines.append("The other records are not in the release, because they were not sampled or have no entry left.")
+    return lines

@@ -1,0 +1,58 @@
+"""Reading of a release that was made from a source, for the commands that judge it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from standout.data.dataset import Dataset
+
+OF_ENTRIES = ("repeats", "skip_bad", "max_bad")
+"""Options of reading that apply to the release as well if its manifest says how to read it."""
+
+
+def read_release(path: Path, source: Dataset, keywords: dict[str, Any], defense: str | None) -> Dataset:
+    """Read a release and attach its source and the published parameters of its defense.
+
+    Parameters
+    ----------
+    path
+        File of the release.
+    source
+        The data that the release was made from.
+    keywords
+        Keywords that the source was read with.
+    defense
+        The defense as text; None: as in the manifest, or not known.
+    """
+    from standout.data.dataset import Dataset
+    from standout.defenses.manifest import read_manifest
+    from standout.defenses.parse import parse_defense
+
+    manifest = read_manifest(path)
+    if manifest is not None:
+        how = {**{name: keywords[name] for name in OF_ENTRIES if name in keywords}, **manifest.reading}
+    else:
+        how = _as_source(path, source, keywords)
+    if source.time_resolution != "day" and how.get("time") != "":
+        how = {**how, "resolution": source.time_resolution}
+    release = Dataset.read(path, **how)
+    known = parse_defense(defense) if defense is not None else manifest and manifest.defense
+    return known.describe(source, release) if known else release
+
+
+def _as_source(path: Path, source: Dataset, keywords: dict[str, Any]) -> dict[str, Any]:
+    """Keywords of the source, with the columns that it uses; values and times may be missing in the release."""
+    from standout.data.reading.options import ReadOptions
+    from standout.data.reading.read import inspect_columns
+
+    used = {use.role: use.name for use in source.cleaning.columns if use.role in ("record", "item", "value", "time")}
+    if keywords.get("wide") or not used:
+        return keywords
+    bare = {name: x for name, x in keywords.items() if name not in ("record", "item", "value", "time", "ignore")}
+    there = {use.name for use in inspect_columns(path, ReadOptions(**bare)).columns}
+    roles = {role: used[role] for role in ("record", "item") if used[role] in there}
+    roles |= {role: used[role] if used.get(role) in there else "" for role in ("value", "time")}
+    return {**bare, **roles}

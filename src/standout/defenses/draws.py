@@ -1,0 +1,95 @@
+"""Random numbers of a defense: functions of (seed, purpose, contents of the record, item, event), never a stream.
+
+The number that decides for an entry does not depend on the strength of the defense. So what a weak setting changes, a
+strong setting changes too.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.sampling import starts
+from standout.adversary.splitmix import jit, mix, start
+from standout.data.dataset import Dataset
+
+Array = npt.NDArray[Any]
+
+
+class Purpose(IntEnum):
+    """What a random number is for. Different purposes give independent numbers."""
+
+    ENTRIES = 101
+    CAP = 102
+    RECORDS = 103
+    NOISE = 104
+    SHIFT = 105
+    PAIRING = 106
+    SWAP = 107
+    ATTRIBUTES = 108
+    ATTRIBUTES_ORDER = 109
+    LABELS = 110
+    RESPONSE = 111
+    RESPONSE_ITEM = 112
+    RESPONSE_ENTRY = 113
+    STAGE = 114
+    OWN = 115
+
+
+def seed_bits(seed: int) -> np.uint64:
+    """The seed as 64 bits."""
+    return np.uint64(int(seed) % 2**64)
+
+
+def stage_seed(seed: int, stage: int) -> int:
+    """Seed of a defense that is applied after `stage` others; the first one uses the seed itself."""
+    return seed if stage == 0 else int(start(seed_bits(seed), int(Purpose.STAGE), np.uint64(stage)))
+
+
+def entry_bits(dataset: Dataset, seed: int, purpose: int) -> Array:
+    """uint64 per entry."""
+    return np.asarray(
+        _entry_bits(seed_bits(seed), int(purpose), dataset.record_keys, dataset.record_ptr, dataset.record_item)
+    )
+
+
+def entry_uniforms(dataset: Dataset, seed: int, purpose: int) -> Array:
+    """Uniform number in [0, 1) per entry."""
+    return uniforms(entry_bits(dataset, seed, purpose))
+
+
+def record_uniforms(dataset: Dataset, seed: int, purpose: int) -> Array:
+    """Uniform number in [0, 1) per record."""
+    return uniforms(starts(seed_bits(seed), int(purpose), dataset.record_keys))
+
+
+def item_bits(n_items: int, seed: int, purpose: int) -> Array:
+    """uint64 per item."""
+    return np.asarray(starts(seed_bits(seed), int(purpose), np.arange(n_items, dtype=np.uint64)))
+
+
+def uniforms(bits: Array) -> Array:
+    """Uniform numbers in [0, 1) from 64 random bits each.
+
+    >>> uniforms(np.array([0, 2**63], np.uint64)).tolist()
+    [0.0, 0.5]
+    """
+    return (bits >> np.uint64(11)).astype(np.float64) * (1.0 / 9007199254740992.0)
+
+
+@jit  # type: ignore[untyped-decorator]
+def _entry_bits(seed: int, purpose: int, keys: Array, ptr: Array, item: Array) -> Array:
+    out = np.empty(item.size, np.uint64)
+    for r in range(ptr.size - 1):
+        base = start(seed, purpose, keys[r])
+        event, last = np.uint64(0), np.int64(-1)
+        for k in range(ptr[r], ptr[r + 1]):
+            i = np.int64(item[k])
+            event = event + np.uint64(1) if i == last else np.uint64(0)
+            last = i
+            x = mix(base ^ (np.uint64(i + 1) * np.uint64(0xD1342543DE82EF95)))
+            out[k] = mix(x + event * np.uint64(0x9E3779B97F4A7C15))
+    return out

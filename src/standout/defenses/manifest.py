@@ -1,0 +1,96 @@
+"""The manifest of a release: what its owner publishes about the defense, in a file beside the release.
+
+It holds no seed: whoever knows the seed and a part of the data can compute the random numbers and undo the defense.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import reduce
+from math import isinf
+from operator import or_
+from pathlib import Path
+from typing import Any
+
+from standout.data.dataset import Dataset
+from standout.data.writing import FileLayout, write_whole
+from standout.defenses.defense import Defense, defense
+from standout.errors import InputError
+
+ENDING = ".manifest.json"
+FORMAT = 1
+INFINITE = "inf"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a manifest says."""
+
+    defense: Defense
+    reading: dict[str, Any]
+    """Keywords of `Dataset.read` for the release."""
+
+
+def manifest_path(release: Path) -> Path:
+    """Path of the manifest of a release."""
+    return release.with_name(release.name + ENDING)
+
+
+def manifest_of(release: Dataset, layout: FileLayout) -> dict[str, Any]:
+    """Return the published parameters of a release as plain data."""
+    from standout import __version__
+
+    return {
+        "format": FORMAT,
+        "standout": __version__,
+        "defense": str(release.defense),
+        "stages": [{"name": stage.name, "parameters": _plain(stage.parameters)} for stage in release.defense.stages],
+        "release": {"records": release.n_records, "items": release.n_items, "entries": release.n_entries},
+        "reading": layout.reading(release),
+    }
+
+
+def write_manifest(release: Dataset, layout: FileLayout, path: Path) -> None:
+    """Write the manifest of the release that is written to `path`."""
+    text = json.dumps(manifest_of(release, layout), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_whole(manifest_path(path), lambda draft: draft.write_text(text, encoding="utf-8"))
+
+
+def read_manifest(release: Path) -> Manifest | None:
+    """Read the manifest of a release; None if there is none."""
+    path = manifest_path(release)
+    if not path.is_file():
+        return None
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        if said["format"] != FORMAT:
+            raise InputError(
+                f"{path.name} has format {said['format']!r}: this version of standout reads format {FORMAT}"
+            )
+        stages = [(str(stage["name"]), _restored(dict(stage["parameters"]))) for stage in said["stages"]]
+        reading = dict(said["reading"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path.name} is not a manifest of standout ({type(error).__name__}): remove or replace it"
+        ) from None
+    if not stages:
+        raise InputError(f"{path.name} names no defense: remove or replace it")
+    return Manifest(reduce(or_, (defense(name, **given) for name, given in stages)), reading)
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters without those that were not given; JSON has no infinity, and only texts as keys."""
+    made: dict[str, Any] = {}
+    for name, value in parameters.items():
+        if isinstance(value, dict):
+            made[name] = {str(k): v for k, v in value.items()}
+        elif isinstance(value, float) and isinf(value):
+            made[name] = INFINITE
+        elif value is not None:
+            made[name] = value
+    return made
+
+
+def _restored(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: float(value) if value == INFINITE else value for name, value in parameters.items()}

@@ -1,0 +1,116 @@
+"""Defenses that change times: coarser dates, one shift per person, removal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.channel import Channel, TimeMap
+from standout.data.dataset import Dataset
+from standout.data.export import entry_days
+from standout.defenses import checks, draws
+from standout.defenses.defense import Defense, register_defense
+from standout.defenses.draws import Purpose
+
+Array = npt.NDArray[Any]
+
+PERIODS = ("day", "week", "month", "quarter", "year")
+LONGEST_SHIFT = 100_000
+
+
+@register_defense("coarsen-time")
+class CoarsenTime(Defense):
+    """Replace each time by the first day of its period.
+
+    Parameters
+    ----------
+    to
+        "day", "week" (from Monday), "month", "quarter" or "year".
+    """
+
+    def __init__(self, *, to: str) -> None:
+        self.to = checks.one_of(self.name, to, "to", PERIODS)
+
+    def change(self, source: Dataset, seed: int) -> Dataset:
+        """Return the data with coarser times; missing times stay missing."""
+        checks.needs_times(self.name, source)
+        if self.to == "day" and source.time_resolution == "day":
+            return source
+        first = source.first_tick // source.ticks_per_day
+        last = (source.first_tick + source.tick_span) // source.ticks_per_day
+        starts = period_starts(np.arange(first, last + 1), self.to)
+        known = source.record_tick != source.no_tick
+        day = np.full(source.n_entries, np.nan)
+        day[known] = starts[
+            (source.first_tick + source.record_tick[known].astype(np.int64)) // source.ticks_per_day - first
+        ]
+        return source.with_entries(day=day)
+
+    def channel(self, source: Dataset, release: Dataset) -> Channel:
+        """Return the period."""
+        changed = self.to != "day" or source.time_resolution != "day"
+        return Channel(time=TimeMap(period=self.to)) if changed else Channel()
+
+
+@register_defense("shift-time")
+class ShiftTime(Defense):
+    """Shift all times of a person by the same random number of days.
+
+    Parameters
+    ----------
+    days
+        Largest shift; each whole number from -days to days is equally likely.
+    """
+
+    def __init__(self, *, days: int) -> None:
+        self.days = checks.whole(self.name, days, "days", 0, LONGEST_SHIFT)
+
+    def change(self, source: Dataset, seed: int) -> Dataset:
+        """Return the data with shifted times; missing times stay missing."""
+        checks.needs_times(self.name, source)
+        if self.days == 0:
+            return source
+        uniform = draws.record_uniforms(source, seed, Purpose.SHIFT)
+        shift = np.floor(uniform * (2 * self.days + 1)) - self.days
+        day = entry_days(source)
+        assert day is not None
+        return source.with_entries(day=day + np.repeat(shift, np.diff(source.record_ptr)))
+
+    def channel(self, source: Dataset, release: Dataset) -> Channel:
+        """Return the largest shift."""
+        return Channel(time=TimeMap(shift=self.days)) if self.days else Channel()
+
+
+@register_defense("drop-time")
+class DropTime(Defense):
+    """Remove all times."""
+
+    def change(self, source: Dataset, seed: int) -> Dataset:
+        """Return the data without times."""
+        checks.needs_times(self.name, source)
+        return source.with_entries(drop=("time",))
+
+    def channel(self, source: Dataset, release: Dataset) -> Channel:
+        """Return that times are gone."""
+        return Channel(dropped=frozenset({"time"}))
+
+
+def period_starts(days: Array, period: str) -> Array:
+    """First day of the period of each day, both counted from 1970-01-01.
+
+    >>> period_starts(np.array([0, 45, 100]), "month").tolist()
+    [0, 31, 90]
+    """
+    if period == "day":
+        return days
+    if period == "week":
+        # 1970-01-01 was a Thursday
+        return np.asarray(days - (days + 3) % 7)
+    dates = days.astype("datetime64[D]")
+    if period == "quarter":
+        month = dates.astype("datetime64[M]").astype(np.int64)
+        return (month - month % 3).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    unit = {"month": "M", "year": "Y"}[period]
+    return dates.astype(f"datetime64[{unit}]").astype("datetime64[D]").astype(np.int64)

@@ -1,0 +1,202 @@
+"""Defenses that change values: rounding, noise, removal.
+
+Noise moves a value by whole steps of the scale. If the scale is a regular grid (`Dataset.value_grid`), a step is a step of
+the grid, also over values that do not occur; otherwise a step leads to the next value that occurs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from standout.data.channel import Channel, ValueMap
+from standout.data.dataset import Dataset
+from standout.data.values import MOST_LEVELS
+from standout.defenses import checks, draws
+from standout.defenses.defense import Defense, register_defense
+from standout.defenses.draws import Purpose
+from standout.errors import ParameterError
+
+Array = npt.NDArray[Any]
+
+SMALLEST_CHANCE = 1e-12
+"""Steps of geometric noise with a smaller probability are added to the last step that has more."""
+
+
+class ValueDefense(Defense):
+    """A defense that replaces each value by another one, independently."""
+
+    def value_map(self, source: Dataset) -> ValueMap | None:
+        """Return P(value in the release | value in the source); None where nothing changes."""
+        raise NotImplementedError
+
+    def change(self, source: Dataset, seed: int) -> Dataset:
+        """Return the data with changed values; missing values stay missing."""
+        checks.needs_values(self.name, source)
+        change = self.value_map(source)
+        if change is None:
+            return source
+        known = source.record_code < source.n_levels
+        code = source.record_code[known].astype(np.int64)
+        uniform = draws.entry_uniforms(source, seed, Purpose.NOISE)[known]
+        value = np.full(source.n_entries, np.nan)
+        value[known] = change.release[_drawn(change.chance, code, uniform)]
+        return source.with_entries(value=value, levels=change.release)
+
+    def channel(self, source: Dataset, release: Dataset) -> Channel:
+        """Return the probabilities of the changes."""
+        return Channel(value=self.value_map(source))
+
+
+@register_defense("round-values")
+class RoundValues(ValueDefense):
+    """Round values to multiples of a step, or to the nearest of given levels. Half-way values go up.
+
+    Parameters
+    ----------
+    step
+        Values become the nearest multiple; 0 changes nothing.
+    levels
+        Values become the nearest of these numbers.
+    """
+
+    def __init__(self, *, step: float | None = None, levels: Any = None) -> None:
+        if (step is None) == (levels is None):
+            raise ParameterError(f"{self.name}: use either step or levels")
+        self.step = None if step is None else checks.at_least(self.name, step, "step", 0)
+        self.levels = None if levels is None else _levels(self.name, levels)
+
+    def value_map(self, source: Dataset) -> ValueMap | None:
+        """Return a map in which each value has one image."""
+        old = source.levels
+        if self.levels is not None:
+            given = np.array(self.levels)
+            image = given[np.searchsorted((given[1:] + given[:-1]) / 2, old, side="right")]
+        elif self.step:
+            # 15 digits: 3 · 0.1 is 0.30000000000000004
+            image = np.array([float(f"{x:.15g}") for x in np.floor(old / self.step + 0.5 + 1e-12) * self.step]) + 0.0
+        else:
+            return None
+        if np.array_equal(image, old) and not source.level_low.size:
+            return None
+        new, column = np.unique(image, return_inverse=True)
+        chance = sparse.csr_array((np.ones(old.size), (np.arange(old.size), column)), shape=(old.size, new.size))
+        return ValueMap(old, new, chance)
+
+
+@register_defense("noise-values")
+class NoiseValues(ValueDefense):
+    """Move each value by a random number of steps, uniform within a tolerance, clipped to the scale.
+
+    Parameters
+    ----------
+    within
+        Largest change, in the unit of the values.
+    """
+
+    def __init__(self, *, within: float) -> None:
+        self.within = checks.at_least(self.name, within, "within", 0)
+
+    def value_map(self, source: Dataset) -> ValueMap | None:
+        """Return the probabilities: on a grid all steps alike, clipped; else all occurring values within the tolerance alike."""
+        if self.within == 0:
+            return None
+        new, place = _grid(source)
+        n, reach = new.size, self.within + 1e-9
+        if source.value_grid is not None and n > 1:
+            steps = int(reach / (new[1] - new[0]))
+            row = np.repeat(place, 2 * steps + 1)
+            column = np.clip(row + np.tile(np.arange(-steps, steps + 1), place.size), 0, n - 1)
+            return _trimmed(source, new, np.repeat(np.arange(place.size), 2 * steps + 1), column, 1 / (2 * steps + 1))
+        first, stop = np.searchsorted(new, new - reach), np.searchsorted(new, new + reach, side="right")
+        width = stop - first
+        row = np.repeat(np.arange(n), width)
+        column = np.arange(row.size) - np.repeat(np.cumsum(width) - width - first, width)
+        return _trimmed(source, new, row, column, np.repeat(1 / width, width))
+
+
+@register_defense("geometric-values")
+class GeometricValues(ValueDefense):
+    """Add two-sided geometric noise: P(k steps) ∝ a^|k|, clipped to the scale.
+
+    Values that are one step apart give each result with probabilities that differ by the factor 1/a at most.
+
+    Parameters
+    ----------
+    a
+        Ratio of the probabilities of k + 1 and k steps, from 0 (no change) to below 1.
+    """
+
+    def __init__(self, *, a: float) -> None:
+        self.a = checks.at_least(self.name, a, "a", 0)
+        if self.a >= 1:
+            raise ParameterError(f"{self.name}: a={a!r}: use a number from 0 to below 1")
+
+    def value_map(self, source: Dataset) -> ValueMap | None:
+        """Return the probabilities; the tails end at the ends of the scale."""
+        if self.a == 0:
+            return None
+        new, place = _grid(source)
+        n = new.size
+        reach = min(n, max(1, int(np.ceil(np.log(SMALLEST_CHANCE) / np.log(self.a)))))
+        step = np.arange(-reach, reach + 1)
+        weight = self.a ** np.abs(step) * (1 - self.a) / (1 + self.a)
+        weight[[0, -1]] += (1 - weight.sum()) / 2
+        row = np.repeat(np.arange(place.size), step.size)
+        column = np.clip(np.repeat(place, step.size) + np.tile(step, place.size), 0, n - 1)
+        return _trimmed(source, new, row, column, np.tile(weight, place.size))
+
+
+@register_defense("drop-values")
+class DropValues(Defense):
+    """Remove all values."""
+
+    def change(self, source: Dataset, seed: int) -> Dataset:
+        """Return the data without values."""
+        checks.needs_values(self.name, source)
+        return source.with_entries(drop=("value",))
+
+    def channel(self, source: Dataset, release: Dataset) -> Channel:
+        """Return that values are gone."""
+        return Channel(dropped=frozenset({"value"}))
+
+
+def _levels(name: str, levels: Any) -> list[float]:
+    if isinstance(levels, str) or not np.iterable(levels):
+        raise ParameterError(f"{name}: levels={levels!r}: use a list of numbers")
+    numbers = sorted({checks.at_least(name, x, "levels", -np.inf) for x in levels})
+    if not 0 < len(numbers) <= MOST_LEVELS:
+        raise ParameterError(f"{name}: levels has {len(numbers):,} distinct numbers: use 1 to {MOST_LEVELS:,}")
+    return numbers
+
+
+def _grid(source: Dataset) -> tuple[Array, Array]:
+    """Scale on which values move, and the place of each level on it."""
+    old, step = source.levels, source.value_grid
+    if step is None or old.size < 2:
+        return old, np.arange(old.size)
+    place = np.rint((old - old[0]) / step).astype(np.int64)
+    new = np.array([float(f"{x:.12g}") for x in old[0] + step * np.arange(place[-1] + 1)])
+    new[place] = old
+    return new, place
+
+
+def _trimmed(source: Dataset, new: Array, row: Array, column: Array, chance: Any) -> ValueMap:
+    """Map without the levels that no value can become."""
+    reached, column = np.unique(column, return_inverse=True)
+    weights = np.broadcast_to(chance, row.shape)
+    table = sparse.csr_array((weights, (row, column)), shape=(source.n_levels, reached.size))
+    table.sum_duplicates()
+    return ValueMap(source.levels, new[reached], table)
+
+
+def _drawn(chance: sparse.csr_array, row: Array, uniform: Array) -> Array:
+    """Column drawn from each row's distribution: the inverse of its distribution function at the uniform number."""
+    ends = np.cumsum(chance.data)
+    before = np.concatenate([[0.0], ends])[chance.indptr]
+    total = before[row + 1] - before[row]
+    at = np.searchsorted(ends, before[row] + uniform * total, side="right")
+    return np.asarray(chance.indices[np.clip(at, chance.indptr[row], chance.indptr[row + 1] - 1)])

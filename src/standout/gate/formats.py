@@ -1,0 +1,140 @@
+"""The verdict in the formats of build servers: JUnit XML, SARIF 2.1.0, GitHub annotations."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+from standout.gate.verdict import Verdict
+from standout.gate.words import percent
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS = {"fail": "error", "unclear": "warning", "pass": "none"}
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(verdict: Verdict) -> str:
+    """JUnit XML: one test case per limit and requirement; fail = failure, unclear = error.
+
+    Build servers treat an error like a failure, so that a verdict that is not known does not count as success.
+    """
+    n = {word: sum(row["verdict"] == word for row in verdict.table) for word in ("fail", "unclear")}
+    suite = ElementTree.Element(
+        "testsuite", name="standout check", tests=str(len(verdict.table)), failures=str(n["fail"]),
+        errors=str(n["unclear"]), skipped="0", time=str(verdict.provenance["wall_seconds"]),
+        timestamp=str(verdict.provenance["created"]),
+    )  # fmt: skip
+    for row in verdict.table:
+        case = ElementTree.SubElement(suite, "testcase", classname=f"standout.{row['kind']}", name=_xml(row["limit"]))
+        if row["verdict"] != "pass":
+            kind = "failure" if row["verdict"] == "fail" else "error"
+            said = ElementTree.SubElement(case, kind, message=_xml(row["why"]), type=row["verdict"])
+            said.text = _xml(details(row))
+    root = ElementTree.Element("testsuites", name="standout")
+    root.append(suite)
+    ElementTree.indent(root, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def sarif(verdict: Verdict, data: str = "data") -> str:
+    """SARIF 2.1.0: one rule and one result per limit and requirement.
+
+    Parameters
+    ----------
+    verdict
+        The verdict.
+    data
+        Name of the data file, which the results point to.
+    """
+    rules = [
+        {
+            "id": f"standout/{_slug(row['limit'])}",
+            "name": _slug(row["limit"]),
+            "shortDescription": {"text": row["limit"]},
+            "fullDescription": {"text": _rule(row)},
+            "defaultConfiguration": {"level": "error"},
+        }
+        for row in verdict.table
+    ]
+    results = [
+        {
+            "ruleId": rule["id"],
+            "ruleIndex": k,
+            "kind": {"pass": "pass", "fail": "fail", "unclear": "open"}[row["verdict"]],
+            # SARIF: a level other than "none" is only for results of kind "fail"
+            "level": "error" if row["verdict"] == "fail" else "none",
+            "message": {"text": f"{row['limit']}: {row['why']}"},
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(data)}}}],
+            "properties": {"verdict": row["verdict"], "details": details(row)},
+        }
+        for k, (rule, row) in enumerate(zip(rules, verdict.table, strict=True))
+    ]
+    tool = {"driver": {"name": "standout", "version": verdict.provenance["versions"]["standout"], "rules": rules}}
+    run = {
+        "tool": tool,
+        "invocations": [{"executionSuccessful": True, "exitCode": verdict.exit_code}],
+        "results": results,
+        "properties": {"verdict": verdict.verdict},
+    }
+    return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
+
+
+def github_annotations(verdict: Verdict) -> str:
+    """GitHub workflow commands: an error per exceeded limit, a warning per unclear one, a notice with the verdict."""
+    lines = [
+        f"::{LEVELS[row['verdict']]} title={_property('standout: ' + row['limit'])}::{_data(row['why'])}"
+        for row in verdict.table
+        if row["verdict"] != "pass"
+    ]
+    return "\n".join([*lines, f"::notice title=standout::verdict: {verdict.verdict}"]) + "\n"
+
+
+def details(row: Any) -> str:
+    """The deciding test of a row, as text."""
+    parts = [str(row[key]) for key in ("adversary", "attack", "group") if row[key]]
+    if row["n"]:
+        parts.append(f"n = {row['n']:,}")
+    if row["rate"] is not None:
+        parts.append(f"rate {percent(row['rate'])}")
+    if row["upper"] is not None:
+        parts.append(f"bounds {percent(row['lower'], -1)} and {percent(row['upper'], 1)}")
+    if row["max"] is not None:
+        parts.append(f"limit {percent(row['max'])}")
+    return "; ".join(parts) or row["why"]
+
+
+def _rule(row: Any) -> str:
+    if row["max"] is None:
+        return f"Requirement: {row['limit']}"
+    source = f" Source of the limit: {row['source']}" if row["source"] else ""
+    return f"{row['measure']}, of {row['of']} records, must stay below {percent(row['max'])}.{source}"
+
+
+def _slug(text: str) -> str:
+    """Identifier of a rule.
+
+    >>> _slug("Public release, worst group")
+    'public-release-worst-group'
+    """
+    return re.sub(r"\W+", "-", text.lower()).strip("-") or "limit"
+
+
+def _uri(name: str) -> str:
+    from urllib.parse import quote
+
+    return quote(name)
+
+
+def _xml(text: str) -> str:
+    """Text without the characters that XML does not allow."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,43 @@
+"""What a verdict was made of: data, policy, seed, versions."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from standout.audit.audit import Audit
+from standout.audit.subject import describe_data
+from standout.gate.policy import Policy
+
+PACKAGES = ("standout", "numpy", "numba", "scipy", "duckdb")
+
+
+def provenance(job: Audit, policy: Policy, seconds: float) -> dict[str, Any]:
+    """Plain data; counts and hashes only."""
+    made: dict[str, Any] = {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "data_sha256": job.release.fingerprint,
+        "data": {k: describe_data(job.release)[k] for k in ("n_records", "n_items", "n_entries")},
+        "policy_sha256": policy.sha256,
+        "seed": job.seed,
+        "targets": "all" if job.targets is None else job.targets,
+        "engine": job.engine.name,
+        "wall_seconds": round(seconds, 3),
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        "platform": f"{sys.platform} {platform.machine()}",
+    }
+    if job._place is not None:
+        made["source_sha256"] = job.source.fingerprint
+    if (defense := job.defense or job.release.defense) is not None:
+        made["defense"] = str(getattr(defense, "name", type(defense).__name__))
+    return made
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed as a package"

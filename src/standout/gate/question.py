@@ -1,0 +1,184 @@
+"""`Question`: is one rate below its limit? One adversary, one attack, one group of targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.formulas.exact_tests import fewest_to_pass, look_shares, over_looks, p_above, p_below
+from standout.formulas.rates import at_least, at_most
+from standout.gate.measure import Outcomes, Progress
+from standout.gate.policy import Limit
+from standout.gate.words import percent
+
+Array = npt.NDArray[Any]
+
+MOST_GROUPS = 9
+"""No more groups than this can come out of `cut`: every second one holds a quarter of the targets, and the last the rest."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Targets whose number of items, or whose rarest known item, lies in a range."""
+
+    by: str
+    low: int
+    high: int
+    is_first: bool = False
+    is_last: bool = False
+
+    def mask(self, sofar: Progress, n: int) -> Array:
+        """Per target: whether it is in the group. The first and the last group are open at their outer end."""
+        size = (sofar.length if self.by == "length" else sofar.rarest)[:n]
+        return (self.is_first | (size >= self.low)) & (self.is_last | (size <= self.high))
+
+    @property
+    def words(self) -> str:
+        """The group in words.
+
+        >>> Group("length", 3, 9).words, Group("rarity", 1, 4, is_first=True).words
+        ('records of 3 to 9 items', 'rarest known item held by at most 4 records')
+        """
+        ends = f"at most {self.high}" if self.is_first else f"at least {self.low}" if self.is_last else None
+        between = ends or f"{self.low} to {self.high}"
+        return f"records of {between} items" if self.by == "length" else f"rarest known item held by {between} records"
+
+
+def groups(by: str, sofar: Progress) -> list[Group | None]:
+    """Groups cut by the targets of the first batch; [None] = all targets together."""
+    if by == "none":
+        return [None]
+    size = sofar.length if by == "length" else sofar.rarest
+    ends = cut(size)
+    lows = [int(size.min()), *(end + 1 for end in ends[:-1])]
+    return [Group(by, lo, hi, k == 0, k == len(ends) - 1) for k, (lo, hi) in enumerate(zip(lows, ends, strict=True))]
+
+
+def cut(size: Array) -> list[int]:
+    """Largest number of each group: groups of about a quarter of the targets, and of at least a twentieth.
+
+    A number that a quarter of the targets share is a group of its own, so that a few people beside a crowd are not
+    counted with it.
+
+    >>> cut(np.arange(8)), cut(np.array([1] * 9 + [50] * 91)), cut(np.array([1] * 2 + [50] * 98))
+    ([1, 3, 5, 7], [1, 50], [50])
+    """
+    values, counts = np.unique(size, return_counts=True)
+    quarter, least = size.size / 4, size.size / 20
+    ends: list[int] = []
+    inside = 0
+    for k, n in enumerate(counts.tolist()):
+        inside += n
+        is_last = k == counts.size - 1
+        if not is_last and (inside >= quarter or (counts[k + 1] >= quarter and inside >= least)):
+            ends.append(int(values[k]))
+            inside = 0
+    if ends and inside < least:
+        ends.pop()
+    return [*ends, int(values[-1])]
+
+
+@dataclass(eq=False)
+class Question:
+    """Tests of one rate against its limit, at each look at the data."""
+
+    limit: Limit
+    sofar: Progress
+    label: str
+    group: Group | None
+    alpha: float
+    n_looks: int
+    least: int
+    """Targets of the adversary below which the answer is never "met"."""
+    hidden_below: int = 0
+    """Groups with fewer targets are shown without their counts."""
+    n: int = 0
+    count: int = 0
+    below: list[float] = field(default_factory=list)
+    above: list[float] = field(default_factory=list)
+    uppers: list[float] = field(default_factory=list)
+    lowers: list[float] = field(default_factory=list)
+
+    @property
+    def scale(self) -> float:
+        """Factor from the tested rate to the rate that the limit is about."""
+        return self.sofar.share if self.limit.of == "all" else 1.0
+
+    @property
+    def tested_limit(self) -> float:
+        """The limit as a limit of the rate among eligible targets."""
+        return min(1.0, self.limit.max / self.scale) if self.scale > 0 else 1.0
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the group is so small that its counts are not shown."""
+        return self.group is not None and self.n < self.hidden_below
+
+    @property
+    def always_met(self) -> bool:
+        """Whether so few records are eligible that the limit holds even if all of them are found."""
+        return self.limit.of == "all" and self.scale <= self.limit.max
+
+    def look(self, seen: Outcomes) -> None:
+        """Test with the targets attacked so far."""
+        counted, hits = seen.yes(self.limit.measure)
+        inside = counted if self.group is None else counted & self.group.mask(self.sofar, counted.size)
+        self.n, self.count = int(inside.sum()), int((hits & inside).sum())
+        alpha = self.alpha * look_shares(self.n_looks)[len(self.below)]
+        self.below.append(p_below(self.count, self.n, self.tested_limit))
+        self.above.append(p_above(self.count, self.n, self.tested_limit))
+        self.uppers.append(at_most(self.count, self.n, 1 - alpha))
+        self.lowers.append(at_least(self.count, self.n, 1 - alpha) if self.n else 0.0)
+
+    @property
+    def p_met(self) -> float:
+        """P-value of "the rate is at least the limit"; small = the limit is kept."""
+        if self.always_met:
+            return 0.0
+        return over_looks(self.below, look_shares(self.n_looks)) if self.below else 1.0
+
+    @property
+    def p_exceeded(self) -> float:
+        """P-value of "the rate is at most the limit"; small = the limit is exceeded."""
+        if self.always_met or not self.above:
+            return 1.0
+        return over_looks(self.above, look_shares(self.n_looks))
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the rate is shown to be below the limit."""
+        if self.always_met:
+            return True
+        attacked = self.sofar.done[self.label].credit.size if self.label in self.sofar.done else 0
+        return attacked >= self.least and self.p_met <= self.alpha
+
+    @property
+    def upper(self) -> float:
+        """One-sided upper bound of the rate, valid at every look."""
+        return min([1.0, *self.uppers]) * self.scale
+
+    @property
+    def lower(self) -> float:
+        """One-sided lower bound of the rate, valid at every look."""
+        return max([0.0, *self.lowers]) * self.scale
+
+    def why(self) -> str:
+        """Why the answer is not known."""
+        if self.sofar.n_eligible == 0:
+            return "no record holds enough items for this adversary"
+        if not self.below:
+            return "not measured"
+        need = fewest_to_pass(self.tested_limit, self.alpha * look_shares(self.n_looks)[len(self.below) - 1])
+        if self.n < need and need < float("inf"):
+            return (
+                f"{self.n} targets are too few: with a limit of {percent(self.limit.max)}, at least {need} are needed"
+            )
+        if self.limit.max <= 0:
+            return "no number of targets shows that a rate is 0; use a limit above 0"
+        attacked = self.sofar.done[self.label].credit.size
+        if attacked < self.least:
+            return f"{attacked} targets, and the policy asks for at least {self.least}"
+        return f"between {percent(self.lower, -1)} and {percent(self.upper, 1)}: the targets do not decide; attack more"

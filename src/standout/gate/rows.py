@@ -1,0 +1,191 @@
+"""Rows of the verdict: one per limit and requirement, one per test, one per adversary and attack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from standout.adversary.adversary import Adversary
+from standout.attacks.attack import Attack
+from standout.audit.audit import Audit
+from standout.data.dataset import Dataset
+from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
+from standout.formulas.rates import at_least, at_most
+from standout.gate.measure import Progress
+from standout.gate.policy import Limit, Policy
+from standout.gate.question import Question
+from standout.gate.selftest import SelfTest
+from standout.gate.words import percent
+
+Row = dict[str, Any]
+Planned = dict[str, set[tuple[Adversary, str]]]
+"""Per limit: the adversaries and attacks that it is about."""
+
+
+def table(policy: Policy, questions: list[Question], planned: Planned, n_planned: int, copies: Row | None,
+          tested: SelfTest | None, job: Audit) -> tuple[list[Row], list[Row]]:  # fmt: skip
+    """The rows of the table, and those of all tests.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    questions
+        What was measured.
+    planned
+        What had to be measured for each limit.
+    n_planned
+        Number of tests that were planned; those that were not reached count as p = 1.
+    copies
+        Test of the near-duplicates, if there is a limit on them.
+    tested
+        Result of the self-test, None if it was switched off.
+    job
+        Source, release and attacks.
+    """
+    exceeded = [q.p_exceeded for q in questions] + ([copies["p_exceeded"]] if copies else [])
+    adjusted = holm(exceeded + [1.0] * max(0, n_planned - len(exceeded)))
+    met = holm([q.p_met for q in questions])
+    tests = [
+        _test(q, above, below, policy) for q, above, below in zip(questions, adjusted, met, strict=False)
+    ]  # the adjusted values of tests that were not reached are left over
+    rows = []
+    for limit in policy.limits:
+        own = [(q, row) for q, row in zip(questions, tests, strict=True) if q.limit is limit]
+        missing = planned[limit.name] - {(q.sofar.who, q.label) for q, _ in own if q.below or q.always_met}
+        rows.append(_limit_row(limit, own, len(missing)))
+    if copies:
+        rows.append(_near_row(copies, adjusted[len(questions)], policy))
+    rows += _requirements(policy, tested, job)
+    return rows, tests
+
+
+def _test(question: Question, above: float, below: float, policy: Policy) -> Row:
+    """One test, as plain data. Counts of small groups are left out."""
+    verdict = "pass" if question.is_met else "fail" if above <= policy.alpha else "unclear"
+    small, limit = question.is_hidden, question.limit
+    return {
+        "limit": limit.name, "verdict": verdict, "measure": limit.measure, "of": limit.of, "max": limit.max,
+        "adversary": question.sofar.who.describe(), "attack": question.label,
+        "group": question.group.words if question.group else None,
+        "n": None if small else question.n,
+        "rate": None if small or not question.n else question.scale * question.count / question.n,
+        "lower": None if small else question.lower, "upper": None if small else question.upper,
+        "p_met": question.p_met, "p_met_holm": below,
+        "p_exceeded": question.p_exceeded, "p_exceeded_holm": above,
+    }  # fmt: skip
+
+
+def _limit_row(limit: Limit, own: list[tuple[Question, Row]], n_missing: int) -> Row:
+    """One limit: its verdict, and the test that decides it. A limit that was measured in part is never kept."""
+    base: Row = {"limit": limit.name, "kind": "limit", "measure": limit.measure, "of": limit.of, "max": limit.max,
+                 "by": limit.by, "n_tests": len(own), "source": limit.source}  # fmt: skip
+    empty = dict.fromkeys(("adversary", "attack", "group", "n", "rate", "lower", "upper"))
+    failed = [(q, row) for q, row in own if row["verdict"] == "fail"]
+    open_ones = [(q, row) for q, row in own if row["verdict"] == "unclear"]
+    if n_missing and not failed and not open_ones:
+        why = f"{n_missing} adversaries and attacks were not measured, because another limit was exceeded before"
+        return {**base, "verdict": "unclear", **empty, "why": why}
+    verdict = "fail" if failed else "unclear" if open_ones else "pass"
+    _, worst = max(failed or open_ones or own, key=lambda pair: (pair[0].upper, pair[0].lower))
+    question = next(q for q, row in own if row is worst)
+    shown = {key: worst[key] for key in empty}
+    return {**base, "verdict": verdict, **shown, "why": _why(question, verdict, worst)}
+
+
+def _why(question: Question, verdict: str, row: Row) -> str:
+    """Why a limit has its verdict, in one sentence."""
+    limit = percent(question.limit.max)
+    if question.always_met:
+        return f"only {percent(question.scale)} of all records are eligible: the limit of {limit} cannot be exceeded"
+    if verdict == "unclear":
+        return question.why()
+    if row["upper"] is None:
+        return f"a group of few targets is {'below' if verdict == 'pass' else 'above'} the limit of {limit}"
+    if verdict == "pass":
+        return f"at most {percent(row['upper'], 1)}, below the limit of {limit}"
+    return f"at least {percent(row['lower'], -1)}, above the limit of {limit}"
+
+
+def _requirements(policy: Policy, tested: SelfTest | None, job: Audit) -> Iterator[Row]:
+    """Rows of what the policy requires beside its limits."""
+    empty = dict.fromkeys(("measure", "of", "max", "by", "adversary", "attack", "group", "n", "rate", "lower", "upper"))
+    base: Row = {"kind": "requirement", **empty, "n_tests": 0, "source": ""}
+    if policy.required_attacks:
+        ran = {one.name for one in job.attacks}
+        missing = [name for name in policy.required_attacks if name not in ran]
+        why = f"{missing[0]} did not run" if missing else f"{', '.join(policy.required_attacks)} ran"
+        yield {**base, "limit": "required attacks", "verdict": "unclear" if missing else "pass", "why": why}
+    if policy.adaptive and job.release is not job.source:
+        adapts, why = adaptive(job)
+        yield {**base, "limit": "adaptive attacker", "verdict": "pass" if adapts else "unclear", "why": why}
+    if tested is not None:
+        verdict = "pass" if tested.passed else "unclear"
+        yield {**base, "limit": "self-test", "verdict": verdict, "why": tested.words()}
+
+
+def adaptive(job: Audit) -> tuple[bool, str]:
+    """Whether an attacker who knows the defense took part, and a sentence about it."""
+    if job.release.channel is None or job.release.source is not job.source:
+        return False, (
+            "the release differs from the source and its defense is not known, so nobody who knows the defense attacked it; "
+            "make it with so.defense(…).apply(source), or set adaptive = false"
+        )
+    knowing = [a.name for a in job.attacks if a.options().get("adapt", False)]
+    if not knowing:
+        return False, "no attack of the policy adapts to the defense; add likelihood to attacks"
+    return True, f"{', '.join(sorted(set(knowing)))} knew the published parameters of the defense"
+
+
+def near_duplicates(release: Dataset, policy: Policy, job: Audit) -> Row:
+    """Test of the share of records with a very similar neighbor."""
+    from standout.theory.sparsity import delta_at, fitting_records, sparsity
+
+    limit = policy.near_duplicates
+    assert limit is not None
+    wanted = release.n_records if job.targets is None else min(job.targets, release.n_records)
+    records = fitting_records(release, wanted, job.seed)
+    rate = delta_at(sparsity(release, records=records), limit.similarity)
+    count = int(rate.count)
+    return {
+        "max": limit.max, "similarity": limit.similarity, "source": limit.source, "n_records": release.n_records,
+        "n": rate.n, "rate": rate.rate,
+        "upper": at_most(count, rate.n, policy.confidence), "lower": at_least(count, rate.n, policy.confidence),
+        "p_met": p_below(count, rate.n, limit.max), "p_exceeded": p_above(count, rate.n, limit.max),
+    }  # fmt: skip
+
+
+def _near_row(copies: Row, above: float, policy: Policy) -> Row:
+    limit = percent(copies["max"])
+    least = min(policy.min_targets, copies["n_records"])
+    if copies["n"] < least:
+        verdict, why = "unclear", f"{copies['n']} records were compared, and the policy asks for at least {least}"
+    elif copies["p_met"] <= policy.alpha:
+        verdict, why = "pass", f"at most {percent(copies['upper'], 1)}, below the limit of {limit}"
+    elif above <= policy.alpha:
+        verdict, why = "fail", f"at least {percent(copies['lower'], -1)}, above the limit of {limit}"
+    elif copies["n"] < (need := fewest_to_pass(copies["max"], policy.alpha)) < float("inf"):
+        verdict, why = "unclear", f"{copies['n']} records are too few: at least {need} are needed"
+    else:
+        between = f"{percent(copies['lower'], -1)} and {percent(copies['upper'], 1)}"
+        verdict, why = "unclear", f"between {between}: the records compared do not decide"
+    return {
+        "limit": "near-duplicates", "kind": "limit", "measure": f"similarity above {copies['similarity']:g}", "of": "all",
+        "max": copies["max"], "by": "none", "n_tests": 1, "source": copies["source"], "verdict": verdict,
+        "adversary": None, "attack": None, "group": None, "n": copies["n"], "rate": copies["rate"],
+        "lower": copies["lower"], "upper": copies["upper"], "why": why,
+    }  # fmt: skip
+
+
+def cells(people: list[Progress], attacks: dict[str, Attack]) -> Iterator[Row]:
+    """Counts per adversary and attack, which a second run reproduces."""
+    for sofar in people:
+        for label, seen in sofar.done.items():
+            one = attacks[label]
+            yield {
+                "adversary": {**sofar.who.to_dict(), "words": sofar.who.describe()},
+                "attack": {"label": label, "name": one.name, "options": one.options()},
+                "n_eligible": sofar.n_eligible,
+                "looks": list(sofar.sizes[label]),
+                **seen.counts(),
+            }

@@ -1,0 +1,130 @@
+"""Policies to start from, one per domain."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+PUBLIC = (
+    "EMA Policy 0070 external guidance (2018) and Health Canada PRCI guidance (2019): "
+    "0.09 for public release of clinical data"
+)
+OWN = "set by the data owner; not taken from a guideline"
+
+
+class Domain(NamedTuple):
+    """What differs between the policies of two domains."""
+
+    about: str
+    limit: float
+    source: str
+    knows: int
+    value: str
+    time: str
+    """Lines of the adversary "acquaintance"."""
+
+
+WEEKS = "time_within = 14        # knows dates to within two weeks"
+DAY = "time_within = 1         # knows the day, give or take one"
+EXACT_DAY = "time_within = 0         # knows the exact day"
+PRICES = 'value_within = "10%"    # knows prices roughly'
+RATINGS = "value_within = 1        # knows ratings to within one step"
+NO_VALUES = 'value_within = "none"   # knows no values'
+
+DOMAINS = {
+    "general": Domain("any sparse data about people", 0.09, PUBLIC, 4, "", ""),
+    "health": Domain("diagnoses, prescriptions, visits", 0.09, PUBLIC, 3, NO_VALUES, WEEKS),
+    "commerce": Domain("purchases and payments", 0.05, OWN, 4, PRICES, DAY),
+    "media": Domain("ratings, listening, reading, viewing", 0.05, OWN, 8, RATINGS, WEEKS),
+    "mobility": Domain("visited places, trips, check-ins", 0.05, OWN, 4, NO_VALUES, EXACT_DAY),
+    "research": Domain("data shared with researchers under an agreement", 0.09, PUBLIC, 4, "", ""),
+}
+
+
+def template(domain: str) -> str:
+    """Text of the policy of a domain, in TOML."""
+    it = DOMAINS[domain]
+    channels = "".join(f"{line}\n" for line in (it.value, it.time) if line)
+    optional = (
+        ""
+        if channels
+        else "# value_within = 1      # uncomment if values are known, and how exactly\n"
+        + ("# time_within = 14       # uncomment if days are known, and how exactly\n")
+    )
+    return TEXT.format(
+        domain=domain, about=it.about, limit=it.limit, source=it.source, knows=it.knows, channels=channels + optional,
+        group=min(1.0, 2 * it.limit), own=OWN,
+    )  # fmt: skip
+
+
+TEXT = """\
+# Policy for `standout check`. Domain: {domain} ({about}).
+# No limit in this file means "safe". Each is a proposal with its source; the owner of the data decides.
+# Manual: docs/gate.md
+
+version = 1
+name = "{domain}"
+
+# Each verdict, pass or fail, is wrong with a probability of at most 1 - confidence.
+confidence = 0.95
+
+# Records attacked per adversary ("all" for all), and the fewest with which a limit may count as kept.
+targets = 1000
+min_targets = 100
+
+# Attack in growing batches and stop as soon as the verdict is clear. The error stays the same.
+sequential = true
+
+attacks = ["scoreboard", "scoreboard-rh", "likelihood"]
+# A verdict without these attacks is unclear.
+required_attacks = ["likelihood"]
+
+# A release made by a defense must also be attacked by someone who knows the defense.
+adaptive = true
+
+# Evidence older than this is not accepted by `standout verify`.
+max_age_days = 90
+
+# Plant known people in the data, in memory, and require that every attack finds them.
+self_test = true
+
+# Groups with fewer targets are shown without their counts.
+smallest_group = 10
+
+# What an acquaintance of a person may know.
+[adversary.acquaintance]
+knows = {knows}
+{channels}
+# Share of people whose own record comes first in the attack, of those who hold enough items to be attacked.
+# measure: hit, matched-right, matched-wrong, false-match, false-discovery
+# of: eligible (default), or all (records with too few items count as not found)
+[[limit]]
+name = "acquaintance"
+measure = "hit"
+of = "eligible"
+adversaries = ["acquaintance"]
+max = {limit}
+source = "{source}"
+
+# The same, for every kind of knowledge of the default sweep, as a share of all people.
+# Many releases of sparse data do not keep this limit: 8 exact facts find most people.
+# [[limit]]
+# name = "all knowledge"
+# of = "all"
+# adversaries = "default"
+# max = {limit}
+# source = "{source}"
+
+# No group of people by record length may be found much more often.
+[[limit]]
+name = "worst group by length"
+adversaries = ["acquaintance"]
+by = "length"
+max = {group}
+source = "twice the limit above; {own}"
+
+# Near-duplicates share their hits: with many of them, a low hit rate does not mean a low risk.
+[near_duplicates]
+similarity = 0.9
+max = 0.05
+source = "{own}"
+"""
