@@ -231,6 +231,25 @@ def test_a_changed_release_without_a_known_defense_does_not_pass_if_an_adaptive_
     assert [row["limit"] for row in seen.table if row["verdict"] == "unclear"] == ["adaptive attacker"]
 
 
+def test_a_release_made_by_a_defense_is_attacked_by_someone_who_knows_it():
+    rng = np.random.default_rng(0)
+    data = so.Dataset.from_arrays(rng.integers(0, 600, 9000), rng.integers(0, 80, 9000))
+    release = so.defense("drop-entries", share=0.5).apply(data)
+    asked = policy(1.0, attacks=["likelihood"], targets=100)
+    seen = so.check(release, asked)
+    assert seen.provenance["source_sha256"] == data.fingerprint
+    assert seen.provenance["defense"] == "drop-entries"
+    adapts = hasattr(so.attack("likelihood"), "adapt")
+    assert [(row["limit"], row["verdict"]) for row in seen.table] == [
+        ("x", "pass"),
+        ("adaptive attacker", "pass" if adapts else "unclear"),
+    ]
+    assert [cell["attack"]["label"] for cell in seen.cells] == ["likelihood", "likelihood adapt=False"][: 1 + adapts]
+    without = so.check(release, policy(1.0, attacks=["scoreboard-rh"], targets=100))
+    assert without.verdict == "unclear"
+    assert "no attack of the policy adapts" in without.table[1]["why"]
+
+
 def test_knowledge_that_the_data_does_not_have_is_refused_with_the_name_of_the_adversary(safe):
     with pytest.raises(ParameterError, match=r"\[adversary.a\] does not fit the data.*no days"):
         so.check(safe, policy(0.09, adversary={"a": {"knows": 3, "time_within": 3}}))

@@ -131,7 +131,7 @@ def adaptive(job: Audit) -> tuple[bool, str]:
             "the release differs from the source and its defense is not known, so nobody who knows the defense attacked it; "
             "make it with so.defense(…).apply(source), or set adaptive = false"
         )
-    knowing = [a.name for a in job.attacks if a.options().get("adapt", False)]
+    knowing = [a.name for a in job.attacks if getattr(a, "adapt", False) is True]
     if not knowing:
         return False, "no attack of the policy adapts to the defense; add likelihood to attacks"
     return True, f"{', '.join(sorted(set(knowing)))} knew the published parameters of the defense"
