@@ -71,8 +71,9 @@ def _test(question: Question, above: float, below: float, policy: Policy) -> Row
         "n": None if small else question.n,
         "rate": None if small or not question.n else question.scale * question.count / question.n,
         "lower": None if small else question.lower, "upper": None if small else question.upper,
-        "p_met": question.p_met, "p_met_holm": below,
-        "p_exceeded": question.p_exceeded, "p_exceeded_holm": above,
+        # a p-value of a small group would give away its counts
+        "p_met": None if small else question.p_met, "p_met_holm": None if small else below,
+        "p_exceeded": None if small else question.p_exceeded, "p_exceeded_holm": None if small else above,
     }  # fmt: skip
 
 
