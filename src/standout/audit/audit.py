@@ -152,7 +152,7 @@ class Audit:
         trials, judged = {}, []
         for label, one in zip(self._labels(), self.attacks, strict=True):
 
-            def step(n: int, what: str = f"{label}: {who.describe()}") -> None:
+            def step(n: int, what: str = f"{label}: {who.describe(self.source.time_resolution)}") -> None:
                 advance(what, n)
 
             present = one.run(self.release, knowledge, self.engine, watch=truth.target, progress=step)
@@ -164,7 +164,7 @@ class Audit:
             })  # fmt: skip
         best = strongest(trials, truth, share)
         return {
-            "adversary": {**who.to_dict(), "words": who.describe()},
+            "adversary": {**who.to_dict(), "words": who.describe(self.source.time_resolution)},
             "n_targets": int(targets.size), "n_eligible": n_eligible, "n_records": self.source.n_records,
             "n_not_released": int((truth.target < 0).sum()),
             "eligible_share": share, "more_items": self._more_items(who, truth),

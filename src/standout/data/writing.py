@@ -85,8 +85,9 @@ def check_suffix(out: Path, path: Any) -> None:
 
 
 def write_entries(dataset: Dataset, layout: FileLayout, path: Path) -> None:
-    """Write one row per entry; times are ISO dates, columns of channels that the data lacks are left out."""
+    """Write one row per entry; times are ISO dates or date-times, columns of channels that the data lacks are left out."""
     table = dataset.to_arrow()
+    dates = "%Y-%m-%d" if dataset.time_resolution == "day" else "%Y-%m-%d %H:%M"
     roles = [role for role in layout.columns if role in present(dataset)]
     table = table.select(roles).rename_columns([layout.columns[role] for role in roles])
     if layout.kind == "parquet":
@@ -100,7 +101,7 @@ def write_entries(dataset: Dataset, layout: FileLayout, path: Path) -> None:
 
         with pa.output_stream(str(draft), compression=PACKED.get(path.suffix.lower())) as stream:
             table.to_pandas(date_as_object=False).to_csv(
-                stream, sep=layout.delimiter, header=layout.header, index=False, float_format="%.15g", date_format="%Y-%m-%d",
+                stream, sep=layout.delimiter, header=layout.header, index=False, float_format="%.15g", date_format=dates,
                 lineterminator="\n", mode="wb", encoding="utf-8",
             )  # fmt: skip
 

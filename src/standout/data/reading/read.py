@@ -32,6 +32,7 @@ from standout.data.reading.wide import load_wide
 from standout.data.reading.workspace import workspace
 from standout.data.repeats import check_repeats
 from standout.data.scratch import private_file, scratch_folder
+from standout.data.times import TICKS_PER_DAY
 from standout.errors import ColumnError, InputError, ParameterError
 
 PathLike = str | Path | Sequence[str | Path]
@@ -107,7 +108,7 @@ def _question(con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, option
     kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
     try:
         if roles.time is not None:
-            time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
+            time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format, options.resolution)
         if roles.value is not None and kinds["value"] == "VARCHAR":
             number_rule(con, roles.value, options.decimal)
     except InputError as error:
@@ -184,6 +185,11 @@ def _opened(folder: Path, options: ReadOptions) -> Dataset:
             f"{folder.name} is a saved dataset, whose columns are set: leave out {', '.join(options.named())}"
         )
     ds = Dataset.open(folder)
+    if TICKS_PER_DAY[options.resolution] > TICKS_PER_DAY[ds.time_resolution]:
+        raise ParameterError(
+            f"resolution={options.resolution!r}, but {folder.name} was saved with resolution={ds.time_resolution!r}: read "
+            "the original data"
+        )
     if options.repeats not in ("keep", ds.cleaning.repeats):
         raise ParameterError(
             f"repeats={options.repeats!r}, but {folder.name} was saved with repeats={ds.cleaning.repeats!r}: "
