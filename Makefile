@@ -68,6 +68,9 @@ calibration: $(READY)  ## rebuild docs/calibration.md: what the likelihood says 
 gate-trial: $(READY)  ## how often the release gate is wrong, in 1,000 seeded checks of data with a known rate; takes ten minutes
 	@$(BIN)/python docs/scripts/gate_trial.py
 
+fuzz: $(READY)  ## read N damaged files of every format (make fuzz N=20000 SEED=0); failures are printed with their seed
+	@cd tests && nice ../$(BIN)/python -m fuzz.run --n $(or $(N),2000) --seed $(or $(SEED),0) $(if $(LOG),--log $(abspath $(LOG)))
+
 .venv: $(READY)  ## create only the virtual environment
 
 clean:  ## remove the environment, caches and build output (reports in standout-out stay)
