@@ -66,8 +66,9 @@ def check(
                 raise ParameterError(f"{str(file)!r} is a folder; name a file")
             _check_writable(file.parent)
     quiet = json or github
-    source = read_quietly(path, quiet, **reading.keywords)
-    published = None if release is None else read_quietly(release, quiet, **reading.keywords)
+    keywords = reading.keywords_for(*(who.time_within for who in rules.adversaries.values()))
+    source = read_quietly(path, quiet, **keywords)
+    published = None if release is None else read_quietly(release, quiet, **keywords)
     with waiting(quiet) as progress:
         from standout.gate.check import check as run
 

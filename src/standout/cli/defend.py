@@ -138,6 +138,9 @@ def _summary(source: Dataset, release: Dataset) -> list[str]:
         f"{release.n_records:,} of {source.n_records:,} records, {release.n_items:,} of {source.n_items:,} items, "
         f"{release.n_entries:,} of {source.n_entries:,} entries",
     ]
+    if release.level_low.size:
+        error = float((release.level_high - release.levels).max())
+        lines.append(f"The data has too many distinct values to keep all: written values differ by up to {error:.6g}.")
     if release.n_records < source.n_records:
         lines.append("The other records are not in the release, because they were not sampled or have no entry left.")
     return lines

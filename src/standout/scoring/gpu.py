@@ -10,7 +10,6 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.dataset import Dataset
 from standout.data.index import Shard
 from standout.errors import EngineError
 from standout.scoring.factors import factors_of
@@ -55,14 +54,13 @@ def _module(options: tuple[str, ...]) -> Any:
 
 
 class DeviceIndex:
-    """Posting lists of a dataset on the device."""
+    """Posting lists of a shard on the device."""
 
-    def __init__(self, shard: Shard, dataset: Dataset) -> None:
+    def __init__(self, shard: Shard) -> None:
         cp = cupy()
         self.shard = shard
-        self.layout = Layout.of(
-            shard.block_size, dataset.n_levels, dataset.tick_span, dataset.has_value, dataset.has_time
-        )
+        codes = int(shard.code.max(initial=1)) if shard.code.size else 0
+        self.layout = Layout.of(shard.block_size, codes, shard.last_tick, shard.code.size > 0, shard.tick.size > 0)
         n = shard.local.size
         kind = np.uint32 if self.layout.word == "u32" else np.uint64
         self.words = cp.empty(n, kind)
@@ -72,8 +70,8 @@ class DeviceIndex:
             part = slice(lo, min(n, lo + (1 << 25)))
             local, code, tick = (cp.asarray(a[part]) if a.size else None for a in (shard.local, shard.code, shard.tick))
             if tick is not None:
-                self.missing_ticks |= bool((tick == dataset.no_tick).any())
-            self.words[part] = pack(self.layout, local, code, tick, dataset.no_tick, xp=cp)
+                self.missing_ticks |= bool((tick == shard.no_tick).any())
+            self.words[part] = pack(self.layout, local, code, tick, shard.no_tick, xp=cp)
         self.ptr = cp.asarray(shard.ptr)
         self.lengths = cp.asarray(shard.lengths)
         self.log_table = cp.asarray(LOG_TABLE)
@@ -131,7 +129,7 @@ class DevicePlan:
 
 
 class Device:
-    """One GPU: its size, its kernel time, and the four operations on a plan."""
+    """One GPU: its size, its kernel time, and the three operations on a plan."""
 
     def __init__(self, threads: int, per_sm: int) -> None:
         cp = cupy()
@@ -183,13 +181,6 @@ class Device:
         up, records = self.prepare(plan, index), self.cp.asarray(record.astype(np.int64))
         out = self.cp.full(plan.n_queries, LOWEST, np.int64)
         self._timed(lambda: up.launch("peek_record", self.n_sm, index.struct, up.struct, records, out))
-        return np.asarray(self.cp.asnumpy(out))
-
-    def scores(self, plan: Plan, index: DeviceIndex, n_records: int) -> Array:
-        """All integer scores."""
-        up = self.prepare(plan, index)
-        out = self.cp.zeros((plan.n_queries, n_records), np.int32)
-        self._each_block(up, index, "dump_block", index.struct, up.struct, out, np.int64(n_records))
         return np.asarray(self.cp.asnumpy(out))
 
     def _each_block(self, up: DevicePlan, index: DeviceIndex, kernel: str, *args: Any) -> None:
