@@ -54,6 +54,9 @@ _HOME = {
     "explain": "standout.audit.explain",
     "check": "standout.gate.check",
     "Policy": "standout.gate.policy",
+    "save_evidence": "standout.gate.evidence",
+    "verify": "standout.gate.verify",
+    "diff": "standout.gate.regression",
     "Verdict": "standout.gate.verdict",
     "Engine": "standout.engines.engine",
     "MemoryEngine": "standout.engines.memory",
@@ -88,8 +91,11 @@ if TYPE_CHECKING:
     from standout.engines.memory import MemoryEngine as MemoryEngine
     from standout.errors import StandoutError as StandoutError
     from standout.gate.check import check as check
+    from standout.gate.evidence import save_evidence as save_evidence
     from standout.gate.policy import Policy as Policy
+    from standout.gate.regression import diff as diff
     from standout.gate.verdict import Verdict as Verdict
+    from standout.gate.verify import verify as verify
     from standout.scoring.partials import Partials as Partials
     from standout.scoring.plan import Combine as Combine
     from standout.scoring.plan import Plan as Plan

@@ -21,7 +21,7 @@ from standout.data.reading.remote import without_secrets
 from standout.errors import StandoutError
 
 VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "defend", "report", "explain", "check",
-         "policy", "bench", "doctor")  # fmt: skip
+         "policy", "verify", "diff", "bench", "doctor")  # fmt: skip
 """In the order of `--help`. `standout.cli.NAME` has a function of the same name."""
 
 _INTERNAL = 70
