@@ -185,7 +185,9 @@ def test_items_of_the_persons_training_data_are_not_recommended_even_if_the_rele
 def test_renaming_the_people_changes_no_number(data):
     plain = relabeled(data, data.record_labels)
     other = relabeled(data, np.random.default_rng(3).permutation(data.n_records) + 1000)
-    one, two = UtilityTest(plain, 2, SETTINGS), UtilityTest(other, 2, SETTINGS)
+    # far from convergence, where the start of the model matters
+    rough = Settings(RankingSettings(8, 5.0, 1.0, 1), SETTINGS.rating)
+    one, two = UtilityTest(plain, 2, rough), UtilityTest(other, 2, rough)
     assert one.undefended == two.undefended
 
 
