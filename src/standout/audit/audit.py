@@ -21,6 +21,7 @@ from standout.audit import notes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
 from standout.audit.findings import Findings
 from standout.audit.judge import Trial, Truth, judge
+from standout.audit.panel import MODEL, attackers, awareness
 from standout.audit.progress import Progress, reporting
 from standout.audit.strongest import strongest
 from standout.audit.subject import describe_data, places, released, seed_number, source_of, target_number
@@ -33,9 +34,6 @@ Array = npt.NDArray[Any]
 
 VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (("scoreboard-rh", {"length": "sqrt"}),)
 """Options that make a different attack: `all` runs these variants in addition to the defaults."""
-
-MODEL = "likelihood"
-"""Attack whose posterior gives the remaining uncertainty, if it ran."""
 
 
 class Audit:
@@ -84,7 +82,7 @@ class Audit:
         if strange := [a for a in wanted if not isinstance(a, Adversary)]:
             raise ParameterError(f"adversaries holds a {type(strange[0]).__name__}: use Adversary(knows=…, …)")
         self.adversaries = [fitting(who, self.source) for who in wanted]
-        self.attacks = _attacks(attacks)
+        self.attacks, self._kinds = attackers(_attacks(attacks), self.source, self.release)
         if not self.adversaries or not self.attacks:
             raise ParameterError("an audit needs at least one adversary and one attack")
 
@@ -169,6 +167,7 @@ class Audit:
             "n_not_released": int((truth.target < 0).sum()),
             "eligible_share": share, "more_items": self._more_items(who, truth),
             "strongest": best, "uncertainty": _uncertainty(judged, best), "attacks": judged,
+            **awareness(judged, self._kinds),
         }  # fmt: skip
 
     def _more_items(self, who: Adversary, truth: Truth) -> float | None:
@@ -185,9 +184,9 @@ class Audit:
         """One label per attack: its name, with its options when a name comes twice."""
         names = [a.name for a in self.attacks]
         labels = []
-        for a in self.attacks:
-            label = a.name
-            if names.count(a.name) > 1:
+        for a, kind in zip(self.attacks, self._kinds, strict=True):
+            label = f"{a.name} ({kind})" if kind else a.name
+            if names.count(a.name) > 1 and not kind:
                 changed = {k: v for k, v in a.options().items() if v != attack(a.name).options().get(k)}
                 label += "".join(f" {k}={v}" for k, v in changed.items())
             while label in labels:

@@ -34,7 +34,7 @@ class Manifest:
 
 def manifest_path(release: Path) -> Path:
     """Path of the manifest of a release."""
-    return release.with_name(release.name + ENDING)
+    return release.parent / (release.name + ENDING)
 
 
 def manifest_of(release: Dataset, layout: FileLayout) -> dict[str, Any]:
