@@ -38,9 +38,9 @@ FAR = 3.3
 
 HEAD = """# Defenses against attackers who know them
 
-Made by `make defense-table`. MovieLens latest-small, {targets} targets per cell, knowledge drawn from the source, random seed {seed}.
-A cell is the share of targets whose own record comes first (a tie counts as a fraction), with its 95 % Wilson interval. A person whose
-record is not in the release counts as not found.
+Made by `make defense-table`. MovieLens latest-small, {targets} targets per cell, knowledge drawn from the source, random
+seed {seed}. A cell is the share of targets whose own record comes first (a tie counts as a fraction), with its 95 % Wilson
+interval. A person whose record is not in the release counts as not found.
 
 - *naive*: the adversary's own noise, as if the release were the source.
 - *ignored*: naive, without the values or times that the defense changed. Equal to naive where it changed neither.

@@ -54,7 +54,9 @@ def test_changed_values_equal_the_sum_over_all_source_values(within):
         for errors in product(range(-within, within + 1), repeat=2):
             told = [min(max(LEVELS[c] + e, 1.0), 5.0) for c, e in zip(codes_before, errors, strict=True)]
             if told == [f[1] for f in facts]:
-                chance = np.prod([values_behind(ref, f[0], c)[b] for f, c, b in zip(facts, codes, codes_before, strict=True)])
+                chance = np.prod(
+                    [values_behind(ref, f[0], c)[b] for f, c, b in zip(facts, codes, codes_before, strict=True)]
+                )
                 total += chance / (2 * within + 1) ** 2
     total /= perm(len(ref.rows[r]), 2)
     assert ref.llr(r, facts) == pytest.approx(log_ratio(total, ref, facts), abs=1e-9)
@@ -73,7 +75,9 @@ def test_changed_times_equal_the_sum_over_all_days_shifts_and_errors(time, perio
         part = 1.0
         for fact, day in zip(facts, shown, strict=True):
             if period:
-                behind = [d for d in range(day, day + 40) if period_starts(np.array([d + first]), period)[0] == day + first]
+                behind = [
+                    d for d in range(day, day + 40) if period_starts(np.array([d + first]), period)[0] == day + first
+                ]
             else:
                 behind = [day - z]
             part *= np.mean([d + e == fact[2] for d in behind for e in range(-w, w + 1)])
@@ -114,7 +118,7 @@ def test_an_exact_number_of_wrong_values_equals_the_sum_over_which_ones(wrong):
         part = 1.0
         for j, fact in enumerate(facts):
             behind = values_behind(ref, fact[0], ref.rows[r][fact[0]][0][0])
-            right = np.array(LEVELS == fact[1], float)
+            right = np.array(fact[1] == LEVELS, float)
             part *= behind @ ((1 - right) / 4 if j in some else right)
         total += part / comb(3, wrong)
     total /= perm(len(ref.rows[r]), 3)
@@ -165,7 +169,9 @@ def test_one_fact_about_the_only_lost_entry_is_exact():
     ref.channel = Channel(lost=1 / (length + 1))
     outside = next(i for i in range(7) if i not in ref.rows[r])
     facts = [(outside, np.nan, np.nan)]
-    assert ref.llr(r, facts) == pytest.approx(log_ratio(lost_enumerated(ref, r, facts, length + 1), ref, facts), abs=1e-9)
+    assert ref.llr(r, facts) == pytest.approx(
+        log_ratio(lost_enumerated(ref, r, facts, length + 1), ref, facts), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize(("n_held", "error"), [(2, 1e-9), (1, 0.15)])

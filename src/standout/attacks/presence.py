@@ -18,7 +18,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.sampling import sample_targets
+from standout.adversary.knowledge import Knowledge
+from standout.adversary.sampling import sample_targets, starts
 from standout.attacks.verdicts import Verdicts
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
@@ -31,6 +32,8 @@ CANARIES = 200
 
 FEWEST_CANARIES = 20
 """With fewer canaries, P(absent) of a defended release is not calibrated."""
+
+PURPOSE_WITHHELD = 40
 
 Run = Callable[..., Verdicts]
 
@@ -148,11 +151,24 @@ def _on_second_release(release: Dataset, who: Adversary, run: Run) -> Presence:
     records, place = records[place >= 0], place[place >= 0]
     if records.size < FEWEST_CANARIES:
         return Presence()
-    knowledge = who.sample(release, records, canary_seed(who))
+    knowledge = _withheld(who.sample(release, records, canary_seed(who)), release, again, records)
     both = [run(again, knowledge, exclude=gone) for gone in (None, place)]
     factor = np.concatenate([factor_of(v) for v in both])
     share = np.concatenate([v.share for v in both])
     return fit_presence(factor, share, np.repeat([True, False], records.size))
+
+
+def _withheld(knowledge: Knowledge, release: Dataset, again: Dataset, records: Array) -> Knowledge:
+    """The knowledge with as many facts about withheld items as the targets' knowledge is expected to have."""
+    channel = release.channel
+    if channel is None or channel.kept_pairs >= 1 or channel.items is not None:
+        return knowledge
+    each = np.repeat(release.record_keys[records], np.diff(knowledge.query_ptr))
+    number = np.arange(each.size, dtype=np.uint64) - np.repeat(knowledge.query_ptr[:-1], np.diff(knowledge.query_ptr))
+    key = starts(np.uint64(knowledge.seed or 0), PURPOSE_WITHHELD, each + number.astype(np.uint64))
+    gone = key.astype(np.float64) / 2.0**64 >= channel.kept_pairs
+    index = np.where(gone, -1, find_labels(again.item_labels, knowledge.item))
+    return replace(knowledge, _index=index, _labels=again.item_labels)
 
 
 def factor_of(verdicts: Verdicts) -> Array:

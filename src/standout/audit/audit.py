@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from standout.audit.sweep import default_sweep, fitting
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
 from standout.errors import EligibilityError, ParameterError
+from standout.versions import version_of
 
 Array = npt.NDArray[Any]
 
@@ -206,11 +206,11 @@ class Audit:
             "sweep": self.sweep,
             "wall_seconds": round(seconds, 3),
             "versions": {
-                "standout": _version("standout"),
+                "standout": version_of("standout"),
                 "python": platform.python_version(),
-                "numpy": _version("numpy"),
-                "numba": _version("numba"),
-                "duckdb": _version("duckdb"),
+                "numpy": version_of("numpy"),
+                "numba": version_of("numba"),
+                "duckdb": version_of("duckdb"),
             },
             "platform": f"{sys.platform} {platform.machine()}",
         }
@@ -237,11 +237,3 @@ def _uncertainty(judged: list[dict[str, Any]], best: dict[str, Any] | None) -> d
     if chosen["lineup_bits"] is None:
         return None
     return {"attack": chosen["attack"]["label"], "calibrated": bool(by_model), **chosen["lineup_bits"]}
-
-
-def _version(name: str) -> str:
-    """Version of an installed package; a copy of the code without metadata has none."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"
