@@ -162,10 +162,11 @@ class Likelihood(Attack):
 
     def _is_adaptive(self, dataset: Dataset, facts: Facts) -> bool:
         """Whether the defense's channel is used: for knowledge drawn from the source of a release that has one."""
-        return (
-            self.adapt is True and self.noise in (None, "informed") and not facts.from_release
-            and facts.from_source and facts.adversary is not None and dataset.channel is not None
-        )  # fmt: skip
+        channel = dataset.channel
+        if self.adapt is not True or self.noise not in (None, "informed") or channel is None or facts.adversary is None:
+            return False
+        # a defense that removes what is not there leaves the source as it is, and still says what to expect
+        return facts.from_source and not (facts.from_release and channel.is_neutral)
 
     def beta(self, seen: Outcome) -> Array:
         """Lineup Π(r) ∝ e^LLR: the posterior given that the target is in the release."""

@@ -149,6 +149,9 @@ def _on_second_release(release: Dataset, who: Adversary, run: Run) -> Presence:
             return Presence()
     place = find_labels(again.record_labels, release.record_labels[records])
     records, place = records[place >= 0], place[place >= 0]
+    if again.origin is not None and release.channel is not None and release.channel.items is None:
+        # what the defense removed the first time, it cannot remove again: its parameters stay those of the release
+        again = replace(again, origin=replace(again.origin, channel=release.channel))
     if records.size < FEWEST_CANARIES:
         return Presence()
     knowledge = _withheld(who.sample(release, records, canary_seed(who)), release, again, records)
