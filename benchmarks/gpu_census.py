@@ -21,6 +21,7 @@ import standout as so
 from standout.data.dataset import Dataset
 from standout.engines.gpu import GpuEngine
 from standout.engines.memory import MemoryEngine
+from standout.scoring.tasks import Mass, Score, ScoreRecord
 
 WHO = so.Adversary(knows=8, wrong=2, value_within=1, time_within=14)
 SHAPES = [(20_480, 512, 2), (20_480, 448, 2), (20_480, 384, 2), (20_480, 768, 2), (49_152, 1024, 1), (40_960, 1024, 1)]
@@ -63,15 +64,15 @@ def tune(data: Dataset, out: Path) -> tuple[int, int, int]:
         attack, facts = compile_all(so.attack(name), data, targets)
         plans[name] = attack.compile(data, facts, np.full(targets.size, -1))
     postings = int(data.supports[plans["scoreboard-rh"].tables.item].sum())
-    times = {}
+    times, shards = {}, [data.index]
     for shape in SHAPES:
         engine = GpuEngine(*shape)
         for name, plan in plans.items():
-            engine.run(plan, data)
+            engine.map(Score(plan), shards)
             took = []
             for _ in range(3):
                 before = engine.kernel_seconds
-                engine.run(plan, data)
+                engine.map(Score(plan), shards)
                 took.append(engine.kernel_seconds - before)
             times[name, shape] = min(took)
             say(out, what="shape", attack=name, block=shape[0], threads=shape[1], per_sm=shape[2], kernel_s=min(took),
@@ -83,8 +84,8 @@ def census(data: Dataset, shape: tuple[int, int, int], out: Path) -> None:
     """Kernel time of all targets, and equality with the CPU engine on a sample of them."""
     targets = WHO.eligible(data)
     engine = GpuEngine(*shape, batch_queries=131_072)
-    t = time.perf_counter()
-    index = engine.index(data)
+    t, shards = time.perf_counter(), [data.index]
+    index = engine.index(shards[0])
     say(out, what="index", gpu_s=time.perf_counter() - t, mib=index.nbytes / 2**20, device=engine.device_name)
     for name in ("scoreboard-rh", "likelihood"):
         attack, facts = compile_all(so.attack(name), data, targets)
@@ -94,14 +95,16 @@ def census(data: Dataset, shape: tuple[int, int, int], out: Path) -> None:
             part = facts.part(lo, min(lo + engine.batch_queries, targets.size))
             plan = attack.compile(data, part, np.full(part.n_queries, -1))
             if lo == 0:
-                engine.run(plan.replace_tables(), data)
+                engine.map(Score(plan.replace_tables()), shards)
             before = engine.kernel_seconds
-            partials = engine.run(plan, data)
+            partials = engine.map(Score(plan), shards)
             total += engine.kernel_seconds - before
-            on_top = engine.score_record(plan, data, targets[lo : lo + part.n_queries]) == partials.best_score
+            on_top = (
+                engine.map(ScoreRecord(plan, targets[lo : lo + part.n_queries]), shards).score == partials.best_score
+            )
             hits += float((on_top / np.maximum(partials.n_top, 1)).sum())
             before = engine.kernel_seconds
-            engine.mass(plan, data, partials.best_score, 1.0 / np.maximum(partials.sigma(), 1.0))
+            engine.map(Mass(plan, partials.best_score, 1.0 / np.maximum(partials.sigma(), 1.0)), shards)
             mass += engine.kernel_seconds - before
         say(out, what="census", attack=name, targets=int(targets.size), kernel_s=total, mass_kernel_s=mass,
             us_per_target=1e6 * total / targets.size, wall_s=time.perf_counter() - wall, found=hits / targets.size)  # fmt: skip
@@ -144,7 +147,7 @@ from standout.data.dataset import Dataset
 from standout.engines.gpu import GpuEngine
 marks = {{"import": time.perf_counter() - t}}
 data = Dataset.open({str(folder)!r}); marks["open"] = time.perf_counter() - t
-engine = GpuEngine(*{shape!r}, batch_queries=131072); engine.index(data); marks["index"] = time.perf_counter() - t
+engine = GpuEngine(*{shape!r}, batch_queries=131072); engine.index(data.index); marks["index"] = time.perf_counter() - t
 who = so.Adversary(knows=8, wrong=2, value_within=1, time_within=14)
 f = so.Audit(data, adversaries=[who], attacks=["scoreboard-rh"], targets="all", seed=7, engine=engine).run()
 marks["findings"] = time.perf_counter() - t; marks["kernel"] = engine.kernel_seconds

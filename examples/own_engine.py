@@ -1,12 +1,13 @@
-"""An engine of your own in one file: run a plan over shards of the records, one after the other, and merge.
+"""An engine of your own in one file: run a task on slices of the records, one after the other, and merge the results.
 
-An engine for several machines has the same shape: each machine runs its shards and sends back its partials.
+An engine for several machines has the same shape: each machine gets the pickled task and its slices, and sends back a result.
 Run it: python examples/own_engine.py
 """
 
+import pickle
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,35 +15,27 @@ import standout as so
 
 
 class ShardLoop:
-    """Cuts the records into shards of at most `records`, and runs shard after shard on one thread."""
+    """Cuts each shard into slices of at most `records`, and runs the task on slice after slice."""
 
     name = "shard-loop"
+    batch_bytes = 2**24
+    batch_queries = 1000
 
     def __init__(self, records: int = 100) -> None:
         self.records = records
-        self._kept: WeakKeyDictionary[so.Dataset, list[so.MemoryEngine]] = WeakKeyDictionary()
 
-    def run(self, plan: so.Plan, dataset: so.Dataset, watch: Any = None, k: int = 2) -> so.Partials:
-        """Partials of the shards merge, in any order, to those of the whole release."""
-        return reduce(so.Partials.merge, [shard.run(plan, dataset, watch, k) for shard in self._shards(dataset)])
+    def map(self, task: so.Task[Any], shards: Sequence[so.Shard]) -> Any:
+        """Results of the slices merge, in any order, to the result of all records."""
+        blocks = [shard.with_blocks(self.records) for shard in shards]
+        slices = [shard.slice(b, b + 1) for shard in blocks for b in range(shard.n_blocks)]
+        results = [run_elsewhere(pickle.dumps((task, piece))) for piece in slices]
+        return reduce(lambda a, b: a.merge(b), results, task.empty())
 
-    def mass(self, plan: so.Plan, dataset: so.Dataset, top: Any, beta: Any) -> Any:
-        """Masses add up, because `top` is the best score of the whole release."""
-        return np.sum([shard.mass(plan, dataset, top, beta) for shard in self._shards(dataset)], axis=0)
 
-    def score_record(self, plan: so.Plan, dataset: so.Dataset, record: Any) -> Any:
-        """One shard holds the record; the others give the lowest score."""
-        return np.max([shard.score_record(plan, dataset, record) for shard in self._shards(dataset)], axis=0)
-
-    def scores(self, plan: so.Plan, dataset: so.Dataset) -> Any:
-        """Each shard fills in the columns of its own records and leaves 0 in the others."""
-        return np.sum([shard.scores(plan, dataset) for shard in self._shards(dataset)], axis=0)
-
-    def _shards(self, dataset: so.Dataset) -> list[so.MemoryEngine]:
-        if dataset not in self._kept:
-            edges = [*range(0, dataset.n_records, self.records), dataset.n_records]
-            self._kept[dataset] = [so.MemoryEngine(1, [s]) for s in dataset.shards_at(edges, self.records)]
-        return self._kept[dataset]
+def run_elsewhere(message: bytes) -> Any:
+    """Everything that a worker needs is in the message."""
+    task, shard = pickle.loads(message)
+    return task.run(shard)
 
 
 def main() -> None:

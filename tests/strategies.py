@@ -17,6 +17,19 @@ STRANGER = 7_777
 LEVELS = (1.0, 2.0, 3.5, 4.0, 5.0)
 
 
+class CutEngine(so.MemoryEngine):
+    """The memory engine on other shards of the release than the dataset's own."""
+
+    def __init__(self, shards: Sequence[so.Shard], threads: int | None = None) -> None:
+        super().__init__(threads)
+        self.shards = shards
+
+    def map(self, task: so.Task, shards: Sequence[so.Shard]):
+        """Result of the other shards, which hold the same records."""
+        assert sum(s.n_records for s in shards) == sum(s.n_records for s in self.shards)
+        return super().map(task, self.shards)
+
+
 def dataset(table: Table) -> so.Dataset:
     """The same release, as standout sees it."""
     columns = np.array(table.entries, dtype=float).reshape(-1, 4)

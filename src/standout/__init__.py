@@ -27,6 +27,8 @@ _HOME = {
     "Plan": "standout.scoring.plan",
     "Combine": "standout.scoring.plan",
     "Partials": "standout.scoring.partials",
+    "Shard": "standout.data.index",
+    "Task": "standout.scoring.tasks",
     "stands_out": "standout.attacks.criterion",
     "one_over_sigma": "standout.attacks.criterion",
     "Noise": "standout.attacks.noise",
@@ -35,6 +37,8 @@ _HOME = {
     "Defense": "standout.defenses.defense",
     "defense": "standout.defenses.defense",
     "defense_names": "standout.defenses.defense",
+    "Frontier": "standout.defenses.frontier",
+    "frontier": "standout.defenses.frontier",
     "parse_defense": "standout.defenses.parse",
     "register_defense": "standout.defenses.defense",
     "Channel": "standout.data.channel",
@@ -75,10 +79,13 @@ if TYPE_CHECKING:
     from standout.attacks.verdicts import Verdicts as Verdicts
     from standout.data.channel import Channel as Channel
     from standout.data.dataset import Dataset as Dataset
+    from standout.data.index import Shard as Shard
     from standout.defenses.defense import Defense as Defense
     from standout.defenses.defense import defense as defense
     from standout.defenses.defense import defense_names as defense_names
     from standout.defenses.defense import register_defense as register_defense
+    from standout.defenses.frontier import Frontier as Frontier
+    from standout.defenses.frontier import frontier as frontier
     from standout.defenses.parse import parse_defense as parse_defense
     from standout.engines.engine import Engine as Engine
     from standout.engines.memory import MemoryEngine as MemoryEngine
@@ -92,6 +99,7 @@ if TYPE_CHECKING:
     from standout.scoring.partials import Partials as Partials
     from standout.scoring.plan import Combine as Combine
     from standout.scoring.plan import Plan as Plan
+    from standout.scoring.tasks import Task as Task
     from standout.theory.amplification import amplification as amplification
     from standout.theory.bounds import bounds as bounds
     from standout.theory.certificates import certificates as certificates

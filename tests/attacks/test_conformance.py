@@ -14,7 +14,7 @@ import numpy as np
 import oracle
 import pytest
 from oracle import Entry, Fact, Table
-from strategies import STRANGER, dataset, knowledge, random_table
+from strategies import STRANGER, CutEngine, dataset, knowledge, random_table
 
 import standout as so
 from standout.attacks import attack as attack_module
@@ -209,7 +209,7 @@ def test_no_cut_block_or_thread_changes_a_verdict(name, data, aux, targets, bloc
     attack = so.attack(name)
     usual = attack.run(data, aux, watch=targets)
     for edges, threads in [([0, N], 2), ([0, 1, 40, 41, N], 1)]:
-        engine = so.MemoryEngine(threads=threads, shards=data.shards_at(edges, block)[::-1])
+        engine = CutEngine(data.shards_at(edges, block)[::-1], threads)
         assert_same(attack.run(data, aux, engine=engine, watch=targets), usual)
         np.testing.assert_array_equal(attack.scores(data, aux, engine), attack.scores(data, aux))
 
@@ -220,8 +220,8 @@ def test_the_size_of_a_batch_changes_nothing(name, data, aux, targets, monkeypat
     gone = np.where(np.arange(targets.size) % 3 == 0, np.roll(targets, 2), -1)
     attack = so.attack(name)
     usual = attack.run(data, aux, watch=targets, exclude=gone), attack.scores(data, aux, exclude=gone)
-    monkeypatch.setattr(attack_module, "TABLE_BUDGET", budget)
-    monkeypatch.setattr(attack_module, "MOST_QUERIES", most)
+    monkeypatch.setattr(so.MemoryEngine, "batch_bytes", budget)
+    monkeypatch.setattr(so.MemoryEngine, "batch_queries", most)
     assert_same(attack.run(data, aux, watch=targets, exclude=gone), usual[0])
     np.testing.assert_array_equal(attack.scores(data, aux, exclude=gone), usual[1])
 

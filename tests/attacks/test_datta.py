@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import NAN, Entry, Fact, Table
-from strategies import STRANGER, cases, dataset, knowledge, queries_of, random_table
+from strategies import STRANGER, CutEngine, cases, dataset, knowledge, queries_of, random_table
 
 import standout as so
 from standout.attacks.datta import Weighted
 from standout.data.dataset import Dataset
-from standout.engines.memory import MemoryEngine
 from standout.errors import ParameterError
 from standout.formulas import dss12
 
@@ -263,7 +262,7 @@ def test_the_member_is_the_same_however_the_records_are_cut():
     aux = knowledge([[Fact(1, 3.0 + k / 1000)] for k in range(50)])
     generic = so.attack("generic", gamma=0.5)
     whole = generic.run(data, aux).best
-    cut = generic.run(data, aux, engine=MemoryEngine(shards=data.shards_at([0, 7, 250, 502], 64))).best
+    cut = generic.run(data, aux, engine=CutEngine(data.shards_at([0, 7, 250, 502], 64))).best
     assert whole.tolist() == cut.tolist()
 
 

@@ -10,8 +10,8 @@ import standout as so
 from standout.attacks.fit import Weighing, start_noise, usable
 from standout.attacks.likelihood import SHRINK, Likelihood, compile_odds, value_odds, wrong_chance
 from standout.attacks.noise import Noise
-from standout.engines.memory import MemoryEngine
 from standout.errors import ParameterError
+from standout.scoring.tasks import AllScores
 
 PRIOR = 0.5
 
@@ -317,7 +317,7 @@ def test_losses_that_differ_by_item_are_weighed_by_item():
     item = np.array([0, 3, 20, 33, release.n_items - 1])
     facts = so.Knowledge.from_arrays(np.zeros(item.size), release.item_labels[item]).bind(release)
     plan = compile_odds(release, facts, np.array([-1]), Noise(0.1, 0.0, None, None), missing)
-    got = plan.base[0] + MemoryEngine().scores(plan, release)[0] / plan.scale[0]
+    got = plan.base[0] + AllScores(plan, release.n_records).run(release.index).score[0] / plan.scale[0]
     held = np.zeros((release.n_records, release.n_items), bool)
     held[np.repeat(np.arange(release.n_records), np.diff(release.record_ptr)), release.record_item] = True
     e = 1 - 0.9 * (1 - missing)

@@ -12,6 +12,7 @@ from standout.bench import growth, measure, reference
 from standout.bench.case import Case
 from standout.engines.memory import MemoryEngine
 from standout.errors import ParameterError
+from standout.scoring.tasks import Score
 
 SIZE = 0.002
 
@@ -29,7 +30,7 @@ def test_the_c_loop_gives_the_engines_partials(case):
         pytest.skip("no gcc here")
     plan = case.plan("scoreboard-rh")
     theirs = reference.run(reference.build(), plan, case.data.index, 2)
-    assert measure._same(MemoryEngine(2).run(plan, case.data), theirs)
+    assert measure._same(MemoryEngine(2).map(Score(plan), [case.data.index]), theirs)
 
 
 def test_every_peer_finds_the_record_that_we_find(case):

@@ -88,8 +88,10 @@ def test_types_that_arrow_does_not_know_are_read_as_what_they_are(shop, postgres
                      *(f"INSERT INTO {name} VALUES ({k}, {k}, '{cell}')" for k, cell in enumerate(cells)))  # fmt: skip
     columns = {"record": "person", "item": "item", "value": None, "time": None, role: "cell"}
     ds = Dataset.read(shop, table=name, **columns)
-    read = {"record": ds.record_labels, "value": ds.levels, "time": np.array([ds.first_day])}[role]
-    assert read.tolist() == result
+    if role == "time":
+        assert ds.fingerprint == Dataset.from_arrays([0, 1], [0, 1], time=[*result, np.nan]).fingerprint
+    else:
+        assert {"record": ds.record_labels, "value": ds.levels}[role].tolist() == result
     assert ds.n_entries == 2
 
 
@@ -143,8 +145,6 @@ def test_credentials_reach_neither_findings_nor_report_nor_messages(shop, tmp_pa
 FIVE_MILLION = """
 import resource, sys
 import standout.cli.app as app
-with open("/proc/self/statm") as f:
-    before = int(f.read().split()[1]) * 4096
 sys.argv = ["standout", "audit", sys.argv[1], "--table", "big", "--out", sys.argv[2], "--targets", "50", "--knows", "4",
             "--attacks", "scoreboard-rh"]
 try:
@@ -157,9 +157,9 @@ finally:
 @pytest.mark.slow
 def test_five_million_rows_are_audited_in_bounded_memory(postgres, tmp_path):
     postgres.execute(
-        "CREATE TABLE big AS SELECT ('person-' || (g * 7919) % 200000) AS person, (g * 104729) % 5000 AS item, "
+        "CREATE TABLE big AS SELECT ('person-' || (g * 7919) % 200000) AS person, abs(hashint8(g)) % 5000 AS item, "
         "g % 5 + 1 AS rating, timestamp '2020-01-01' + (g % 700000) * interval '1 minute' AS at "
-        "FROM generate_series(1, 5000000) g"
+        "FROM generate_series(1::bigint, 5000000) g"
     )
     done = subprocess.run([sys.executable, "-c", FIVE_MILLION, postgres.url, str(tmp_path / "out")],
                           capture_output=True, text=True, timeout=900, check=False)  # fmt: skip
@@ -168,5 +168,5 @@ def test_five_million_rows_are_audited_in_bounded_memory(postgres, tmp_path):
     assert findings["data"]["n_entries"] == 5_000_000
     assert findings["data"]["n_records"] == 200_000
     peak = int(done.stderr.rpartition("peak ")[2])
-    # DuckDB's limit is 1.5 GB; the table as Python objects would be several
-    assert peak < 2500, f"{peak} MB"
+    # measured: 0.6 GB; the rows as Python objects would be 2 GB and more
+    assert peak < 1200, f"{peak} MB"

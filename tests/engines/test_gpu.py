@@ -11,6 +11,7 @@ from plans import IDS, KINDS, SHAPES, assert_same_partials, case
 import standout as so
 from standout.errors import EngineError, ParameterError
 from standout.scoring.plan import Tie
+from standout.scoring.tasks import AllScores, Mass, Score, ScoreRecord
 
 
 def gpu(**options):
@@ -24,19 +25,15 @@ def gpu(**options):
 
 
 def compare(c, engine) -> None:
-    usual = so.MemoryEngine(threads=1)
-    mine, theirs = engine.run(c.plan, c.data, c.watch), usual.run(c.plan, c.data, c.watch)
-    assert_same_partials(mine, theirs)
-    assert (
-        engine.score_record(c.plan, c.data, c.record).tolist() == usual.score_record(c.plan, c.data, c.record).tolist()
-    )
-    assert np.array_equal(engine.scores(c.plan, c.data), usual.scores(c.plan, c.data))
-    beta = 1.0 / np.maximum(theirs.sigma(), 1.0)
-    np.testing.assert_allclose(
-        engine.mass(c.plan, c.data, theirs.best_score, beta),
-        usual.mass(c.plan, c.data, theirs.best_score, beta),
-        rtol=1e-9,
-    )
+    usual, shards = so.MemoryEngine(threads=1), [c.data.index]
+    # two shards: results of the device merge as well
+    for cut in (shards, c.data.shards(2)):
+        mine, theirs = engine.map(Score(c.plan, c.watch), cut), usual.map(Score(c.plan, c.watch), shards)
+        assert_same_partials(mine, theirs)
+        for task in (ScoreRecord(c.plan, c.record), AllScores(c.plan, c.data.n_records)):
+            assert np.array_equal(engine.map(task, cut).score, usual.map(task, shards).score)
+        mass = Mass(c.plan, theirs.best_score, 1.0 / np.maximum(theirs.sigma(), 1.0))
+        np.testing.assert_allclose(engine.map(mass, cut).total, usual.map(mass, shards).total, rtol=1e-9)
 
 
 @pytest.mark.gpu

@@ -10,6 +10,7 @@ import pytest
 from strategies import dataset, random_table
 
 import standout as so
+from standout.scoring.tasks import AllScores, Mass, Score, ScoreRecord
 
 SOURCE = Path(__file__).parents[2] / "examples" / "own_engine.py"
 WHO = so.Adversary(knows=3, wrong=1, value_within=1, time_within=14)
@@ -34,21 +35,20 @@ def test_an_own_engine_gives_the_partials_and_scores_of_the_memory_engine(name, 
     facts = aux.bind(data)
     plan = so.attack(name).fit(data, facts).compile(data, facts, np.full(facts.n_queries, -1))
     mine, usual = own_engine["ShardLoop"](records), so.MemoryEngine()
-    own = usual.score_record(plan, data, targets)
-    assert mine.score_record(plan, data, targets).tolist() == own.tolist()
-    assert mine.scores(plan, data).tolist() == usual.scores(plan, data).tolist()
+    shards = [data.index]
+    own = usual.map(ScoreRecord(plan, targets), shards).score
+    for task in (ScoreRecord(plan, targets), AllScores(plan, data.n_records)):
+        assert mine.map(task, shards).score.tolist() == usual.map(task, shards).score.tolist()
     for k in (2, 7):
-        a, b = mine.run(plan, data, own, k), usual.run(plan, data, own, k)
+        a, b = mine.map(Score(plan, own, k), shards), usual.map(Score(plan, own, k), shards)
         for field, x, y in zip(a._fields, a, b, strict=True):
             # the sum of squares is a float, and its order of summation is free
             if field == "squares":
                 np.testing.assert_allclose(x, y, rtol=1e-12)
             else:
                 assert x.tolist() == y.tolist() and x.dtype == y.dtype, field
-    beta = 1.0 / np.maximum(b.sigma(), 1.0)
-    np.testing.assert_allclose(
-        mine.mass(plan, data, b.best_score, beta), usual.mass(plan, data, b.best_score, beta), rtol=1e-12
-    )
+    mass = Mass(plan, b.best_score, 1.0 / np.maximum(b.sigma(), 1.0))
+    np.testing.assert_allclose(mine.map(mass, shards).total, usual.map(mass, shards).total, rtol=1e-12)
 
 
 def test_an_audit_runs_on_an_own_engine_and_finds_the_same(own_engine, release):

@@ -14,6 +14,7 @@ import standout as so
 from standout.audit.explain import draw, explain, find_record
 from standout.errors import InputError, ParameterError
 from standout.report.waterfall import explanation_charts, fact_table, render_explanation, sentences, show_explanation
+from standout.scoring.tasks import AllScores
 
 EVIL = "<script>alert(1)</script>"
 
@@ -54,7 +55,7 @@ def test_an_explanation_holds_no_score_of_records_that_it_does_not_show(data, kn
         pytest.fail("scores of all records were made")
 
     monkeypatch.setattr(so.Attack, "scores", every_score)
-    monkeypatch.setattr(so.MemoryEngine, "scores", every_score)
+    monkeypatch.setattr(AllScores, "run", every_score)
     assert explain(data, known, "scoreboard-rh", target=longest) == made
 
 

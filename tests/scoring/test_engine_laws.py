@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import Fact, Table
-from strategies import cases, cuts, dataset, knowledge, queries_of, random_table
+from strategies import CutEngine, cases, cuts, dataset, knowledge, queries_of, random_table
 
 import standout as so
-from standout.attacks import attack as attack_module
 from standout.errors import ParameterError
 from standout.scoring.partials import Partials
+from standout.scoring.tasks import Score
 
 ATTACKS = [
     ("scoreboard", {}),
@@ -61,10 +61,11 @@ def test_any_cut_into_shards_merged_in_any_order_gives_identical_partials(name, 
     gone = np.array([data.draw(st.integers(-1, n - 1)) for _ in queries])
     watch = np.array([data.draw(st.integers(-5, 2**30)) for _ in queries])
     plan = so.attack(name, **options).compile(release, facts, gone)
-    whole = so.MemoryEngine(threads=1).run(plan, release, watch)
+    task = Score(plan, watch)
+    whole = so.MemoryEngine(threads=1).map(task, [release.index])
     edges, block = data.draw(cuts(n))
     shards = release.shards_at(edges, block)
-    parts = [so.MemoryEngine(threads=1, shards=[s]).run(plan, release, watch) for s in shards]
+    parts = [task.run(s) for s in shards]
     assert_same_partials(reduce(Partials.merge, data.draw(st.permutations(parts))), whole)
     assert_same_partials(reduce(Partials.merge, [Partials.empty(len(queries)), *parts]), whole)
 
@@ -77,7 +78,7 @@ def test_no_block_size_and_no_number_of_threads_changes_a_verdict(release, name,
     usual = attack.run(data, aux, watch=targets)
     shards = data.shards_at([0, 211], block)
     for threads in (1, 2):
-        engine = so.MemoryEngine(threads=threads, shards=shards)
+        engine = CutEngine(shards, threads)
         assert_same_verdicts(attack.run(data, aux, engine=engine, watch=targets), usual)
         assert np.array_equal(attack.scores(data, aux, engine), attack.scores(data, aux))
 
@@ -89,7 +90,7 @@ def test_shards_in_another_order_and_other_threads_give_the_same_verdicts(releas
     gone = np.roll(targets, 1)
     usual = attack.run(data, aux, watch=targets, exclude=gone)
     shards = data.shards_at([0, 1, 50, 51, 160, 211], 13)
-    engine = so.MemoryEngine(threads=threads, shards=shards[::-1])
+    engine = CutEngine(shards[::-1], threads)
     assert_same_verdicts(attack.run(data, aux, engine=engine, watch=targets, exclude=gone), usual)
 
 
@@ -100,7 +101,7 @@ def test_a_dataset_cut_into_n_shards_holds_every_record_once(release, n):
     assert [s.first_record for s in shards] == np.cumsum([0, *(s.n_records for s in shards)])[:-1].tolist()
     assert sum(s.n_records for s in shards) == 211
     attack = so.attack("scoreboard-rh")
-    assert_same_verdicts(attack.run(data, aux, engine=so.MemoryEngine(shards=shards)), attack.run(data, aux))
+    assert_same_verdicts(attack.run(data, aux, engine=CutEngine(shards)), attack.run(data, aux))
 
 
 @pytest.mark.parametrize(("name", "options"), ATTACKS, ids=IDS)
@@ -110,8 +111,8 @@ def test_the_size_of_a_batch_changes_nothing(release, monkeypatch, name, options
     attack = so.attack(name, **options)
     gone = np.where(np.arange(targets.size) % 2, np.roll(targets, 1), -1)
     usual = attack.run(data, aux, watch=targets, exclude=gone), attack.scores(data, aux, exclude=gone)
-    monkeypatch.setattr(attack_module, "TABLE_BUDGET", budget)
-    monkeypatch.setattr(attack_module, "MOST_QUERIES", most)
+    monkeypatch.setattr(so.MemoryEngine, "batch_bytes", budget)
+    monkeypatch.setattr(so.MemoryEngine, "batch_queries", most)
     done = []
     assert_same_verdicts(attack.run(data, aux, watch=targets, exclude=gone, progress=done.append), usual[0])
     assert np.array_equal(attack.scores(data, aux, exclude=gone), usual[1])

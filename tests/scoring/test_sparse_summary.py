@@ -14,6 +14,7 @@ from standout.scoring import cpu
 from standout.scoring.partials import LOWEST, NO_RECORD
 from standout.scoring.plan import Plan, Tie
 from standout.scoring.summarize import key_of
+from standout.scoring.tasks import AllScores, Mass, Score
 
 N_RECORDS, BLOCK = 900, 128
 
@@ -40,7 +41,7 @@ def plan_of(data: so.Dataset, name: str, tie: Tie) -> Plan:
 
 def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -> dict[str, list]:
     """The partials, written to be obviously right."""
-    scores, t = so.MemoryEngine(threads=1).scores(plan, data).astype(np.int64), plan.tables
+    scores, t = AllScores(plan, data.n_records).run(data.index).score.astype(np.int64), plan.tables
     fields = ("top", "top_score", "n_top", "n", "total", "squares", "n_watch", "n_cut")
     out: dict[str, list] = {f: [] for f in fields}
     how = cpu.variant_of(plan)
@@ -74,7 +75,7 @@ def test_partials_from_the_records_met_are_those_from_all_scores(release, name, 
     plan = plan_of(release, name, tie)
     watch = np.random.default_rng(1).choice([-(2**31), -1, 0, 1, 2**28, 2**31], plan.n_queries)
     shards = release.shards_at([0, 300, N_RECORDS], BLOCK)
-    got = so.MemoryEngine(threads=threads, shards=shards[::-1]).run(plan, release, watch, top)
+    got = so.MemoryEngine(threads).map(Score(plan, watch, top), shards[::-1])
     for field, want in from_all_scores(plan, release, watch, top).items():
         if field == "squares":
             np.testing.assert_allclose(got.squares, np.array(want, float), rtol=1e-12)
@@ -90,17 +91,18 @@ def test_the_short_summary_is_what_ran(release):
     met = shard.ptr[:, t.item + 1].astype(int) - shard.ptr[:, t.item]
     per_query = np.add.reduceat(met, t.query_ptr[:-1], axis=1)
     assert (cpu.FEW * per_query < BLOCK).mean() > 0.4
-    assert (so.MemoryEngine(shards=[shard]).run(plan, release).second != NO_RECORD).all()
+    assert (Score(plan).run(shard).second != NO_RECORD).all()
 
 
 @pytest.mark.parametrize("name", ["scoreboard-rh", "likelihood", "weighted"])
 def test_the_mass_from_the_records_met_is_that_from_all_scores(release, name):
     plan = plan_of(release, name, Tie.INDEX)
     shards = release.shards_at([0, 300, N_RECORDS], BLOCK)
-    engine = so.MemoryEngine(threads=2, shards=shards)
-    got = engine.run(plan, release)
+    engine = so.MemoryEngine(threads=2)
+    got = engine.map(Score(plan), shards)
     beta = 1.0 / np.maximum(got.sigma(), 1.0)
-    scores = engine.scores(plan, release).astype(float)
+    scores = engine.map(AllScores(plan, release.n_records), shards).score.astype(float)
     weight = np.exp(beta[:, None] * (scores - got.best_score[:, None]))
     weight[scores == LOWEST] = 0.0
-    np.testing.assert_allclose(engine.mass(plan, release, got.best_score, beta), weight.sum(axis=1), rtol=1e-9)
+    found = engine.map(Mass(plan, got.best_score, beta), shards).total
+    np.testing.assert_allclose(found, weight.sum(axis=1), rtol=1e-9)

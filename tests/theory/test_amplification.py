@@ -75,9 +75,9 @@ def test_how_many_scores_are_held_at_once_changes_no_k(monkeypatch):
     aux, held = who.sample(ds, y, 1), []
 
     class Counting(MemoryEngine):
-        def scores(self, plan, dataset):
-            held.append(plan.n_queries * dataset.n_records)
-            return super().scores(plan, dataset)
+        def map(self, task, shards):
+            held.append(task.plan.n_queries * ds.n_records)
+            return super().map(task, shards)
 
     usual = _k(ds, y, aux, np.array([0.3, 0.7]), Counting())
     monkeypatch.setattr(amplification_module, "MOST_SCORES", 70)

@@ -16,18 +16,14 @@ from standout.adversary.knowledge import Facts, Knowledge
 from standout.attacks import criterion
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.dataset import Dataset
-from standout.engines.engine import Engine, engine
+from standout.engines.engine import Engine, engine, shards_of
 from standout.errors import ParameterError
 from standout.formulas.spacing import K
 from standout.scoring.partials import LOWEST
 from standout.scoring.plan import Plan
+from standout.scoring.tasks import UNWATCHED, AllScores, Mass, Score, ScoreRecord
 
 Array = npt.NDArray[Any]
-
-TABLE_BUDGET = 48 * 2**20
-"""Limit for the tables of one batch of queries, in bytes."""
-
-MOST_QUERIES = 4096
 
 RULES = ("own", "spacing")
 """Decision rules that every attack offers."""
@@ -123,7 +119,7 @@ class Attack(ABC):
         machine = engine(engine_)
         for part, gone in _batches(dataset, facts, absent, self.alone, machine):
             plan = fitted.compile(dataset, part, gone)
-            whole = machine.scores(_uncapped(plan), dataset)
+            whole = machine.map(AllScores(_uncapped(plan), dataset.n_records), shards_of(dataset)).score
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 
@@ -141,7 +137,8 @@ class Attack(ABC):
         for part, gone in _batches(dataset, facts, nobody, False, machine):
             plan = fitted.compile(dataset, part, gone)
             bare = _uncapped(plan)
-            whole = np.array([machine.score_record(bare, dataset, np.full(part.n_queries, r)) for r in chosen]).T
+            tasks = [ScoreRecord(bare, np.full(part.n_queries, r)) for r in chosen]
+            whole = np.array([machine.map(task, shards_of(dataset)).score for task in tasks]).T
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 
@@ -151,7 +148,7 @@ class Attack(ABC):
         nobody = _one_per_query(None, facts, "exclude", dataset)
         fitted, machine = self.fit(dataset, facts, nobody), engine(engine_)
         plans = (fitted.compile(dataset, part, gone) for part, gone in _batches(dataset, facts, nobody, False, machine))
-        return np.concatenate([machine.run(plan, dataset, None, max(k, 2)).top[:, :k] for plan in plans])
+        return np.concatenate([machine.map(Score(plan, k=k), shards_of(dataset)).top[:, :k] for plan in plans])
 
     def run(self, dataset: Dataset, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
             watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None,
@@ -194,17 +191,19 @@ class Attack(ABC):
 
     def _run_plan(self, dataset: Dataset, plan: Plan, watch: Array, machine: Engine, lineup: bool,
                   spacing: bool) -> Verdicts:  # fmt: skip
-        watching = bool((watch >= 0).any())
-        watched = machine.score_record(plan, dataset, watch) if watching else np.full(plan.n_queries, LOWEST, np.int64)
+        shards = shards_of(dataset)
+        own = ScoreRecord(plan, watch)
+        watched = (machine.map(own, shards) if (watch >= 0).any() else own.empty()).score
         # queries without a watched record have no score to compare with
-        marks = np.where(watch >= 0, watched, 2**31)
-        partials = machine.run(plan, dataset, marks, K + 1 if spacing or self.rule == "spacing" else 2)
+        marks = np.where(watch >= 0, watched, UNWATCHED)
+        k = K + 1 if spacing or self.rule == "spacing" else 2
+        partials = machine.map(Score(plan, marks, k), shards)
         n_records = dataset.n_records - (plan.tables.exclude >= 0)
         seen = Outcome(plan, partials, n_records)
         wanted = self.lineup and (lineup or self.needs_lineup)
         beta = self.beta(seen) if wanted else None
         if beta is not None:
-            mass = machine.mass(plan, dataset, partials.best_score, beta)
+            mass = machine.map(Mass(plan, partials.best_score, beta), shards).total
             seen = Outcome(plan, partials, n_records, beta, mass)
         statistic, matched = self.decide(seen) if self.rule == "own" else criterion.unlikely_absent(seen, self.level)
         # index -1 reads the length of the last record, which is not used
@@ -240,14 +239,13 @@ def _one_per_query(records: Any, facts: Facts, name: str, dataset: Dataset) -> A
 def _batches(
     dataset: Dataset, facts: Facts, exclude: Array, alone: bool, machine: Engine
 ) -> Iterator[tuple[Facts, Array]]:
-    """Cut the queries into batches whose tables fit the engine's limit, or the default limit."""
-    row = 8 * (dataset.n_levels + 2 + 2 * min(dataset.tick_span, 1024) + 2)
-    most = max(1, getattr(machine, "batch_bytes", TABLE_BUDGET) // row)
-    most_queries = getattr(machine, "batch_queries", MOST_QUERIES)
+    """Cut the queries into batches whose tables fit the engine's limits."""
+    row = 8 * (dataset.n_levels + 2 + 2 * min(dataset.tick_span, 1024 if dataset.ticks_per_day == 1 else 16_384) + 2)
+    most = max(1, machine.batch_bytes // row)
     first = 0
     while first < facts.n_queries:
         stop = int(np.searchsorted(facts.query_ptr, facts.query_ptr[first] + most, side="right")) - 1
-        stop = min(max(stop, first + 1), first + most_queries, facts.n_queries)
+        stop = min(max(stop, first + 1), first + machine.batch_queries, facts.n_queries)
         if alone and (exclude[first:stop] >= 0).any():
             stop = first + 1
         yield facts.part(first, stop), exclude[first:stop]

@@ -15,6 +15,7 @@ from standout.adversary.knowledge import Facts, Knowledge
 from standout.attacks.attack import attack
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
+from standout.data.index import Shard
 from standout.data.synthetic import write_twin
 from standout.data.twin.model import N_RECORDS
 from standout.scoring.plan import Combine, Plan
@@ -70,6 +71,11 @@ class Case:
         targets = np.sort(np.random.default_rng(SEED).choice(eligible, n, replace=again))
         known = who.sample(data, targets, seed=SEED)
         return cls(path, data, targets, known, known.bind(data), threads or os.cpu_count() or 1)
+
+    @property
+    def shards(self) -> list[Shard]:
+        """Posting lists of the release."""
+        return [self.data.index]
 
     def plan(self, name: str, n: int | None = None) -> Plan:
         """Plan of the first `n` queries by that attack; "presence" counts items in common."""

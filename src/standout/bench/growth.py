@@ -14,6 +14,7 @@ from standout.bench.clock import best_of
 from standout.bench.measure import Line
 from standout.data.dataset import Dataset
 from standout.engines.memory import MemoryEngine
+from standout.scoring.tasks import Score
 
 KNOWS = (2, 4, 8, 16, 32, 64)
 TARGETS = (10, 30, 100, 300, 1000, 3000, 10_000)
@@ -44,8 +45,9 @@ def _targets(data: Dataset) -> int:
 
 def _point(what: str, x: float, case: Case, rounds: int) -> Line:
     engine, plan = MemoryEngine(case.threads), case.plan("scoreboard-rh")
-    engine.run(plan, case.data)
-    seconds = best_of(rounds, lambda: engine.run(plan, case.data))[0].core
+    task, shards = Score(plan), [case.data.index]
+    engine.map(task, shards)
+    seconds = best_of(rounds, lambda: engine.map(task, shards))[0].core
     # time of one target, unless targets grow
     each = 1.0 if what == "targets" else 1.0 / plan.n_queries
     runs = plan.tables.item.size * case.data.index.n_blocks

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from standout.engines.memory import MemoryEngine
 from standout.errors import EngineError
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Plan
+from standout.scoring.tasks import Mass, Score, ScoreRecord, Task
 
 Line = dict[str, Any]
 ROUNDS = 5
@@ -54,10 +56,10 @@ def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
     """Our engine against the C loop, on the same plan, shard and threads; then the other kernels on as many queries."""
     engine = MemoryEngine(case.threads)
     rh, odds = case.plan("scoreboard-rh"), case.plan("likelihood")
-    mine = engine.run(rh, case.data)
-    works: list[Callable[[], Any]] = [lambda: engine.run(rh, case.data), lambda: engine.run(odds, case.data)]
-    top, beta = mine.best_score, 1.0 / np.maximum(mine.sigma(), 1.0)
-    works += [lambda: engine.mass(rh, case.data, top, beta)]
+    mine = engine.map(Score(rh), case.shards)
+    mass = Mass(rh, mine.best_score, 1.0 / np.maximum(mine.sigma(), 1.0))
+    tasks: list[Task[Any]] = [Score(rh), Score(odds), mass]
+    works: list[Callable[[], Any]] = [partial(engine.map, task, case.shards) for task in tasks]
     same: bool | None = None
     try:
         lib = reference.build()
@@ -65,8 +67,8 @@ def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
         same = _same(mine, reference.run(lib, rh, case.data.index, case.threads))
     except EngineError as error:
         yield {"what": "C loop", "skipped": str(error)}
-    engine.run(odds, case.data)
-    engine.mass(rh, case.data, top, beta)
+    for work in works[1:3]:
+        work()
     took = best_of(rounds, *works)
     yield _line(case, rh, "standout: scoreboard-rh", took[0], found=_hit_rate(case, rh, mine, engine))
     yield _line(case, odds, "standout: likelihood", took[1], times_rh=took[1].core / took[0].core)
@@ -77,7 +79,7 @@ def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
 
 def _hit_rate(case: Case, plan: Plan, seen: Partials, engine: MemoryEngine) -> float:
     """Mean credit of a plan without a tie rule: 1/n where the target is one of n records tied at the top."""
-    on_top = engine.score_record(plan, case.data, case.targets) == seen.best_score
+    on_top = engine.map(ScoreRecord(plan, case.targets), case.shards).score == seen.best_score
     return float(np.where(on_top, 1.0 / np.maximum(seen.n_top, 1), 0.0).mean())
 
 
@@ -95,8 +97,9 @@ def others(case: Case, n: int) -> Iterator[Line]:
     """
     engine = MemoryEngine(case.threads)
     full, presence = case.plan("scoreboard-rh", n), case.plan("presence", n)
-    rh, count = engine.run(full, case.data), engine.run(presence, case.data)
-    ours, ours_presence = best_of(3, lambda: engine.run(full, case.data), lambda: engine.run(presence, case.data))
+    works = [partial(engine.map, Score(plan), case.shards) for plan in (full, presence)]
+    rh, count = (work() for work in works)
+    ours, ours_presence = best_of(3, *works)
     counts, seconds = presence.score(count.best_score), presence.score(count.second_score)
     yield _line(case, presence, "standout: presence only", ours_presence)
     matrix = peers.item_major(case)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -25,6 +26,9 @@ VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "
 
 _INTERNAL = 70
 """Exit code for an error in this program, as in sysexits.h."""
+_FULL = ": is a disk full, or a quota reached? Make room, or set TMPDIR to another disk"
+_LOCKED = ": choose folders that you may write (--out, TMPDIR)"
+_HINTS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EFBIG: _FULL, errno.EACCES: _LOCKED, errno.EROFS: _LOCKED}
 _stop = Stop()
 
 
@@ -106,7 +110,7 @@ def main() -> None:
     except MemoryError:
         _fail("not enough memory", 2)
     except OSError as error:
-        _fail(f"{error.strerror or type(error).__name__}: is a disk full, or a folder not writable?", 2)
+        _fail(f"{error.strerror or type(error).__name__}{_HINTS.get(error.errno or 0, '')}", 2)
     except Exception as error:
         if os.environ.get("STANDOUT_TRACEBACK"):
             raise

@@ -88,7 +88,8 @@ def check(
             raise ParameterError(f"{str(file)!r} is named for two outputs; give each its own file")
         _check_writable(file.parent)
     quiet = json or github
-    source, published = read_both(path, release, defense, quiet, reading.keywords)
+    keywords = reading.keywords_for(*(who.time_within for who in rules.adversaries.values()))
+    source, published = read_both(path, release, defense, quiet, keywords)
     with waiting(quiet) as progress:
         from standout.gate.check import check as run
 

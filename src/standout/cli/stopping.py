@@ -15,6 +15,9 @@ GRACE = 3.0
 """Seconds that a command has to unwind before the process exits without it."""
 
 
+_said = threading.Event()
+
+
 class Stop:
     """Which signal asked the command to stop, if one did."""
 
@@ -33,13 +36,15 @@ def clean_stop() -> Iterator[Stop]:
     A second signal exits at once.
     """
     stop = Stop()
+    _said.clear()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
 
     def interrupt(signum: int, frame: FrameType | None) -> None:
-        stop.signum = signum
-        raise KeyboardInterrupt
+        if stop.signum is None:  # a second signal must not interrupt the removal of files: the watcher acts on it
+            stop.signum = signum
+            raise KeyboardInterrupt
 
     wanted = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     # a signal that is ignored stays ignored: nohup
@@ -52,15 +57,19 @@ def clean_stop() -> Iterator[Stop]:
     try:
         yield stop
     finally:
-        signal.set_wakeup_fd(previous)
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
-        os.close(writing)  # ends the watcher
+        # a stopped process stays watched until it is gone: its threads may go on working
+        if stop.signum is None:
+            signal.set_wakeup_fd(previous)
+            for signum, handler in before.items():
+                signal.signal(signum, handler)
+            os.close(writing)  # ends the watcher
 
 
 def say_stopped(notes: list[str]) -> None:
-    """Print the one line."""
-    print("; ".join(["standout: stopped", *notes]), file=sys.stderr, flush=True)
+    """Print the one line, once."""
+    if not _said.is_set():
+        _said.set()
+        print("; ".join(["standout: stopped", *notes]), file=sys.stderr, flush=True)
 
 
 def _watch(reading: int, wanted: set[int]) -> None:

@@ -7,8 +7,9 @@ offset in the block, in 16 bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.data.build import missing_tick
+from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
 
@@ -27,7 +29,10 @@ MOST_COUNTS = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shard:
-    """Posting lists of the consecutive records `first_record … first_record + n_records - 1`."""
+    """Posting lists of the consecutive records `first_record … first_record + n_records - 1`.
+
+    A shard is self-contained: it can be pickled and scored on another machine. A range of its blocks is again a shard.
+    """
 
     first_record: int
     n_records: int
@@ -38,11 +43,18 @@ class Shard:
     code: Array
     tick: Array
     has_repeats: bool
+    parent: Shard | None = None
+    """The shard whose blocks these are, if this one shares its arrays; it caches what is computed per record."""
 
     @property
     def n_blocks(self) -> int:
         """Number of blocks."""
         return int(self.ptr.shape[0])
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, including those that no record of the shard holds."""
+        return int(self.ptr.shape[1] - 1)
 
     def __repr__(self) -> str:
         return f"<Shard of {self.n_records:,} records in {self.n_blocks:,} blocks>"
@@ -50,7 +62,14 @@ class Shard:
     @cached_property
     def all_dated(self) -> bool:
         """Whether every entry has a time."""
+        if self.parent is not None:
+            return self.parent.all_dated
         return bool(self.tick.size == 0 or self.tick.max() < missing_tick(self.tick.dtype))
+
+    @property
+    def last_tick(self) -> int:
+        """Largest tick of an entry; 0 if no entry has one."""
+        return int(np.max(self.tick, initial=0, where=self.tick != self.no_tick))
 
     @property
     def no_tick(self) -> int:
@@ -60,10 +79,14 @@ class Shard:
     @cached_property
     def lengths(self) -> Array:
         """int64: distinct items of each record."""
-        return self.count(np.ones(self.ptr.shape[1] - 1, np.bool_))
+        if self.parent is not None:
+            return self.of_parent(self.parent.lengths)
+        return self.count(np.ones(self.n_items, np.bool_))
 
     def count(self, marked: Array) -> Array:
         """int64: distinct marked items (bool per item) of each record; the last few results are cached."""
+        if self.parent is not None:
+            return self.of_parent(self.parent.count(marked))
         kept: dict[bytes, Array] = self.__dict__.setdefault("_counts", {})
         key = np.packbits(marked).tobytes()
         if key not in kept:
@@ -78,6 +101,98 @@ class Shard:
     def nbytes(self) -> int:
         """Bytes that the posting lists take."""
         return int(self.ptr.nbytes + self.local.nbytes + self.code.nbytes + self.tick.nbytes)
+
+    def of_parent(self, per_record: Array) -> Array:
+        """Part of an array over the parent's records that belongs to this shard's records."""
+        assert self.parent is not None
+        at = self.first_record - self.parent.first_record
+        return per_record[at : at + self.n_records]
+
+    def slice(self, first_block: int, stop_block: int) -> Shard:
+        """Blocks `first_block … stop_block-1` as a shard that shares the arrays of this one."""
+        if not 0 <= first_block < stop_block <= self.n_blocks:
+            raise ParameterError(f"blocks {first_block} to {stop_block}: the shard has blocks 0 to {self.n_blocks}")
+        if stop_block - first_block == self.n_blocks:
+            return self
+        lo = first_block * self.block_size
+        hi = min(stop_block * self.block_size, self.n_records)
+        whole = self if self.parent is None else self.parent
+        return replace(self, first_record=self.first_record + lo, n_records=hi - lo, ptr=self.ptr[first_block:stop_block],
+                       parent=whole)  # fmt: skip
+
+    def slices(self, most: int) -> list[Shard]:
+        """At most `most` slices of about the same number of blocks, in order."""
+        edges = np.linspace(0, self.n_blocks, max(min(most, self.n_blocks), 1) + 1).astype(int).tolist()
+        return [self.slice(lo, hi) for lo, hi in pairwise(edges)]
+
+    def with_blocks(self, block_size: int, threads: int | None = None) -> Shard:
+        """Shard of the same records in blocks of another size."""
+        if not 1 <= block_size <= LARGEST_BLOCK:
+            raise ParameterError(f"block_size={block_size}: a block holds 1 to {LARGEST_BLOCK:,} records")
+        rows = self.rows(np.arange(self.n_records))
+        made = build_shard(rows.ptr, rows.item, rows.code, rows.tick, self.n_items, 0, self.n_records, block_size,
+                           self.has_repeats, threads)  # fmt: skip
+        made = replace(made, first_record=self.first_record)
+        made.__dict__["lengths"] = self.lengths
+        return made
+
+    def rows(self, records: Array) -> Rows:
+        """Entries of some records of the shard, given as ascending offsets from its first record."""
+        held = np.zeros(self.n_records, np.bool_)
+        held[records] = True
+        ptr = np.zeros(records.size + 1, np.int64)
+        place = np.cumsum(held) - 1
+        _count_rows(self.block_size, self.ptr, self.local, held, place, ptr)
+        np.cumsum(ptr, out=ptr)
+        item = np.empty(int(ptr[-1]), np.int32)
+        code = np.empty(item.size if self.code.size else 0, self.code.dtype)
+        tick = np.empty(item.size if self.tick.size else 0, self.tick.dtype)
+        _fill_rows(
+            self.block_size, self.ptr, self.local, self.code, self.tick, held, place, ptr[:-1].copy(), item, code, tick
+        )
+        return Rows(self.first_record + records, ptr, item, code, tick, self.lengths[records])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields without caches; a slice takes only its own entries along."""
+        lo, hi = (int(self.ptr[0, 0]), int(self.ptr[-1, -1])) if self.n_blocks else (0, 0)
+        cut = {"local": self.local[lo:hi], "code": self.code[lo:hi], "tick": self.tick[lo:hi]}
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {**own, **cut, "ptr": self.ptr - self.ptr.dtype.type(lo), "parent": None, "lengths": self.lengths}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rows:
+    """Entries of some records, record by record and sorted by item."""
+
+    record: Array
+    """int64: record indices, ascending."""
+    ptr: Array
+    """int64 (records + 1): start of each record's entries."""
+    item: Array
+    code: Array
+    """Value codes; empty if the release has no values."""
+    tick: Array
+    """Ticks; empty if the release has no times."""
+    lengths: Array
+    """int64 (records): distinct items."""
+
+    def __repr__(self) -> str:
+        return f"<Rows of {self.record.size:,} records>"
+
+    def merge(self, other: Rows) -> Rows:
+        """Rows of both sets of records; the sets must not overlap."""
+        if not (self.record.size and other.record.size):
+            return self if self.record.size else other
+        record = np.concatenate([self.record, other.record])
+        order = np.argsort(record)
+        ptr = np.concatenate([self.ptr, self.ptr[-1] + other.ptr[1:]])
+        starts, at = rows_of(ptr, order)
+        both = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("item", "code", "tick"))
+        item, code, tick = (entries[at] if entries.size else entries for entries in both)
+        return Rows(record[order], starts, item, code, tick, np.concatenate([self.lengths, other.lengths])[order])
 
 
 def rows_of(ptr: Array, row: Array) -> tuple[Array, Array]:
@@ -103,6 +218,34 @@ def _count_marked(block_size: int, ptr: Array, local: Array, marked: Array, out:
                     if k != last:
                         out[b * block_size + k] += 1
                     last = k
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _count_rows(block_size: int, ptr: Array, local: Array, held: Array, place: Array, out: Array) -> None:
+    """Count the entries of the wanted records: `out[1 + place]`."""
+    for b in range(ptr.shape[0]):
+        for p in range(np.int64(ptr[b, 0]), np.int64(ptr[b, ptr.shape[1] - 1])):
+            r = b * block_size + np.int64(local[p])
+            if held[r]:
+                out[1 + place[r]] += 1
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _fill_rows(block_size: int, ptr: Array, local: Array, code: Array, tick: Array, held: Array, place: Array, at: Array,
+               row_item: Array, row_code: Array, row_tick: Array) -> None:  # fmt: skip
+    """Copy the entries of the wanted records; `at` holds the next free position of each."""
+    for b in range(ptr.shape[0]):
+        for i in range(ptr.shape[1] - 1):
+            for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
+                r = b * block_size + np.int64(local[p])
+                if held[r]:
+                    k = at[place[r]]
+                    at[place[r]] = k + 1
+                    row_item[k] = i
+                    if row_code.size > 0:
+                        row_code[k] = code[p]
+                    if row_tick.size > 0:
+                        row_tick[k] = tick[p]
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

@@ -1,4 +1,4 @@
-"""A number per record that depends on its contents, not on its label or position; the seed of its random draws."""
+"""Hashes of contents: a number per record, the seed of its random draws, and a digest of a dataset."""
 
 from __future__ import annotations
 

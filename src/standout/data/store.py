@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 
 FORMAT = "standout-dataset"
 SCHEMA = 3
-"""Version 2 has checksums of all files; version 3 has ticks in place of days. Older versions can be read."""
+"""Version 2 has checksums of all files; version 3 has ticks of a resolution, before it ticks were days."""
 _LABELS = ("record_labels", "item_labels")
 _ARRAYS = (*_LABELS, "record_ptr", "record_item", "record_code", "record_tick", "levels", "lengths", "supports")
 _BOUNDS = ("level_low", "level_high")
@@ -99,6 +99,7 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     if not _has_checksums(meta):
         cleaning = replace(cleaning, notes=(*cleaning.notes, _NO_CHECKSUMS))
     times = {name: meta[old.get(name, name)] for name in ("first_tick", "tick_span")}
+    times["time_resolution"] = "day" if old else meta["time_resolution"]
     ds = _with_bounds(Dataset(**arrays, **times, cleaning=cleaning))
     if _has_checksums(meta):
         index_arrays: dict[str, Any] = {
@@ -175,6 +176,7 @@ def _write(ds: Dataset, folder: Path) -> None:
         "schema": SCHEMA,
         "first_tick": ds.first_tick,
         "tick_span": ds.tick_span,
+        "time_resolution": ds.time_resolution,
         "index": {name: getattr(index, name) for name in _INDEX_NUMBERS},
         "cleaning": asdict(ds.cleaning),
     }

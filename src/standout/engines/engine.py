@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Protocol
-
-import numpy.typing as npt
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
 from standout.data.dataset import Dataset
+from standout.data.index import Shard
 from standout.errors import EngineError, ParameterError
-from standout.scoring.partials import Partials
-from standout.scoring.plan import Plan
+from standout.scoring.tasks import Result, Task
 
-Array = npt.NDArray[Any]
+R = TypeVar("R", bound=Result)
 
 
 class Engine(Protocol):
-    """Runs a plan over all shards of a dataset."""
+    """Runs tasks on shards of records. An engine knows no attack, and no attack knows which engine runs it."""
 
     name: str
+    batch_bytes: int
+    """Limit for the tables of one batch of queries, in bytes, if no two facts share a row."""
+    batch_queries: int
+    """Limit for the number of queries in a batch."""
 
-    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
-        """Top k records (at least 2), ties and sums per query; `watch` holds one integer score per query to count against."""
+    def map(self, task: Task[R], shards: Sequence[Shard]) -> R:
+        """Run the task on each shard and merge the results; together, the shards hold every record once."""
         ...
 
-    def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
-        """Σ exp(beta · (score - top)) over all candidates, per query, in integer score units."""
-        ...
 
-    def score_record(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
-        """Integer score of one record per query; `LOWEST` where the record is -1."""
-        ...
-
-    def scores(self, plan: Plan, dataset: Dataset) -> Array:
-        """All integer scores (queries, records); for small data."""
-        ...
+def shards_of(dataset: Dataset) -> Sequence[Shard]:
+    """Shards that together hold every record of the dataset once."""
+    return [dataset.index]
 
 
 def engine(which: str | Engine) -> Engine:

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any
+from collections.abc import Sequence
+from functools import reduce
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-import numpy as np
-import numpy.typing as npt
-
-from standout.data.dataset import Dataset
-from standout.data.index import build_shard
+from standout.data.index import Shard
 from standout.engines.memory import MemoryEngine
 from standout.errors import EngineError, ParameterError
 from standout.scoring.gpu import Device, DeviceIndex
-from standout.scoring.partials import Partials
 from standout.scoring.plan import Combine, Plan
+from standout.scoring.tasks import Mass, Result, Score, ScoreRecord, Scores, Sums, Task
 
-Array = npt.NDArray[Any]
+R = TypeVar("R", bound=Result)
+ON_DEVICE = (Combine.SUM, Combine.MIN, Combine.ODDS)
+"""Kinds of plans that the device's kernels run."""
 
 THREADS, PER_SM = 512, 2
 """Threads per thread block, thread blocks per multiprocessor: the fastest on an H200 for two attacks (docs/speed.md)."""
 
-_INDEXES: WeakKeyDictionary[Dataset, dict[int, DeviceIndex]] = WeakKeyDictionary()
+_INDEXES: WeakKeyDictionary[Shard, dict[int, DeviceIndex]] = WeakKeyDictionary()
 
 
 class GpuEngine:
-    """Runs plans on one CUDA device, through CuPy. Plans of `Combine.EXACT` run on the CPU, by the memory engine.
+    """Runs tasks that score on one CUDA device, through CuPy; all other tasks on the CPU, by the memory engine.
 
     Parameters
     ----------
@@ -40,7 +39,6 @@ class GpuEngine:
 
     name = "gpu"
     batch_bytes = 2**34
-    """Limit for the tables of one batch of queries, in bytes, if no two facts share a row."""
 
     def __init__(
         self, block_size: int | None = None, threads: int = THREADS, per_sm: int = PER_SM, batch_queries: int = 32_768
@@ -67,46 +65,38 @@ class GpuEngine:
         """Name of the device, from the driver."""
         return str(self._device.name)
 
-    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
-        """Top k (at least 2), ties and sums per query. For k above 2 and for `Combine.EXACT` this call runs on the CPU."""
-        if k > 2 or plan.combine == Combine.EXACT:
-            return MemoryEngine().run(plan, dataset, watch, k)
-        marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch
-        return self._device.run(plan, self.index(dataset, plan), marks)
+    def map(self, task: Task[R], shards: Sequence[Shard]) -> R:
+        """Run the task on each shard, on the device if its kernels can, and merge the results."""
+        if isinstance(task, Score | Mass | ScoreRecord) and runs_on_device(task):
+            done = [self._on_device(task, shard) for shard in shards]
+            return reduce(lambda a, b: a.merge(b), done, task.empty())  # type: ignore[return-value]
+        return MemoryEngine().map(task, shards)
 
-    def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
-        """Σ exp(beta · (score - top)) over all candidates."""
-        if plan.combine == Combine.EXACT:
-            return MemoryEngine().mass(plan, dataset, top, beta)
-        return self._device.mass(plan, self.index(dataset, plan), top, beta)
+    def _on_device(self, task: Score | Mass | ScoreRecord, shard: Shard) -> Result:
+        index = self.index(shard, task.plan)
+        if isinstance(task, Mass):
+            return Sums(self._device.mass(task.plan, index, task.top, task.beta))
+        if isinstance(task, ScoreRecord):
+            return Scores(self._device.score_record(task.plan, index, task.record))
+        return self._device.run(task.plan, index, task.marks)
 
-    def score_record(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
-        """Integer score of one record per query."""
-        if plan.combine == Combine.EXACT:
-            return MemoryEngine().score_record(plan, dataset, record)
-        return self._device.score_record(plan, self.index(dataset, plan), record)
-
-    def scores(self, plan: Plan, dataset: Dataset) -> Array:
-        """All integer scores."""
-        if plan.combine == Combine.EXACT:
-            return MemoryEngine().scores(plan, dataset)
-        return self._device.scores(plan, self.index(dataset, plan), dataset.n_records)
-
-    def index(self, dataset: Dataset, plan: Plan | None = None) -> DeviceIndex:
-        """Index of the dataset on the device, built on first use and cached as long as the dataset exists."""
+    def index(self, shard: Shard, plan: Plan | None = None) -> DeviceIndex:
+        """Index of the shard on the device, built on first use and cached as long as the shard exists."""
         size = self.block_size
         if plan is not None and plan.combine == Combine.MIN:
             # each score needs a count of the facts held
             size = max(size // 8 * 4, 4)
-        kept = _INDEXES.setdefault(dataset, {})
+        kept = _INDEXES.setdefault(shard, {})
         if size not in kept:
-            shard = build_shard(dataset.record_ptr, dataset.record_item, dataset.record_code, dataset.record_tick,
-                                dataset.n_items, 0, dataset.n_records, size, dataset.has_repeats,
-                                os.cpu_count() or 1)  # fmt: skip
             try:
-                kept[size] = DeviceIndex(shard, dataset)
+                kept[size] = DeviceIndex(shard.with_blocks(size))
             except self._device.cp.cuda.memory.OutOfMemoryError as error:
                 raise EngineError(
                     f"the index does not fit on {self.device_name} ({error}); use engine='memory'"
                 ) from None
         return kept[size]
+
+
+def runs_on_device(task: Score | Mass | ScoreRecord) -> bool:
+    """Whether the device has a kernel for the task: it keeps two records per query, and has no exact likelihood."""
+    return task.plan.combine in ON_DEVICE and not (isinstance(task, Score) and task.k > 2)

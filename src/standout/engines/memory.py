@@ -1,143 +1,63 @@
-"""The engine for data that fits into memory: threads score blocks of records, and the partials are merged."""
+"""The engine for data that fits into memory: threads run a task on slices of the shards, and the results are merged."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from itertools import pairwise
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from standout.data.dataset import Dataset
 from standout.data.index import Shard
-from standout.scoring import cpu, exact
-from standout.scoring.partials import LOWEST, Partials
-from standout.scoring.plan import Plan
+from standout.scoring.tasks import Result, Task
 
-Array = npt.NDArray[Any]
-R = TypeVar("R")
-T = TypeVar("T")
-BlockRange = tuple[Shard, int, int]
-"""Range of blocks of a shard: first, and one after the last."""
-Tasks = Iterator[tuple[R, tuple[int, int]]]
-"""Block ranges, each with a range of queries: first, and one after the last."""
+R = TypeVar("R", bound=Result)
 
 
 class MemoryEngine:
-    """Runs plans on the cores of this machine.
+    """Runs tasks on the cores of this machine.
 
     Parameters
     ----------
     threads
         Number of threads; all cores by default.
-    shards
-        Posting lists to use instead of the dataset's own index; together they must hold every record once.
     """
 
     name = "memory"
+    batch_bytes = 48 * 2**20
+    batch_queries = 4096
 
-    def __init__(self, threads: int | None = None, shards: Sequence[Shard] | None = None) -> None:
+    def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or os.cpu_count() or 1
-        self._shards = shards
 
-    def run(self, plan: Plan, dataset: Dataset, watch: Array | None = None, k: int = 2) -> Partials:
-        """Top k (at least 2), ties and sums per query."""
-        marks = np.full(plan.n_queries, 2**31, np.int64) if watch is None else watch.astype(np.int64)
-        variant = cpu.variant_of(plan)
-
-        def work(tasks: Tasks[BlockRange]) -> Partials:
-            out = Partials.empty(plan.n_queries, k)
-            for (shard, first, stop), queries in tasks:
-                post = cpu.postings(shard, plan.factor)
-                if plan.exact is not None:
-                    exact.run_blocks(
-                        first, stop, queries, post, plan.tables, variant, exact.for_shard(plan, shard), marks, out
-                    )
-                else:
-                    cpu.run_blocks(first, stop, queries, post, plan.tables, variant, marks, out)
-            return out
-
-        return reduce(Partials.merge, self._on_threads(work, self._block_ranges(dataset), plan.n_queries))
-
-    def mass(self, plan: Plan, dataset: Dataset, top: Array, beta: Array) -> Array:
-        """Σ exp(beta · (score - top)) over all candidates."""
-        variant, high = cpu.variant_of(plan), top.astype(np.int64)
-
-        def work(tasks: Tasks[BlockRange]) -> Array:
-            out = np.zeros(plan.n_queries)
-            for (shard, first, stop), queries in tasks:
-                post = cpu.postings(shard, plan.factor)
-                if plan.exact is not None:
-                    exact.mass_blocks(
-                        first, stop, queries, post, plan.tables, variant, exact.for_shard(plan, shard), high, beta, out
-                    )
-                else:
-                    cpu.mass_blocks(first, stop, queries, post, plan.tables, variant, high, beta, out)
-            return out
-
-        return np.asarray(sum(self._on_threads(work, self._block_ranges(dataset), plan.n_queries)))
-
-    def score_record(self, plan: Plan, dataset: Dataset, record: Array) -> Array:
-        """Integer score of one record per query."""
-        out = np.full(plan.n_queries, LOWEST, np.int64)
-        for shard in self._shards_of(dataset):
-            post, variant = cpu.postings(shard, plan.factor), cpu.variant_of(plan)
-            if plan.exact is not None:
-                exact.score_record(
-                    post, plan.tables, variant, exact.for_shard(plan, shard), record.astype(np.int64), out
-                )
-            else:
-                cpu.score_record(post, plan.tables, variant, record.astype(np.int64), out)
-        return out
-
-    def scores(self, plan: Plan, dataset: Dataset) -> Array:
-        """All integer scores."""
-        out = np.zeros((plan.n_queries, dataset.n_records), np.int32)
-        for shard in self._shards_of(dataset):
-            post, variant = cpu.postings(shard, plan.factor), cpu.variant_of(plan)
-            if plan.exact is not None:
-                exact.all_scores(post, plan.tables, variant, exact.for_shard(plan, shard), out)
-            else:
-                cpu.all_scores(post, plan.tables, variant, out)
-        return out
-
-    def _shards_of(self, dataset: Dataset) -> Sequence[Shard]:
-        return self._shards if self._shards is not None else [dataset.index]
-
-    @property
-    def _n_ranges(self) -> int:
-        """Number of block ranges: a few per thread, so that no thread idles."""
-        return 1 if self.threads == 1 else 4 * self.threads
-
-    def _block_ranges(self, dataset: Dataset) -> list[BlockRange]:
+    def map(self, task: Task[R], shards: Sequence[Shard]) -> R:
+        """Run the task on slices of the shards and merge the results."""
+        # a few slices per thread, so that no thread idles
+        n = 1 if self.threads == 1 else 4 * self.threads
         # ascending, also for each thread: kernels keep the earlier record if a later one has the same score
-        shards = sorted(self._shards_of(dataset), key=lambda shard: shard.first_record)
-        return [(shard, lo, hi) for shard in shards for lo, hi in _ranges(shard.n_blocks, self._n_ranges)]
+        slices = [piece for shard in sorted(shards, key=lambda s: s.first_record) for piece in shard.slices(n)]
+        # with fewer slices than threads, several threads take the same slice for different queries
+        queries = _ranges(task.n_queries, -(-n // max(len(slices), 1)))
+        waiting, lock = iter([(piece, some) for piece in slices for some in queries]), Lock()
 
-    def _on_threads(self, work: Callable[[Tasks[R]], T], blocks: Sequence[R], n_queries: int) -> list[T]:
-        """Result of `work` per thread, over the block ranges it processed."""
-        # with fewer blocks than threads, several threads score the same blocks for different queries
-        queries = _ranges(n_queries, -(-self._n_ranges // max(len(blocks), 1)))
-        tasks = [(block, some) for block in blocks for some in queries]
-        if self.threads == 1 or len(tasks) == 1:
-            return [work(iter(tasks))]
-        waiting, lock = iter(tasks), Lock()
-
-        def next_tasks() -> Tasks[R]:
+        def work(_: int = 0) -> R:
+            out = task.empty()
             while True:
                 with lock:
-                    task = next(waiting, None)
-                if task is None:
-                    return
-                yield task
+                    job = next(waiting, None)
+                if job is None:
+                    return out
+                out = task.run(job[0], out, job[1])
 
+        n_jobs = len(slices) * len(queries)
+        if min(self.threads, n_jobs) <= 1:
+            return work()
         with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(lambda _: work(next_tasks()), range(self.threads)))
+            return reduce(lambda a, b: a.merge(b), pool.map(work, range(min(self.threads, n_jobs))))
 
 
 def _ranges(n: int, most: int) -> list[tuple[int, int]]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from standout.data.index import Shard
 from standout.scoring.fill import (
     KernelVariant,
     Postings,
@@ -31,7 +32,7 @@ from standout.scoring.fill import (
     variant_of,
 )  # fmt: skip
 from standout.scoring.partials import LOWEST, Partials
-from standout.scoring.plan import VETO, Combine, Tables
+from standout.scoring.plan import VETO, Combine, Plan, Tables
 from standout.scoring.summarize import (
     CandidateRule,
     allowed,
@@ -41,11 +42,6 @@ from standout.scoring.summarize import (
     summarize_touched,
     zeros_cannot_win,
 )
-
-__all__ = [
-    "KernelVariant", "Postings", "all_scores", "allowed", "fixed_log", "mass_blocks", "postings", "run_blocks",
-    "score_record", "variant_of",
-]  # fmt: skip
 
 Array = npt.NDArray[Any]
 
@@ -67,27 +63,20 @@ jit_wide = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"
 
 @jit  # type: ignore[untyped-decorator]
 def run_blocks(
-    first: int,
-    stop: int,
-    queries: tuple[int, int],
-    post: Postings,
-    plan: Tables,
-    how: KernelVariant,
-    watch: Array,
-    out: Partials,
+    queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, watch: Array, out: Partials
 ) -> None:
-    """Add blocks `first … stop-1` to the partials `out` of the queries `queries[0] … queries[1]-1`."""
+    """Add all blocks to the partials `out` of the queries `queries[0] … queries[1]-1`."""
     whole = np.zeros(post.block_size, np.int32)
     scratch = make_scratch(post.block_size, how.combine)
-    _run_blocks(whole, scratch, first, stop, queries, post, plan, how, watch, out)
+    _run_blocks(whole, scratch, queries, post, plan, how, watch, out)
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _run_blocks(whole: Array, scratch: Scratch, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
+def _run_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post: Postings, plan: Tables,
                 how: KernelVariant, watch: Array, out: Partials) -> None:  # fmt: skip
     # filters, minima and factors need every record of the block
     by_record = how.filtered or how.combine == _MIN or (how.combine == _SUM and post.factor.size > 0)
-    for b in range(first, stop):
+    for b in range(post.ptr.shape[0]):
         start = b * post.block_size
         acc = whole[: min(post.block_size, post.n_records - start)]
         clear = False
@@ -171,19 +160,19 @@ def _mass_touched(acc: Array, hole: int, b: int, q: int, top: int, beta: float, 
 
 
 @jit  # type: ignore[untyped-decorator]
-def mass_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, top: Array,
-                beta: Array, out: Array) -> None:  # fmt: skip
-    """Add Σ exp(beta · (score - top)) over the candidates of blocks `first … stop-1` to `out`, for the given queries."""
+def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, top: Array, beta: Array,
+                out: Array) -> None:  # fmt: skip
+    """Add Σ exp(beta · (score - top)) over the candidates to `out`, for the given queries."""
     whole = np.zeros(post.block_size, np.int32)
     scratch = make_scratch(post.block_size, how.combine)
-    _mass_blocks(whole, scratch, first, stop, queries, post, plan, how, top, beta, out)
+    _mass_blocks(whole, scratch, queries, post, plan, how, top, beta, out)
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _mass_blocks(whole: Array, scratch: Scratch, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
+def _mass_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post: Postings, plan: Tables,
                  how: KernelVariant, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
     by_record = how.filtered or how.combine == _MIN or (how.combine == _SUM and post.factor.size > 0)
-    for b in range(first, stop):
+    for b in range(post.ptr.shape[0]):
         start = b * post.block_size
         acc = whole[: min(post.block_size, post.n_records - start)]
         clear = False
@@ -265,16 +254,39 @@ def score_record(post: Postings, plan: Tables, how: KernelVariant, record: Array
 
 
 @jit  # type: ignore[untyped-decorator]
-def all_scores(post: Postings, plan: Tables, how: KernelVariant, out: Array) -> None:
-    """Put every integer score into `out` (queries, records); `LOWEST` for records that are not candidates."""
+def all_scores(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, out: Array) -> None:
+    """Put the integer scores of some queries into `out` (queries, records); `LOWEST` for records that are not candidates."""
     scratch = make_scratch(post.block_size, how.combine)
     for b in range(post.ptr.shape[0]):
         start = b * post.block_size
         size = min(post.block_size, post.n_records - start)
-        for q in range(plan.query_ptr.size - 1):
-            acc = out[q, post.first_record + start : post.first_record + start + size]
+        for q in range(queries[0], queries[1]):
+            acc = out[q - queries[0], start : start + size]
             fill(acc, scratch, b, q, post, plan, how)
             rule = rule_of(q, post.first_record, plan, how)
             for k in range(size):
                 if not passes(start + k, rule, post.lengths):
                     acc[k] = LOWEST
+
+
+class TableKernel:
+    """Kernel of plans whose contributions come from the tables of `Plan.tables` alone."""
+
+    def score(self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials) -> None:
+        """Add all records to the partials."""
+        run_blocks(queries, postings(shard, plan.factor), plan.tables, variant_of(plan), watch, out)
+
+    def mass(self, shard: Shard, plan: Plan, queries: tuple[int, int], top: Array, beta: Array, out: Array) -> None:
+        """Add Σ exp(beta · (score - top)) over the candidates to `out`."""
+        mass_blocks(queries, postings(shard, plan.factor), plan.tables, variant_of(plan), top, beta, out)
+
+    def score_record(self, shard: Shard, plan: Plan, record: Array, out: Array) -> None:
+        """Put the score of one record per query into `out`."""
+        score_record(postings(shard, plan.factor), plan.tables, variant_of(plan), record, out)
+
+    def all_scores(self, shard: Shard, plan: Plan, queries: tuple[int, int], out: Array) -> None:
+        """Put the scores (some queries, records of the shard) into `out`."""
+        all_scores(queries, postings(shard, plan.factor), plan.tables, variant_of(plan), out)
+
+
+KERNEL = TableKernel()

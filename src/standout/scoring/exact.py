@@ -16,7 +16,7 @@ from standout.data.index import Shard
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
 from standout.scoring.cpu import exponential
 from standout.scoring.factors import factors_of
-from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
+from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline, postings, variant_of
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import SCORE_LIMIT, ExactTables, Plan, Tables
 from standout.scoring.summarize import add_candidate, allowed, key_of
@@ -253,17 +253,17 @@ def to_integer(x: float, scale: float) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def run_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
+def run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
                watch: Array, out: Partials) -> None:  # fmt: skip
-    """Add blocks `first … stop-1` to the partials `out` of the queries `queries[0] … queries[1]-1`."""
+    """Add all blocks to the partials `out` of the queries `queries[0] … queries[1]-1`."""
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
-    _run_blocks(scratch, first, stop, queries, post, plan, how, t, watch, out)
+    _run_blocks(scratch, queries, post, plan, how, t, watch, out)
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _run_blocks(scratch: ExactScratch, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
+def _run_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings, plan: Tables,
                 how: KernelVariant, t: ExactTables, watch: Array, out: Partials) -> None:  # fmt: skip
-    for b in range(first, stop):
+    for b in range(post.ptr.shape[0]):
         offset = b * post.block_size
         for q in range(queries[0], queries[1]):
             n = score_block(b, q, post, plan, how, t, scratch)
@@ -281,17 +281,17 @@ def _run_blocks(scratch: ExactScratch, first: int, stop: int, queries: tuple[int
 
 
 @jit  # type: ignore[untyped-decorator]
-def mass_blocks(first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
+def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
                 top: Array, beta: Array, out: Array) -> None:  # fmt: skip
-    """Add Σ exp(beta · (score - top)) over the candidates of blocks `first … stop-1` to `out`, for the given queries."""
+    """Add Σ exp(beta · (score - top)) over the candidates to `out`, for the given queries."""
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
-    _mass_blocks(scratch, first, stop, queries, post, plan, how, t, top, beta, out)
+    _mass_blocks(scratch, queries, post, plan, how, t, top, beta, out)
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def _mass_blocks(scratch: ExactScratch, first: int, stop: int, queries: tuple[int, int], post: Postings, plan: Tables,
+def _mass_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings, plan: Tables,
                  how: KernelVariant, t: ExactTables, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
-    for b in range(first, stop):
+    for b in range(post.ptr.shape[0]):
         for q in range(queries[0], queries[1]):
             for c in range(score_block(b, q, post, plan, how, t, scratch)):
                 out[q] += exponential(beta[q] * np.float64(scratch.score[c] - top[q]))
@@ -312,16 +312,17 @@ def score_record(post: Postings, plan: Tables, how: KernelVariant, t: ExactTable
 
 
 @jit  # type: ignore[untyped-decorator]
-def all_scores(post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, out: Array) -> None:
-    """Put every integer score into `out` (queries, records); `LOWEST` for records that are not candidates."""
+def all_scores(
+    queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, out: Array
+) -> None:
+    """Put the integer scores of some queries into `out` (queries, records); `LOWEST` for records that are not candidates."""
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
+    out[:] = LOWEST
     for b in range(post.ptr.shape[0]):
-        start = post.first_record + b * post.block_size
-        size = min(post.block_size, post.n_records - b * post.block_size)
-        for q in range(plan.query_ptr.size - 1):
-            out[q, start : start + size] = LOWEST
+        start = b * post.block_size
+        for q in range(queries[0], queries[1]):
             for c in range(score_block(b, q, post, plan, how, t, scratch)):
-                out[q, start + scratch.local[c]] = scratch.score[c]
+                out[q - queries[0], start + scratch.local[c]] = scratch.score[c]
 
 
 @jit_bare  # type: ignore[untyped-decorator]
@@ -338,3 +339,26 @@ def mean_chances(first: int, stop: int, post: Postings, item: Array, known_tick:
                 if record != gone[f]:
                     right[f] += one_right
                     wrong[f] += one_wrong
+
+
+class ExactKernel:
+    """Kernel of plans with exact tables (`Plan.exact`)."""
+
+    def score(self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials) -> None:
+        """Add all records to the partials."""
+        run_blocks(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), watch, out)
+
+    def mass(self, shard: Shard, plan: Plan, queries: tuple[int, int], top: Array, beta: Array, out: Array) -> None:
+        """Add Σ exp(beta · (score - top)) over the candidates to `out`."""
+        mass_blocks(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), top, beta, out)
+
+    def score_record(self, shard: Shard, plan: Plan, record: Array, out: Array) -> None:
+        """Put the score of one record per query into `out`."""
+        score_record(postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), record, out)
+
+    def all_scores(self, shard: Shard, plan: Plan, queries: tuple[int, int], out: Array) -> None:
+        """Put the scores (some queries, records of the shard) into `out`."""
+        all_scores(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), out)
+
+
+KERNEL = ExactKernel()

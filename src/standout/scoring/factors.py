@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,7 @@ from standout.formulas.f06 import cosine
 Array = npt.NDArray[Any]
 
 NO_FACTOR = np.empty(0)
+_COMPUTING = Lock()
 
 
 class RecordFactor(Protocol):
@@ -71,7 +73,7 @@ class ByCount:
         """float64 (records of the shard)."""
         if self.only is None:
             return self.table[shard.lengths if self.marked is None else shard.count(self.marked)]
-        marked = np.ones(shard.ptr.shape[1] - 1, np.bool_) if self.marked is None else self.marked
+        marked = np.ones(shard.n_items, np.bool_) if self.marked is None else self.marked
         count = np.zeros(shard.n_records, np.int64)
         _count_with(shard.block_size, shard.ptr, shard.local, marked, self.only.passing(shard), count)
         return self.table[count]
@@ -142,13 +144,17 @@ def _sums(shard: Shard, weight: Array) -> Array:
 
 
 def factors_of(factor: RecordFactor | None, shard: Shard) -> Array:
-    """Factors of the shard's records, cached on the shard while `factor` exists; empty if `factor` is None."""
+    """Factors of the shard's records, cached on the whole shard while `factor` exists; empty if `factor` is None."""
     if factor is None:
         return NO_FACTOR
-    kept: WeakKeyDictionary[RecordFactor, Array] = shard.__dict__.setdefault("_factors", WeakKeyDictionary())
-    if factor not in kept:
-        kept[factor] = np.ascontiguousarray(factor.compute(shard), np.float64)
-    return kept[factor]
+    if shard.parent is not None:
+        return shard.of_parent(factors_of(factor, shard.parent))
+    # one thread computes the factors, the others wait for them
+    with _COMPUTING:
+        kept: WeakKeyDictionary[RecordFactor, Array] = shard.__dict__.setdefault("_factors", WeakKeyDictionary())
+        if factor not in kept:
+            kept[factor] = np.ascontiguousarray(factor.compute(shard), np.float64)
+        return kept[factor]
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

@@ -86,14 +86,8 @@ def postings(shard: Shard, factor: RecordFactor | None = None) -> Postings:
 def variant_of(plan: Plan) -> KernelVariant:
     """Kernel variant for `plan`."""
     return KernelVariant(
-        int(plan.combine), int(plan.tie), plan.use_value, plan.use_time, plan.filtered, _is_plain(plan), plan.gap_shift
+        int(plan.combine), int(plan.tie), plan.use_value, plan.use_time, plan.filtered, plan.plain, plan.gap_shift
     )
-
-
-def _is_plain(plan: Plan) -> bool:
-    """Whether no table holds a veto and gaps are not grouped, so that the loops need not test for it."""
-    lowest = min(plan.tables.value.min(initial=0), plan.tables.time.min(initial=0))
-    return bool(lowest > _HALF_VETO and plan.gap_shift == 0)
 
 
 jit = njit(nogil=True, cache=True, error_model="numpy")

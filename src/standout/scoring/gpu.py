@@ -10,7 +10,6 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.dataset import Dataset
 from standout.data.index import Shard
 from standout.errors import EngineError
 from standout.scoring.factors import factors_of
@@ -55,14 +54,13 @@ def _module(options: tuple[str, ...]) -> Any:
 
 
 class DeviceIndex:
-    """Posting lists of a dataset on the device."""
+    """Posting lists of a shard on the device."""
 
-    def __init__(self, shard: Shard, dataset: Dataset) -> None:
+    def __init__(self, shard: Shard) -> None:
         cp = cupy()
         self.shard = shard
-        self.layout = Layout.of(
-            shard.block_size, dataset.n_levels, dataset.tick_span, dataset.has_value, dataset.has_time
-        )
+        codes = int(shard.code.max(initial=1)) if shard.code.size else 0
+        self.layout = Layout.of(shard.block_size, codes, shard.last_tick, shard.code.size > 0, shard.tick.size > 0)
         n = shard.local.size
         kind = np.uint32 if self.layout.word == "u32" else np.uint64
         self.words = cp.empty(n, kind)
@@ -72,8 +70,8 @@ class DeviceIndex:
             part = slice(lo, min(n, lo + (1 << 25)))
             local, code, tick = (cp.asarray(a[part]) if a.size else None for a in (shard.local, shard.code, shard.tick))
             if tick is not None:
-                self.missing_ticks |= bool((tick == dataset.no_tick).any())
-            self.words[part] = pack(self.layout, local, code, tick, dataset.no_tick, xp=cp)
+                self.missing_ticks |= bool((tick == shard.no_tick).any())
+            self.words[part] = pack(self.layout, local, code, tick, shard.no_tick, xp=cp)
         self.ptr = cp.asarray(shard.ptr)
         self.lengths = cp.asarray(shard.lengths)
         self.log_table = cp.asarray(LOG_TABLE)
@@ -86,9 +84,15 @@ class DeviceIndex:
 
 
 def _struct(arrays: list[Any], numbers: list[int]) -> Array:
-    """A C struct of pointers, then 64-bit integers, to be passed to a kernel by value."""
-    fields = np.array([int(a.data.ptr) for a in arrays] + [int(x) for x in numbers], dtype=np.int64)
+    """A C struct of pointers (arrays, or addresses), then 64-bit integers, to be passed to a kernel by value."""
+    addresses = [a if isinstance(a, int) else int(a.data.ptr) for a in arrays]
+    fields = np.array([*addresses, *(int(x) for x in numbers)], dtype=np.int64)
     return fields.view(np.dtype([(f"f{k}", np.int64) for k in range(fields.size)]))
+
+
+def _before(array: Any, n: int) -> int:
+    """Address from which element `n` is the first of the array."""
+    return int(array.data.ptr) - n * int(array.itemsize)
 
 
 class DevicePlan:
@@ -113,7 +117,10 @@ class DevicePlan:
         self.arrays = [cp.asarray(np.ascontiguousarray(a)) for a in (*small, value.astype(kind, copy=False))]
         self.arrays += [rows, *(cp.asarray(np.ascontiguousarray(a)) for a in host), index.lengths, index.log_table]
         self.arrays.append(cp.empty(HEAD_BYTES * max(t.item.size, 1), np.uint8))
-        self.struct = _struct(self.arrays, [plan.n_queries, n_values, n_times, rows.shape[1], shape.facts_at_once])
+        # kernels index these two by record of the release; the shard's own records begin at `first_record`
+        by_record = [_before(a, index.shard.first_record) for a in self.arrays[-4:-2]]
+        pointers = [*self.arrays[:-4], *by_record, *self.arrays[-2:]]
+        self.struct = _struct(pointers, [plan.n_queries, n_values, n_times, rows.shape[1], shape.facts_at_once])
         self.shape = shape
         self.n_queries = plan.n_queries
         self._module = _module(macros(plan, index.layout, shape, index.shard, index.missing_ticks))
@@ -131,7 +138,7 @@ class DevicePlan:
 
 
 class Device:
-    """One GPU: its size, its kernel time, and the four operations on a plan."""
+    """One GPU: its size, its kernel time, and the three operations on a plan."""
 
     def __init__(self, threads: int, per_sm: int) -> None:
         cp = cupy()
@@ -183,13 +190,6 @@ class Device:
         up, records = self.prepare(plan, index), self.cp.asarray(record.astype(np.int64))
         out = self.cp.full(plan.n_queries, LOWEST, np.int64)
         self._timed(lambda: up.launch("peek_record", self.n_sm, index.struct, up.struct, records, out))
-        return np.asarray(self.cp.asnumpy(out))
-
-    def scores(self, plan: Plan, index: DeviceIndex, n_records: int) -> Array:
-        """All integer scores."""
-        up = self.prepare(plan, index)
-        out = self.cp.zeros((plan.n_queries, n_records), np.int32)
-        self._each_block(up, index, "dump_block", index.struct, up.struct, out, np.int64(n_records))
         return np.asarray(self.cp.asnumpy(out))
 
     def _each_block(self, up: DevicePlan, index: DeviceIndex, kernel: str, *args: Any) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,6 +185,12 @@ class Plan:
     def n_queries(self) -> int:
         """Number of queries."""
         return int(self.tables.query_ptr.size - 1)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether no table holds a veto and gaps are not grouped, so that the loops of a kernel need not test for it."""
+        lowest = min(int(table.min(initial=0)) for table in (self.tables.value, self.tables.time))
+        return lowest > VETO // 2 and self.gap_shift == 0
 
     def score(self, integer: Array) -> Array:
         """Scores from the integers of a kernel, one per query."""

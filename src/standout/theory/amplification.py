@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample, sample_targets, starts
 from standout.data.dataset import Dataset
-from standout.engines.engine import Engine
+from standout.engines.engine import Engine, shards_of
 from standout.engines.engine import engine as find_engine
 from standout.errors import ParameterError
 from standout.formulas import dss12
@@ -233,6 +234,7 @@ def _similar(dataset: Dataset, aux: Knowledge, least: float, machine: Engine) ->
     from standout.attacks.datta import similarity_table
     from standout.attacks.tables import Known
     from standout.scoring.plan import Combine
+    from standout.scoring.tasks import FindAbove
 
     facts = aux.bind(dataset)
     step = max(1, MOST_SCORES // dataset.n_records)
@@ -242,11 +244,12 @@ def _similar(dataset: Dataset, aux: Knowledge, least: float, machine: Engine) ->
         table = similarity_table(known)
         plan = known.plan(Combine.SUM, table, np.zeros((table.shape[0], 1)))
         m = np.diff(part.query_ptr)
-        for q, row in enumerate(machine.scores(plan, dataset)):
-            # each contribution was rounded once: records at the threshold are included
-            cut = int(np.floor(least * m[q] * plan.scale[q])) - int(m[q])
-            found = np.flatnonzero(row >= cut)
-            yield found, (row[found] + m[q]) / (plan.scale[q] * m[q])
+        # each contribution was rounded once: records at the threshold are included
+        cut = np.floor(least * m * plan.scale).astype(np.int64) - m
+        found = machine.map(FindAbove(plan, cut), shards_of(dataset))
+        edges = np.searchsorted(found.query, np.arange(part.n_queries + 1))
+        for q, (first, stop) in enumerate(pairwise(edges.tolist())):
+            yield found.record[first:stop], (found.score[first:stop] + m[q]) / (plan.scale[q] * m[q])
 
 
 def _k(dataset: Dataset, y: Array, aux: Knowledge, levels: Array, machine: Engine) -> Array:

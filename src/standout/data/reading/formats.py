@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import pyarrow as pa
-
+from standout.data.reading.archives import head_of, is_workbook
 from standout.data.store import is_saved
 from standout.errors import InputError, ParameterError
 
@@ -22,10 +20,6 @@ Kind = Literal[
     "saved", "parquet", "arrow", "arrow-stream", "netflix", "text", "json", "sqlite", "duckdb", "xlsx", "postgresql",
     "objects", "delta", "iceberg",
 ]  # fmt: skip
-Compression = Literal["gzip", "zstd"] | None
-
-HEAD = 1 << 16
-"""Bytes of a text file that are examined."""
 
 _NETFLIX_HEAD = re.compile(rb"\s*\d+:\s*\n\d+,\d,\d{4}-\d\d-\d\d\s*(\n|$)")
 _NETFLIX_NAME = re.compile(r"(mv_\d+|combined_data_\d+)\.txt(\.gz|\.zst)?")
@@ -102,33 +96,6 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def compression_of(path: Path) -> Compression:
-    """How the file is compressed, by its first bytes."""
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic[:2] == b"\x1f\x8b":
-        return "gzip"
-    return "zstd" if magic == b"\x28\xb5\x2f\xfd" else None
-
-
-def head_of(path: Path) -> bytes:
-    """First bytes of the text, unpacked."""
-    compression = compression_of(path)
-    if compression is None:
-        with path.open("rb") as file:
-            return file.read(HEAD)
-    try:
-        with pa.input_stream(str(path), compression=compression) as stream:
-            return bytes(stream.read(HEAD))
-    except (OSError, pa.ArrowException):
-        raise damaged(path, compression) from None
-
-
-def damaged(path: Path, compression: str) -> InputError:
-    """Error for a compressed file that ends too early or is not what its first bytes say."""
-    return InputError(f"{path.name}: the {compression} data is truncated or damaged: copy or download the file again")
-
-
 def is_tar(head: bytes) -> bool:
     """Whether a file that begins like this, unpacked, is a tar archive."""
     return head[257:262] == b"ustar"
@@ -150,10 +117,10 @@ def _file_kind(path: Path) -> Kind:
     if path.suffix in (".arrow", ".feather", ".ipc"):
         raise InputError(f"{path.name} is not an Arrow IPC file, although it is called one")
     if magic[:4] == b"PK\x03\x04":
-        if _is_workbook(path):
+        if is_workbook(path):
             return "xlsx"
         raise InputError(
-            f"{path.name} is a zip archive or a spreadsheet other than .xlsx: unpack it, or save it as CSV"
+            f"{path.name} is a zip archive: name it alone, or unpack it; or a spreadsheet: save it as .xlsx or CSV"
         )
     if magic == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise InputError(f"{path.name} is a spreadsheet in the old .xls format: save it as .xlsx or CSV")
@@ -230,14 +197,6 @@ def _together(files: list[Path], name: str) -> Found:
         listed = ", ".join(f"{p.name} ({kind})" for p, kind in list(kinds.items())[:20])
         raise InputError(f"{name} holds {len(files):,} files that are not one table: {listed}. Name one file")
     return Found(kinds[files[0]], tuple(files), name)
-
-
-def _is_workbook(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return "xl/workbook.xml" in archive.namelist()
-    except (zipfile.BadZipFile, OSError):
-        return False
 
 
 def _is_data(path: Path, folder: Path) -> bool:

@@ -14,6 +14,7 @@ import duckdb
 
 from standout.data.cleaning import ColumnUse
 from standout.data.dataset import Dataset
+from standout.data.reading.archives import is_zip, unzipped
 from standout.data.reading.columns import Roles, choose_columns, inventory, listed
 from standout.data.reading.formats import Found, find_source
 from standout.data.reading.frames import FrameTable
@@ -31,6 +32,7 @@ from standout.data.reading.wide import load_wide
 from standout.data.reading.workspace import workspace
 from standout.data.repeats import check_repeats
 from standout.data.scratch import private_file, scratch_folder
+from standout.data.times import TICKS_PER_DAY
 from standout.errors import ColumnError, InputError, ParameterError
 
 PathLike = str | Path | Sequence[str | Path]
@@ -106,7 +108,7 @@ def _question(con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, option
     kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
     try:
         if roles.time is not None:
-            time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
+            time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format, options.resolution)
         if roles.value is not None and kinds["value"] == "VARCHAR":
             number_rule(con, roles.value, options.decimal)
     except InputError as error:
@@ -121,13 +123,16 @@ def _found(path: PathLike, table: str | None) -> Iterator[Found]:
     if remote is not None and remote.kind == "postgresql":
         yield Found("postgresql", (), remote.name, table, remote)
         return
-    if remote is None and path != "-" and not _is_pipe(path):
+    zipped = remote is None and _is_zipped(path)
+    if remote is None and path != "-" and not zipped and not _is_pipe(path):
         yield find_source(path, table)
         return
     with scratch_folder() as made:
         files = made / "files"
         files.mkdir()
-        if remote is None:
+        if zipped:
+            name, kept = Path(str(path)).name, Path(str(path))
+        elif remote is None:
             name = "standard input" if path == "-" else "the pipe"
             kept = _copied(path, files / "stdin", name)
         elif remote.kind == "web":
@@ -140,6 +145,9 @@ def _found(path: PathLike, table: str | None) -> Iterator[Found]:
                 yield Found("objects", (), remote.name, objects=objects)
                 return
             name, kept = remote.name, copy_objects(objects, files)
+        if _is_zipped(kept):
+            (made / "unzipped").mkdir()
+            kept = unzipped(kept, made / "unzipped")
         yield replace(find_source(kept, table), name=name)
 
 
@@ -163,6 +171,13 @@ def _is_pipe(path: PathLike) -> bool:
         return False
 
 
+def _is_zipped(path: PathLike) -> bool:
+    try:
+        return isinstance(path, (str, Path)) and Path(path).is_file() and is_zip(Path(path))
+    except (OSError, ValueError):
+        return False
+
+
 def _opened(folder: Path, options: ReadOptions) -> Dataset:
     """A saved dataset, whose columns and handling of repeats are fixed."""
     if options.named():
@@ -170,6 +185,11 @@ def _opened(folder: Path, options: ReadOptions) -> Dataset:
             f"{folder.name} is a saved dataset, whose columns are set: leave out {', '.join(options.named())}"
         )
     ds = Dataset.open(folder)
+    if TICKS_PER_DAY[options.resolution] > TICKS_PER_DAY[ds.time_resolution]:
+        raise ParameterError(
+            f"resolution={options.resolution!r}, but {folder.name} was saved with resolution={ds.time_resolution!r}: read "
+            "the original data"
+        )
     if options.repeats not in ("keep", ds.cleaning.repeats):
         raise ParameterError(
             f"repeats={options.repeats!r}, but {folder.name} was saved with repeats={ds.cleaning.repeats!r}: "

@@ -13,12 +13,13 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from standout.data.reading.archives import Limit, check_workbook, unpacked
 from standout.data.reading.formats import Found
 from standout.data.reading.objects import ObjectTable
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.postgres import PostgresTable
 from standout.data.reading.source import Relation, Table, chosen_table
-from standout.data.reading.text import TextTable, several_tables, unpacked
+from standout.data.reading.text import TextTable, several_tables
 from standout.data.reading.workspace import identifier, literal_path, one_row, quoted
 from standout.errors import InputError, ParameterError
 
@@ -113,12 +114,23 @@ def _lake(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
 def _arrow(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     """The Arrow file, which stays mapped; a wrong offset in it would crash the process, so all are checked."""
     try:
-        mapped = pa.memory_map(str(found.paths[0]))
-        table = (pa.ipc.open_file if found.kind == "arrow" else pa.ipc.open_stream)(mapped).read_all()
+        mapped, limit = pa.memory_map(str(found.paths[0])), Limit(found.paths[0])
+        reader = (pa.ipc.open_file if found.kind == "arrow" else pa.ipc.open_stream)(mapped)
+        batches = []
+        for batch in _arrow_batches(reader):
+            limit.add(batch.nbytes)
+            batches.append(batch)
+        table = pa.Table.from_batches(batches, reader.schema)
         table.validate(full=True)
     except (pa.ArrowException, OSError):
         raise InputError(f"{found.name} is not an Arrow IPC file that can be read: truncated or damaged?") from None
     return _registered(con, found.name, table)
+
+
+def _arrow_batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    if hasattr(reader, "num_record_batches"):
+        return (reader.get_batch(k) for k in range(reader.num_record_batches))
+    return iter(reader)
 
 
 def _registered(con: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> Relation:
@@ -214,6 +226,7 @@ def _workbook(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     from openpyxl.utils.exceptions import InvalidFileException
 
     try:
+        check_workbook(found.paths[0])
         # openpyxl warns about styles and extensions, which hold no data
         with (
             warnings.catch_warnings(action="ignore"),

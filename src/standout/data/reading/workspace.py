@@ -46,6 +46,10 @@ def workspace(name: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
             raise
         except duckdb.OutOfMemoryException:
             raise InputError(f"{name}: not enough memory or temporary disk space to read it") from None
+        except duckdb.IOException:
+            raise InputError(
+                f"{name} cannot be read: a file is gone or damaged, or the disk for temporary files is full (TMPDIR)"
+            ) from None
         except duckdb.Error as error:
             raise InputError(f"{name} cannot be read: DuckDB reports a {type(error).__name__}") from None
         finally:

@@ -53,18 +53,6 @@ mass_block(const __grid_constant__ Index ix, const __grid_constant__ Plan plan, 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, PER_SM)
-dump_block(const __grid_constant__ Index ix, const __grid_constant__ Plan plan, int *out, i64 width, i64 b) {
-    const Shared s = carve(plan);
-    for (Work work = begin(plan, s, b, nullptr, nullptr); work.q < plan.n_queries; advance(plan, work)) {
-        const Bar bar = bar_of(ix, b, work.q, plan.exclude[work.q], plan.cap[work.q]);
-        fill(ix, plan, s, work, nullptr, nullptr);
-        for (int k = threadIdx.x; k < bar.size; k += THREADS)
-            out[work.q * width + bar.start + k] = allowed(k, bar, plan) ? finish(s.acc[k], k, bar, plan, s) : LOWEST;
-        __syncthreads();
-    }
-}
-
 // Where the runs of all facts lie in block b: the heads that the kernels above fetch.
 extern "C" __global__ void find_heads(const __grid_constant__ Index ix, const __grid_constant__ Plan plan, i64 b) {
     const int n_facts = plan.query_ptr[plan.n_queries];
