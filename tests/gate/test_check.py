@@ -254,7 +254,7 @@ def test_a_release_made_by_a_defense_is_attacked_by_someone_who_knows_it():
 
 
 def test_knowledge_that_the_data_does_not_have_is_refused_with_the_name_of_the_adversary(safe):
-    with pytest.raises(ParameterError, match=r"\[adversary.a\] does not fit the data.*no days"):
+    with pytest.raises(ParameterError, match=r"\[adversary.a\] does not fit the data.*no times"):
         so.check(safe, policy(0.09, adversary={"a": {"knows": 3, "time_within": 3}}))
 
 
