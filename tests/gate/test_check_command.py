@@ -102,7 +102,8 @@ def test_a_wrong_policy_ends_with_code_2_before_the_data_is_read(run, tmp_path, 
 def test_wrong_options_end_with_code_2(run, data, policy, tmp_path):
     fine = policy(0.2)
     for extra in (["--targets", "0"], ["--targets", "some"], ["--engine", "abacus"], ["--json", "--github"],
-                  ["--out", tmp_path], ["--release", tmp_path / "none.csv"]):  # fmt: skip
+                  ["--out", tmp_path],
+                  ["--out", tmp_path / "x", "--page", tmp_path / "x"], ["--defense", "drop-entries:share=0.5"], ["--release", tmp_path / "none.csv"]):  # fmt: skip
         code, out, err = run("check", data, "--policy", fine, *extra)
         assert (code, out) == (2, ""), extra
         assert "standout:" in err

@@ -150,6 +150,23 @@ class Attack(ABC):
         plans = (fitted.compile(dataset, part, gone) for part, gone in _batches(dataset, facts, nobody, False, machine))
         return np.concatenate([machine.map(Score(plan, k=k), shards_of(dataset)).top[:, :k] for plan in plans])
 
+    def top_scores(self, dataset: Dataset, knowledge: Knowledge, k: int, engine_: str | Engine = "memory",
+                   exclude: Any = None, progress: Callable[[int], None] | None = None) -> tuple[Array, Array]:  # fmt: skip
+        """Record indices and scores (queries, k) of the k best records, descending; -1 and NaN = no candidate left."""
+        facts = knowledge.bind(dataset)
+        gone = _one_per_query(exclude, facts, "exclude", dataset)
+        fitted, machine = self.fit(dataset, facts, gone), engine(engine_)
+        records, scores = [], []
+        for part, absent in _batches(dataset, facts, gone, self.alone, machine):
+            plan = fitted.compile(dataset, part, absent)
+            found = machine.map(Score(plan, k=k), shards_of(dataset))
+            records.append(found.top[:, :k])
+            score = plan.base[:, None] + found.top_score[:, :k] / plan.scale[:, None]
+            scores.append(np.where(records[-1] >= 0, score, np.nan))
+            if progress:
+                progress(part.n_queries)
+        return np.concatenate(records), np.concatenate(scores)
+
     def run(self, dataset: Dataset, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
             watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None,
             spacing: bool = False) -> Verdicts:  # fmt: skip

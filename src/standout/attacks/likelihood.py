@@ -44,7 +44,11 @@ class Likelihood(Attack):
         "informed": the parameters of the adversary who drew the knowledge; only for knowledge that was drawn from the
         release itself. "fit": estimated by EM from the knowledge alone (averaged over a grid for fewer than 8 queries).
         A `Noise`: as given, for example how a defense changed the release. Default: informed when the knowledge was
-        drawn from this release, else fit.
+        drawn from this release, adaptive when it was drawn from the source of a release with a channel, else fit.
+    adapt
+        For knowledge of the source of a release that a defense made. True: the likelihood under the defense's published
+        parameters (`attacks.adaptive`). False: naive, as if the release were the source. "ignore": naive, without the values
+        or times that the defense changed.
     prior
         λ, the prior that the target is in the release.
     cut
@@ -57,12 +61,14 @@ class Likelihood(Attack):
     needs_lineup = True
 
     def __init__(self, *, noise: str | Noise | None = None, prior: float = 0.5, cut: float = 0.5,
-                 calibrate: bool = True) -> None:  # fmt: skip
+                 calibrate: bool = True, adapt: bool | str = True) -> None:  # fmt: skip
         if isinstance(noise, str) and noise not in ("informed", "fit"):
             raise ParameterError(f"noise={noise!r}: use 'informed', 'fit' or a Noise")
         if not (0 < prior <= 1 and 0 < cut <= 1):
             raise ParameterError(f"prior={prior} and cut={cut} lie above 0 and at most at 1")
-        self.noise, self.prior, self.cut, self.calibrate = noise, prior, cut, calibrate
+        if adapt not in (True, False, "ignore"):
+            raise ParameterError(f"adapt={adapt!r}: use True, False or 'ignore'")
+        self.noise, self.prior, self.cut, self.calibrate, self.adapt = noise, prior, cut, calibrate, adapt
         self._noise: Noise | None = None
         self._presence = Presence()
         self._fitted_for: tuple[Dataset, Adversary] | None = None
@@ -71,7 +77,8 @@ class Likelihood(Attack):
         """Options as plain data."""
         noise = self.noise if self.noise is None or isinstance(self.noise, str) else repr(self.noise)
         return {
-            "noise": noise, "prior": self.prior, "cut": self.cut, "calibrate": self.calibrate, **self.rule_options(),
+            "noise": noise, "prior": self.prior, "cut": self.cut, "calibrate": self.calibrate,
+            **({} if self.adapt is True else {"adapt": self.adapt}), **self.rule_options(),
         }  # fmt: skip
 
     @property
@@ -110,8 +117,10 @@ class Likelihood(Attack):
         """Noise for all queries together; an adversary's own parameters hold only if the release is the source."""
         if isinstance(self.noise, Noise):
             return self.noise
-        if self._is_informed(facts) and facts.adversary is not None:
+        if facts.adversary is not None and (self._is_informed(facts) or self._is_adaptive(dataset, facts)):
             return Noise.informed(facts.adversary, dataset)
+        if facts.adversary is not None and self.noise != "fit" and self.adapt is not True:
+            return unaware_noise(dataset, facts.adversary, ignore=self.adapt == "ignore")
         if self.noise == "informed":
             why = (
                 "the knowledge came from outside, with no Adversary who states its noise"
@@ -130,6 +139,10 @@ class Likelihood(Attack):
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Exact tables for a fixed number of wrong facts that the adversary's own noise explains, else odds tables."""
+        if self._is_adaptive(dataset, facts):
+            from standout.attacks.adaptive import compile_adaptive
+
+            return compile_adaptive(dataset, facts, exclude)
         noise = self._noise or self._settle(dataset, facts, exclude)
         who = facts.adversary if self._is_informed(facts) else None
         if who is not None and not who.wrong_varies and is_drawn_here(facts):
@@ -139,6 +152,13 @@ class Likelihood(Attack):
     def _is_informed(self, facts: Facts) -> bool:
         """Whether the adversary's own parameters are used: only for knowledge drawn from the release itself."""
         return self.noise in (None, "informed") and facts.from_release and facts.adversary is not None
+
+    def _is_adaptive(self, dataset: Dataset, facts: Facts) -> bool:
+        """Whether the defense's channel is used: for knowledge drawn from the source of a release that has one."""
+        return (
+            self.adapt is True and self.noise in (None, "informed") and not facts.from_release
+            and facts.from_source and facts.adversary is not None and dataset.channel is not None
+        )  # fmt: skip
 
     def beta(self, seen: Outcome) -> Array:
         """Lineup Π(r) ∝ e^LLR: the posterior given that the target is in the release."""
@@ -162,6 +182,19 @@ class Likelihood(Attack):
         factor = formula.log_presence(seen.score, seen.mass, n_possible(seen))
         share = 1.0 / np.maximum(seen.mass, 1.0)
         return formula.posterior(self._presence.log_odds(factor, share), share, self.prior)
+
+
+def unaware_noise(dataset: Dataset, who: Adversary, ignore: bool) -> Noise:
+    """The adversary's noise as if the release were the source; with `ignore`, without the channels that the defense changed."""
+    noise, channel = Noise.informed(who, dataset), dataset.channel
+    if not ignore or channel is None:
+        return noise
+    swapped = channel.attributes > 0
+    return replace(
+        noise,
+        value=None if channel.value is not None or swapped else noise.value,
+        time=None if channel.time is not None or swapped else noise.time,
+    )
 
 
 def n_possible(seen: Outcome) -> Array:

@@ -272,7 +272,6 @@ def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
         "adversaries": [{**who.to_dict(), "words": who.describe()} for who in risk.adversaries],
         "attacks": [label for label, _ in risk.attacks],
         "settings": bench.settings.to_dict(), "held_out": 0.2,
-        "n_people_tested": bench.tests[0].undefended.n_people if "tests" in vars(bench) else None,
         "wall_seconds": round(seconds, 3),
         "versions": {name: version(name) for name in ("standout", "numpy", "implicit")},
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,7 +57,8 @@ def default_adversary(source: Dataset) -> Adversary:
 def panel(attacks: Sequence[str | Attack] | None = None) -> list[tuple[str, Attack]]:
     """Attacks with a label each: the given ones, or the default panel."""
     if attacks is None:
-        made = [attack(name, **options) for name, options in PANEL]
+        known = "adapt" in inspect.signature(type(attack("likelihood"))).parameters
+        made = [attack(name, **options) for name, options in PANEL if known or "adapt" not in options]
     else:
         made = [a if isinstance(a, Attack) else attack(a) for a in ([attacks] if isinstance(attacks, str) else attacks)]
     if not made:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from test_utility import grouped_tastes
+from tastes import grouped_tastes
 
 import standout as so
 from standout.defenses import frontier_cells, frontier_front
