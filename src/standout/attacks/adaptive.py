@@ -288,7 +288,8 @@ def _facts(known: Known, channel: Channel, size: Sizes, wrong: Wrong, value: See
     # an item that replaced another one is uniform over the catalog
     noise = np.minimum((y / max(known.dataset.n_items, 1)) / q, 1.0)
     strange = 1 - (1 - x) * (1 - noise)
-    swapped = formula.attribute_share(channel.attributes, support)
+    # the mean over all holders includes the entry itself
+    swapped = formula.attribute_share(channel.attributes, support) * support / np.maximum(support - 1, 1)
     moved = x / (x + channel.lost + y) if x > 0 else 0.0
     by_chance = (1 - (1 - x) * (1 - y)) * strange
     return {

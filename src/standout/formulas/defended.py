@@ -75,7 +75,7 @@ def attribute_share(x: Any, support: Any) -> Array:
     """x_i = x - (1-(1-x)^n)/n: probability that an entry has the value and time of another holder, n holders.
 
     Each of the holders takes part with probability x, and those who do are permuted at random; the n-th part of the
-    permutations leaves an entry where it is.
+    permutations leaves an entry where it is. K becomes (1-x_i)·K + x_i·(mean of K over the other holders).
 
     >>> attribute_share(1.0, [1, 2, 4]).tolist(), attribute_share(0.0, 5).tolist()
     ([0.0, 0.5, 0.75], 0.0)

@@ -229,7 +229,7 @@ class Reference:
             return right, wrong
         k, u = np.mean([self.chances(fact, *event, z) for event in row[item]], axis=0)
         n = self.support[item]
-        x = c.attributes - (1 - (1 - c.attributes) ** n) / n if c.attributes else 0.0
+        x = (c.attributes - (1 - (1 - c.attributes) ** n) / n) * n / max(n - 1, 1) if c.attributes else 0.0
         own = 1 - x
         by_chance = (1 - (1 - c.moved) * (1 - c.replaced)) * strange / absent
         ratio = rho / (c.kept_pairs * q * absent)
