@@ -1,6 +1,7 @@
 """Laws of attackers on defended releases: who knows the defense does no worse, and no defense helps the attacker."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_knowing_the_defense_is_no_disadvantage_and_no_defense_helps(source, tex
 def test_a_weaker_defense_leaves_no_fewer_people_found(source, chain):
     who = KINDS["rough"]
     found = [credit(source, parse_defense(text).apply(source, seed=5) if text else source, who) for text in chain]
-    for stronger, weaker in zip(found, found[1:], strict=False):
+    for stronger, weaker in pairwise(found):
         assert not below(weaker, stronger)
 
 
@@ -138,7 +139,9 @@ def test_the_posterior_of_a_sampled_release_counts_people_who_are_not_in_it(sour
     assert attack.run(release, knowledge).absent.mean() > attack.run(whole, knowledge).absent.mean() + 0.01
 
 
-@pytest.mark.parametrize("text", ["drop-entries(share=0.5)", "keep-top-items(k=30)", "shift-time(days=60)", "drop-time()"])
+@pytest.mark.parametrize(
+    "text", ["drop-entries(share=0.5)", "keep-top-items(k=30)", "shift-time(days=60)", "drop-time()"]
+)
 def test_calibration_on_the_release_of_the_release_brings_absent_nearer_to_the_truth(source, text):
     who, release = KINDS["one wrong"], parse_defense(text).apply(source, seed=5)
     targets = who.eligible(source)
