@@ -260,3 +260,16 @@ def test_opaque_items_of_rounded_values_are_matched_exactly(tmp_path: Path) -> N
     read = so.Dataset.read(tmp_path / "out.csv", **LONG.reading(made))
     assert read.levels.tolist() != source.levels.tolist()
     same_channel(published(so.defense("opaque-items").describe(source, read)), published(made))
+
+
+def test_values_that_happen_not_to_occur_stay_on_the_scale_of_a_described_release(tmp_path: Path) -> None:
+    """Otherwise the columns of the published probabilities belong to other values than the codes of the release."""
+    source = so.Dataset.from_arrays(range(5), [0, 1, 0, 1, 0], [1, 2, 3, 4, 5])
+    defense = so.defense("noise-values", within=1)
+    made = defense.apply(source, seed=2)
+    write_entries(made, LONG, tmp_path / "out.csv")
+    read = so.Dataset.read(tmp_path / "out.csv", **LONG.reading(made))
+    assert read.n_levels < made.n_levels == 5
+    described = defense.describe(source, read)
+    assert described.levels.tolist() == published(described).value.release.tolist() == [1, 2, 3, 4, 5]
+    assert rows(described) == rows(made)

@@ -203,7 +203,7 @@ def n_possible(seen: Outcome) -> Array:
 def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Array:
     """Smoothed probability of each known value and day among the item's own entries, treated as independent."""
     known = Known.of(dataset, facts, exclude)
-    return np.asarray(value_odds(known, noise)[1] * time_odds(known, noise).background)
+    return np.asarray(value_odds(known, noise)[1] * time_background(known, noise))
 
 
 def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, missing: Array | None = None) -> Plan:
@@ -327,22 +327,29 @@ def time_odds(known: Known, noise: Noise) -> TimeOdds:
         return TimeOdds(np.ones((1, 1)), np.zeros(n, np.int64), np.ones(n), np.ones(n))
     reach = known.useful_reach(int(noise.time.reach))
     kernel = noise.time.table(np.arange(-reach, reach + 1))
-    counted = background(known.dataset)
-    bins = counted.bin_ticks
-    own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
-    at = np.clip(known.tick[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
-    rows = np.arange(at.size)
-    ticks_in_bin = np.minimum(bins, known.dataset.tick_span + 1 - at * bins)
-    back = np.ones(n)
-    back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / ticks_in_bin
+    back = time_background(known, noise)
     # the last column is read only for entries without a time
-    all_timed = int(counted.all_days.sum()) == known.dataset.n_entries
+    all_timed = int(background(known.dataset).all_days.sum()) == known.dataset.n_entries
     told = np.where(has, 0.0 if all_timed else back, np.nan)
     distinct, row = np.unique(told, return_inverse=True)
     table = np.ones((distinct.size, kernel.size + 1))
     table[:, :-1] = np.where(np.isnan(distinct)[:, None], 1.0, kernel[None, :])
     table[:, -1] = np.nan_to_num(distinct, nan=1.0)
     return TimeOdds(table, row.reshape(-1), np.where(has, np.maximum(kernel.max(), back), 1.0), back)
+
+
+def time_background(known: Known, noise: Noise) -> Array:
+    """Per fact: probability of the known time among the item's own entries, 1 where no time is known."""
+    back, has = np.ones(known.item.size), known.has_tick
+    if noise.time is None or not has.any():
+        return back
+    bins = background(known.dataset).bin_ticks
+    own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
+    at = np.clip(known.tick[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
+    rows = np.arange(at.size)
+    ticks_in_bin = np.minimum(bins, known.dataset.tick_span + 1 - at * bins)
+    back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / ticks_in_bin
+    return back
 
 
 def wrong_chance(known: Known, noise: Noise, g: Array) -> Array:
