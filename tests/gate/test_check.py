@@ -242,12 +242,9 @@ def test_a_release_made_by_a_defense_is_attacked_by_someone_who_knows_it():
     seen = so.check(release, asked)
     assert seen.provenance["source_sha256"] == data.fingerprint
     assert seen.provenance["defense"] == "drop-entries"
-    adapts = hasattr(so.attack("likelihood"), "adapt")
-    assert [(row["limit"], row["verdict"]) for row in seen.table] == [
-        ("x", "pass"),
-        ("adaptive attacker", "pass" if adapts else "unclear"),
-    ]
-    assert [cell["attack"]["label"] for cell in seen.cells] == ["likelihood", "likelihood adapt=False"][: 1 + adapts]
+    assert [(row["limit"], row["verdict"]) for row in seen.table] == [("x", "pass"), ("adaptive attacker", "pass")]
+    labels = [cell["attack"]["label"] for cell in seen.cells]
+    assert {"likelihood (adaptive)", "likelihood (naive)"} <= set(labels)
     without = so.check(release, policy(1.0, attacks=["scoreboard-rh"], targets=100))
     assert without.verdict == "unclear"
     assert "no attack of the policy adapts" in without.table[1]["why"]

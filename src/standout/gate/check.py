@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from standout.adversary.adversary import Adversary
-from standout.attacks.attack import Attack, attack
+from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.progress import Progress as Reporter
 from standout.audit.progress import reporting
@@ -66,7 +66,6 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
     everyone = list(dict.fromkeys(who for scope in scopes for who in scope))
     wanted = targets if targets is not None else rules.targets
     job = Audit(data, everyone, list(rules.all_attacks), wanted, seed, engine, release=release, defense=defense)
-    job.attacks += _naive(job)
     run = _Run(rules, job, [dict.fromkeys(fitting(who, data) for who in scope) for scope in scopes])
     with reporting(progress) as report:
         run.measure(report)
@@ -81,17 +80,6 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
         policy=rules.given,
         provenance=provenance(job, rules, time.perf_counter() - began),
     )
-
-
-def _naive(job: Audit) -> list[Attack]:
-    """For attacks that adapt to a defense: the same attack without it. The stronger of the two decides."""
-    if job.release.channel is None:
-        return []
-    return [
-        attack(one.name, **{**one.options(), "adapt": False})
-        for one in job.attacks
-        if getattr(one, "adapt", False) is True
-    ]
 
 
 def adversaries_of(limit: Limit, policy: Policy, data: Any) -> list[Adversary]:
