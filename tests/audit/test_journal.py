@@ -119,17 +119,17 @@ def test_ten_kills_at_random_moments_change_no_number_and_leave_no_lock(ratings,
 def test_parts_of_other_data_knowledge_seeds_or_attacks_are_not_taken(tmp_path):
     ds = dataset()
     who = Adversary(knows=3, value_within=0, time_within=None)
-    whole = Audit(ds, who, "scoreboard-rh", 10, journal=Journal(tmp_path), describe=False)
+    whole = Audit(ds, who, "scoreboard-rh", "all", journal=Journal(tmp_path), describe=False)
     whole.run(False)
     again = Journal(tmp_path)
-    Audit(ds, who, "scoreboard-rh", 10, journal=again, describe=False).run(False)
+    Audit(ds, who, "scoreboard-rh", "all", journal=again, describe=False).run(False)
     assert again.n_reused == 1
     for data, adversary, attacks, targets, seed in (
-        (ds.take(np.arange(59)), who, "scoreboard-rh", 10, 0),
-        (ds, Adversary(knows=3, value_within=1, time_within=None), "scoreboard-rh", 10, 0),
-        (ds, who, "scoreboard", 10, 0),
+        (ds.take(np.arange(59)), who, "scoreboard-rh", "all", 0),
+        (ds, Adversary(knows=3, value_within=1, time_within=None), "scoreboard-rh", "all", 0),
+        (ds, who, "scoreboard", "all", 0),
         (ds, who, "scoreboard-rh", 11, 0),
-        (ds, who, "scoreboard-rh", 10, 1),
+        (ds, who, "scoreboard-rh", "all", 1),
     ):
         other = Journal(tmp_path)
         Audit(data, adversary, attacks, targets, seed, journal=other, describe=False).run(False)
