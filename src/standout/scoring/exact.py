@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from standout.data.index import Shard
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
-from standout.scoring.cpu import exponential
 from standout.scoring.factors import factors_of
 from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline, postings, variant_of
+from standout.scoring.mass import exponential, rescale_mass
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import SCORE_LIMIT, ExactTables, Plan, Tables
-from standout.scoring.summarize import add_candidate, allowed, key_of
+from standout.scoring.rules import allowed, key_of
+from standout.scoring.summarize import add_candidate
 
 Array = npt.NDArray[Any]
 
@@ -274,10 +275,14 @@ def _run_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings,
                 out.squares[q] += np.float64(s) * np.float64(s)
                 out.n_watch[q] += s >= watch[q]
                 out.n_cut[q] += s >= plan.cut[q]
+                was = out.top_score[q, 0]
                 if s >= out.top_score[q, out.top.shape[1] - 1]:
                     r = offset + scratch.local[c]
                     key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
                     add_candidate(s, key, post.first_record + r, q, how.tie, out)
+                if out.beta.size > 0:
+                    rescale_mass(q, was, out)
+                    out.mass[q] += exponential(out.beta[q] * np.float64(s - out.top_score[q, 0]))
 
 
 @jit  # type: ignore[untyped-decorator]
