@@ -23,7 +23,7 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format figures bench screenshots attack-table calibration gate-trial chromium clean
+.PHONY: help demo test test-all lint format figures bench screenshots attack-table calibration gate-trial fuzz chromium packages clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,10 +31,10 @@ help:  ## list the targets
 demo: $(READY)  ## audit a built-in synthetic release; prints a table and the path of the report
 	@$(BIN)/standout demo
 
-test: $(READY) chromium lint  ## lint, then run all tests except the slow ones
+test: $(READY) packages lint  ## lint, then run all tests except the slow ones
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" tests src
 
-test-all: $(READY) chromium lint  ## lint, then run all tests; STANDOUT_DATA names the folder of public datasets
+test-all: $(READY) packages lint  ## lint, then run all tests; STANDOUT_DATA names the folder of public datasets
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests src
 
 lint: $(READY)  ## ruff, mypy, import-linter
@@ -86,10 +86,19 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $@
 
-chromium:
-	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then :; \
-	elif ! command -v apt-get >/dev/null; then echo "no chromium and no apt-get here: the browser tests will be skipped"; \
-	else echo "installing chromium with apt-get, for the browser tests"; \
-	  { $(SUDO) apt-get update -qq && $(APT_INSTALL) chromium; } >/dev/null 2>&1 \
-	  || echo "chromium could not be installed: the browser tests will be skipped"; \
+# $(call package,COMMAND THAT SUCCEEDS IF IT IS THERE,DEBIAN PACKAGE,TESTS THAT NEED IT)
+define package
+	@if $(1); then :; \
+	elif ! command -v apt-get >/dev/null; then echo "no $(2) and no apt-get here: the $(3) tests will be skipped"; \
+	else echo "installing $(2) with apt-get, for the $(3) tests"; \
+	  { $(SUDO) apt-get update -qq && $(APT_INSTALL) $(2); } >/dev/null 2>&1 \
+	  || echo "$(2) could not be installed: the $(3) tests will be skipped"; \
 	fi
+endef
+
+packages: chromium
+	$(call package,ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null,postgresql,PostgreSQL)
+	$(call package,command -v java >/dev/null,default-jre-headless,Spark)
+
+chromium:
+	$(call package,command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null,chromium,browser)

@@ -31,14 +31,12 @@ class Case(NamedTuple):
 
 
 def policy(sequential: bool, many: bool = False, **more: Any) -> dict[str, Any]:
-    """One limit, one adversary and one attack; or `many`: two adversaries, three attacks, and a limit for every group."""
+    """One limit, one adversary and one attack; or `many`: two adversaries and three attacks."""
     limits = [{"name": "found", "max": LIMIT, "adversaries": ["a", "b"] if many else ["a"]}]
-    if many:
-        limits.append({"name": "groups", "max": 2 * LIMIT, "adversaries": ["a"], "by": "rarity"})
     return {
         "limit": limits, "sequential": sequential, "self_test": False,
         "adversary": {"a": {"knows": 3}, "b": {"knows": 2}},
-        "attacks": ["scoreboard", "scoreboard-rh", "unicity"] if many else ["scoreboard-rh"], **more,
+        "attacks": ["scoreboard", "scoreboard-rh", "set-intersection"] if many else ["scoreboard-rh"], **more,
     }  # fmt: skip
 
 
@@ -51,7 +49,6 @@ def cases() -> list[Case]:
             Case(f"{mode}, half of the limit", LIMIT / 2, policy(sequential)),
         ]
         out.append(Case(f"{mode}, 20 targets, far below the limit", 0.02, policy(sequential, targets=20)))
-    # unicity finds only records that are alone: its rate is lower than that of the others
     out.append(
         Case("sequential, 6 adversaries and attacks, half of the limit", LIMIT / 2, policy(True, many=True), 0.2)
     )

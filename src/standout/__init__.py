@@ -37,6 +37,8 @@ _HOME = {
     "Defense": "standout.defenses.defense",
     "defense": "standout.defenses.defense",
     "defense_names": "standout.defenses.defense",
+    "Frontier": "standout.defenses.frontier",
+    "frontier": "standout.defenses.frontier",
     "parse_defense": "standout.defenses.parse",
     "register_defense": "standout.defenses.defense",
     "Channel": "standout.data.channel",
@@ -52,6 +54,9 @@ _HOME = {
     "explain": "standout.audit.explain",
     "check": "standout.gate.check",
     "Policy": "standout.gate.policy",
+    "save_evidence": "standout.gate.evidence",
+    "verify": "standout.gate.verify",
+    "diff": "standout.gate.regression",
     "Verdict": "standout.gate.verdict",
     "Engine": "standout.engines.engine",
     "MemoryEngine": "standout.engines.memory",
@@ -79,13 +84,18 @@ if TYPE_CHECKING:
     from standout.defenses.defense import defense as defense
     from standout.defenses.defense import defense_names as defense_names
     from standout.defenses.defense import register_defense as register_defense
+    from standout.defenses.frontier import Frontier as Frontier
+    from standout.defenses.frontier import frontier as frontier
     from standout.defenses.parse import parse_defense as parse_defense
     from standout.engines.engine import Engine as Engine
     from standout.engines.memory import MemoryEngine as MemoryEngine
     from standout.errors import StandoutError as StandoutError
     from standout.gate.check import check as check
+    from standout.gate.evidence import save_evidence as save_evidence
     from standout.gate.policy import Policy as Policy
+    from standout.gate.regression import diff as diff
     from standout.gate.verdict import Verdict as Verdict
+    from standout.gate.verify import verify as verify
     from standout.scoring.partials import Partials as Partials
     from standout.scoring.plan import Combine as Combine
     from standout.scoring.plan import Plan as Plan

@@ -15,9 +15,16 @@ A message says what was wrong, the value, and what to do. It never holds a recor
 
 from __future__ import annotations
 
+LONGEST = 2000
+"""Characters of a message: names from a file may be very long."""
+
 
 class StandoutError(Exception):
     """Base class of all errors that standout raises."""
+
+    def __init__(self, message: object = "") -> None:
+        text = str(message)
+        super().__init__(text if len(text) <= LONGEST else f"{text[: LONGEST - 20]} … (shortened)")
 
 
 class InputError(StandoutError):

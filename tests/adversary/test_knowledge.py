@@ -13,6 +13,7 @@ from oracle import NAN, Entry, Fact, Table
 from strategies import dataset, knowledge
 
 import standout as so
+from standout.attacks.tables import Known
 from standout.errors import InputError, ParameterError
 
 channel = st.one_of(st.just(NAN), st.integers(-5, 5).map(float))
@@ -66,7 +67,7 @@ def test_a_frame_may_lack_a_value_or_a_day_here_and_there():
 def test_times_of_a_frame_are_read_in_the_unit_they_are_written_in(unit):
     frame = pd.DataFrame({"q": [0, 0], "i": [1, 2], "t": [18_262 * 86_400 + 5, 18_264 * 86_400 - 1]})
     aux = so.Knowledge.from_frame(frame, query="q", item="i", time="t", time_unit=unit)
-    assert aux.time.tolist() == [18_262, 18_263]
+    assert (aux.time * 86_400).round().tolist() == [18_262 * 86_400 + 5, 18_264 * 86_400 - 1]
     with pytest.raises(ParameterError, match="time_unit"):
         so.Knowledge.from_frame(frame, query="q", item="i", time="t", time_unit="fortnight")
 
@@ -77,10 +78,14 @@ def test_a_missing_column_is_named_with_those_that_are_there():
         so.Knowledge.from_frame(frame, query="q", item="item")
 
 
-def test_dates_become_whole_days_and_a_missing_date_is_unknown():
+@pytest.mark.parametrize(("resolution", "expected"), [("day", [2, -1]), ("hour", [71, -12]), ("minute", [4319, -720])])
+def test_times_are_cut_to_the_resolution_of_the_release_and_a_missing_date_is_unknown(resolution, expected):
     aux = so.Knowledge.from_arrays([0, 0], [1, 2], time=np.array(["1970-01-03T23:59", "NaT"], "datetime64[s]"))
-    np.testing.assert_array_equal(aux.time, [2, NAN])
-    np.testing.assert_array_equal(so.Knowledge.from_arrays([0], [1], time=[-0.5]).time, [-1])
+    np.testing.assert_allclose(aux.time, [2 + 1439 / 1440, NAN])
+    before = so.Knowledge.from_arrays([0], [1], time=[-0.5])
+    ds = so.Dataset.from_arrays([1, 2], [1, 2], time=[0.0, 9.0], resolution=resolution)
+    found = [Known.of(ds, x.bind(ds), np.array([-1])).tick[0] for x in (aux, before)]
+    assert found == expected
 
 
 @pytest.mark.parametrize(

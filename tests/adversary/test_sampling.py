@@ -205,7 +205,7 @@ def test_knowledge_that_the_data_lacks_is_refused(options):
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"value_within": None}, "no value and no day is known"),
+        ({"value_within": None}, "no value and no time is known"),
         ({"value_within": 4}, "all values of the data lie within the tolerance"),
         ({"gamma": 1.0}, "all values of the data lie within the tolerance"),
         ({"value_within": "400%"}, "all values of the data lie within the tolerance"),
@@ -420,7 +420,7 @@ def test_every_eligible_record_is_equally_likely_to_be_a_target():
     [
         {"knows": 0}, {"knows": 2.5}, {"knows": "8"}, {"knows": True}, {"knows": NAN}, {"knows": 2, "wrong": 3}, {"wrong": -1},
         {"wrong": 1.5}, {"wrong": -0.25}, {"wrong": True}, {"wrong": "0.25"}, {"wrong": NAN}, {"time_within": 0.04},
-        {"time_within": 2.5}, {"time_within": "2h"}, {"time_within": True}, {"value_within": "10"}, {"value_within": "-5%"},
+        {"time_within": 2.5}, {"time_within": "2 weeks"}, {"time_within": True}, {"value_within": "10"}, {"value_within": "-5%"},
         {"value_within": "ten %"}, {"value_within": True}, {"length_within": "half"}, {"gamma": "10%"}, {"choose": 5},
         {"wrong_kind": "both"}, {"value_within": -1},
         {"time_within": math.inf}, {"gamma": NAN}, {"length_within": -0.5}, {"choose": "outside-top"},

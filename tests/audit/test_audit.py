@@ -245,7 +245,7 @@ def test_an_adversary_who_is_none_is_refused(dataset):
 ])  # fmt: skip
 def test_knowledge_that_the_data_lacks_is_refused_and_never_quoted(who):
     bare = so.Dataset.from_arrays(np.repeat(np.arange(20), 3), np.tile(np.arange(10), 6))
-    with pytest.raises(ParameterError, match=r"the data has no|neither values nor days|no value and no day"):
+    with pytest.raises(ParameterError, match=r"the data has no|neither values nor days|no value and no time"):
         so.Audit(bare, so.Adversary(**{"knows": 2, "value_within": None, **who})).run()
 
 

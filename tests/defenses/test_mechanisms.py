@@ -277,6 +277,9 @@ def test_a_number_of_groups_joins_items_of_similar_popularity() -> None:
     assert release.item_labels.tolist() == ["a", "c"]
     assert release.supports.tolist() == [4, 2]
     assert so.defense("group-items", groups=1).apply(ds).item_labels.tolist() == ["a"]
+    assert so.defense("group-items", groups=3).apply(ds).item_labels.tolist() == ["a", "c", "d"]
+    many = so.Dataset.from_arrays([0] * 4985, range(4985))
+    assert so.defense("group-items", groups=500).apply(many).n_items == 500
 
 
 def test_groups_are_read_from_a_file(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.dataset import Dataset
+from standout.data.times import days_within, ticks_within, time_words
 from standout.data.values import percent
 from standout.errors import EligibilityError, ParameterError
 
@@ -65,14 +66,15 @@ class Adversary:
         A whole number: exactly this many of the facts are wrong. A float strictly between 0 and 1: each fact is wrong
         with this probability, independently of the others.
     wrong_kind
-        "value": the target holds the item, but value and day lie outside the tolerances.
+        "value": the target holds the item, but value and time lie outside the tolerances.
         "item": the target does not hold the item.
     value_within
         Largest error of a known value (0 = exact), clipped to the scale. On a regular grid with at most 64 steps the error
         is a uniform whole number of steps, on other scales a uniform real number. "10%": a real number uniform in ±10 % of
         the true value. None = values are not known. Default: exact values if the data has values.
     time_within
-        Largest error of a known day: uniform whole days. None = days are not known.
+        Largest error of a known time (0 = exact): a number of days, or a text like "30min", "2h", "3d" or "2w". The error is
+        a uniform whole number of the data's ticks (`Dataset.time_resolution`). None = times are not known.
     choose
         "uniform", "outside-top:K" or "rare:SHARE@T".
     gamma
@@ -85,7 +87,7 @@ class Adversary:
     wrong: int | float = 0
     wrong_kind: str = "value"
     value_within: float | str | None = _LEFT_OUT
-    time_within: float | None = None
+    time_within: float | str | None = None
     choose: str = "uniform"
     gamma: float | None = None
     length_within: float | None = None
@@ -95,10 +97,8 @@ class Adversary:
             raise ParameterError(f"knows={self.knows!r}: use a whole number of items, at least 1")
         if self.wrong_kind not in ("value", "item"):
             raise ParameterError(f"wrong_kind={self.wrong_kind!r}: use 'value' or 'item'")
-        if self.time_within is not None and (not _is_whole(self.time_within) or self.time_within < 0):
-            raise ParameterError(
-                f"time_within={self.time_within!r}: use a whole number of days ≥ 0, or None for no known days"
-            )
+        if self.time_within is not None:
+            days_within(self.time_within)
         for name in ("value_within", "gamma", "length_within"):
             x = getattr(self, name)
             if x is None or (name == "value_within" and percent(x) is not None):
@@ -124,8 +124,8 @@ class Adversary:
                 "or a share strictly between 0 and 1 for facts that are wrong independently"
             )
         for name in ("knows", "time_within"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, int(getattr(self, name)))
+            if (x := getattr(self, name)) is not None and not isinstance(x, str):
+                object.__setattr__(self, name, int(x))
         for name in ("value_within", "gamma", "length_within"):
             if isinstance(x := getattr(self, name), np.generic):
                 object.__setattr__(self, name, x.item())
@@ -155,8 +155,8 @@ class Adversary:
         """Most facts of one query that can be wrong."""
         return self.knows if self.wrong_varies else int(self.wrong)
 
-    def describe(self) -> str:
-        """The knowledge in words.
+    def describe(self, resolution: str = "day") -> str:
+        """The knowledge in words; `resolution` is that of the times of the data.
 
         >>> Adversary(knows=8, wrong=2, value_within=1, time_within=14).describe()
         '8 items, 2 with wrong values, values ±1, days ±14'
@@ -179,7 +179,7 @@ class Adversary:
         elif self.value_within is not None:
             words.append("values exact" if self.value_within == 0 else f"values ±{self.value_within:g}")
         if self.time_within is not None:
-            words.append("days exact" if self.time_within == 0 else f"days ±{self.time_within:g}")
+            words.append(time_words(self.time_within, resolution))
         if self.choose != "uniform":
             words.append(self.choose)
         if self.length_within is not None:
@@ -198,8 +198,18 @@ class Adversary:
         return dataset.has_value and (self.gamma is not None or self.value_within is not None)
 
     def tells_time(self, dataset: Dataset) -> bool:
-        """Whether days of this dataset are known."""
+        """Whether times of this dataset are known."""
         return dataset.has_time and self.time_within is not None
+
+    def time_ticks(self, dataset: Dataset) -> int:
+        """Largest error of a known time in ticks of this dataset; 0 if times are not known.
+
+        Raises
+        ------
+        ParameterError
+            If the tolerance is no whole number of ticks.
+        """
+        return 0 if self.time_within is None else ticks_within(self.time_within, dataset.time_resolution)
 
     def value_tolerance(self, dataset: Dataset) -> Array:
         """(levels,): largest error of a known value if the true one is that of the level."""
@@ -214,21 +224,23 @@ class Adversary:
         if asked and not dataset.has_value:
             raise ParameterError(f"value_within={self.value_within!r}: the data has no values; use value_within=None")
         if self.time_within is not None and not dataset.has_time:
-            raise ParameterError(f"time_within={self.time_within}: the data has no days; use time_within=None")
+            raise ParameterError(f"time_within={self.time_within}: the data has no times; use time_within=None")
+        reach = self.time_ticks(dataset)
         if not self.wrong or self.wrong_kind == "item":
             return
         if not (self.tells_value(dataset) or self.tells_time(dataset)):
             raise ParameterError(
-                f"wrong={self.wrong}: no value and no day is known that could be wrong; use wrong_kind='item'"
+                f"wrong={self.wrong}: no value and no time is known that could be wrong; use wrong_kind='item'"
             )
         if self.tells_value(dataset) and not levels_outside(dataset.levels, self.value_tolerance(dataset)).any():
             raise ParameterError(
                 f"wrong={self.wrong}: all values of the data lie within the tolerance of each other, so no value can be wrong; "
                 "lower value_within, or use wrong_kind='item'"
             )
-        if self.tells_time(dataset) and dataset.tick_span <= (self.time_within or 0):
+        if self.tells_time(dataset) and dataset.tick_span <= reach:
+            unit = dataset.time_resolution
             raise ParameterError(
-                f"wrong={self.wrong}: the data spans {dataset.tick_span + 1} days, so no day lies more than "
+                f"wrong={self.wrong}: the data spans {dataset.tick_span + 1} {unit}s, so no {unit} lies more than "
                 f"time_within={self.time_within} off; lower time_within, or use wrong_kind='item'"
             )
 
@@ -278,9 +290,9 @@ class Adversary:
     def sample(self, dataset: Dataset, targets: Any = None, seed: int = 0) -> Knowledge:
         """Draw the knowledge of each target; a draw depends only on (seed, target).
 
-        Wrong values are drawn first, among the target's entries that can be wrong: with a value or a day known, and a value
-        and a day of the release outside the tolerance. The right facts come from the remaining items. Wrong items are drawn
-        by (record, item) pairs of the release, one after the other, among the items that the target lacks; value and day
+        Wrong values are drawn first, among the target's entries that can be wrong: with a value or a time known, and a value
+        and a time of the release outside the tolerance. The right facts come from the remaining items. Wrong items are drawn
+        by (record, item) pairs of the release, one after the other, among the items that the target lacks; value and time
         are those of a random pair, with the adversary's usual error. The order of the facts in a query is random.
 
         Parameters

@@ -64,7 +64,7 @@ class Rule(NamedTuple):
     """Largest error of a right value in steps of the grid; -1 where errors are real numbers."""
     value_step: float
     time_within: int
-    """-1: days are not known."""
+    """In ticks; -1: times are not known."""
     length_within: float
 
 

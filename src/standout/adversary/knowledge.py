@@ -11,7 +11,7 @@ import numpy.typing as npt
 from standout.adversary.adversary import Adversary
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels, index_labels
-from standout.data.times import PER_DAY, check_time_unit, days_of, unit_by_size
+from standout.data.times import PER_DAY, check_time_unit, ticks_of, unit_by_size
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -26,7 +26,7 @@ class Facts:
     value: Array
     """float64, NaN = unknown."""
     day: Array
-    """float64, days since 1970-01-01, NaN = unknown."""
+    """float64, days since 1970-01-01 with their fractions, NaN = unknown."""
     length: Array
     """float64 per query: about how many items the target holds, NaN = unknown."""
     length_within: float | None
@@ -53,13 +53,14 @@ class Facts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Knowledge:
-    """A batch of queries, each a handful of facts (item, value or NaN, day or NaN)."""
+    """A batch of queries, each a handful of facts (item, value or NaN, time or NaN)."""
 
     query_ptr: Array
     item: Array
     """Item labels, one per fact."""
     value: Array
     time: Array
+    """float64, days since 1970-01-01 with their fractions, NaN = unknown."""
     queries: Array
     """Label of each query."""
     length: Array
@@ -83,7 +84,8 @@ class Knowledge:
         item
             Item labels, as in the release.
         value, time
-            NaN = unknown; time in days since 1970-01-01, or dates.
+            NaN = unknown; time in days since 1970-01-01, or dates. What is finer than the resolution of the release that
+            is attacked is cut off there. Times with a zone are converted to UTC.
         """
         q = np.asarray(query).reshape(-1)
         items = np.asarray(item).reshape(-1)
@@ -177,7 +179,8 @@ def _same_content(one: Dataset, other: Dataset) -> bool:
 
     def sizes(data: Dataset) -> tuple[int, ...]:
         return (data.n_records, data.n_items, data.n_entries, data.n_levels, data.record_code.size,
-                data.record_tick.size, int(data.first_tick), int(data.tick_span))  # fmt: skip
+                data.record_tick.size, int(data.first_tick), int(data.tick_span),
+                data.ticks_per_day)  # fmt: skip
 
     return sizes(one) == sizes(other) and one.fingerprint == other.fingerprint
 
@@ -198,9 +201,9 @@ def _in_days(times: Array, unit: str | None) -> Array:
         return times
     numbers = times.astype(np.float64)
     if unit == "week":
-        return np.floor(numbers * 7)
+        return numbers * 7
     largest = float(np.nanmax(np.abs(numbers), initial=0.0))
-    return np.floor(numbers / PER_DAY.get(unit or unit_by_size(largest), 1))
+    return numbers / PER_DAY.get(unit or unit_by_size(largest), 1)
 
 
 def _channel(x: Any, n: int, name: str) -> Array:
@@ -210,7 +213,7 @@ def _channel(x: Any, n: int, name: str) -> Array:
     if array.size != n:
         raise ParameterError(f"{name} has {array.size} elements, query {n}: one of each per fact")
     if name == "time":
-        return days_of(array)[0]
+        return ticks_of(array)[1]
     try:
         # pandas represents a missing number by an object
         missing = [k is None or type(k).__name__ == "NAType" for k in array] if array.dtype.kind == "O" else False

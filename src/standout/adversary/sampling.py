@@ -76,7 +76,7 @@ def count_wrongable(record_ptr: Array, record_item: Array, marked: Array, fine: 
 def mark_wrongable(
     code: Array, tick: Array, no_tick: int, levels_fine: Array, reach: int, span: int, fine: Array
 ) -> None:
-    """Mark entries with a known value or day for which, in each known channel, some value lies outside the tolerance."""
+    """Mark entries with a known value or time for which, in each known channel, some value lies outside the tolerance."""
     for k in range(fine.size):
         says, room = False, True
         if levels_fine.size > 0 and code[k] < levels_fine.size:
@@ -94,7 +94,7 @@ def wrongable(who: Adversary, dataset: Dataset) -> Array:
     levels = np.empty(0, np.bool_)
     if who.tells_value(dataset):
         levels = levels_outside(dataset.levels, who.value_tolerance(dataset)) > 0
-    reach = int(who.time_within or 0) if who.tells_time(dataset) else -1
+    reach = who.time_ticks(dataset) if who.tells_time(dataset) else -1
     mark_wrongable(dataset.record_code, dataset.record_tick, dataset.no_tick, levels, reach, dataset.tick_span, fine)
     return fine
 
@@ -113,7 +113,7 @@ def _rule_of(who: Adversary, dataset: Dataset, n_rare: int) -> Rule:
         tells_value=who.tells_value(dataset),
         value_steps=int(np.floor(within / (grid or 1.0) + 1e-9)) if whole else -1,
         value_step=grid or 1.0,
-        time_within=int(who.time_within or 0) if who.tells_time(dataset) else -1,
+        time_within=who.time_ticks(dataset) if who.tells_time(dataset) else -1,
         length_within=-1.0 if who.length_within is None else float(who.length_within),
     )
 
@@ -169,7 +169,7 @@ def sample(who: Adversary, dataset: Dataset, targets: Array, seed: int) -> Knowl
         query_ptr=np.arange(targets.size + 1, dtype=np.int64) * who.knows,
         item=dataset.item_labels[item],
         value=value,
-        time=time,
+        time=time / dataset.ticks_per_day,
         queries=np.arange(targets.size),
         length=length,
         adversary=who,

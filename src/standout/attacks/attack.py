@@ -240,7 +240,7 @@ def _batches(
     dataset: Dataset, facts: Facts, exclude: Array, alone: bool, machine: Engine
 ) -> Iterator[tuple[Facts, Array]]:
     """Cut the queries into batches whose tables fit the engine's limits."""
-    row = 8 * (dataset.n_levels + 2 + 2 * min(dataset.tick_span, 1024) + 2)
+    row = 8 * (dataset.n_levels + 2 + 2 * min(dataset.tick_span, 1024 if dataset.ticks_per_day == 1 else 16_384) + 2)
     most = max(1, machine.batch_bytes // row)
     first = 0
     while first < facts.n_queries:

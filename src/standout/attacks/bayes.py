@@ -99,7 +99,7 @@ def _log_pick(who: Adversary, dataset: Dataset) -> RecordFactor:
         levels = (
             levels_outside(dataset.levels, who.value_tolerance(dataset)) > 0 if who.tells_value(dataset) else _NO_LEVELS
         )
-        reach = int(who.time_within or 0) if who.tells_time(dataset) else -1
+        reach = who.time_ticks(dataset) if who.tells_time(dataset) else -1
         test = EntryTest(levels, reach, dataset.tick_span)
     if who.choice.kind != "rare":
         if test is None:
@@ -186,7 +186,7 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
     gone_ptr, gone_item = _gone_items(known, rule)
     return ExactTables(
         wrong_items=wrong_items, use_value=use_value, use_time=use_time,
-        reach=int(who.time_within or 0), tick_span=int(data.tick_span), n_marked=rule.n_marked,
+        reach=who.time_ticks(data), tick_span=int(data.tick_span), n_marked=rule.n_marked,
         most_facts=m, most_wrong=int(wrong.max(initial=0)), wrong=wrong, log_ways=log_ways(np.diff(known.query_ptr), wrong),
         total=int(data.supports[rule.pickable].sum()) - np.where(gone, rule.length[known.exclude], 0),
         n_possible=int(rule.eligible.sum()) - np.where(gone, rule.eligible[known.exclude], 0),
@@ -266,12 +266,12 @@ def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
     """Per fact: mean over the item's (record, item) pairs of the probability of its value and day, right and wrong."""
     post = postings(known.dataset.index)
     n, item = known.item.size, known.item.astype(np.int64)
-    day = np.where(known.has_tick, np.clip(known.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
+    tick = np.where(known.has_tick, np.clip(known.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
     right, wrong = np.zeros(n), np.zeros(n)
     gone = known.exclude[known.query].astype(np.int64)
 
     def add(first: int) -> None:
-        mean_chances(first, min(first + _AT_ONCE, n), post, item, day, gone, tables, right, wrong)
+        mean_chances(first, min(first + _AT_ONCE, n), post, item, tick, gone, tables, right, wrong)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(add, range(0, n, _AT_ONCE)))

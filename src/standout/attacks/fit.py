@@ -20,6 +20,7 @@ from standout.adversary.knowledge import Facts
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import _batches
 from standout.attacks.bayes import SHRINK
+from standout.attacks.gap_bins import averaged_bins
 from standout.attacks.likelihood import (
     _even_chance,
     _histograms,
@@ -28,7 +29,7 @@ from standout.attacks.likelihood import (
     pick_rates,
     time_odds,
 )
-from standout.attacks.noise import DAY_EDGES, VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
+from standout.attacks.noise import VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.engines.engine import shards_of
@@ -146,9 +147,7 @@ def start_noise(dataset: Dataset, known: Known) -> Noise:
         edges = edges[bins.reach(dataset.levels).max(axis=0)[:-1] > 0]
         value = ValueBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
     if known.has_tick.any():
-        time = DayBins(
-            DAY_EDGES, averaged(np.asarray(DAY_EDGES, dtype=np.float64), (0, 3, 14, 30, 90)), dataset.tick_span
-        )
+        time = averaged_bins(dataset, (0, 3, 14, 30, 90))
     return Noise(e=0.2, h=0.2 if value or time else 0.0, value=value, time=time)
 
 

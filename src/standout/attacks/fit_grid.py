@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
 from standout.attacks.fit import Weighing, start_noise, usable
+from standout.attacks.gap_bins import gap_widths
 from standout.attacks.noise import DayBins, Noise, ValueBins, averaged
 from standout.data.dataset import Dataset
 
@@ -38,7 +39,7 @@ def average_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
     """
     known = usable(dataset, facts, exclude)
     start = start_noise(dataset, known)
-    grid = _grid(start)
+    grid = _grid(dataset, start)
     prior = np.array([WRONG_ITEMS[n.e] * WRONG_VALUES.get(n.h, 1.0) for n in grid])
     if known.item.size == 0:
         return _mean(grid, prior / prior.sum())
@@ -56,18 +57,19 @@ def average_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
     return _mean(grid, weight / weight.sum())
 
 
-def _grid(start: Noise) -> list[Noise]:
+def _grid(dataset: Dataset, start: Noise) -> list[Noise]:
     """Every combination of shares and widths; none for a channel without a kernel."""
     values: list[ValueBins | None] = [None]
-    days: list[DayBins | None] = [None]
+    times: list[DayBins | None] = [None]
     if isinstance(start.value, ValueBins):
         edges = np.asarray(start.value.edges)
         values = [ValueBins(start.value.edges, averaged(edges, (w,))) for w in VALUE_WIDTHS]
     if isinstance(start.time, DayBins):
         edges = np.asarray(start.time.edges, dtype=np.float64)
-        days = [DayBins(start.time.edges, averaged(edges, (w,)), start.time.span) for w in DAY_WIDTHS]
+        widths = gap_widths(dataset, DAY_WIDTHS)
+        times = [DayBins(start.time.edges, averaged(edges, (w,)), start.time.span) for w in widths]
     wrong_values = WRONG_VALUES if start.h > 0 else (0.0,)
-    return [Noise(e, h, v, d, sure=False) for e, h, v, d in product(WRONG_ITEMS, wrong_values, values, days)]
+    return [Noise(e, h, v, d, sure=False) for e, h, v, d in product(WRONG_ITEMS, wrong_values, values, times)]
 
 
 def _mean(grid: list[Noise], weight: Array) -> Noise:

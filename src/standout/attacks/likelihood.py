@@ -30,9 +30,6 @@ Array = npt.NDArray[Any]
 FEWEST_TO_FIT = 8
 """With fewer queries than this, noise is averaged over a grid instead of fitted."""
 
-LONG_REACH = 4096
-"""A time table that reaches further is cut at the longest gap that the release can show."""
-
 
 @register("likelihood")
 class Likelihood(Attack):
@@ -300,11 +297,10 @@ def time_odds(known: Known, noise: Noise) -> TimeOdds:
     has = known.has_tick
     if noise.time is None or not has.any():
         return TimeOdds(np.ones((1, 1)), np.zeros(n, np.int64), np.ones(n), np.ones(n))
-    reach = int(noise.time.reach)
-    if reach > LONG_REACH:
-        reach = min(reach, known.longest_gap() + 1)
+    reach = known.useful_reach(int(noise.time.reach))
     kernel = noise.time.table(np.arange(-reach, reach + 1))
-    bins = background(known.dataset).bin_ticks
+    counted = background(known.dataset)
+    bins = counted.bin_ticks
     own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
     at = np.clip(known.tick[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
     rows = np.arange(at.size)
@@ -312,7 +308,8 @@ def time_odds(known: Known, noise: Noise) -> TimeOdds:
     back = np.ones(n)
     back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / ticks_in_bin
     # the last column is read only for entries without a time
-    told = np.where(has, 0.0 if known.dataset.all_timed else back, np.nan)
+    all_timed = int(counted.all_days.sum()) == known.dataset.n_entries
+    told = np.where(has, 0.0 if all_timed else back, np.nan)
     distinct, row = np.unique(told, return_inverse=True)
     table = np.ones((distinct.size, kernel.size + 1))
     table[:, :-1] = np.where(np.isnan(distinct)[:, None], 1.0, kernel[None, :])
@@ -336,6 +333,7 @@ def _even_chance(known: Known, noise: Noise) -> Array:
     if noise.time is not None and known.has_tick.any():
         ticks, reach = known.dataset.tick_span + 1, int(noise.time.reach)
         if not noise.time.table(np.array([-reach, reach])).any():
+            reach = min(reach, ticks)
             ticks = max(ticks - int(np.count_nonzero(noise.time.table(np.arange(-reach, reach + 1)))), 1)
         out[known.has_tick] /= ticks
     return out

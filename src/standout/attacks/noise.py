@@ -352,7 +352,7 @@ class Noise:
             e=min(max(wrong_item, LEAST_WRONG), 1 - LEAST_WRONG),
             h=min(share if who.wrong_kind == "value" else 0.0, 1 - LEAST_WRONG),
             value=value_kernel(who, dataset),
-            time=None if who.time_within is None else Window(int(who.time_within)),
+            time=None if who.time_within is None else Window(who.time_ticks(dataset)),
             n_right=None if who.wrong_varies and who.wrong_kind == "item" else who.n_right_items or None,
             even_wrong=1.0,
             complete=True,
@@ -382,7 +382,6 @@ def value_kernel(who: Adversary, dataset: Dataset) -> ValueKernel | None:
 
 
 VALUE_EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
-DAY_EDGES = (0, 3, 14, 30, 90, 365)
 
 
 def averaged(edges: Array, widths: tuple[float, ...]) -> tuple[float, ...]:

@@ -13,6 +13,7 @@ from standout.attacks.attack import Attack, register
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
 from standout.data.dataset import Dataset
+from standout.data.times import loose_ticks
 from standout.data.values import percent
 from standout.errors import ParameterError
 from standout.formulas import ns08
@@ -38,8 +39,15 @@ def check_value_within(within: float | str | None) -> float | str | None:
     return within
 
 
-def tolerances(known: Known, value_within: float | str | None, time_within: float | None) -> tuple[Array, float]:
-    """Tolerance of the value by level and of the day: as given, else the adversary's, else those of Fig. 1."""
+def check_time_within(within: float | str | None) -> float | str | None:
+    """Refuse a tolerance that is neither a number of days ≥ 0 nor a text like "2h"."""
+    if within is not None:
+        loose_ticks(within, "day")
+    return within
+
+
+def tolerances(known: Known, value_within: float | str | None, time_within: float | str | None) -> tuple[Array, float]:
+    """Tolerance of the value by level and of the time in ticks: as given, else the adversary's, else those of Fig. 1."""
     who = known.facts.adversary
     value, time = value_within, time_within
     if who and value is None:
@@ -47,7 +55,7 @@ def tolerances(known: Known, value_within: float | str | None, time_within: floa
     if who and time is None:
         time = who.time_within
     allowed = known.dataset.tolerance(VALUE_WITHIN if value is None else value)
-    return allowed, TIME_WITHIN if time is None else float(time)
+    return allowed, loose_ticks(TIME_WITHIN if time is None else time, known.dataset.time_resolution)
 
 
 class ThresholdTables(NamedTuple):
@@ -68,7 +76,7 @@ def threshold_tables(known: Known, weight: Array, value_within: Array, time_with
         inside = np.column_stack([inside, np.zeros(n, np.bool_)]) | ~known.has_value[:, None]
         value = np.where(inside, weight[:, None], -np.inf)
     if known.has_tick.any():
-        reach = min(int(time_within), known.longest_gap()) + 1
+        reach = known.useful_reach(int(time_within) + 1)
         near = np.where(np.abs(np.arange(-reach, reach + 1)) <= time_within, 0.0, -np.inf)
         # two rows: for a known time, and for an unknown one, which agrees with everything
         time = np.vstack([np.append(near, -np.inf), np.zeros(near.size + 1)])
@@ -89,11 +97,12 @@ class Scoreboard(Attack):
     """
 
     def __init__(
-        self, *, value_within: float | str | None = None, time_within: float | None = None, alpha: float = 0.0
+        self, *, value_within: float | str | None = None, time_within: float | str | None = None, alpha: float = 0.0
     ) -> None:
         if not 0 <= alpha < 1:
             raise ParameterError(f"alpha={alpha}: use 0 ≤ alpha < 1")
-        self.value_within, self.time_within, self.alpha = check_value_within(value_within), time_within, alpha
+        self.value_within, self.time_within = check_value_within(value_within), check_time_within(time_within)
+        self.alpha = alpha
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Similarity tables; every fact must be met."""
@@ -123,14 +132,14 @@ class ScoreboardRH(Attack):
     length
         None, or "sqrt" to divide each record's score by √(its number of items).
     rho0, d0
-        Widths of the exponential similarity.
+        Widths of the exponential similarity; d0 in days.
     value_within, time_within
         Tolerances of the threshold similarity. Default: the adversary's.
     """
 
     def __init__(self, *, similarity: str = "exponential", phi: float = ns08.PHI, length: str | None = None,
                  rho0: float = ns08.RHO_0, d0: float = ns08.D_0,
-                 value_within: float | str | None = None, time_within: float | None = None) -> None:  # fmt: skip
+                 value_within: float | str | None = None, time_within: float | str | None = None) -> None:  # fmt: skip
         if similarity not in ("exponential", "threshold"):
             raise ParameterError(f"similarity={similarity!r}: use 'exponential' or 'threshold'")
         if length not in (None, "sqrt"):
@@ -138,7 +147,7 @@ class ScoreboardRH(Attack):
         if not (rho0 > 0 and d0 > 0 and phi >= 0):
             raise ParameterError(f"rho0={rho0}, d0={d0} must be above 0 and phi={phi} at least 0")
         self.similarity, self.phi, self.length, self.rho0, self.d0 = similarity, phi, length, rho0, d0
-        self.value_within, self.time_within = check_value_within(value_within), time_within
+        self.value_within, self.time_within = check_value_within(value_within), check_time_within(time_within)
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Weighted similarity tables."""
@@ -167,12 +176,13 @@ class ScoreboardRH(Attack):
             )
         if known.has_tick.any():
             # beyond 22 widths a contribution is below the last bit
-            reach = int(min(known.longest_gap(), np.ceil(22 * self.d0))) + 1
+            width = self.d0 * known.dataset.ticks_per_day
+            reach = int(min(known.longest_gap(), np.ceil(22 * width))) + 1
             while reach >> shift > MOST_GAPS:
                 shift += 1
             # one column more, so that the ends lie beyond the reach and hold 0
             reach = reach if shift == 0 else (reach >> shift) + 1
-            near = np.append(ns08.closeness(np.arange(-reach, reach + 1) * 2.0**shift, self.d0), 0.0)
+            near = np.append(ns08.closeness(np.arange(-reach, reach + 1) * 2.0**shift, width), 0.0)
             near[0] = near[2 * reach] = 0.0
             weights, time_row = np.unique(np.where(known.has_tick, weight, 0.0), return_inverse=True)
             time = weights[:, None] * near[None, :]

@@ -11,10 +11,18 @@ from numba import njit
 
 from standout.adversary.knowledge import Facts
 from standout.data.dataset import Dataset
+from standout.data.times import to_ticks
+from standout.errors import ParameterError
 from standout.scoring.factors import RecordFactor
 from standout.scoring.plan import LOG_BITS, SCORE_LIMIT, VETO, Combine, Plan, Tables, Tie, fixed_point
 
 Array = npt.NDArray[Any]
+
+LONG_REACH = 4096
+"""A time table that reaches further is cut at the longest gap that occurs."""
+
+LONGEST_REACH = 2**24
+"""Largest reach of a time table: as many ticks as a release can span."""
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -141,7 +149,7 @@ class Known:
         return cls(
             dataset, facts, exclude, ptr, query, item,
             value=facts.value[here] if dataset.has_value else nothing,
-            tick=facts.day[here] - dataset.first_tick if dataset.has_time else nothing,
+            tick=to_ticks(facts.day[here], dataset.time_resolution) - dataset.first_tick if dataset.has_time else nothing,
             support=dataset.supports[item] - gone,
             n_records=dataset.n_records - (exclude >= 0),
         )  # fmt: skip
@@ -161,6 +169,26 @@ class Known:
         ticks = self.tick[self.has_tick]
         far = max(np.abs(ticks).max(initial=0.0), np.abs(self.dataset.tick_span - ticks).max(initial=0.0))
         return int(np.ceil(min(far, 2.0**30)))
+
+    def useful_reach(self, reach: int) -> int:
+        """The reach of a time table: cut at the longest gap that occurs where it would be long.
+
+        Raises
+        ------
+        ParameterError
+            If the table would still be too long.
+        """
+        if reach <= LONG_REACH:
+            return reach
+        reach = min(reach, self.longest_gap() + 1)
+        if reach > LONGEST_REACH:
+            data = self.dataset
+            years = LONGEST_REACH / data.ticks_per_day / 365.25
+            raise ParameterError(
+                f"a tolerance of more than {years:,.0f} years of times that are read to the {data.time_resolution} is too wide: "
+                "lower it, or read the data with a coarser resolution"
+            )
+        return reach
 
     def value_gaps(self) -> Array:
         """(facts, levels): level minus known value, 0 where the value lies in the level's cell, NaN where unknown."""

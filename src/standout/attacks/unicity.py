@@ -10,11 +10,11 @@ import numpy.typing as npt
 from standout.adversary.knowledge import Facts
 from standout.attacks import criterion
 from standout.attacks.attack import Attack, register
-from standout.attacks.scoreboard import check_value_within, threshold_tables
+from standout.attacks.scoreboard import check_time_within, check_value_within, threshold_tables
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
 from standout.data.dataset import Dataset
-from standout.errors import ParameterError
+from standout.data.times import loose_ticks
 from standout.scoring.plan import Combine, Plan
 
 Array = npt.NDArray[Any]
@@ -33,10 +33,8 @@ class Unicity(Attack):
         Largest differences that still agree. Default: the adversary's; 0 for knowledge from outside.
     """
 
-    def __init__(self, *, value_within: float | str | None = None, time_within: float | None = None) -> None:
-        if time_within is not None and not 0 <= time_within < np.inf:
-            raise ParameterError(f"time_within={time_within}: use a number ≥ 0, or None for the adversary's")
-        self.value_within, self.time_within = check_value_within(value_within), time_within
+    def __init__(self, *, value_within: float | str | None = None, time_within: float | str | None = None) -> None:
+        self.value_within, self.time_within = check_value_within(value_within), check_time_within(time_within)
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Agreement tables; every fact must be met."""
@@ -51,7 +49,7 @@ class Unicity(Attack):
             value = who.value_within if who.gamma is None else who.gamma * dataset.value_range
         if time is None and who is not None:
             time = who.time_within
-        return dataset.tolerance(0.0 if value is None else value), float(time or 0.0)
+        return dataset.tolerance(0.0 if value is None else value), loose_ticks(time or 0, dataset.time_resolution)
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff exactly one record agrees."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -152,7 +152,7 @@ class Audit:
         trials, judged = {}, []
         for label, one in zip(self._labels(), self.attacks, strict=True):
 
-            def step(n: int, what: str = f"{label}: {who.describe()}") -> None:
+            def step(n: int, what: str = f"{label}: {who.describe(self.source.time_resolution)}") -> None:
                 advance(what, n)
 
             present = one.run(self.release, knowledge, self.engine, watch=truth.target, progress=step)
@@ -164,7 +164,7 @@ class Audit:
             })  # fmt: skip
         best = strongest(trials, truth, share)
         return {
-            "adversary": {**who.to_dict(), "words": who.describe()},
+            "adversary": {**who.to_dict(), "words": who.describe(self.source.time_resolution)},
             "n_targets": int(targets.size), "n_eligible": n_eligible, "n_records": self.source.n_records,
             "n_not_released": int((truth.target < 0).sum()),
             "eligible_share": share, "more_items": self._more_items(who, truth),
@@ -207,11 +207,11 @@ class Audit:
             "sweep": self.sweep,
             "wall_seconds": round(seconds, 3),
             "versions": {
-                "standout": version("standout"),
+                "standout": _version("standout"),
                 "python": platform.python_version(),
-                "numpy": version("numpy"),
-                "numba": version("numba"),
-                "duckdb": version("duckdb"),
+                "numpy": _version("numpy"),
+                "numba": _version("numba"),
+                "duckdb": _version("duckdb"),
             },
             "platform": f"{sys.platform} {platform.machine()}",
         }
@@ -238,3 +238,11 @@ def _uncertainty(judged: list[dict[str, Any]], best: dict[str, Any] | None) -> d
     if chosen["lineup_bits"] is None:
         return None
     return {"attack": chosen["attack"]["label"], "calibrated": bool(by_model), **chosen["lineup_bits"]}
+
+
+def _version(name: str) -> str:
+    """Version of an installed package; a copy of the code without metadata has none."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"

@@ -15,6 +15,7 @@ from standout.attacks.attack import Attack, attack
 from standout.attacks.verdicts import Verdicts
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
+from standout.data.times import tick_text, to_ticks
 from standout.errors import EligibilityError, InputError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -194,7 +195,7 @@ def _fact(dataset: Dataset, knowledge: Knowledge, f: int, item: int, support: in
     return {
         "item": _text(knowledge.item[f]) if labels else None,
         "value": None if np.isnan(value) else value,
-        "day": None if np.isnan(time) else str(np.datetime64(int(time), "D")),
+        "day": None if np.isnan(time) else _time_text(time, dataset),
         "support": support,
         "share": support / dataset.n_records,
     }
@@ -221,14 +222,19 @@ def _held(dataset: Dataset, record: int, item: int, day: float) -> dict[str, Any
     days = np.full(places.size, np.nan)
     if dataset.has_time:
         raw = dataset.record_tick[places].astype(np.int64)
-        days = np.where(raw == dataset.no_tick, np.nan, raw + float(dataset.first_tick))
+        days = np.where(raw == dataset.no_tick, np.nan, (raw + float(dataset.first_tick)) / dataset.ticks_per_day)
     gaps = np.abs(days - day)
     k = 0 if np.isnan(gaps).all() else int(np.nanargmin(gaps))
     code = int(dataset.record_code[places[k]]) if dataset.has_value else dataset.n_levels
     return {
         "value": float(dataset.levels[code]) if code < dataset.n_levels else None,
-        "day": None if np.isnan(days[k]) else str(np.datetime64(int(days[k]), "D")),
+        "day": None if np.isnan(days[k]) else _time_text(float(days[k]), dataset),
     }
+
+
+def _time_text(day: float, dataset: Dataset) -> str:
+    """A time in days since 1970-01-01 as text, as finely as the dataset keeps times."""
+    return tick_text(int(to_ticks(day, dataset.time_resolution)), dataset.time_resolution)
 
 
 def _verdict(seen: Verdicts, q: int) -> dict[str, Any]:

@@ -27,7 +27,8 @@ def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
 
 def _left_out(audit: Audit, results: Sequence[Plain]) -> str:
     tried = {r["adversary"]["words"] for r in results}
-    lost = [words for words in dict.fromkeys(a.describe() for a in audit.adversaries) if words not in tried]
+    asked = dict.fromkeys(a.describe(audit.source.time_resolution) for a in audit.adversaries)
+    lost = [words for words in asked if words not in tried]
     if not lost:
         return ""
     more = "" if len(lost) == 1 else f" and {len(lost) - 1} more"

@@ -95,7 +95,8 @@ def _inconsistent(data: Mapping[str, Any]) -> str | None:
                 return f"findings.results[{k}].{name}.attack"
     for name in ("data", "source"):
         days = data[name] and data[name]["days"]
-        if days and not all(_is_date(day, date) for day in days.values()):
+        kind = date if not days or days.get("resolution", "day") == "day" else datetime
+        if days and not all(_is_date(days[end], kind) for end in ("first", "last")):
             return f"findings.{name}.days"
     if not _is_date(data["provenance"].get("created", "2000-01-01"), datetime):
         return "findings.provenance.created"

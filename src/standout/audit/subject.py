@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
+from standout.data.times import tick_text
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -78,8 +79,9 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
     """Shape of a dataset and what reading did to it: counts only."""
     days = None
     if dataset.has_time:
-        first = np.datetime64(dataset.first_tick, "D")
-        days = {"first": str(first), "last": str(first + np.timedelta64(dataset.tick_span, "D"))}
+        ends = dataset.first_tick, dataset.first_tick + dataset.tick_span
+        first, last = (tick_text(tick, dataset.time_resolution) for tick in ends)
+        days = {"first": first, "last": last, "resolution": dataset.time_resolution}
     values = None
     if dataset.has_value:
         values = {"levels": dataset.n_levels, "low": float(dataset.levels[0]), "high": float(dataset.levels[-1])}

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from standout.adversary.adversary import Adversary
 from standout.audit.defaults import SWEEPS
 from standout.data.dataset import Dataset
+from standout.data.times import ticks_within
 from standout.data.values import grid_step
 from standout.errors import ParameterError
 
@@ -32,6 +33,8 @@ ABOUT = 30
 """Cells up to which the default sweep is the full one."""
 
 ROUGH_DAYS = 14
+FINE_TIMES = {"hour": "2h", "minute": "30min"}
+"""The tolerance below a day that is tried, by resolution; exact times are then exact to the hour or to the minute."""
 FEW_STEPS = 20
 """Largest number of regular steps for which a rough value means ±1 step."""
 PART_OF_SCALE = 20
@@ -72,7 +75,8 @@ def default_sweep(dataset: Dataset, size: str = "default", asked: Axes | None = 
 
     Numbers of items, each with all facts right and with a quarter of them wrong (from 4 items on: a quarter of one or two
     facts is less than one fact, and one wrong fact of two would be half), over rows that fit the channels of the data:
-    items only, values exact, values rough, days exact, days rough, both exact, both rough. Where that gives more
+    items only, values exact, values rough, days exact, days rough, both exact, both rough. Data that is read to the hour or
+    to the minute gets one row more: times to within 2 hours or 30 minutes. Where that gives more
     than about 30 cells, the default sweep tries all amounts for the weakest row, the strongest row and the row with
     every channel rough; the rows between them are tried with 2, 4 and 8 right facts. "full" tries every combination.
 
@@ -121,7 +125,7 @@ def _adversary(row: tuple[Within, Within], knows: int, wrong: float, axes: Axes,
     """One adversary. If no value or day can be wrong and `wrong_kind` is not given, wrong facts are wrong items."""
     # a wrong fact of an adversary who knows neither values nor days can only be a wrong item
     kind = "item" if row == (None, None) else axes.wrong_kind or "value"
-    who = Adversary(knows=knows, wrong=wrong, wrong_kind=kind, value_within=row[0], time_within=row[1],  # type: ignore[arg-type]
+    who = Adversary(knows=knows, wrong=wrong, wrong_kind=kind, value_within=row[0], time_within=row[1],
                     choose=axes.choose)  # fmt: skip
     try:
         return fitting(who, dataset)
@@ -158,13 +162,13 @@ def rough_value(levels: Array, counts: Array | None = None) -> Within:
     return ROUGH_AMOUNT if few >= 0 or low == high else _plain((high - low) / PART_OF_SCALE)
 
 
-def rough_days(tick_span: int) -> int:
+def rough_days(span: int) -> int:
     """Two weeks, or a tenth of the span where that is shorter; at least a day.
 
     >>> rough_days(4000), rough_days(60), rough_days(3)
     (14, 6, 1)
     """
-    return int(min(ROUGH_DAYS, max(1, tick_span // 10)))
+    return int(min(ROUGH_DAYS, max(1, span // 10)))
 
 
 def _plain(x: float) -> float:
@@ -192,18 +196,31 @@ def _rows(dataset: Dataset, axes: Axes, size: str) -> tuple[list[tuple[Within, W
     values: Sequence[Within] = axes.value_within or _exact_and_rough(
         rough_value(dataset.levels, _counts(dataset)), dataset.has_value and dataset.n_levels > 1
     )
-    days = rough_days(dataset.tick_span)
-    times: Sequence[Within] = axes.time_within or _exact_and_rough(
-        days if dataset.tick_span > 2 * days else None, dataset.has_time and dataset.tick_span > 0
-    )
+    times: Sequence[Within] = axes.time_within or _times(dataset)
     rows = [(v, t) for v in values for t in times]
     corners = {(values[0], times[0]), (values[-1], times[-1])}
-    if len(values) == 3 and len(times) == 3 and axes.value_within is None and axes.time_within is None:
+    if len(values) == 3 and len(times) >= 3 and axes.value_within is None and axes.time_within is None:
         corners.add((values[1], times[1]))
         if size == "default":
             # one channel exact and the other rough lies between both exact and both rough
             rows = [(v, t) for v, t in rows if v is None or t is None or (v == 0) == (t == 0)]
     return rows, corners
+
+
+def _times(dataset: Dataset) -> tuple[Within, ...]:
+    """Tolerances of times, from unknown to exact."""
+    span = dataset.tick_span // dataset.ticks_per_day
+    days = rough_days(span)
+    rough = days if span > 2 * days else None
+    if dataset.time_resolution == "day" or not dataset.tick_span:
+        return _exact_and_rough(rough, dataset.has_time and dataset.tick_span > 0)
+    fine = FINE_TIMES[dataset.time_resolution]
+    return (None, *(() if rough is None else (rough,)), *((fine,) if _is_shorter(fine, dataset) else ()), 0)
+
+
+def _is_shorter(within: str, dataset: Dataset) -> bool:
+    """Whether the data spans more than twice the tolerance."""
+    return dataset.tick_span > 2 * ticks_within(within, dataset.time_resolution)
 
 
 def _counts(dataset: Dataset) -> Array:

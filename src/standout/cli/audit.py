@@ -59,7 +59,8 @@ def audit(
         str | None, typer.Option(help="Largest error of known values, e.g. 0,1,10%,none (none: values are not known).")
     ] = None,
     time_within: Annotated[
-        str | None, typer.Option(help="Largest error of known days, e.g. 0,14,none (none: days are not known).")
+        str | None,
+        typer.Option(help="Largest error of known times in days, e.g. 0,14,2h,30min,none (none: not known)."),
     ] = None,
     choose: Annotated[
         str, typer.Option(help="Items that may be known: uniform, outside-top:K, rare:SHARE@T.")
@@ -93,7 +94,7 @@ def audit(
         session.check(attacks, targets, engine)
         dataset = session.busy(
             "reading",
-            lambda: Dataset.read(path, **reading.keywords),
+            lambda: Dataset.read(path, **reading.keywords_for(*(asked.time_within or ()))),
         )
         session.say_data(dataset)
         judged = None
@@ -119,7 +120,7 @@ def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, va
         wrong=None if wrong is None else tuple(_share_or_count(part, wrong) for part in wrong.split(",")),
         wrong_kind=kind,
         value_within=None if value_within is None else tuple(_tolerance(part, value_within) for part in value_within.split(",")),
-        time_within=None if time_within is None else tuple(_days(part, time_within) for part in time_within.split(",")),
+        time_within=None if time_within is None else options.time_tolerances(time_within),
         choose=choose,
     )  # fmt: skip
     most = max(asked.knows or (16,))
@@ -130,7 +131,7 @@ def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, va
     for v in asked.value_within or ():
         Adversary(value_within=v)
     for t in asked.time_within or ():
-        Adversary(time_within=t)  # type: ignore[arg-type]
+        Adversary(time_within=t)
     return asked
 
 
@@ -146,16 +147,6 @@ def _tolerance(part: str, text: str) -> Within:
             f"--value-within {text!r}: use numbers or shares like 10% separated by commas, or none"
         ) from None
     return int(number) if number is not None and number.is_integer() else number
-
-
-def _days(part: str, text: str) -> int | None:
-    """A whole number of days, or None for `none`."""
-    word = part.strip().lower()
-    if word == "none":
-        return None
-    if not word.isdecimal():
-        raise ParameterError(f"--time-within {text!r}: use whole days separated by commas, or none")
-    return int(word)
 
 
 def _share_or_count(part: str, text: str) -> float:

@@ -24,7 +24,9 @@ def bound(
     gamma: Annotated[float, typer.Option(help="Noise of known values as a share of the scale (DSS12).")] = 0.1,
     knows: Annotated[int, typer.Option(help="Items known, for DSS12's Theorem 3.")] = 10,
     value_within: Annotated[str, typer.Option(help="Values at most this far apart agree; none ignores values.")] = "1",
-    time_within: Annotated[str, typer.Option(help="Days at most this far apart agree; none ignores days.")] = "14",
+    time_within: Annotated[
+        str, typer.Option(help="Times at most this far apart agree: days, or 30min, 2h, 2w; none ignores times.")
+    ] = "14",
     population: Annotated[
         float | None,
         typer.Option(help="Size of the population that the release is a sample of. Default: 10 × records."),
@@ -41,8 +43,8 @@ def bound(
     from standout.theory.bounds import bounds
 
     within_value = options.numbers(value_within, "value-within")[0]
-    within_time = options.numbers(time_within, "time-within")[0]
-    dataset = read_quietly(path, json, **reading.keywords)
+    within_time = options.time_tolerances(time_within)[0]
+    dataset = read_quietly(path, json, **reading.keywords_for(within_time))
     with waiting(json) as progress:
         found = bounds(
             dataset,

@@ -1,4 +1,4 @@
-"""`standout defend`: make a release that is harder to attack."""
+"""`standout defend`: compare defenses by risk and utility, or make a release that is harder to attack."""
 
 from __future__ import annotations
 
@@ -20,14 +20,33 @@ Apply = Annotated[
 Out = Annotated[
     Path | None,
     typer.Option(
-        help="File for the release: .csv, .parquet, or as the input. FILE.manifest.json is written beside it."
+        help="With --apply: file for the release (.csv, .parquet, or as the input); FILE.manifest.json is written beside it. "
+        "Else: folder for frontier.json and frontier.html. Default: standout-defend."
     ),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(help="Random seed. Keep it secret: it undoes the defense. Default: a random one that is not stored."),
+    typer.Option(
+        help="Random seed. With --apply keep it secret: it undoes the defense; default: a random one that is not stored. "
+        "Else: 0."
+    ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
+Defenses = Annotated[
+    str, typer.Option(help="Defenses to compare, comma-separated: names, or texts as for --apply. Default: all.")
+]
+Strengths = Annotated[
+    str | None,
+    typer.Option(
+        help="Settings to compare: '0.2,0.5' for every named defense, or 'drop-entries=0.2,0.5; cap-entries=10'."
+    ),
+]
+Measure = Annotated[
+    str, typer.Option(help="Loss that counts as the cost: ndcg, recall, rating, popularity, pairs, time or entries.")
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the frontier as JSON on standard output, and nothing else there.")
+]
 
 
 @options.reads()
@@ -35,19 +54,36 @@ def defend(
     path: options.DataPath,
     reading: options.Reading,
     apply: Apply = None,
+    defenses: Defenses = "all",
+    strengths: Strengths = None,
+    targets: options.Targets = "1000",
+    measure: Measure = "ndcg",
     out: Out = None,
     seed: Seed = None,
     overwrite: Overwrite = False,
+    json: Json = False,
 ) -> None:
-    """Apply a defense and write the release, with a manifest of the published parameters.
+    """Compare defenses by risk and utility, or apply one and write the release.
 
-    The release has the columns for record, item, value and time, called as in the input; all other columns are left out.
+    Without --apply: every defense is tried at several strengths. The result is a table, a chart and the least costly defense
+    that brings the share of people found below 5%. A run that was stopped goes on where it was.
+
+    Example: standout defend ratings.csv --defenses drop-entries,coarsen-time,drop-time --out frontier
+
+    With --apply: the release is written, with a manifest of the published parameters. It has the columns for record, item,
+    value and time, called as in the input; all other columns are left out.
     Record labels are kept, so that `standout audit SOURCE --release FILE` can judge the release: replace them before you publish.
 
     Example: standout defend ratings.csv --apply "drop-entries(share=0.5) | coarsen-time(to=month)" --out release.csv
     """
     if apply is None:
-        raise ParameterError("say what to do: --apply 'drop-entries(share=0.5)' --out release.csv")
+        from standout.cli.defend_frontier import show_frontier
+
+        show_frontier(path, reading, defenses=defenses, strengths=strengths, targets=targets, seed=seed or 0, measure=measure,
+                      out=out, overwrite=overwrite, json=json)  # fmt: skip
+        return
+    if json or defenses != "all" or strengths is not None:
+        raise ParameterError("--json, --defenses and --strengths compare defenses: leave them out with --apply")
     write_release(path, reading, apply, out, seed, overwrite=overwrite)
 
 
@@ -102,6 +138,9 @@ def _summary(source: Dataset, release: Dataset) -> list[str]:
         f"{release.n_records:,} of {source.n_records:,} records, {release.n_items:,} of {source.n_items:,} items, "
         f"{release.n_entries:,} of {source.n_entries:,} entries",
     ]
+    if release.level_low.size:
+        error = float((release.level_high - release.levels).max())
+        lines.append(f"The data has too many distinct values to keep all: written values differ by up to {error:.6g}.")
     if release.n_records < source.n_records:
         lines.append("The other records are not in the release, because they were not sampled or have no entry left.")
     return lines

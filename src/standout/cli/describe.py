@@ -22,7 +22,9 @@ def describe(
         int | None, typer.Option(help="Records whose nearest neighbor is searched. Default: all if that takes seconds.")
     ] = None,
     value_within: Annotated[float, typer.Option(help="Values at most this far apart agree.")] = 1.0,
-    time_within: Annotated[float, typer.Option(help="Days at most this far apart agree.")] = 14.0,
+    time_within: Annotated[
+        str, typer.Option(help="Times at most this far apart agree: a number of days, or 30min, 2h, 2w.")
+    ] = "14",
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -31,12 +33,16 @@ def describe(
     Example: standout describe ratings.csv --records 2000
     """
     from standout.cli.waiting import read_quietly, waiting
+    from standout.errors import ParameterError
     from standout.theory.describe import describe as measure
 
-    dataset = read_quietly(path, json, **reading.keywords)
+    within = options.time_tolerances(time_within)[0]
+    if within is None:
+        raise ParameterError("--time-within none: leave the time out with --time '' instead")
+    dataset = read_quietly(path, json, **reading.keywords_for(within))
     with waiting(json) as progress:
         found = measure(
-            dataset, records=records, value_within=value_within, time_within=time_within, seed=seed, progress=progress
+            dataset, records=records, value_within=value_within, time_within=within, seed=seed, progress=progress
         )
     if json:
         from json import dumps
@@ -61,7 +67,8 @@ def show(found: Description, console: Console) -> None:
         console.print(f"values: {s['levels']} levels from {s['low']:g} to {s['high']:g}, {s['missing']:,} missing")
     if o["span"]:
         s = o["span"]
-        console.print(f"days: {s['first']} to {s['last']} ({s['days']:,}), {s['missing']:,} missing")
+        finer = "" if s["resolution"] == "day" else f", read to the {s['resolution']}"
+        console.print(f"days: {s['first']} to {s['last']} ({s['days']:,}{finer}), {s['missing']:,} missing")
     if o["repeated_entries"]:
         console.print(f"repeats: {o['repeated_entries']:,} entries beyond the first of their (record, item) pair")
     _counts(found, console)

@@ -1,4 +1,4 @@
-"""`standout doctor`: what is installed, which engines work."""
+"""`standout doctor`: what is installed, which engines and readers work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 
 def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Show what is installed and which engines work here.
+    """Show what is installed, which engines and readers work here, and how to get the others.
 
     Example: standout doctor
     """
@@ -52,7 +52,38 @@ def examine() -> dict[str, str]:
     out["browser"] = find_browser() or "not found (needed for --pdf and the browser tests): apt-get install chromium"
     for name in ("memory", "gpu"):
         out[f"engine {name}"] = _try_engine(name)
+    return out | readers()
+
+
+def readers() -> dict[str, str]:
+    """Which sources can be read here, and how to get the others."""
+    import duckdb
+
+    out = {"reader files": "works: delimited text, JSON lines, Parquet, Arrow, xlsx, SQLite, DuckDB, gz, zst, zip"}
+    out["reader postgresql://"] = _works_with("adbc_driver_postgresql", "pip install 'standout[postgresql]'")
+    out["reader https://"] = "works"
+    for scheme, system in (("s3", "S3FileSystem"), ("gs", "GcsFileSystem")):
+        out[f"reader {scheme}://"] = _works_with(
+            f"pyarrow.fs:{system}", "this build of pyarrow lacks it: pip install --force-reinstall pyarrow"
+        )
+    with duckdb.connect() as con:
+        rows = con.execute("SELECT extension_name FROM duckdb_extensions() WHERE installed").fetchall()
+    for name, kind in (("delta", "Delta tables"), ("iceberg", "Iceberg tables")):
+        install = f"python -c \"import duckdb; duckdb.sql('INSTALL {name}')\""
+        out[f"reader {kind}"] = "works" if (name,) in rows else f"not installed: {install}"
     return out
+
+
+def _works_with(module: str, how: str) -> str:
+    """Whether a module, or a name of it after a colon, can be imported."""
+    from importlib import import_module
+
+    where, _, name = module.partition(":")
+    try:
+        found = import_module(where)
+    except ImportError:
+        return f"not installed: {how}"
+    return "works" if not name or hasattr(found, name) else f"no: {how}"
 
 
 def _try_engine(name: str) -> str:

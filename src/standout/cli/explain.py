@@ -32,7 +32,7 @@ def explain(
     ] = None,
     time_within: Annotated[
         str | None,
-        typer.Option(help="With --record: largest error of known days, or none. Default: 14 if there are days."),
+        typer.Option(help="With --record: largest error of known times: days, or 30min, 2h, 2w; none. Default: 14."),
     ] = None,
     seed: options.Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="HTML page to write as well.")] = None,
@@ -57,7 +57,8 @@ def explain(
 
     if (label is None) == (mentions is None):
         raise ParameterError("give one of --record LABEL and --mentions FILE")
-    dataset = read_quietly(path, json, **reading.keywords)
+    withins = () if time_within is None else options.time_tolerances(time_within)
+    dataset = read_quietly(path, json, **reading.keywords_for(*withins))
     target = find_record(dataset, label) if label is not None else None
     known = (
         _draw(dataset, target, knows, wrong, value_within, time_within, seed) if target is not None else _read(mentions)
@@ -82,9 +83,14 @@ def _draw(
 ) -> Knowledge:
     from standout.adversary.adversary import Adversary
     from standout.audit.explain import draw
+    from standout.errors import ParameterError
 
     value = _within(value_within, "value", dataset.has_value, 0.0)
-    time = _within(time_within, "time", dataset.has_time, 14.0)
+    time: float | str | None = 14 if dataset.has_time else None
+    if time_within is not None:
+        time = options.time_tolerances(time_within)[0]
+    if time is not None and not dataset.has_time:
+        raise ParameterError(f"--time-within {time_within}: the data has no time column; leave the option out")
     return draw(dataset, target, Adversary(knows=knows, wrong=wrong, value_within=value, time_within=time), seed)
 
 

@@ -17,7 +17,8 @@ DataPath = Annotated[
     str,
     typer.Argument(
         help="File, folder or glob (CSV and other text, JSON lines, Parquet, Arrow, xlsx, SQLite, DuckDB, MovieLens, "
-        "Netflix Prize; text may be gz or zst), file.db::table, book.xlsx::sheet, or - for standard input."
+        "Netflix Prize; text may be gz or zst), file.db::table, book.xlsx::sheet, postgresql://, s3://, gs:// or "
+        "https:// address, or - for standard input."
     ),
 ]
 Out = Annotated[Path, typer.Option(help="Folder for findings.json and report.html.")]
@@ -73,7 +74,14 @@ _READING: dict[str, tuple[Any, Any]] = {
         Annotated[str | None, _option("With --wide: keep (a zero is an entry) or drop (it is not).")],
         None,
     ),
+    "table": (Annotated[str | None, _option("Table of a database, or sheet of a workbook.")], None),
     "ignore": (Annotated[str | None, _option("Columns to leave out, comma-separated.")], None),
+    "resolution": (
+        Annotated[
+            str | None, _option("How finely times are kept: day, hour or minute. Default: day, or finer if asked.")
+        ],
+        None,
+    ),
 }
 
 
@@ -83,6 +91,17 @@ class Reading:
 
     keywords: dict[str, Any]
     """Keywords for `Dataset.read`, without those at their default."""
+
+    def keywords_for(self, *withins: float | str | None) -> dict[str, Any]:
+        """Keywords with a resolution in which these tolerances of times are whole ticks, if none was given."""
+        from standout.data.times import needed_resolution
+
+        needed = needed_resolution(withins)
+        return (
+            self.keywords
+            if "resolution" in self.keywords or needed == "day"
+            else {**self.keywords, "resolution": needed}
+        )
 
 
 def reads(record: str = "--record") -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -137,6 +156,27 @@ def numbers(text: str, name: str) -> list[float | None]:
         except ValueError:
             raise ParameterError(f"--{name} {text!r}: use numbers separated by commas, or none") from None
     return out
+
+
+def time_tolerances(text: str) -> tuple[float | str | None, ...]:
+    """Read tolerances of times, separated by commas: a number of days, a text like 2h, or None for `none`.
+
+    >>> time_tolerances("14, 2h,none")
+    (14, '2h', None)
+    """
+    from standout.data.times import days_within
+
+    words = [part.strip().lower() for part in text.split(",")]
+    withins = [int(word) if word.isdecimal() else None if word == "none" else word for word in words]
+    try:
+        for within in withins:
+            if within is not None:
+                days_within(within)
+    except ParameterError:
+        raise ParameterError(
+            f"--time-within {text!r}: use whole days or tolerances like 30min, 2h or 2w, separated by commas, or none"
+        ) from None
+    return tuple(withins)
 
 
 def whole_numbers(text: str, name: str) -> list[int]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -52,7 +52,7 @@ class Session:
         self.out, self.json = out or FOLDER, json
         self._named, self._overwrite = out is not None, overwrite
         self.log = Console(stderr=True, quiet=json, highlight=False)
-        self._draft: Path | None = None
+        self._drafts = ExitStack()
 
     def __enter__(self) -> Session:
         if self._pdf:
@@ -74,10 +74,9 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._draft is not None:
-            shutil.rmtree(self._draft, ignore_errors=True)
-        if kind is KeyboardInterrupt:
-            self.log.print("stopped; nothing was written")
+        self._drafts.close()
+        if isinstance(error, KeyboardInterrupt):
+            error.add_note("nothing was written")
 
     def busy(self, what: str, work: Callable[[], T]) -> T:
         """Run `work` with a spinner."""
@@ -137,6 +136,7 @@ class Session:
 
     def write(self, findings: Findings) -> None:
         """Write findings.json, report.html and the PDF, if requested, to the output folder in one step."""
+        from standout.data.scratch import scratch_folder
         from standout.report.page import render
 
         if not self._overwrite and _holds_findings(self.out):
@@ -144,7 +144,8 @@ class Session:
             self.out = _next_free(self.out)
         try:
             self.out.parent.mkdir(parents=True, exist_ok=True)
-            draft = self._draft = Path(tempfile.mkdtemp(dir=self.out.parent, prefix=f".{self.out.name}."))
+            draft = self._drafts.enter_context(scratch_folder(self.out.parent, f".{self.out.name[:100]}.")) / "files"
+            draft.mkdir()
             findings.save(draft / FILES[0])
             self.busy("drawing the report", lambda: render(findings, draft / FILES[1]))
             if self._pdf:
@@ -206,10 +207,6 @@ def _move(draft: Path, folder: Path) -> None:
             if (draft / name).exists():
                 (draft / name).replace(folder / name)
         return
-    # mkdtemp makes private folders; the output gets the usual permissions
-    umask = os.umask(0)
-    os.umask(umask)
-    draft.chmod(0o777 & ~umask)
     draft.rename(folder)
 
 
@@ -227,13 +224,17 @@ def _target_count(text: str) -> int | str:
 
 
 def _public(arguments: list[str]) -> list[str]:
-    """Command line as recorded in the findings, without the folders of paths, which may name people."""
+    """Command line as recorded in the findings: no folders of paths, which may name people, and no credentials."""
+    from standout.data.reading.remote import without_secrets
+
     flags, paths = _option_kinds(arguments[0]) if arguments else (set(), set())
     out: list[str] = []
     before = ""
     for word in arguments:
         name, equals, value = word.partition("=")
-        if word.startswith("-") and equals:
+        if "://" in word:
+            out.append(without_secrets(word))
+        elif word.startswith("-") and equals:
             out.append(f"{name}={_last(value)}" if name in paths else word)
         elif word.startswith("-"):
             out.append(word)

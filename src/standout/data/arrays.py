@@ -13,13 +13,15 @@ from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.labels import index_labels, unmasked
 from standout.data.repeats import Rows, check_repeats
-from standout.data.times import days_of
+from standout.data.times import check_resolution, ticks_of
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
 
 
-def from_arrays(record: Any, item: Any, value: Any = None, time: Any = None, *, repeats: str = "keep") -> Dataset:
+def from_arrays(
+    record: Any, item: Any, value: Any = None, time: Any = None, *, repeats: str = "keep", resolution: str = "day"
+) -> Dataset:
     """Make a dataset of one-dimensional arrays, one element per entry.
 
     Parameters
@@ -29,10 +31,14 @@ def from_arrays(record: Any, item: Any, value: Any = None, time: Any = None, *, 
     value
         Numbers; None or NaN = this entry has no value.
     time
-        Days since 1970-01-01 (fractions are cut off), dates or `datetime64`; None, NaN or NaT: no time.
+        Days since 1970-01-01, dates or `datetime64`; None, NaN or NaT: no time. What is finer than the resolution is cut
+        off. Times with a zone are converted to UTC.
     repeats
         What to do with repeated (record, item) pairs: keep, last, first, max, sum or count.
+    resolution
+        "day", "hour" or "minute".
     """
+    check_resolution(resolution)
     check_repeats(repeats, value is not None)
     _check_shapes(record=record, item=item, value=value, time=time)
     record_labels, record_index, note = index_labels(record, "record")
@@ -49,13 +55,14 @@ def from_arrays(record: Any, item: Any, value: Any = None, time: Any = None, *, 
         record_labels, record_index, note = index_labels(_taken(record, kept), "record")
         item_labels, item_index, item_note = index_labels(_taken(item, kept), "item")
     numbers = None if value is None else _numbers(value)
-    day, moment = (None, None) if time is None else days_of(time)
+    tick, moment = (None, None) if time is None else ticks_of(time, resolution)
     if n_kept < n:
-        numbers, day, moment = (x if x is None else x[kept] for x in (numbers, day, moment))
+        numbers, tick, moment = (x if x is None else x[kept] for x in (numbers, tick, moment))
     _check_something(numbers, "value")
-    _check_something(day, "time")
+    _check_something(tick, "time")
     cleaning = replace(cleaning, notes=tuple(x for x in (note, item_note) if x))
-    return assemble(Rows(record_index, item_index, numbers, day, moment), record_labels, item_labels, cleaning)
+    rows = Rows(record_index, item_index, numbers, tick, moment)
+    return assemble(rows, record_labels, item_labels, cleaning, resolution)
 
 
 def from_sparse(matrix: Any) -> Dataset:

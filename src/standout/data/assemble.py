@@ -1,4 +1,4 @@
-"""Make a `Dataset` from rows with indices: merge repeats, code values, count days from the first."""
+"""Make a `Dataset` from rows with indices: merge repeats, code values, count ticks from the first."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from standout.data.build import EntryBuilder
 from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.repeats import Rows, merge_repeats
+from standout.data.times import check_span
 from standout.data.values import Scale, code_values, codes_of, coding_note
 from standout.errors import InputError
 
 Array = npt.NDArray[Any]
 
-LONGEST_SPAN = 0xFFFFFE
-"""Days have 24 bits in the sort key, and the largest number means "no day"."""
 
-
-def assemble(rows: Rows, record_labels: Array, item_labels: Array, cleaning: Cleaning) -> Dataset:
+def assemble(
+    rows: Rows, record_labels: Array, item_labels: Array, cleaning: Cleaning, resolution: str = "day"
+) -> Dataset:
     """Make a dataset from rows in memory; `cleaning` holds what was done so far and how repeats are merged."""
     n_before = rows.record.size
     if cleaning.repeats != "keep":
         rows = merge_repeats(rows, cleaning.repeats, record_labels.size, item_labels.size)
         _check_left(rows.value, "value", cleaning.repeats)
-        _check_left(rows.day, "time", cleaning.repeats)
+        _check_left(rows.tick, "time", cleaning.repeats)
     codes, scale, cleaning = _coded(rows.value, cleaning)
-    days, first_tick, span, cleaning = _counted(rows.day, cleaning)
+    ticks, first_tick, span, cleaning = _counted(rows.tick, cleaning, resolution)
     builder = EntryBuilder(
         np.bincount(rows.record, minlength=record_labels.size),
         item_labels.size,
         has_value=codes is not None,
-        has_time=days is not None,
+        has_time=ticks is not None,
         n_levels=scale.levels.size,
         tick_span=span,
     )
-    if days is not None:
-        days = np.where(np.isnan(days), builder.no_tick, days).astype(builder.tick.dtype)
-    builder.add(rows.record.astype(np.uint32), rows.item.astype(np.uint32), codes, days)
-    return complete(builder, record_labels, item_labels, scale, first_tick, span, cleaning, n_before)
+    if ticks is not None:
+        ticks = np.where(np.isnan(ticks), builder.no_tick, ticks).astype(builder.tick.dtype)
+    builder.add(rows.record.astype(np.uint32), rows.item.astype(np.uint32), codes, ticks)
+    return complete(builder, record_labels, item_labels, scale, first_tick, span, cleaning, n_before, resolution)
 
 
 def complete(
@@ -54,6 +54,7 @@ def complete(
     span: int,
     cleaning: Cleaning,
     n_rows: int,
+    resolution: str = "day",
 ) -> Dataset:
     """Sort the placed entries and count the repeats; `n_rows` is the number of rows before merging."""
     lengths, supports = builder.finish(cores())
@@ -68,19 +69,13 @@ def complete(
         levels=scale.levels,
         first_tick=first_tick,
         tick_span=span,
+        time_resolution=resolution if builder.tick.size else "day",
         lengths=lengths,
         supports=supports,
         cleaning=cleaning,
         level_low=scale.low if scale.error else np.empty(0),
         level_high=scale.high if scale.error else np.empty(0),
     )
-
-
-def check_span(first_tick: float, last_day: float) -> None:
-    """Refuse times that lie further apart than day offsets can represent."""
-    if last_day - first_tick > LONGEST_SPAN:
-        years = (last_day - first_tick) / 365.25
-        raise InputError(f"the times span {years:,.0f} years: is the unit right? Say it with time_unit (--time-unit)")
 
 
 def cores() -> int:
@@ -111,11 +106,11 @@ def _coded(value: Array | None, cleaning: Cleaning) -> tuple[Array | None, Scale
     return codes_of(value, scale.high), scale, cleaning
 
 
-def _counted(day: Array | None, cleaning: Cleaning) -> tuple[Array | None, int, int, Cleaning]:
-    """Days after the first one, the first day, the largest offset."""
-    if day is None:
+def _counted(tick: Array | None, cleaning: Cleaning, resolution: str) -> tuple[Array | None, int, int, Cleaning]:
+    """Ticks after the first one, the first tick, the largest offset."""
+    if tick is None:
         return None, 0, 0, cleaning
-    low, high = float(np.nanmin(day)), float(np.nanmax(day))
-    check_span(low, high)
-    cleaning = replace(cleaning, times_missing=int(np.isnan(day).sum()))
-    return day - low, int(low), int(high - low), cleaning
+    low, high = float(np.nanmin(tick)), float(np.nanmax(tick))
+    check_span(low, high, resolution)
+    cleaning = replace(cleaning, times_missing=int(np.isnan(tick).sum()))
+    return tick - low, int(low), int(high - low), cleaning

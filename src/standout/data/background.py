@@ -1,4 +1,4 @@
-"""`Background`: how values and days of each item are distributed in the release, counted once."""
+"""`Background`: how values and times of each item are distributed in the release, counted once."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CELLS = 40_000_000
 BIN_DAYS = 30
 
 MOST_BINS = 1024
-"""Bins of days; wider ones are used where the data spans more than 84 years."""
+"""Bins of time; wider ones are used where the data spans more than 84 years."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Background:
-    """Histograms per item. Entries without a value or a day are not counted in them."""
+    """Histograms per item. Entries without a value or a time are not counted in them."""
 
     value: Array
     """int32 (items, levels), or (1, levels) of all items together when the table would be too large."""
@@ -83,7 +83,7 @@ def background(dataset: Dataset) -> Background:
     kept = dataset.__dict__.get("_background")
     if kept is not None:
         return kept  # type: ignore[no-any-return]
-    bin_ticks = BIN_DAYS
+    bin_ticks = BIN_DAYS * dataset.ticks_per_day
     while bin_ticks <= dataset.tick_span and dataset.tick_span // bin_ticks + 1 > min(
         MOST_BINS, CELLS // dataset.n_items
     ):
@@ -108,7 +108,7 @@ def background(dataset: Dataset) -> Background:
 
 
 def entries_of(dataset: Dataset, record: int, item: int) -> tuple[Array, Array]:
-    """Histograms (levels, day bins) of a record's entries of an item, or of all its items for -1."""
+    """Histograms (levels, bins of time) of a record's entries of an item, or of all its items for -1."""
     known = background(dataset)
     value, day = np.zeros(dataset.n_levels, np.int64), np.zeros(known.all_days.size, np.int64)
     _histogram_of(dataset.record_ptr[record], dataset.record_ptr[record + 1], dataset.record_item, dataset.record_code,

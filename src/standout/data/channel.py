@@ -58,7 +58,7 @@ class TimeMap:
     shift: int = 0
     """Largest shift in days: one whole number of days per person, uniform in ±shift."""
     period: str | None = None
-    """"week", "month", "quarter" or "year": times are replaced by the first day of their period."""
+    """"day", "week", "month", "quarter" or "year": times are replaced by the first day of their period."""
     period_first: bool = False
     """Whether times are rounded before they are shifted."""
 

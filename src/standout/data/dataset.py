@@ -1,11 +1,10 @@
-"""`Dataset`: records × items, with an optional value and day per entry."""
+"""`Dataset`: records × items, with an optional value and time per entry."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,10 @@ from standout.data.build import missing_tick
 from standout.data.channel import Channel, Origin
 from standout.data.cleaning import Cleaning
 from standout.data.index import Shard, build_shard, fitting_block
-from standout.data.keys import record_keys
+from standout.data.keys import digest, record_keys
 from standout.data.reading.options import GUESS, Column, ReadOptions
-from standout.data.values import grid_step, percent
+from standout.data.scale import ValueScale
+from standout.data.times import TICKS_PER_DAY
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
@@ -28,11 +28,11 @@ REPEATS = ("keep", "last", "first", "max", "sum", "count")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
+class Dataset(ValueScale):
     """Records × items. Make one with `Dataset.read`, `from_arrays`, `from_frame`, `from_sparse` or `open`.
 
     Indices run over sorted labels. `record_item[record_ptr[r]:record_ptr[r+1]]` are the items of record `r`, sorted;
-    an item that the record holds several times (`repeats="keep"`) occurs several times, by day. `lengths` and
+    an item that the record holds several times (`repeats="keep"`) occurs several times, by time. `lengths` and
     `supports` count distinct (record, item) pairs.
     """
 
@@ -47,7 +47,7 @@ class Dataset:
     levels: Array
     """The value of each code, ascending."""
     first_tick: int
-    """Tick of offset 0, counted from 1970-01-01. A tick is one day."""
+    """Tick of offset 0, counted from 1970-01-01 in UTC. A tick is one step of `time_resolution`."""
     tick_span: int
     """Largest tick offset."""
     lengths: Array
@@ -58,6 +58,8 @@ class Dataset:
     """Smallest and largest value that each level stands for. Size 0 where every level is one value, kept exactly."""
     origin: Origin | None = None
     """Where a release comes from, if a defense made it."""
+    time_resolution: str = "day"
+    """What a tick is: "day", "hour" or "minute"."""
 
     @classmethod
     def read(
@@ -81,8 +83,10 @@ class Dataset:
         wide: bool = False,
         zeros: str | None = None,
         ignore: Sequence[str] | str | None = None,
+        table: str | None = None,
+        resolution: str = "day",
     ) -> Dataset:
-        """Read a file, a folder, a glob, a table of a database or standard input.
+        """Read a file, a folder, a glob, a table of a database, an object store, a web address or standard input.
 
         Formats are recognized by content: CSV and other delimited text, JSON lines, Parquet, Arrow, xlsx, SQLite,
         DuckDB, gz and zst of text, the MovieLens and Netflix Prize layouts, and folders that `save` wrote.
@@ -90,7 +94,8 @@ class Dataset:
         Parameters
         ----------
         path
-            File, folder, glob, list of files with the same columns, `file.db::table`, `book.xlsx::sheet`, or "-".
+            File, folder, glob, list of files with the same columns, `file.db::table`, `book.xlsx::sheet`, "-",
+            or an address: `postgresql://user@host/db`, `s3://bucket/path`, `gs://…`, `https://…`.
         record, item, value, time
             Column names. Default: guessed, see `cleaning.columns`. None (or "") for a missing `value` or `time`.
         repeats
@@ -104,42 +109,50 @@ class Dataset:
             unambiguous. "m/d" or "d/m" for ambiguous dates in text.
         date_format
             Format of dates in text, such as "%d.%m.%Y %H:%M".
-        encoding
-            Encoding of text files. Default: detected.
-        delimiter
-            Field separator of text files. Default: detected.
+        encoding, delimiter
+            Encoding and field separator of text files. Default: detected.
         decimal
             "." or ",": decimal sign of values in text. Default: detected.
-        header
-            Whether text files begin with the names of the columns. Default: detected.
-        names
-            Names of the columns of text files without a header.
+        header, names
+            Whether text files begin with the names of the columns (default: detected), and the names if not.
         wide
             Rows are records and columns are items. Empty cells are not entries.
         zeros
             In a wide matrix: "keep" (a zero is an entry) or "drop" (it is not).
         ignore
             Columns to leave out.
+        table
+            Table of a database, or sheet of a workbook.
+        resolution
+            "day", "hour" or "minute": how finely times are kept. A saved dataset keeps the one it was saved with.
         """
         from standout.data.reading.read import read
 
         return read(path, ReadOptions(record, item, value, time, repeats, skip_bad, max_bad, time_unit, date_format,
-                                      encoding, delimiter, decimal, header, names, wide, zeros, ignore))  # fmt: skip
+                                      encoding, delimiter, decimal, header, names, wide, zeros, ignore, table,
+                                      resolution))  # fmt: skip
 
     @classmethod
     def from_arrays(
-        cls, record: Any, item: Any, value: Any = None, time: Any = None, *, repeats: str = "keep"
+        cls,
+        record: Any,
+        item: Any,
+        value: Any = None,
+        time: Any = None,
+        *,
+        repeats: str = "keep",
+        resolution: str = "day",
     ) -> Dataset:
-        """Make a dataset of one-dimensional arrays, one element per entry; labels of any kind, time in days."""
+        """Make a dataset of one-dimensional arrays, one element per entry; labels of any kind, time in days or dates."""
         from standout.data.arrays import from_arrays
 
-        return from_arrays(record, item, value, time, repeats=repeats)
+        return from_arrays(record, item, value, time, repeats=repeats, resolution=resolution)
 
     @classmethod
     def from_frame(cls, frame: Any, *, record: Column = GUESS, item: Column = GUESS, value: Column = GUESS,
                    time: Column = GUESS, repeats: str = "keep", time_unit: str | None = None,
                    date_format: str | None = None, wide: bool = False, zeros: str | None = None,
-                   ignore: Sequence[str] | str | None = None) -> Dataset:  # fmt: skip
+                   ignore: Sequence[str] | str | None = None, resolution: str = "day") -> Dataset:  # fmt: skip
         """Make a dataset of a pandas, polars or pyarrow frame; the options mean the same as in `read`.
 
         A column that is left out is guessed; None says that there is no such channel.
@@ -147,7 +160,8 @@ class Dataset:
         from standout.data.reading.read import from_frame
 
         return from_frame(frame, ReadOptions(record, item, value, time, repeats, time_unit=time_unit,
-                                             date_format=date_format, wide=wide, zeros=zeros, ignore=ignore))  # fmt: skip
+                                             date_format=date_format, wide=wide, zeros=zeros, ignore=ignore,
+                                             resolution=resolution))  # fmt: skip
 
     @classmethod
     def from_sparse(cls, matrix: Any) -> Dataset:
@@ -205,7 +219,8 @@ class Dataset:
         keep
             One bool per entry; all entries by default.
         changes
-            Per kept entry: `value` (on the scale, NaN = none), `day` (counted from 1970-01-01, NaN = none), `item` (an index).
+            Per kept entry: `value` (on the scale, NaN = none), `day` (whole ticks, in days since 1970-01-01, NaN = none), `item`
+            (an index).
             For all: `levels` (another scale), `item_labels` (other items), `drop` (channels to remove: "value", "time").
         """
         from standout.data.derive import with_entries
@@ -258,18 +273,13 @@ class Dataset:
         return int(self.lengths.sum())
 
     @property
-    def n_levels(self) -> int:
-        """Number of value levels."""
-        return int(self.levels.size)
-
-    @property
     def has_value(self) -> bool:
         """Whether entries carry values."""
         return self.record_code.size > 0
 
     @property
     def has_time(self) -> bool:
-        """Whether entries carry days."""
+        """Whether entries carry times."""
         return self.record_tick.size > 0
 
     @property
@@ -277,71 +287,15 @@ class Dataset:
         """Whether some (record, item) pair has several entries."""
         return self.n_pairs < self.n_entries
 
-    @cached_property
-    def all_timed(self) -> bool:
-        """Whether no entry lacks a time; True where the data has no times."""
-        return not self.has_time or int(self.record_tick.max()) < self.no_tick
+    @property
+    def ticks_per_day(self) -> int:
+        """Number of ticks in a day."""
+        return TICKS_PER_DAY[self.time_resolution]
 
     @property
     def no_tick(self) -> int:
         """Tick offset that means "no time"."""
         return missing_tick(self.record_tick.dtype)
-
-    @property
-    def value_range(self) -> float:
-        """Range of the value scale: DSS12's p."""
-        low, high = self.scale_ends
-        return high - low
-
-    @property
-    def scale_ends(self) -> tuple[float, float]:
-        """Smallest and largest value of the data."""
-        low, high = self.level_bounds
-        return (float(low[0]), float(high[-1])) if self.n_levels else (0.0, 0.0)
-
-    @property
-    def level_bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest value that each level stands for; both are `levels` if the coding is exact."""
-        return (self.level_low, self.level_high) if self.level_low.size else (self.levels, self.levels)
-
-    @cached_property
-    def value_grid(self) -> float | None:
-        """Step of the value scale if it is a regular grid with at most 64 steps, else None."""
-        return None if self.level_low.size else grid_step(self.levels)
-
-    def value_gaps(self, values: Any) -> Array:
-        """(values, levels): signed distance from each value to the level's cell, 0 inside it; NaN stays NaN."""
-        low, high = self.level_bounds
-        known = np.asarray(values, np.float64)[:, None]
-        if not self.level_low.size:
-            return np.asarray(self.levels[None, :] - known)
-        gap = np.maximum(low[None, :] - known, 0.0) + np.minimum(high[None, :] - known, 0.0)
-        return np.where(np.isnan(known), np.nan, gap)
-
-    def near_levels(self, within: float) -> tuple[Array, Array]:
-        """(levels,), (levels,): first level, and one past the last, that may hold a value within the tolerance of the level's."""
-        low, high = self.level_bounds
-        reach = within + 1e-9  # 3.4 - 2.4 is not 1 in binary
-        return np.searchsorted(high, low - reach), np.searchsorted(low, high + reach, side="right")
-
-    def tolerance(self, within: float | str) -> Array:
-        """(levels,): largest error of a known value if the true value is that of the level; "10%" is relative to it."""
-        share = percent(within)
-        if share is None:
-            return np.full(self.n_levels, float(within))
-        low, high = self.level_bounds
-        return np.asarray(share * np.maximum(np.abs(low), np.abs(high)))
-
-    def value_text(self, code: int) -> str:
-        """The value of a code as in the file; the bounds of its cell if values are not kept exactly.
-
-        >>> Dataset.from_arrays([1, 2], [1, 1], [2.5, 4]).value_text(1)
-        '4'
-        """
-        if not 0 <= code < self.n_levels:
-            return ""
-        low, high = (f"{bound[code]:.15g}" for bound in self.level_bounds)
-        return low if low == high else f"{low} to {high}"
 
     @cached_property
     def popularity_rank(self) -> Array:
@@ -358,15 +312,10 @@ class Dataset:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the content: labels, entries, levels. The order of the rows in the file does not matter."""
-        digest = sha256()
-        for array in (self.record_labels, self.item_labels, self.record_ptr, self.record_item, self.record_code,
-                      self.record_tick, self.levels, np.array([self.first_tick])):  # fmt: skip
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            data = array if array.dtype.kind != "O" else np.array([str(x) for x in array])
-            digest.update(np.ascontiguousarray(data).data.cast("B") if data.size else b"")
-        if self.level_low.size:
-            digest.update(np.ascontiguousarray(self.level_bounds).data.cast("B"))
-        return digest.hexdigest()
+        resolution = np.frombuffer(self.time_resolution.encode(), np.uint8)
+        more = () if self.time_resolution == "day" else (resolution,)
+        return digest(self.record_labels, self.item_labels, self.record_ptr, self.record_item, self.record_code, self.record_tick,
+                      self.levels, np.array([self.first_tick]), self.level_low, self.level_high, *more)  # fmt: skip
 
     @cached_property
     def index(self) -> Shard:
@@ -395,5 +344,7 @@ class Dataset:
         return shard
 
     def __repr__(self) -> str:
-        channels = "".join([", values" if self.has_value else "", ", days" if self.has_time else ""])
+        channels = "".join(
+            [", values" if self.has_value else "", f", {self.time_resolution}s" if self.has_time else ""]
+        )
         return f"<Dataset {self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries{channels}>"

@@ -68,7 +68,8 @@ def with_entries(
     levels
         The scale, ascending; that of the dataset by default. It needs `value`.
     day
-        One whole number per kept entry, counted from 1970-01-01, NaN = none. The time origin moves only for a day before it.
+        Time of each kept entry in days since 1970-01-01, NaN = none: whole ticks of the dataset's resolution. The time origin
+        moves only for a time before it.
     drop
         Channels that the result lacks: "value", "time".
     """
@@ -84,10 +85,10 @@ def with_entries(
     if value is not None or levels is not None:
         changed = replace(changed, **_values(changed, value, levels))
     if day is not None:
-        changed = replace(changed, **_days(changed, day))
+        changed = replace(changed, **_ticks(changed, day))
     changed = _dropped(changed, drop)
     record = np.repeat(np.arange(dataset.n_records), np.diff(ptr))
-    # the entries of a record are sorted by item, then day, then value
+    # the entries of a record are sorted by item, then tick, then value
     keys = (*(a for a in (changed.record_code, changed.record_tick) if a.size), changed.record_item, record)
     order = np.lexsort(keys)
     return replace(
@@ -123,11 +124,11 @@ def _entries(dataset: Dataset, ptr: Array, at: Array) -> dict[str, Any]:
     )
 
 
-def _counted(dataset: Dataset, ptr: Array, item: Array, code: Array, day: Array) -> dict[str, Any]:
+def _counted(dataset: Dataset, ptr: Array, item: Array, code: Array, tick: Array) -> dict[str, Any]:
     lengths, supports = np.zeros(ptr.size - 1, np.int64), np.zeros(dataset.n_items, np.int64)
     count_pairs(ptr, item, lengths, supports)
     return {
-        "record_ptr": ptr, "record_item": item, "record_code": code, "record_tick": day,
+        "record_ptr": ptr, "record_item": item, "record_code": code, "record_tick": tick,
         "lengths": lengths, "supports": supports, "origin": None,
     }  # fmt: skip
 
@@ -183,20 +184,23 @@ def _values(dataset: Dataset, value: Any, levels: Any) -> dict[str, Any]:
     return made
 
 
-def _days(dataset: Dataset, day: Any) -> dict[str, Any]:
-    """Fields of a dataset whose entries have other days."""
+def _ticks(dataset: Dataset, day: Any) -> dict[str, Any]:
+    """Fields of a dataset whose entries have other times, given in days."""
     days, n = np.asarray(day, dtype=np.float64), dataset.n_entries
     if (n and not dataset.has_time) or days.shape != (n,):
         raise ParameterError(f"day: one number per kept entry ({n:,}) of a dataset with times is needed")
     known = ~np.isnan(days)
-    if (days[known] != np.floor(days[known])).any():
-        raise ParameterError("day: use whole days")
-    first = int(min(dataset.first_tick, days[known].min(initial=dataset.first_tick)))
-    last = int(max(dataset.first_tick + dataset.tick_span, days[known].max(initial=first)))
+    exact = days * dataset.ticks_per_day
+    ticks = np.rint(exact)
+    if (np.abs(exact - ticks)[known] > (0 if dataset.ticks_per_day == 1 else 1e-5)).any():
+        raise ParameterError(f"day: use whole {dataset.time_resolution}s")
+    first = int(min(dataset.first_tick, ticks[known].min(initial=dataset.first_tick)))
+    last = int(max(dataset.first_tick + dataset.tick_span, ticks[known].max(initial=first)))
     if last - first >= missing_tick(np.dtype(np.uint32)):
-        raise ParameterError(f"day: the days span {(last - first) / 365.25:,.0f} years, which is too long")
+        years = (last - first) / dataset.ticks_per_day / 365.25
+        raise ParameterError(f"day: the times span {years:,.0f} years, which is too long")
     dtype = smallest_unsigned(last - first + 1)
-    offset = np.where(known, days - first, missing_tick(dtype)).astype(dtype)
+    offset = np.where(known, ticks - first, missing_tick(dtype)).astype(dtype)
     return {"record_tick": offset, "first_tick": first, "tick_span": last - first}
 
 
@@ -209,5 +213,6 @@ def _dropped(dataset: Dataset, channels: Collection[str]) -> Dataset:
         code = np.empty(0, dataset.record_code.dtype)
         dataset = replace(dataset, record_code=code, levels=none, level_low=none, level_high=none)
     if "time" in channels:
-        dataset = replace(dataset, record_tick=np.empty(0, dataset.record_tick.dtype), first_tick=0, tick_span=0)
+        tick = np.empty(0, dataset.record_tick.dtype)
+        dataset = replace(dataset, record_tick=tick, first_tick=0, tick_span=0, time_resolution="day")
     return dataset

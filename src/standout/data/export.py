@@ -26,15 +26,15 @@ def entry_values(dataset: Dataset) -> Array | None:
 
 
 def entry_days(dataset: Dataset) -> Array | None:
-    """Day of each entry, counted from 1970-01-01, NaN = none; None if the data has no times."""
+    """Time of each entry in days since 1970-01-01, NaN = none; None if the data has no times."""
     if not dataset.has_time:
         return None
-    day = dataset.record_tick.astype(np.float64) + dataset.first_tick
+    day = (dataset.record_tick.astype(np.float64) + dataset.first_tick) / dataset.ticks_per_day
     return np.where(dataset.record_tick == dataset.no_tick, np.nan, day)
 
 
 def to_arrow(dataset: Dataset) -> pa.Table:
-    """Arrow table with one row per entry: record, item, and, if the data has them, value and time (a date).
+    """Arrow table with one row per entry: record, item, and, if the data has them, value and time (a date, or a date-time).
 
     Rows are sorted by record, then item, then time. Missing values and times are null.
     """
@@ -49,7 +49,10 @@ def to_arrow(dataset: Dataset) -> pa.Table:
         columns["value"] = pa.array(value, from_pandas=True)
     if day is not None:
         gone = np.isnan(day)
-        columns["time"] = pa.array(np.where(gone, 0, day).astype(np.int32), pa.int32(), mask=gone).cast(pa.date32())
+        # of dates the days count, of date-times the seconds
+        unit, kind = (1, pa.date32()) if dataset.time_resolution == "day" else (86_400, pa.timestamp("s"))
+        whole = np.rint(np.where(gone, 0, day) * unit).astype(np.int32 if unit == 1 else np.int64)
+        columns["time"] = pa.array(whole, mask=gone).cast(kind)
     return pa.table(columns)
 
 

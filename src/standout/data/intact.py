@@ -16,11 +16,12 @@ import numpy.typing as npt
 from standout.data.build import count_pairs
 from standout.data.dataset import Dataset
 from standout.data.index import LARGEST_BLOCK, Shard
+from standout.data.times import TICKS_PER_DAY
 
 Array = npt.NDArray[Any]
 
 _CHUNK = 1 << 22
-_DAYS = 1 << 20
+_TICKS = 1 << 20
 _LATEST_DAY = 4_000_000
 """Days after 1970-01-01 of a date past the year 9999."""
 
@@ -75,7 +76,8 @@ def is_sound(ds: Dataset) -> bool:
         _is_array(ds.level_high, ds.level_low.size, np.float64),
         ds.record_labels.dtype.kind in "iufUO",
         ds.item_labels.dtype.kind in "iufUO",
-        type(ds.first_tick) is int and abs(ds.first_tick) <= _LATEST_DAY,
+        ds.time_resolution in TICKS_PER_DAY,
+        type(ds.first_tick) is int and abs(ds.first_tick) <= _LATEST_DAY * TICKS_PER_DAY.get(ds.time_resolution, 0),
         type(ds.tick_span) is int and 0 <= ds.tick_span < ds.no_tick,
     ]
     return (
@@ -85,7 +87,7 @@ def is_sound(ds: Dataset) -> bool:
         and _never_falls(ds.record_ptr)
         and _below(ds.record_item, ds.n_items)
         and _below(ds.record_code, levels + 1)
-        and _days_fit(ds.record_tick, ds)
+        and _ticks_fit(ds.record_tick, ds)
         and _counts_fit(ds)
         and _levels_rise(ds)
     )
@@ -129,7 +131,7 @@ def is_index_of(index: Shard, ds: Dataset) -> bool:
             return False
         if not _below(index.local[low:high], stop - first):
             return False
-    return _below(index.code, ds.n_levels + 1) and _days_fit(index.tick, ds)
+    return _below(index.code, ds.n_levels + 1) and _ticks_fit(index.tick, ds)
 
 
 def _is_array(array: Array, size: int, *kinds: npt.DTypeLike) -> bool:
@@ -144,12 +146,12 @@ def _below(array: Array, limit: int) -> bool:
     return array.size == 0 or int(array.max()) < limit
 
 
-def _days_fit(day: Array, ds: Dataset) -> bool:
-    """Whether every day is at most `tick_span`, or the code for "no day"."""
-    if _below(day, ds.tick_span + 1):
+def _ticks_fit(tick: Array, ds: Dataset) -> bool:
+    """Whether every tick is at most `tick_span`, or means "no time"."""
+    if _below(tick, ds.tick_span + 1):
         return True
-    for first in range(0, day.size, _DAYS):
-        part = day[first : first + _DAYS]
+    for first in range(0, tick.size, _TICKS):
+        part = tick[first : first + _TICKS]
         if not _below(part[part != ds.no_tick], ds.tick_span + 1):
             return False
     return True

@@ -1,7 +1,8 @@
-"""A number per record that depends on its contents, not on its label or position; the seed of its random draws."""
+"""Hashes of contents: a number per record, the seed of its random draws, and a digest of a dataset."""
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -48,3 +49,13 @@ def record_keys(ptr: Array, item: Array, code: Array, day: Array) -> Array:
     number = (np.arange(keys.size) - first).astype(np.uint64)
     keys[order] += number * np.uint64(_GOLDEN)
     return keys
+
+
+def digest(*arrays: Array) -> str:
+    """SHA-256 of the arrays: types, shapes and contents."""
+    made = sha256()
+    for array in arrays:
+        made.update(f"{array.dtype.str}{array.shape}".encode())
+        data = array if array.dtype.kind != "O" else np.array([str(x) for x in array])
+        made.update(np.ascontiguousarray(data).data.cast("B") if data.size else b"")
+    return made.hexdigest()

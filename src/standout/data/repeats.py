@@ -28,10 +28,10 @@ class Rows:
     """Index of the item."""
     value: Array | None = None
     """Float64, NaN = no value."""
-    day: Array | None = None
-    """Whole days since 1970-01-01 as float64, NaN = no time."""
+    tick: Array | None = None
+    """Ticks since 1970-01-01 as float64, NaN = no time."""
     moment: Array | None = None
-    """The full time in days, which orders rows of one day."""
+    """The full time in days, which orders rows of one tick."""
 
 
 def check_repeats(repeats: str, has_value: bool) -> None:
@@ -58,7 +58,7 @@ def merge_repeats(rows: Rows, how: str, n_records: int, n_items: int) -> Rows:
         new_value = _without_rounding_noise(merged)
     elif how == "count":
         new_value = merged
-    return Rows(rows.record[kept], rows.item[kept], new_value, None if rows.day is None else rows.day[kept])
+    return Rows(rows.record[kept], rows.item[kept], new_value, None if rows.tick is None else rows.tick[kept])
 
 
 def _without_rounding_noise(sums: Array) -> Array:

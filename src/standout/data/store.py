@@ -20,13 +20,14 @@ from standout.data.dataset import Dataset
 from standout.data.index import Shard
 from standout.data.intact import are_unchanged, file_checksums, is_counted_right, is_index_of, is_sound, meta_checksum
 from standout.data.labels import text_labels
+from standout.data.scratch import scratch_folder
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
 
 FORMAT = "standout-dataset"
 SCHEMA = 3
-"""Version 2 has checksums of all files; version 3 has ticks in place of days. Older versions can be read."""
+"""Version 2 has checksums of all files; version 3 has ticks of a resolution, before it ticks were days."""
 _LABELS = ("record_labels", "item_labels")
 _ARRAYS = (*_LABELS, "record_ptr", "record_item", "record_code", "record_tick", "levels", "lengths", "supports")
 _BOUNDS = ("level_low", "level_high")
@@ -56,17 +57,14 @@ def save_folder(ds: Dataset, folder: str | Path) -> None:
         raise ParameterError(f"{target.name} exists and is not a saved dataset: choose another folder")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        building = Path(mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        with scratch_folder(target.parent, f".{target.name[:100]}-") as made:
+            building = made / "files"
+            building.mkdir()
+            _write(ds, building)
+            _put(building, target)
+            _sync_folder(target.parent)
     except OSError as error:
-        raise ParameterError(f"cannot write {target.name}: {error.strerror}") from None
-    try:
-        _write(ds, building)
-        building.chmod(0o755)  # mkdtemp makes folders that only their owner may read
-        _put(building, target)
-        _sync_folder(target.parent)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
+        raise ParameterError(f"cannot write {target.name[:100]}: {error.strerror or type(error).__name__}") from None
 
 
 def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
@@ -101,6 +99,7 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     if not _has_checksums(meta):
         cleaning = replace(cleaning, notes=(*cleaning.notes, _NO_CHECKSUMS))
     times = {name: meta[old.get(name, name)] for name in ("first_tick", "tick_span")}
+    times["time_resolution"] = "day" if old else meta["time_resolution"]
     ds = _with_bounds(Dataset(**arrays, **times, cleaning=cleaning))
     if _has_checksums(meta):
         index_arrays: dict[str, Any] = {
@@ -177,6 +176,7 @@ def _write(ds: Dataset, folder: Path) -> None:
         "schema": SCHEMA,
         "first_tick": ds.first_tick,
         "tick_span": ds.tick_span,
+        "time_resolution": ds.time_resolution,
         "index": {name: getattr(index, name) for name in _INDEX_NUMBERS},
         "cleaning": asdict(ds.cleaning),
     }

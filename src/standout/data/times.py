@@ -1,8 +1,10 @@
-"""Conversion of times to whole days since 1970-01-01."""
+"""Times as ticks: whole days, hours or minutes since 1970-01-01 in UTC; tolerances of times."""
 
 from __future__ import annotations
 
-from datetime import date, datetime
+import re
+from datetime import UTC, date, datetime
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -26,12 +28,149 @@ ORDERS = {"m/d": "month/day/year", "d/m": "day/month/year"}
 TIME_UNITS = (*PER_DAY, "week", *ORDERS)
 
 
-def days_of(values: Any) -> tuple[Array, Array]:
-    """Whole days since 1970-01-01 and the full time in days, both float64, NaN where there is no time.
+TICKS_PER_DAY = {"day": 1, "hour": 24, "minute": 1440}
+"""Resolutions: the ticks that a day has."""
 
-    Numbers are days. Dates, date-times, `datetime64` and ISO text are converted.
+LONGEST_SPAN = 0xFFFFFE
+"""Ticks have 24 bits in the sort key, and the largest number means "no time"."""
 
-    >>> days_of([1.75, -0.5, None])[0]
+_WITHIN = {"w": Fraction(7), "d": Fraction(1), "h": Fraction(1, 24), "min": Fraction(1, 1440)}
+_NUMPY = {"day": "D", "hour": "h", "minute": "m"}
+_SLACK = 1e-5
+"""Ticks by which a fraction of a day may be too small: hours and minutes are not exact in binary days."""
+
+
+def check_resolution(resolution: str) -> None:
+    """Refuse an unknown resolution of time."""
+    if resolution not in TICKS_PER_DAY:
+        raise ParameterError(f"resolution={resolution!r}: choose one of {', '.join(TICKS_PER_DAY)}")
+
+
+def check_span(first_tick: float, last_tick: float, resolution: str = "day") -> None:
+    """Refuse times that lie further apart than tick offsets can represent."""
+    if last_tick - first_tick <= LONGEST_SPAN:
+        return
+    per_year = 365.25 * TICKS_PER_DAY[resolution]
+    years = (last_tick - first_tick) / per_year
+    if resolution != "day":
+        raise InputError(
+            f"the times span {years:,.0f} years, and with {resolution}s at most {LONGEST_SPAN / per_year:,.0f} years can be "
+            "read: use a coarser resolution (--resolution), or check the unit of the times (--time-unit)"
+        )
+    raise InputError(f"the times span {years:,.0f} years: is the unit right? Say it with time_unit (--time-unit)")
+
+
+def days_within(within: Any) -> Fraction:
+    """Tolerance of times in days: a whole number of days, or a text like "30min", "2h", "3d" or "2w".
+
+    >>> days_within(14), days_within("2h"), days_within("2w")
+    (Fraction(14, 1), Fraction(1, 12), Fraction(14, 1))
+    """
+    if isinstance(within, str):
+        found = re.fullmatch(r"(\d{1,9}) ?(min|h|d|w)", within.strip())
+        if found:
+            return int(found[1]) * _WITHIN[found[2]]
+    elif _is_number(within) and np.isfinite(within) and within == int(within) >= 0:
+        return Fraction(int(within))
+    raise ParameterError(
+        f'time_within={within!r}: use a whole number of days, a text like "30min", "2h", "3d" or "2w", or None for times '
+        "that are not known"
+    )
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
+
+
+def needed_resolution(withins: Any) -> str:
+    """Coarsest resolution in which every tolerance is a whole number of ticks; None is no tolerance.
+
+    >>> needed_resolution([14, None]), needed_resolution([0, "2h"]), needed_resolution(["90min"])
+    ('day', 'hour', 'minute')
+    """
+    days = [days_within(w) for w in withins if w is not None]
+    return next(name for name, n in TICKS_PER_DAY.items() if all((d * n).denominator == 1 for d in days))
+
+
+def ticks_within(within: Any, resolution: str) -> int:
+    """Tolerance in ticks.
+
+    >>> ticks_within(2, "hour"), ticks_within("30min", "minute")
+    (48, 30)
+    """
+    ticks = days_within(within) * TICKS_PER_DAY[resolution]
+    if ticks.denominator != 1:
+        finer = needed_resolution([within])
+        raise ParameterError(
+            f"time_within={within!r} is no whole number of {resolution}s, and the times of the data are {resolution}s: read "
+            f"the data with resolution={finer!r} (--resolution {finer})"
+        )
+    return int(ticks)
+
+
+def loose_ticks(within: Any, resolution: str) -> float:
+    """Tolerance of an attack in ticks: a number of days, fractions included, or a text; it need not be whole ticks.
+
+    >>> loose_ticks(0.5, "hour"), loose_ticks("90min", "hour")
+    (12.0, 1.5)
+    """
+    if _is_number(within) and 0 <= within < np.inf:
+        return float(within) * TICKS_PER_DAY[resolution]
+    return float(days_within(within) * TICKS_PER_DAY[resolution])
+
+
+def time_words(within: Any, resolution: str = "day") -> str:
+    """How exactly times are known.
+
+    >>> time_words(14), time_words(0), time_words(14, "hour"), time_words("30min", "minute"), time_words(0, "minute")
+    ('days ±14', 'days exact', 'times ±14 days', 'times ±30 min', 'times exact to the minute')
+    """
+    if resolution == "day" and not isinstance(within, str):
+        return "days exact" if within == 0 else f"days ±{within:g}"
+    return f"times exact to the {resolution}" if days_within(within) == 0 else f"times ±{within_text(within)}"
+
+
+def within_text(within: Any) -> str:
+    """Tolerance with its unit.
+
+    >>> within_text(14), within_text("30min"), within_text("1w")
+    ('14 days', '30 min', '1 week')
+    """
+    if not isinstance(within, str):
+        within = f"{within:g}d"
+    number, unit = re.findall(r"[\d.]+|[a-z]+", within)
+    one, more = {"min": ("min", "min"), "h": ("h", "h"), "d": ("day", "days"), "w": ("week", "weeks")}[unit]
+    return f"{number} {one if number == '1' else more}"
+
+
+def to_ticks(days: Any, resolution: str) -> Array:
+    """Ticks since 1970-01-01 (float64, NaN stays NaN) of times in days, fractions included.
+
+    >>> to_ticks([1.5, -0.25, np.nan], "hour").tolist()
+    [36.0, -6.0, nan]
+    """
+    array = np.asarray(days, dtype=np.float64)
+    n = TICKS_PER_DAY[resolution]
+    return np.asarray(np.floor(array) if n == 1 else np.floor(array * n + _SLACK))
+
+
+def tick_text(tick: int, resolution: str) -> str:
+    """A tick since 1970-01-01 as a date, with the time of day where the resolution has one.
+
+    >>> tick_text(18262, "day"), tick_text(438297, "hour")
+    ('2020-01-01', '2020-01-01T09:00')
+    """
+    moment = np.array(int(tick)).astype(f"datetime64[{_NUMPY[resolution]}]")
+    return str(moment if resolution == "day" else moment.astype("datetime64[m]"))
+
+
+def ticks_of(values: Any, resolution: str = "day") -> tuple[Array, Array]:
+    """Ticks since 1970-01-01 and the full time in days, both float64, NaN where there is no time.
+
+    Numbers are days. Dates, date-times, `datetime64` and ISO text are converted; times with a zone become UTC, times
+    without one are taken as they are.
+
+    >>> ticks_of([1.75, -0.5, None])[0]
     array([ 1., -1., nan])
     """
     array = np.asarray(unmasked(values))
@@ -39,17 +178,18 @@ def days_of(values: Any) -> tuple[Array, Array]:
         moment = array.astype(np.float64)
         if bool(np.isinf(moment).any()):
             raise InputError(f"{int(np.isinf(moment).sum()):,} infinite times: replace or remove them")
-        return np.floor(moment), moment
+        return to_ticks(moment, resolution), moment
     if array.dtype.kind in "OUST":
         array = _parsed(array.tolist())
         if array.dtype.kind == "f":
-            return days_of(array)
+            return ticks_of(array, resolution)
     if array.dtype.kind != "M":
         raise InputError(f"time holds {array.dtype} where days or dates belong: give those, or leave time out")
     nat = np.isnat(array)
     day = np.where(nat, np.nan, array.astype("datetime64[D]").astype(np.float64))
     within = np.where(nat, 0, (array - array.astype("datetime64[D]")) / np.timedelta64(1, "D"))
-    return day, day + within
+    tick = np.where(nat, np.nan, array.astype(f"datetime64[{_NUMPY[resolution]}]").astype(np.float64))
+    return tick, day + within
 
 
 def _parsed(values: list[Any]) -> Array:
@@ -58,12 +198,17 @@ def _parsed(values: list[Any]) -> Array:
     if all(isinstance(x, (int, float)) or x is None for x in present):
         return np.array([np.nan if x is None else x for x in present], np.float64)
     try:
-        moments = [x.replace(tzinfo=None) if isinstance(x, datetime) else x for x in present]
+        moments = [_in_utc(x) if isinstance(x, datetime) else x for x in present]
         if all(isinstance(x, (date, str, np.datetime64)) or x is None for x in moments):
             return np.array(moments, "datetime64[us]")
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         pass
     raise InputError("time holds objects where days or dates belong: give those, or leave time out")
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """A date-time without a zone as it is, one with a zone in UTC."""
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def check_time_unit(unit: str | None) -> None:

@@ -196,3 +196,16 @@ def _cover(t_low: list[float], t_high: list[float], width: float) -> Array | Non
         starts.append(at)
         at = max(at + 1, bisect_right(t_high, t_low[at] + width, lo=at))
     return np.array(starts, np.int64)
+
+
+def cell_gaps(values: Any, low: Array, high: Array) -> Array:
+    """(values, levels): signed distance from each value to the cell low … high of each level, 0 inside it; NaN stays NaN.
+
+    >>> cell_gaps([2.0, 5.0], np.array([1.0, 4.0]), np.array([3.0, 4.0])).tolist()
+    [[0.0, 2.0], [-2.0, -1.0]]
+    """
+    known = np.asarray(values, np.float64)[:, None]
+    if low is high:
+        return np.asarray(low[None, :] - known)
+    gap = np.maximum(low[None, :] - known, 0.0) + np.minimum(high[None, :] - known, 0.0)
+    return np.where(np.isnan(known), np.nan, gap)

@@ -85,8 +85,9 @@ def check_suffix(out: Path, path: Any) -> None:
 
 
 def write_entries(dataset: Dataset, layout: FileLayout, path: Path) -> None:
-    """Write one row per entry; times are ISO dates, columns of channels that the data lacks are left out."""
+    """Write one row per entry; times are ISO dates or date-times, columns of channels that the data lacks are left out."""
     table = dataset.to_arrow()
+    dates = "%Y-%m-%d" if dataset.time_resolution == "day" else "%Y-%m-%d %H:%M"
     roles = [role for role in layout.columns if role in present(dataset)]
     table = table.select(roles).rename_columns([layout.columns[role] for role in roles])
     if layout.kind == "parquet":
@@ -100,7 +101,7 @@ def write_entries(dataset: Dataset, layout: FileLayout, path: Path) -> None:
 
         with pa.output_stream(str(draft), compression=PACKED.get(path.suffix.lower())) as stream:
             table.to_pandas(date_as_object=False).to_csv(
-                stream, sep=layout.delimiter, header=layout.header, index=False, float_format="%.15g", date_format="%Y-%m-%d",
+                stream, sep=layout.delimiter, header=layout.header, index=False, float_format="%.15g", date_format=dates,
                 lineterminator="\n", mode="wb", encoding="utf-8",
             )  # fmt: skip
 
@@ -128,12 +129,13 @@ def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
 
 def _found(path: Any, keywords: dict[str, Any], *, look: bool = True) -> tuple[str, str, bool]:
     """Kind of the source, its delimiter, and whether it has a header."""
+    from standout.data.reading.archives import head_of
     from standout.data.reading.encodings import decoded, encoding_of
-    from standout.data.reading.formats import find_source, head_of
+    from standout.data.reading.formats import find_source
     from standout.data.reading.layout import find_layout
     from standout.data.reading.options import ReadOptions
 
-    if str(path) == "-" or Path(str(path)).is_fifo():
+    if str(path) == "-" or "://" in str(path) or Path(str(path)).is_fifo() or str(path).lower().endswith(".zip"):
         return "stream", ",", True
     found = find_source(path)
     if found.kind != "text" or not look:

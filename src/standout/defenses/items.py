@@ -35,7 +35,7 @@ class GroupItems(Defense):
     groups
         A mapping from item label to group label (items that it does not name keep their label); the path of such a mapping
         as a JSON object or as a CSV file with two columns; or a number of groups. In the latter case the items are ordered by
-        popularity and cut into that many groups of equal size, and a group is named after its most held item.
+        popularity and cut into that many groups of equal size (up to one item), and a group is named after its most held item.
     """
 
     def __init__(self, *, groups: Any) -> None:
@@ -59,10 +59,9 @@ class GroupItems(Defense):
     def _grouped(self, source: Dataset) -> tuple[Array, Array]:
         """Labels of the groups, and the group of each item."""
         if isinstance(self.groups, int):
-            by_rank = np.argsort(source.popularity_rank)
-            size = -(-source.n_items // self.groups)
-            first = by_rank[source.popularity_rank // size * size]
-            heads, group = np.unique(first, return_inverse=True)
+            part = source.popularity_rank * min(self.groups, source.n_items) // source.n_items
+            _, first = np.unique(part[np.argsort(source.popularity_rank)], return_index=True)
+            heads, group = np.unique(np.argsort(source.popularity_rank)[first][part], return_inverse=True)
             return source.item_labels[heads], group
         at = find_labels(source.item_labels, list(self.groups))
         if not (at >= 0).any():

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from standout.data.channel import Channel, TimeMap
 from standout.data.dataset import Dataset
+from standout.data.export import entry_days
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.defenses.draws import Purpose
@@ -26,7 +27,7 @@ class CoarsenTime(Defense):
     Parameters
     ----------
     to
-        "week" (from Monday), "month", "quarter" or "year"; "day" changes nothing.
+        "day", "week" (from Monday), "month", "quarter" or "year".
     """
 
     def __init__(self, *, to: str) -> None:
@@ -35,17 +36,22 @@ class CoarsenTime(Defense):
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data with coarser times; missing times stay missing."""
         checks.needs_times(self.name, source)
-        if self.to == "day":
+        if self.to == "day" and source.time_resolution == "day":
             return source
-        first = period_starts(np.arange(source.first_tick, source.first_tick + source.tick_span + 1), self.to)
+        first = source.first_tick // source.ticks_per_day
+        last = (source.first_tick + source.tick_span) // source.ticks_per_day
+        starts = period_starts(np.arange(first, last + 1), self.to)
         known = source.record_tick != source.no_tick
         day = np.full(source.n_entries, np.nan)
-        day[known] = first[source.record_tick[known]]
+        day[known] = starts[
+            (source.first_tick + source.record_tick[known].astype(np.int64)) // source.ticks_per_day - first
+        ]
         return source.with_entries(day=day)
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
         """Return the period."""
-        return Channel() if self.to == "day" else Channel(time=TimeMap(period=self.to))
+        changed = self.to != "day" or source.time_resolution != "day"
+        return Channel(time=TimeMap(period=self.to)) if changed else Channel()
 
 
 @register_defense("shift-time")
@@ -68,9 +74,9 @@ class ShiftTime(Defense):
             return source
         uniform = draws.record_uniforms(source, seed, Purpose.SHIFT)
         shift = np.floor(uniform * (2 * self.days + 1)) - self.days
-        day = source.record_tick.astype(np.float64) + source.first_tick
-        day += np.repeat(shift, np.diff(source.record_ptr))
-        return source.with_entries(day=np.where(source.record_tick != source.no_tick, day, np.nan))
+        day = entry_days(source)
+        assert day is not None
+        return source.with_entries(day=day + np.repeat(shift, np.diff(source.record_ptr)))
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
         """Return the largest shift."""
@@ -97,6 +103,8 @@ def period_starts(days: Array, period: str) -> Array:
     >>> period_starts(np.array([0, 45, 100]), "month").tolist()
     [0, 31, 90]
     """
+    if period == "day":
+        return days
     if period == "week":
         # 1970-01-01 was a Thursday
         return np.asarray(days - (days + 3) % 7)

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from standout.attacks.attack import attack
 from standout.attacks.frankowski import IDENTIFIED, MISDIRECTED, NO_ONE_POSSIBLE, NOT_NARROW, reasons
-from standout.data.dataset import Dataset
-from standout.errors import ParameterError
 from standout.formulas.f06 import k_identified
 from standout.papers import draw
 from standout.papers.f06_defenses import (
@@ -27,7 +25,8 @@ from standout.papers.f06_defenses import (
     misdirecting_lists,
     without_items,
 )
-from standout.papers.mentions import BIN_NAMES, Mentions
+from standout.papers.f06_ranks import adaptive_ranks, ranks, the_mentions
+from standout.papers.mentions import BIN_NAMES
 from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add, rate_columns
 
 Array = npt.NDArray[Any]
@@ -47,34 +46,11 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 HIDDEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 ANSWERED = "most popular first, attacker ignores the 100 most popular"
 IGNORED = 100
+ADAPTIVE = "k = 1, adaptive likelihood"
+"""Curve of an attacker who knows the defense and how many mentions are wrong."""
 
-
-def the_mentions(setting: Setting) -> Mentions:
-    """Mentions of the setting."""
-    if setting.mentions is None:
-        raise ParameterError("F06 needs mentions: give a file with --mentions, or --simulate-mentions")
-    return setting.mentions
-
-
-def ranks(
-    setting: Setting, name: str, options: dict[str, Any], mentions: Mentions, dataset: Dataset | None = None
-) -> Array:
-    """Rank of each mentioner's own record in the likely list, tied records all before it."""
-    data = setting.dataset if dataset is None else dataset
-    out = np.full(mentions.n, data.n_records, np.int64)
-    # an item that the release lost does not distinguish records; Set Intersection must still see it
-    known = mentions if name == "set-intersection" else mentions.only(_held(mentions, data))
-    if known.who.size:
-        aux, asked = known.knowledge(data, with_values=name in ("exact-rating", "fuzzy-rating"))
-        verdicts = attack(name, **options).run(
-            data, aux, engine=setting.engine, watch=mentions.target[asked], lineup=False
-        )
-        out[asked] = verdicts.rank
-    return out
-
-
-def _held(mentions: Mentions, dataset: Dataset) -> Array:
-    return np.asarray((mentions.item >= 0) & (np.append(dataset.supports, 0)[mentions.item] > 0))
+MODELED = "most popular first, adaptive likelihood"
+"""Against misdirection she ignores the 100 most popular items too."""
 
 
 def algorithm_ranks(setting: Setting, algorithm: str) -> Array:
@@ -139,15 +115,18 @@ def owner_defense(setting: Setting) -> Rows:
         for threshold in [*steps.tolist(), most + 1]:
             dropped = ds.supports < threshold
             share = float(ds.supports[dropped].sum() / ds.supports.sum())
-            rank = np.full(the_mentions(setting).n, ds.n_records)
+            rank = adapted = np.full(the_mentions(setting).n, ds.n_records)
             if not dropped.all():
-                rank = ranks(setting, "scoring", {}, the_mentions(setting), without_items(ds, dropped))
+                thin = without_items(ds, dropped)
+                rank = ranks(setting, "scoring", {}, the_mentions(setting), thin)
+                adapted = adaptive_ranks(setting, the_mentions(setting), thin)
+            point = {"threshold": threshold, "items_dropped": float(dropped.mean()), "entries_dropped": share}
             for k in KS:
                 hit = k_identified(rank, k)
                 first = not hit.any() and not done[k]
                 done[k] |= first
-                out.append({"threshold": threshold, "items_dropped": float(dropped.mean()), "entries_dropped": share,
-                            "k": f"k = {k}", "first_zero": first, **rate_columns(hit)})  # fmt: skip
+                out.append({**point, "k": f"k = {k}", "first_zero": first, **rate_columns(hit)})
+            out.append({**point, "k": ADAPTIVE, "first_zero": False, **rate_columns(k_identified(adapted, 1))})
         return out
 
     found: Rows = setting.once("f06 owner", work)
@@ -158,8 +137,11 @@ def _figure_8(setting: Setting) -> Rows:
     mentions = the_mentions(setting)
     out: Rows = []
     for share in HIDDEN:
-        rank = ranks(setting, "scoring", {}, hide_rarest(mentions, setting.dataset, share))
+        said = hide_rarest(mentions, setting.dataset, share)
+        rank = ranks(setting, "scoring", {}, said)
         out += [{"hidden": share, "k": f"k = {k}", **rate_columns(k_identified(rank, k))} for k in KS]
+        adapted = k_identified(adaptive_ranks(setting, said), 1)
+        out.append({"hidden": share, "k": ADAPTIVE, **rate_columns(adapted)})
     return out
 
 
@@ -168,15 +150,18 @@ def misdirected_ranks(setting: Setting, strategy: str, n: int) -> Array:
 
     def work() -> Array:
         ds, lists = setting.dataset, misdirecting_lists(setting.dataset)
-        if strategy != ANSWERED:
+        if strategy not in (ANSWERED, MODELED):
             return ranks(setting, "scoring", {}, misdirect(the_mentions(setting), ds, lists[strategy], n))
         said = misdirect(the_mentions(setting), ds, lists[POPULAR], n)
         rare = np.append(ds.popularity_rank, ds.n_items)[said.item] >= IGNORED
         # if an attacker would have no mention left, keep all
         left = np.bincount(said.who[rare], minlength=said.n)[said.who]
-        return ranks(setting, "scoring", {}, said.only(rare | (left == 0)))
+        believed = said.only(rare | (left == 0))
+        if strategy == MODELED:
+            return adaptive_ranks(setting, believed if n else said)
+        return ranks(setting, "scoring", {}, believed)
 
-    if n == 0 and strategy != ANSWERED:
+    if n == 0 and strategy not in (ANSWERED, MODELED):
         return algorithm_ranks(setting, "Scoring")
     found: Array = setting.once(("f06 misdirected", strategy, n), work)
     return found
@@ -184,7 +169,7 @@ def misdirected_ranks(setting: Setting, strategy: str, n: int) -> Array:
 
 def _figure_9(setting: Setting) -> Rows:
     out: Rows = []
-    for strategy in [*misdirecting_lists(setting.dataset), ANSWERED]:
+    for strategy in [*misdirecting_lists(setting.dataset), ANSWERED, MODELED]:
         for n in ADDED:
             hit = k_identified(misdirected_ranks(setting, strategy, n), 1)
             out.append({"strategy": strategy, "added": n, **rate_columns(hit)})

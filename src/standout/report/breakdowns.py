@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from standout.data.times import time_words
 from standout.report.amounts import amounts_of, spots, spots_like
 from standout.report.drawing import SERIES, Chart, Spec
 from standout.report.marks import GAP, SHARE, SHARE_AXIS, flat, panels, rate_columns
@@ -82,7 +84,7 @@ def channels(seen: View) -> Chart | None:
         if a["choose"] == "uniform" and a.get("gamma") is None and a.get("length_within") is None:
             chosen.append(s)
             rows.append({**s.columns,
-                         "value": _channel("values", a["value_within"]), "time": _channel("days", a["time_within"]),
+                         "value": _channel("values", a["value_within"]), "time": _time(a),
                          **flat(s.case.hit), "text": percent(s.case.hit["rate"]),
                          "tip": f"{s.case.words}: {percent(s.case.hit['rate'])} ({between(s.case.hit)})"})  # fmt: skip
     if len({(r["value"], r["time"]) for r in rows}) < 2:
@@ -132,11 +134,16 @@ def _channel(name: str, within: float | str | None) -> str:
     return f"{name} ±{within}" if isinstance(within, str) else f"{name} ±{within:g}"
 
 
+def _time(adversary: Mapping[str, Any]) -> str:
+    within = adversary["time_within"]
+    return "no days" if within is None else time_words(within, adversary.get("resolution", "day"))
+
+
 def _vague(label: str) -> tuple[int, float]:
     """Exact first, then ascending tolerance, unknown last."""
     if label.startswith("no "):
         return 2, 0.0
-    if label.endswith("exact"):
+    if "exact" in label:
         return 0, 0.0
     digits = "".join(c for c in label.rsplit("±", 1)[1] if c.isdigit() or c == ".")
     return 1, float(digits or 0)

@@ -137,7 +137,9 @@ def evidence(seen: View) -> Section:
         v = data["values"]
         points.append(("Values", f"{number(v['levels'])} levels from {number(v['low'])} to {number(v['high'])}"))
     if data.get("days"):
-        points.append(("Days", f"{data['days']['first']} to {data['days']['last']}"))
+        days = data["days"]
+        finer = "" if days.get("resolution", "day") == "day" else f", read to the {days['resolution']}"
+        points.append(("Days", f"{days['first']} to {days['last']}{finer}"))
     points += [(title, _evidence_text(key, proof[key])) for key, title in NAMES.items() if proof.get(key) is not None]
     hidden = (*NAMES, "versions", "title")
     points += [(heading(k), written(v)) for k, v in proof.items() if k not in hidden and v is not None]

@@ -205,7 +205,8 @@ def _inference(level: Level, case: Case, seen: View) -> str:
 
 
 def _dates(seen: View) -> str:
-    channels = [name for name, key in (("value", "values"), ("day", "days")) if seen.data.get(key)]
+    time = "day" if (seen.data.get("days") or {}).get("resolution", "day") == "day" else "time"
+    channels = [name for name, key in (("value", "values"), (time, "days")) if seen.data.get(key)]
     return f", each with its {' and '.join(channels)}" if channels else ""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from standout.audit.findings import Findings
+from standout.data.times import days_within, time_words, within_text
 from standout.errors import InputError
 
 Plain = Mapping[str, Any]
@@ -118,8 +119,12 @@ def view(findings: Findings | Plain) -> View:
     if not plain.get("results"):
         # an empty report would look like a safe release
         raise InputError("the findings hold no result; make them with `standout audit`")
-    kinds = _kinds([r["adversary"] for r in plain["results"]])
-    cases = tuple(_case(entry, kind) for entry, kind in zip(plain["results"], kinds, strict=True))
+    data = plain.get("source") or plain["data"]
+    resolution = (data.get("days") or {}).get("resolution", "day")
+    # how times are written depends on how finely they were read
+    entries = [{**r, "adversary": {**r["adversary"], "resolution": resolution}} for r in plain["results"]]
+    kinds = _kinds([r["adversary"] for r in entries])
+    cases = tuple(_case(entry, kind) for entry, kind in zip(entries, kinds, strict=True))
     attacks = tuple(dict.fromkeys(r["attack"]["label"] for case in cases for r in case.results))
     return View(plain["data"], cases, attacks, tuple(plain["warnings"]), plain["provenance"], plain["sections"])
 
@@ -188,9 +193,7 @@ def kind_words(adversary: Plain) -> str:
             "values exact" if adversary["value_within"] == 0 else f"values ±{within_words(adversary['value_within'])}"
         )
     if adversary["time_within"] is not None:
-        words.append(
-            "days exact" if adversary["time_within"] == 0 else f"days ±{within_words(adversary['time_within'])}"
-        )
+        words.append(time_words(adversary["time_within"], adversary.get("resolution", "day")))
     if adversary["choose"] != "uniform":
         words.append(str(adversary["choose"]))
     if adversary.get("length_within") is not None:
@@ -224,17 +227,19 @@ def phrase(adversary: Plain) -> str:
 
 
 def _channel_words(adversary: Plain, plural: str) -> str:
-    """How exactly values and days are known, as part of a sentence; empty if neither is known."""
-    value, day = adversary["value_within"], adversary["time_within"]
-    if adversary.get("gamma") is None and value == 0 and day == 0:
-        return f"exact value{plural} and day{plural}"
+    """How exactly values and times are known, as part of a sentence; empty if neither is known."""
+    value, time = adversary["value_within"], adversary["time_within"]
+    what = "day" if adversary.get("resolution", "day") == "day" and not isinstance(time, str) else "time"
+    if adversary.get("gamma") is None and value == 0 and time == 0:
+        return f"exact value{plural} and {what}{plural}"
     parts = []
     if adversary.get("gamma") is not None:
         parts.append(f"value{plural} to within {100 * adversary['gamma']:g}% of the scale")
     elif value is not None:
         parts.append(f"exact value{plural}" if value == 0 else f"value{plural} to within {within_words(value)}")
-    if day is not None:
-        parts.append(f"exact day{plural}" if day == 0 else f"day{plural} to within {within_words(day)}")
+    if time is not None:
+        within = f"{time:g}" if what == "day" else within_text(time)
+        parts.append(f"exact {what}{plural}" if time == 0 else f"{what}{plural} to within {within}")
     return " and ".join(parts)
 
 
@@ -253,7 +258,9 @@ def exactness(within: float | str | None) -> float:
 def _exactness(adversary: Plain) -> tuple[float, float, float]:
     """Order of knowledge from vague to exact, for the same number of items."""
     value = adversary["value_within"] if adversary.get("gamma") is None else adversary["gamma"]
-    return exactness(adversary["time_within"]), exactness(value), -float(adversary["wrong"])
+    time = adversary["time_within"]
+    days = None if time is None else float(days_within(time) if isinstance(time, str) else time)
+    return exactness(days), exactness(value), -float(adversary["wrong"])
 
 
 def weaker_first(case: Case) -> tuple[Any, ...]:
@@ -289,7 +296,7 @@ def untried(seen: View) -> list[str]:
     if seen.data.get("values") and not any(a["value_within"] == 0 for a in who):
         out.append("exact values")
     if seen.data.get("days") and not any(a["time_within"] == 0 for a in who):
-        out.append("exact days")
+        out.append("exact days" if seen.data["days"].get("resolution", "day") == "day" else "exact times")
     if all(a["wrong"] for a in who):
         out.append("facts that are all right")
     if not any(str(a["choose"]).startswith("rare") for a in who):

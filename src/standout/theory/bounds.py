@@ -140,7 +140,7 @@ def bounds(
     gamma: float = 0.1,
     knows: int = 10,
     value_within: float | None = 1,
-    time_within: float | None = 14,
+    time_within: float | str | None = 14,
     population: float | None = None,
     t: float | None = None,
     targets: int = 300,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, timedelta
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.dataset import Dataset
+from standout.data.times import tick_text
 from standout.theory.fits import Fit, fits
 from standout.theory.predicted import predicted
 from standout.theory.sparsity import Curve, curves, fitting_records
@@ -94,7 +94,7 @@ def describe(
     *,
     records: int | None = None,
     value_within: float = 1,
-    time_within: float = 14,
+    time_within: float | str = 14,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Description:
@@ -186,11 +186,12 @@ def overview(dataset: Dataset) -> dict[str, Any]:
             "coding_error": dataset.cleaning.value_error,
         }
     if dataset.has_time:
-        first = date(1970, 1, 1) + timedelta(days=int(dataset.first_tick))
+        first, last = dataset.first_tick, dataset.first_tick + dataset.tick_span
         out["span"] = {
-            "first": first.isoformat(),
-            "last": (first + timedelta(days=int(dataset.tick_span))).isoformat(),
-            "days": int(dataset.tick_span) + 1,
+            "first": tick_text(first, dataset.time_resolution),
+            "last": tick_text(last, dataset.time_resolution),
+            "days": last // dataset.ticks_per_day - first // dataset.ticks_per_day + 1,
+            "resolution": dataset.time_resolution,
             "missing": int((dataset.record_tick == dataset.no_tick).sum()),
         }
     return out

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.data.dataset import Dataset
+from standout.data.times import loose_ticks
 from standout.formulas.ns08 import information
 from standout.scoring.fill import Postings, postings
 
@@ -119,14 +120,14 @@ def value_chances(dataset: Dataset, value_within: float) -> Array:
     return _chances(dataset, dataset.index.code, dataset.n_levels, first, stop - 1)
 
 
-def time_chances(dataset: Dataset, time_within: float) -> Array:
-    """Per item: probability that a random record holds it on a day within the tolerance of a random known entry's."""
-    days = np.arange(dataset.tick_span + 1, dtype=np.int64)
-    reach = int(min(time_within, dataset.tick_span))
-    return _chances(dataset, dataset.index.tick, dataset.no_tick, days - reach, days + reach)
+def time_chances(dataset: Dataset, time_within: float | str) -> Array:
+    """Per item: probability that a random record holds it at a time within the tolerance of a random known entry's."""
+    ticks = np.arange(dataset.tick_span + 1, dtype=np.int64)
+    reach = int(min(loose_ticks(time_within, dataset.time_resolution), dataset.tick_span))
+    return _chances(dataset, dataset.index.tick, dataset.no_tick, ticks - reach, ticks + reach)
 
 
-def item_information(dataset: Dataset, value_within: float = 1, time_within: float = 14) -> Any:
+def item_information(dataset: Dataset, value_within: float = 1, time_within: float | str = 14) -> Any:
     """One row per item by popularity rank: bits of information in a known entry, with no channel, value, or day.
 
     Bits are -log2 of the probability that a random record of the release agrees with a random known entry of the item: it

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.data.dataset import Dataset
+from standout.data.times import loose_ticks
 from standout.scoring.fill import Postings, postings
 
 Array = npt.NDArray[Any]
@@ -45,14 +46,16 @@ class Agreement(NamedTuple):
     no_tick: int
 
     @classmethod
-    def of(cls, dataset: Dataset, value_within: float | None, time_within: float | None) -> Agreement:
+    def of(cls, dataset: Dataset, value_within: float | None, time_within: float | str | None) -> Agreement:
         """Agreement within the tolerances; None leaves the channel out."""
         n = dataset.n_levels
         same = np.zeros((n + 1, n + 1), np.uint8)
         if value_within is not None:
             for code, (first, stop) in enumerate(zip(*dataset.near_levels(value_within), strict=True)):
                 same[code, first:stop] = 1
-        ticks = 0 if time_within is None else int(min(time_within, dataset.tick_span))
+        ticks = 0
+        if time_within is not None:
+            ticks = int(min(loose_ticks(time_within, dataset.time_resolution), dataset.tick_span))
         return cls(
             dataset.record_ptr,
             dataset.record_item,
@@ -230,7 +233,7 @@ def nearest(
     dataset: Dataset,
     records: Array,
     value_within: float | None,
-    time_within: float | None,
+    time_within: float | str | None,
     cut: float = -1.0,
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,

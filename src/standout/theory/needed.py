@@ -77,7 +77,7 @@ def scoreboard_needs(
     delta: float,
     k: int,
     value_within: float | None,
-    time_within: float | None,
+    time_within: float | str | None,
     targets: int,
     seed: int,
 ) -> dict[str, Needed]:

@@ -63,7 +63,7 @@ def _agreeing(first: Array, second: Array, how: Agreement, shared: Array, agree:
 
 
 def pair_similarity(
-    dataset: Dataset, first: Any, second: Any, value_within: float | None = None, time_within: float | None = None
+    dataset: Dataset, first: Any, second: Any, value_within: float | None = None, time_within: float | str | None = None
 ) -> Array:
     """Sim of each pair of records."""
     a, b = np.asarray(first, np.int64), np.asarray(second, np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.dataset import Dataset
+from standout.data.times import days_within, time_words
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate, at_most
 
@@ -24,7 +25,7 @@ NEAR_DUPLICATE = 0.9
 def sparsity(
     dataset: Dataset,
     value_within: float | None = None,
-    time_within: float | None = None,
+    time_within: float | str | None = None,
     records: Any = None,
     *,
     progress: Callable[[int], None] | None = None,
@@ -74,7 +75,7 @@ def check_records(dataset: Dataset, records: Any) -> Array:
     return asked.astype(np.int64)
 
 
-def check_channels(dataset: Dataset, value_within: float | None, time_within: float | None) -> None:
+def check_channels(dataset: Dataset, value_within: float | None, time_within: float | str | None) -> None:
     """Refuse invalid tolerances and tolerances of a channel that the data does not have."""
     for name, x, there in (
         ("value_within", value_within, dataset.has_value),
@@ -82,7 +83,9 @@ def check_channels(dataset: Dataset, value_within: float | None, time_within: fl
     ):
         if x is None:
             continue
-        if not 0 <= x < np.inf:
+        if isinstance(x, str):
+            days_within(x)
+        elif not 0 <= x < np.inf:
             raise ParameterError(f"{name}={x}: use a number ≥ 0, or None to leave the channel out")
         if not there:
             raise ParameterError(f"{name}={x}: the data has no {name.split('_')[0]}s; use {name}=None")
@@ -104,7 +107,7 @@ class Curve:
 
     words: str
     value_within: float | None
-    time_within: float | None
+    time_within: float | str | None
     similarity: Array
     """Nearest-neighbor similarity of each measured record."""
     whole: bool
@@ -155,19 +158,16 @@ def curves(
     dataset: Dataset,
     records: Array,
     value_within: float = 1,
-    time_within: float = 14,
+    time_within: float | str = 14,
     progress: Callable[[int], None] | None = None,
 ) -> list[Curve]:
     """The three curves of Fig. 1 (items; with values; with values and days), as far as the data has the channels."""
-    asked: list[tuple[str, float | None, float | None]] = [("items", None, None)]
+    asked: list[tuple[str, float | None, float | str | None]] = [("items", None, None)]
     if dataset.has_value:
         asked.append((f"items, values ±{value_within:g}", value_within, None))
     if dataset.has_time:
-        both = (
-            f"items, values ±{value_within:g}, days ±{time_within:g}"
-            if dataset.has_value
-            else f"items, days ±{time_within:g}"
-        )
+        times = time_words(time_within, dataset.time_resolution)
+        both = f"items, values ±{value_within:g}, {times}" if dataset.has_value else f"items, {times}"
         asked.append((both, value_within if dataset.has_value else None, time_within))
     whole = records.size == dataset.n_records
     from standout.theory.nearest import nearest

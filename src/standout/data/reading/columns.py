@@ -164,8 +164,9 @@ def _named(names: Sequence[str], name: str, role: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """The names, shortened if there are very many."""
-    return ", ".join(names[:40]) + (f" and {len(names) - 40:,} more" if len(names) > 40 else "")
+    """The names, shortened if they are many or long: in a file without a header they are cells of its first row."""
+    shown = ", ".join("…" if "@" in name else name if len(name) <= 40 else f"{name[:40]}…" for name in names[:40])
+    return shown + (f" and {len(names) - 40:,} more" if len(names) > 40 else "")
 
 
 def _check_apart(found: dict[str, str | None]) -> None:

@@ -22,6 +22,21 @@ _FOREIGN = (
     "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp874",
     "cp1252",
 )  # fmt: skip
+_WEST = "äöüß àâæçéèêëîïôœùûüÿ áéíóúñü ãõáâàçéêíóôúü åäöé æøåéö àèéìíòóùú ïçàáéèíóòúü ðþæöáéíóúý"
+_EAST = "ąćęłńóśźż áčďéěíňóřšťúůýž áäčďéíĺľňóôŕšťúýž áéíóöőúüű čćđšž ăâîşţ čšž"
+_LATIN = {
+    "cp1252": _WEST,
+    "cp1250": _EAST,
+    "cp1254": "çğıi̇öşüâîû",
+    "cp1257": "ąčęėįšųūž āčēģīķļņšūž õäöüšž",
+    "iso8859_2": _EAST,
+    "cp850": _WEST,
+    "mac_roman": _WEST,
+}
+"""Code pages and the special letters of languages written in them, one word per language."""
+_SIGNS = "„“”‘’«»–—…€£§°·¿¡ªº´`¨©®™×÷\u00a0\u0307"
+_ONE_LANGUAGE = 0.9
+"""Share of the letters that has to belong to one language."""
 _TELLING = 24
 """Bytes above 127 from which on a statistical guess is better than the most common encoding."""
 
@@ -76,6 +91,9 @@ def _guessed(text: bytes) -> str:
     """Encoding of bytes that are not UTF-8."""
     special = bytes(b for b in text if b > 127)
     if len(special) >= _TELLING:
+        latin = _latin(special)
+        if latin is not None:
+            return latin
         from charset_normalizer import from_bytes
 
         lines = b"".join(line for line in text.splitlines(keepends=True) if not line.isascii())
@@ -90,3 +108,15 @@ def _guessed(text: bytes) -> str:
         except UnicodeDecodeError:
             continue
     return "latin-1"
+
+
+def _latin(special: bytes) -> str | None:
+    """Latin code page in which nearly all letters belong to the alphabet of one language; None if there is none."""
+    best, name = _ONE_LANGUAGE, None
+    for encoding, alphabets in _LATIN.items():
+        letters = [c for c in special.decode(encoding, "replace").lower() if c.isalpha() or c not in _SIGNS]
+        for alphabet in alphabets.split():
+            share = sum(c in alphabet for c in letters) / max(len(letters), 1)
+            if share > best:  # the first of equals: the more common encoding
+                best, name = share, encoding
+    return name

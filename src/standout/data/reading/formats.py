@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import pyarrow as pa
-
+from standout.data.reading.archives import head_of, is_workbook
 from standout.data.store import is_saved
 from standout.errors import InputError, ParameterError
 
-Kind = Literal["saved", "parquet", "arrow", "arrow-stream", "netflix", "text", "json", "sqlite", "duckdb", "xlsx"]
-Compression = Literal["gzip", "zstd"] | None
+if TYPE_CHECKING:
+    from standout.data.reading.objects import Objects
+    from standout.data.reading.remote import Remote
 
-HEAD = 1 << 16
-"""Bytes of a text file that are examined."""
+Kind = Literal[
+    "saved", "parquet", "arrow", "arrow-stream", "netflix", "text", "json", "sqlite", "duckdb", "xlsx", "postgresql",
+    "objects", "delta", "iceberg",
+]  # fmt: skip
 
 _NETFLIX_HEAD = re.compile(rb"\s*\d+:\s*\n\d+,\d,\d{4}-\d\d-\d\d\s*(\n|$)")
 _NETFLIX_NAME = re.compile(r"(mv_\d+|combined_data_\d+)\.txt(\.gz|\.zst)?")
@@ -43,24 +44,30 @@ class Found:
     """Name for messages."""
     table: str | None = None
     """Table of a database, or sheet of a workbook, if one was named."""
+    remote: Remote | None = None
+    """Address, for a database on a server."""
+    objects: Objects | None = None
+    """Parquet files of an object store."""
 
 
-def find_source(path: str | Path | Sequence[str | Path]) -> Found:
+def find_source(path: str | Path | Sequence[str | Path], table: str | None = None) -> Found:
     """Find out what the path holds; raise an error if it cannot be read."""
+    if table is None and isinstance(path, (str, Path)) and "::" in Path(path).name and not _exists(Path(path)):
+        path, _, table = str(path).rpartition("::")
+    found = _find(path)
+    if table is not None and found.kind not in ("sqlite", "duckdb", "xlsx"):
+        raise InputError(f"{found.name} is neither a database nor a workbook: leave out the table {table[:100]!r}")
+    return replace(found, table=table)
+
+
+def _find(path: str | Path | Sequence[str | Path]) -> Found:
     if isinstance(path, (list, tuple)):
         return _in_list(path)
     if not isinstance(path, (str, Path)):
         raise ParameterError(f"path is of type {type(path).__name__}: give a path, or a list of paths")
     if not str(path):
         raise ParameterError("the path is empty: name a file or a folder")
-    where, table = Path(path), None
-    if "::" in where.name and not where.exists():
-        file, _, table = str(path).rpartition("::")
-        where = Path(file)
-    found = _at(where)
-    if table is not None and found.kind not in ("sqlite", "duckdb", "xlsx"):
-        raise InputError(f"{found.name} is neither a database nor a workbook: leave out ::{table}")
-    return replace(found, table=table)
+    return _at(Path(path))
 
 
 def _at(where: Path) -> Found:
@@ -82,31 +89,11 @@ def _at(where: Path) -> Found:
         raise InputError(f"the path {name[:80]!r} is neither a file name nor a pattern") from None
 
 
-def compression_of(path: Path) -> Compression:
-    """How the file is compressed, by its first bytes."""
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic[:2] == b"\x1f\x8b":
-        return "gzip"
-    return "zstd" if magic == b"\x28\xb5\x2f\xfd" else None
-
-
-def head_of(path: Path) -> bytes:
-    """First bytes of the text, unpacked."""
-    compression = compression_of(path)
-    if compression is None:
-        with path.open("rb") as file:
-            return file.read(HEAD)
+def _exists(path: Path) -> bool:
     try:
-        with pa.input_stream(str(path), compression=compression) as stream:
-            return bytes(stream.read(HEAD))
-    except (OSError, pa.ArrowException):
-        raise damaged(path, compression) from None
-
-
-def damaged(path: Path, compression: str) -> InputError:
-    """Error for a compressed file that ends too early or is not what its first bytes say."""
-    return InputError(f"{path.name}: the {compression} data is truncated or damaged: copy or download the file again")
+        return path.exists()
+    except (OSError, ValueError):  # no file can have this name
+        return False
 
 
 def is_tar(head: bytes) -> bool:
@@ -130,10 +117,10 @@ def _file_kind(path: Path) -> Kind:
     if path.suffix in (".arrow", ".feather", ".ipc"):
         raise InputError(f"{path.name} is not an Arrow IPC file, although it is called one")
     if magic[:4] == b"PK\x03\x04":
-        if _is_workbook(path):
+        if is_workbook(path):
             return "xlsx"
         raise InputError(
-            f"{path.name} is a zip archive or a spreadsheet other than .xlsx: unpack it, or save it as CSV"
+            f"{path.name} is a zip archive: name it alone, or unpack it; or a spreadsheet: save it as .xlsx or CSV"
         )
     if magic == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise InputError(f"{path.name} is a spreadsheet in the old .xls format: save it as .xlsx or CSV")
@@ -155,6 +142,11 @@ def _in_folder(folder: Path, name: str) -> Found:
     """The dataset in a folder: saved by us, Parquet, Netflix Prize or MovieLens."""
     if is_saved(folder):
         return Found("saved", (folder,), name)
+    # their Parquet files hold deleted rows, too
+    if (folder / "_delta_log").is_dir():
+        return Found("delta", (folder,), name)
+    if any((folder / "metadata").glob("*.metadata.json")):
+        return Found("iceberg", (folder,), name)
     parquet = sorted(p for ending in _PARQUET_NAMES for p in folder.rglob(ending) if _is_data(p, folder))
     if parquet:
         return Found("parquet", tuple(parquet), name)
@@ -205,14 +197,6 @@ def _together(files: list[Path], name: str) -> Found:
         listed = ", ".join(f"{p.name} ({kind})" for p, kind in list(kinds.items())[:20])
         raise InputError(f"{name} holds {len(files):,} files that are not one table: {listed}. Name one file")
     return Found(kinds[files[0]], tuple(files), name)
-
-
-def _is_workbook(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return "xl/workbook.xml" in archive.namelist()
-    except (zipfile.BadZipFile, OSError):
-        return False
 
 
 def _is_data(path: Path, folder: Path) -> bool:

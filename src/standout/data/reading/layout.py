@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from standout.data.reading.options import ReadOptions
 from standout.errors import InputError, ParameterError
@@ -28,10 +28,47 @@ class Layout:
     header: bool
     quote: str
     notes: tuple[str, ...] = ()
+    skip: int = 0
+    """Lines before the header or the first row: comments, and the line `sep=;` of Excel."""
+
+
+def preamble(lines: Sequence[str]) -> tuple[int, str | None]:
+    """Number of lines before the table, blank ones included, and the delimiter if a line `sep=` names it.
+
+    The last comment belongs to the table where it holds the names of the columns: as many fields as the next line,
+    which holds numbers.
+
+    >>> preamble(["# made by hand", "sep=;", "user;item", "1;2"])
+    (2, ';')
+    >>> preamble(["# made by hand", "# user,item", "1,2", "3,4"])
+    (1, None)
+    """
+    n, named, last = 0, None, 0
+    for k, line in enumerate(lines):
+        separator = re.fullmatch(r'"?sep=(.)"?', line.strip(" \r\n\ufeff"))
+        if separator is None and not line.lstrip("\ufeff").startswith("#") and line.strip():
+            break
+        if line.strip():
+            n, last = k + 1, k
+        named = separator[1] if separator is not None else named
+    if n and n < len(lines) and lines[last].lstrip("\ufeff").startswith("#"):
+        rest = [line for line in lines[n:] if line.strip()]
+        delimiter = named or _delimiter(rest)
+        header, first = _split(lines[last], delimiter), _split(rest[0], delimiter)
+        if len(header) == len(first) > 1 and any(_NUMBER.fullmatch(f) for f in first):
+            n = last
+    return n, named
 
 
 def find_layout(lines: Sequence[str], name: str, options: ReadOptions) -> Layout:
-    """Find the layout of a text file with these first lines, none of them blank."""
+    """Find the layout of a text file with these first lines, of which one is not blank."""
+    skip, named = preamble(lines)
+    if skip:
+        layout = find_layout([line for line in lines[skip:] if line.strip()] or [""], name,
+                             replace(options, delimiter=options.delimiter or named))  # fmt: skip
+        note = f"text: {skip:,} line{'s' if skip > 1 else ''} before the table left out"
+        return replace(layout, skip=skip, notes=(*layout.notes, note))
+    lines = [line for line in lines if line.strip()]
     delimiter = options.delimiter or _delimiter(lines)
     rows = [_split(line, delimiter) for line in lines[:200]]
     quote = '"'
@@ -48,7 +85,7 @@ def find_layout(lines: Sequence[str], name: str, options: ReadOptions) -> Layout
         known = _without_header(rows, delimiter, name, options.wide)
         if known is not None:
             return known
-    names = tuple(f.strip() or f"column{k + 1}" for k, f in enumerate(rows[0]))
+    names = tuple(f.strip(" \t#") or f"column{k + 1}" for k, f in enumerate(rows[0]))
     return Layout(names, delimiter, True, quote)
 
 

@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
-from standout.data.reading.formats import compression_of, damaged, head_of, is_tar
+from standout.data.reading.archives import Limit, LimitedStream, compression_of, damaged, head_of
+from standout.data.reading.formats import is_tar
 from standout.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -50,12 +51,13 @@ def parse_netflix(paths: tuple[Path, ...]) -> Parsed:
     parsed = Parsed()
     for path in paths:
         try:
+            limit = Limit(path)
             if is_tar(head_of(path)):
                 with tarfile.open(path) as tar:
-                    _parse_tar(tar, parsed)
+                    _parse_tar(tar, parsed, limit)
                 continue
             with pa.input_stream(str(path), compression=compression_of(path)) as stream:
-                _parse_stream(_chunks(stream), path.name, parsed)
+                _parse_stream(_chunks(LimitedStream(stream, limit)), path.name, parsed)
         except (tarfile.TarError, EOFError, zlib.error, pa.ArrowException):
             raise damaged(path, compression_of(path) or "tar") from None
         except OSError as error:
@@ -71,16 +73,16 @@ def _arrow(array: Array, kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, array.size, [None, pa.py_buffer(array)])
 
 
-def _parse_tar(tar: tarfile.TarFile, parsed: Parsed) -> None:
+def _parse_tar(tar: tarfile.TarFile, parsed: Parsed, limit: Limit, depth: int = 0) -> None:
     for member in tar:
         file = tar.extractfile(member) if member.isfile() else None
         if file is None:
             continue
-        if _INNER.fullmatch(member.name):
+        if _INNER.fullmatch(member.name) and depth < 2:
             with tarfile.open(fileobj=file) as inner:
-                _parse_tar(inner, parsed)
+                _parse_tar(inner, parsed, limit, depth + 1)
         elif _MEMBER.fullmatch(member.name):
-            _parse_stream(_chunks(file), Path(member.name).name, parsed)
+            _parse_stream(_chunks(LimitedStream(file, limit)), Path(member.name).name[:100], parsed)
 
 
 def _chunks(stream: IO[bytes] | Any) -> Iterator[bytes]:

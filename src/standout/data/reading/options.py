@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from standout.data.times import check_time_unit
+from standout.data.times import check_resolution, check_time_unit
 from standout.errors import ParameterError
 
 MOST_BAD = 0.01
@@ -53,13 +53,16 @@ class ReadOptions:
     wide: bool = False
     zeros: str | None = None
     ignore: Sequence[str] | str | None = None
+    table: str | None = None
+    resolution: str = "day"
 
     def __post_init__(self) -> None:
         for role in ("record", "item", "value", "time"):
             _check_column(role, getattr(self, role), self.wide)
-        for name in ("time_unit", "date_format", "encoding", "delimiter", "decimal", "zeros"):
+        for name in ("time_unit", "date_format", "encoding", "delimiter", "decimal", "zeros", "table", "resolution"):
             _check_text(name, getattr(self, name))
         check_time_unit(self.time_unit)
+        check_resolution(self.resolution)
         self._check_bad()
         self._check_text_options()
         if self.wide:
@@ -84,7 +87,7 @@ class ReadOptions:
 
     def named(self) -> list[str]:
         """Options that differ from their defaults, as text, without those that apply to every source."""
-        free = ("repeats", "skip_bad", "max_bad")
+        free = ("repeats", "skip_bad", "max_bad", "resolution")
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in free}
         return [f"{name}={x!r}" for name, x in fields.items() if x is not None and x is not GUESS and x is not False]
 
@@ -120,8 +123,8 @@ class ReadOptions:
                 raise ParameterError(f"{role} has no place in a wide matrix, whose columns are the items: leave it out")
         if self.zeros not in (None, "keep", "drop"):
             raise ParameterError(f"zeros={self.zeros!r}: use keep (a zero is an entry) or drop (it is not)")
-        if self.time_unit is not None or self.date_format is not None:
-            raise ParameterError("a wide matrix has no times: leave out time_unit and date_format")
+        if self.time_unit is not None or self.date_format is not None or self.resolution != "day":
+            raise ParameterError("a wide matrix has no times: leave out time_unit, date_format and resolution")
 
 
 def _check_column(role: str, column: Any, wide: bool) -> None:

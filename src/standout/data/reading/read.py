@@ -8,19 +8,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 
 from standout.data.cleaning import ColumnUse
 from standout.data.dataset import Dataset
+from standout.data.reading.archives import is_zip, unzipped
 from standout.data.reading.columns import Roles, choose_columns, inventory, listed
 from standout.data.reading.formats import Found, find_source
 from standout.data.reading.frames import FrameTable
 from standout.data.reading.number_rules import number_rule
+from standout.data.reading.objects import copy_objects, download, find_objects
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.profile import Profile, is_constant_per, profile_columns
+from standout.data.reading.remote import remote_of
 from standout.data.reading.source import Source, Table
 from standout.data.reading.stream import build
 from standout.data.reading.survey import survey
@@ -29,6 +31,8 @@ from standout.data.reading.time_rules import time_rule
 from standout.data.reading.wide import load_wide
 from standout.data.reading.workspace import workspace
 from standout.data.repeats import check_repeats
+from standout.data.scratch import private_file, scratch_folder
+from standout.data.times import TICKS_PER_DAY
 from standout.errors import ColumnError, InputError, ParameterError
 
 PathLike = str | Path | Sequence[str | Path]
@@ -48,7 +52,7 @@ class Inventory:
 def read(path: PathLike, options: ReadOptions) -> Dataset:
     """Read a file, folder, glob, table or standard input; see `Dataset.read`."""
     check_repeats(options.repeats, True)
-    with _found(path) as found:
+    with _found(path, options.table) as found:
         if found.kind == "saved":
             return _opened(found.paths[0], options)
         before = _versions(found)
@@ -78,7 +82,7 @@ def from_frame(frame: Any, options: ReadOptions) -> Dataset:
 
 def inspect_columns(path: PathLike, options: ReadOptions) -> Inventory:
     """Find out what the columns of a source would be used for, from a sample of its rows."""
-    with _found(path) as found:
+    with _found(path, options.table) as found:
         if found.kind == "saved":
             ds = _opened(found.paths[0], options)
             return Inventory(found.name, ds.cleaning.columns, ds.cleaning.notes, None)
@@ -104,7 +108,7 @@ def _question(con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, option
     kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
     try:
         if roles.time is not None:
-            time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
+            time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format, options.resolution)
         if roles.value is not None and kinds["value"] == "VARCHAR":
             number_rule(con, roles.value, options.decimal)
     except InputError as error:
@@ -113,23 +117,50 @@ def _question(con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, option
 
 
 @contextmanager
-def _found(path: PathLike) -> Iterator[Found]:
-    """What the path holds; standard input or a pipe is copied to a temporary file."""
-    if path != "-" and not _is_pipe(path):
-        yield find_source(path)
+def _found(path: PathLike, table: str | None) -> Iterator[Found]:
+    """What the path holds; standard input, a pipe and remote files are copied to a temporary folder."""
+    remote = remote_of(path)
+    if remote is not None and remote.kind == "postgresql":
+        yield Found("postgresql", (), remote.name, table, remote)
         return
-    name = "standard input" if path == "-" else "the pipe"
-    with TemporaryDirectory(prefix="standout-") as made:
-        kept = Path(made) / "stdin"
-        with kept.open("wb") as to:
-            if path == "-":
-                shutil.copyfileobj(sys.stdin.buffer, to)
-            else:
-                with Path(str(path)).open("rb") as pipe:
-                    shutil.copyfileobj(pipe, to)
-        if kept.stat().st_size == 0:
-            raise InputError(f"{name} is empty")
-        yield replace(find_source(kept), name=name)
+    zipped = remote is None and _is_zipped(path)
+    if remote is None and path != "-" and not zipped and not _is_pipe(path):
+        yield find_source(path, table)
+        return
+    with scratch_folder() as made:
+        files = made / "files"
+        files.mkdir()
+        if zipped:
+            name, kept = Path(str(path)).name, Path(str(path))
+        elif remote is None:
+            name = "standard input" if path == "-" else "the pipe"
+            kept = _copied(path, files / "stdin", name)
+        elif remote.kind == "web":
+            name, kept = remote.name, download(remote, files)
+        else:
+            objects = find_objects(remote)
+            if objects.is_parquet:
+                if table is not None:
+                    raise ParameterError(f"{remote.name} is not a database: leave out table (--table)")
+                yield Found("objects", (), remote.name, objects=objects)
+                return
+            name, kept = remote.name, copy_objects(objects, files)
+        if _is_zipped(kept):
+            (made / "unzipped").mkdir()
+            kept = unzipped(kept, made / "unzipped")
+        yield replace(find_source(kept, table), name=name)
+
+
+def _copied(path: PathLike, to: Path, name: str) -> Path:
+    """Copy of standard input or of a pipe, which can be read only once."""
+    try:
+        with private_file(to) as file, sys.stdin.buffer if path == "-" else Path(str(path)).open("rb") as stream:
+            shutil.copyfileobj(stream, file)
+    except OSError as error:
+        raise InputError(f"cannot copy {name} to a temporary file: {error.strerror}") from None
+    if to.stat().st_size == 0:
+        raise InputError(f"{name} is empty")
+    return to
 
 
 def _is_pipe(path: PathLike) -> bool:
@@ -140,6 +171,13 @@ def _is_pipe(path: PathLike) -> bool:
         return False
 
 
+def _is_zipped(path: PathLike) -> bool:
+    try:
+        return isinstance(path, (str, Path)) and Path(path).is_file() and is_zip(Path(path))
+    except (OSError, ValueError):
+        return False
+
+
 def _opened(folder: Path, options: ReadOptions) -> Dataset:
     """A saved dataset, whose columns and handling of repeats are fixed."""
     if options.named():
@@ -147,6 +185,11 @@ def _opened(folder: Path, options: ReadOptions) -> Dataset:
             f"{folder.name} is a saved dataset, whose columns are set: leave out {', '.join(options.named())}"
         )
     ds = Dataset.open(folder)
+    if TICKS_PER_DAY[options.resolution] > TICKS_PER_DAY[ds.time_resolution]:
+        raise ParameterError(
+            f"resolution={options.resolution!r}, but {folder.name} was saved with resolution={ds.time_resolution!r}: read "
+            "the original data"
+        )
     if options.repeats not in ("keep", ds.cleaning.repeats):
         raise ParameterError(
             f"repeats={options.repeats!r}, but {folder.name} was saved with repeats={ds.cleaning.repeats!r}: "

@@ -10,6 +10,7 @@ import duckdb
 
 from standout.data.reading.profile import SAMPLE
 from standout.data.reading.workspace import identifier
+from standout.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -73,3 +74,35 @@ class Relation:
         columns = ", ".join(f"{identifier(name)} AS {role}" for role, name in chosen.items())
         con.execute(f"CREATE VIEW source AS SELECT {columns} FROM {self.sql}")
         return Source(self.name, self.text, self.notes, self.rows_bad, self.first_bad)
+
+
+def chosen_table(name: str, wanted: str | None, tables: list[str], what: str, how: str = "{}") -> str:
+    """The table or sheet that was named, or the only one.
+
+    Parameters
+    ----------
+    name
+        What messages call the database.
+    wanted
+        The name that was given, if one was.
+    tables
+        Tables that there are.
+    what
+        "table" or "sheet".
+    how
+        How to name a table, with {} for it.
+    """
+    if not tables:
+        raise InputError(f"{name} holds no {what} that can be read")
+    if wanted is not None:
+        if wanted not in tables:
+            raise InputError(f"{name} has no {what} {wanted[:100]!r}. It has: {_some(tables)}")
+        return wanted
+    if len(tables) > 1:
+        raise InputError(f"{name} holds {len(tables):,} {what}s: {_some(tables)}. Name one: {how.format(tables[0])}")
+    return tables[0]
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 20:,} more" if len(names) > 20 else ""
+    return ", ".join(n if len(n) <= 60 else f"{n[:60]}…" for n in names[:20]) + more

@@ -34,7 +34,9 @@ def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: S
         raise rows_differ()
     if found.cleaning.repeats == "keep":
         return _placed(con, roles, found, records, items)
-    return assemble(_collected(con, roles, found, records, items), records.labels, items.labels, found.cleaning)
+    return assemble(
+        _collected(con, roles, found, records, items), records.labels, items.labels, found.cleaning, found.resolution
+    )
 
 
 def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels) -> Dataset:
@@ -55,7 +57,7 @@ def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
         columns["value"] = "coalesce(value, 'nan'::DOUBLE)"
     if roles.time is not None:
         kind = "USMALLINT" if builder.tick.dtype == np.uint16 else "UINTEGER"
-        columns["day"] = f"coalesce(day - {found.first_tick}, {builder.no_tick})::{kind}"
+        columns["tick"] = f"coalesce(tick - {found.first_tick}, {builder.no_tick})::{kind}"
     # one thread converts a batch while the other places the previous one
     with ThreadPoolExecutor(1) as pool:
         placing: Future[None] | None = None
@@ -63,14 +65,22 @@ def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
             code = codes_of(batch["value"], scale.high) if "value" in batch else None
             if placing is not None:
                 placing.result()
-            placing = pool.submit(builder.add, batch["record"], batch["item"], code, batch.get("day"))
+            placing = pool.submit(builder.add, batch["record"], batch["item"], code, batch.get("tick"))
         if placing is not None:
             placing.result()
     missing = [int((builder.code == scale.levels.size).sum()), int((builder.tick == builder.no_tick).sum())]
     if missing != [cleaning.values_missing, cleaning.times_missing]:
         raise rows_differ()
     return complete(
-        builder, records.labels, items.labels, scale, found.first_tick, found.tick_span, cleaning, found.n_rows
+        builder,
+        records.labels,
+        items.labels,
+        scale,
+        found.first_tick,
+        found.tick_span,
+        cleaning,
+        found.n_rows,
+        found.resolution,
     )
 
 
@@ -80,7 +90,7 @@ def _collected(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, reco
     if roles.value is not None:
         columns["value"] = "coalesce(value, 'nan'::DOUBLE)"
     if roles.time is not None:
-        columns["day"] = "coalesce(day::DOUBLE, 'nan'::DOUBLE)"
+        columns["tick"] = "coalesce(tick::DOUBLE, 'nan'::DOUBLE)"
         columns["moment"] = "coalesce(moment, 'nan'::DOUBLE)"
     whole: dict[str, Array] = {
         name: np.empty(found.n_rows, np.uint32 if name in ("record", "item") else np.float64)
@@ -100,7 +110,7 @@ def _collected(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, reco
             whole[name][seat] = part
     if n_filled != found.n_rows:
         raise rows_differ()
-    return Rows(whole["record"], whole["item"], whole.get("value"), whole.get("day"), whole.get("moment"))
+    return Rows(whole["record"], whole["item"], whole.get("value"), whole.get("tick"), whole.get("moment"))
 
 
 def _batches(con: duckdb.DuckDBPyConnection, records: Labels, items: Labels, columns: dict[str, str], rows: str

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import duckdb
 
-from standout.data.assemble import check_span
 from standout.data.cleaning import Cleaning
 from standout.data.reading.columns import Roles
 from standout.data.reading.number_rules import NumberRule, number_rule
@@ -15,6 +14,7 @@ from standout.data.reading.options import ReadOptions
 from standout.data.reading.source import Source
 from standout.data.reading.time_rules import TimeRule, time_rule
 from standout.data.reading.workspace import one_row, quoted
+from standout.data.times import TICKS_PER_DAY, check_span
 from standout.errors import InputError, ParameterError, RowError
 
 _LABELLED = "record IS NOT NULL AND item IS NOT NULL"
@@ -32,11 +32,12 @@ class Survey:
     """Distinct values, about."""
     first_tick: int
     tick_span: int
+    resolution: str
     cleaning: Cleaning
 
 
 def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options: ReadOptions) -> Survey:
-    """Make the view `rows` (record, item, value, day, moment) of the good rows, and count what was left out.
+    """Make the view `rows` (record, item, value, tick, moment) of the good rows, and count what was left out.
 
     Raises
     ------
@@ -48,38 +49,58 @@ def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options
     kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
     rule = None
     if roles.time is not None:
-        rule = time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
+        rule = time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format, options.resolution)
     elif options.time_unit is not None or options.date_format is not None:
         raise ParameterError("time_unit and date_format are for a time column, and there is none: leave them out")
+    elif options.resolution != "day":
+        raise ParameterError(
+            f"resolution={options.resolution!r} (also a tolerance of times finer than a day) needs a time column, and there is "
+            "none: leave it out"
+        )
     if roles.value is None and options.decimal is not None:
         raise ParameterError("decimal is for a value column, and there is none: leave it out")
     numbers = None if roles.value is None else _value_rule(con, kinds["value"], roles.value, options.decimal)
     _make_typed(con, source, kinds, numbers, rule)
     may_fail = any(r is not None and r.bad != "false" for r in (numbers, rule))
     cleaning = _make_rows(con, source, roles, options, may_fail)
-    n, values, lowest, highest, distinct, days, low, high = one_row(
+    per_day = TICKS_PER_DAY[options.resolution]
+    is_whole_sql = "true" if per_day == 1 else f"bool_and(tick % {per_day} = 0)"
+    n, values, lowest, highest, distinct, times, low, high, is_whole = one_row(
         con,
         "SELECT count(*), count(value), min(value), max(value), approx_count_distinct(value), "
-        "count(day), min(day), max(day) FROM rows",
+        f"count(tick), min(tick), max(tick), {is_whole_sql} FROM rows",
     )
     if n == 0:
         raise InputError(f"{source.name}: of {cleaning.rows_read:,} rows, none with both a record and an item is left")
     _check_channel(roles.value, "value", values)
-    _check_channel(roles.time, "time", days)
+    _check_channel(roles.time, "time", times)
     if lowest is not None and not (math.isfinite(lowest) and math.isfinite(highest)):
         infinite = one_row(con, "SELECT count(*) FROM rows WHERE isinf(value)")[0]
         raise InputError(f"column {roles.value!r} holds {infinite:,} infinite values: replace or remove them")
     if rule is not None:
-        check_span(low, high)
+        check_span(low, high, options.resolution)
     cleaning = replace(
         cleaning,
         repeats=options.repeats,
         values_missing=n - values if roles.value is not None else 0,
-        times_missing=n - days if roles.time is not None else 0,
-        notes=(*roles.notes, *source.notes, *(r.note for r in (numbers, rule) if r is not None and r.note)),
+        times_missing=n - times if roles.time is not None else 0,
+        notes=(
+            *roles.notes,
+            *source.notes,
+            *(r.note for r in (numbers, rule) if r is not None and r.note),
+            *_resolution_notes(options.resolution, bool(is_whole)),
+        ),
         columns=roles.columns,
     )
-    return Survey(n, distinct, int(low or 0), int((high or 0) - (low or 0)), cleaning)
+    return Survey(n, distinct, int(low or 0), int((high or 0) - (low or 0)), options.resolution, cleaning)
+
+
+def _resolution_notes(resolution: str, is_whole: bool) -> tuple[str, ...]:
+    """Note on the resolution where it is finer than a day."""
+    if resolution == "day":
+        return ()
+    nothing = ", but no row has a time of day: every time is 0:00" if is_whole else ""
+    return (f"time: read to the {resolution}{nothing}",)
 
 
 def _make_rows(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options: ReadOptions, may_fail: bool
@@ -104,7 +125,7 @@ def _make_rows(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, opt
     needed = {"record IS NOT NULL": no_record, "item IS NOT NULL": no_item, "NOT value_bad AND NOT time_bad": bad}
     conditions = " AND ".join(condition for condition, count in needed.items() if count)
     where = f"WHERE {conditions}" if conditions else ""
-    con.execute(f"CREATE VIEW rows AS SELECT record, item, value, day, moment FROM typed {where}")
+    con.execute(f"CREATE VIEW rows AS SELECT record, item, value, tick, moment FROM typed {where}")
     return Cleaning(
         rows_read=total + source.rows_bad,
         rows_bad=source.rows_bad + bad,
@@ -115,7 +136,7 @@ def _make_rows(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, opt
 
 def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, kinds: dict[str, str], numbers: NumberRule | None,
                 rule: TimeRule | None) -> None:  # fmt: skip
-    """View `typed`: all rows, with labels, value and day of one type each, and flags for cells that do not parse."""
+    """View `typed`: all rows, with labels, value and tick of one type each, and flags for cells that do not parse."""
     value, value_bad = ("NULL::DOUBLE", "false") if numbers is None else (numbers.number, numbers.bad)
     if source.text:
         record, item = _text_label_sql(con)
@@ -126,7 +147,7 @@ def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, kinds: dict[str,
         f"""
         CREATE {"TABLE" if source.text else "VIEW"} typed AS SELECT
             {record} AS record, {item} AS item, {value} AS value, {value_bad} AS value_bad,
-            {rule.day if rule else "NULL::BIGINT"} AS day, {rule.moment if rule else "NULL::DOUBLE"} AS moment,
+            {rule.tick if rule else "NULL::BIGINT"} AS tick, {rule.moment if rule else "NULL::DOUBLE"} AS moment,
             {rule.bad if rule else "false"} AS time_bad
         FROM source
         """

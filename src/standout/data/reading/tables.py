@@ -13,10 +13,13 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from standout.data.reading.archives import Limit, check_workbook, unpacked
 from standout.data.reading.formats import Found
+from standout.data.reading.objects import ObjectTable
 from standout.data.reading.options import ReadOptions
-from standout.data.reading.source import Relation, Table
-from standout.data.reading.text import TextTable, several_tables, unpacked
+from standout.data.reading.postgres import PostgresTable
+from standout.data.reading.source import Relation, Table, chosen_table
+from standout.data.reading.text import TextTable, several_tables
 from standout.data.reading.workspace import identifier, literal_path, one_row, quoted
 from standout.errors import InputError, ParameterError
 
@@ -28,6 +31,12 @@ def open_table(con: duckdb.DuckDBPyConnection, folder: Path, found: Found, optio
     if found.kind == "text":
         return TextTable(folder, found, options)
     _refuse_text_options(found, options)
+    if found.kind == "postgresql" and found.remote is not None:
+        return PostgresTable(found.remote.url, found.name, found.table)
+    if found.objects is not None:
+        return ObjectTable(found.objects)
+    if found.kind == "delta" or found.kind == "iceberg":
+        return _lake(con, found)
     if found.kind == "netflix":
         return _netflix(con, found)
     if found.kind == "parquet":
@@ -82,15 +91,46 @@ def _parquet(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     return _relation(con, found.name, relation)
 
 
+def _lake(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+    """A Delta or Iceberg table, if DuckDB has the extension for it: nothing is downloaded here."""
+    kind = found.kind.capitalize()
+    try:
+        con.execute(f"LOAD {found.kind}")
+    except duckdb.Error:
+        raise InputError(
+            f"{found.name} is {'an' if kind == 'Iceberg' else 'a'} {kind} table, and DuckDB's extension for it is not "
+            f"installed here. Install it: python -c \"import duckdb; duckdb.sql('INSTALL {found.kind}')\""
+        ) from None
+    try:
+        relation = _relation(con, found.name, f"{found.kind}_scan({quoted(str(found.paths[0]))})")
+        n_rows = one_row(con, f"SELECT count(*) FROM {relation.sql}")[0]
+    except duckdb.Error:
+        raise InputError(f"{found.name} is not {kind} data that can be read: damaged, or of another version?") from None
+    if n_rows == 0:
+        raise InputError(f"{found.name} holds no rows")
+    return relation
+
+
 def _arrow(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     """The Arrow file, which stays mapped; a wrong offset in it would crash the process, so all are checked."""
     try:
-        mapped = pa.memory_map(str(found.paths[0]))
-        table = (pa.ipc.open_file if found.kind == "arrow" else pa.ipc.open_stream)(mapped).read_all()
+        mapped, limit = pa.memory_map(str(found.paths[0])), Limit(found.paths[0])
+        reader = (pa.ipc.open_file if found.kind == "arrow" else pa.ipc.open_stream)(mapped)
+        batches = []
+        for batch in _arrow_batches(reader):
+            limit.add(batch.nbytes)
+            batches.append(batch)
+        table = pa.Table.from_batches(batches, reader.schema)
         table.validate(full=True)
     except (pa.ArrowException, OSError):
         raise InputError(f"{found.name} is not an Arrow IPC file that can be read: truncated or damaged?") from None
     return _registered(con, found.name, table)
+
+
+def _arrow_batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    if hasattr(reader, "num_record_batches"):
+        return (reader.get_batch(k) for k in range(reader.num_record_batches))
+    return iter(reader)
 
 
 def _registered(con: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> Relation:
@@ -143,21 +183,6 @@ def _checked_json(con: duckdb.DuckDBPyConnection, found: Found, sql: str, bad: i
     return relation
 
 
-def _chosen_table(found: Found, tables: list[str], what: str) -> str:
-    """The table that was named, or the only one."""
-    if not tables:
-        raise InputError(f"{found.name} holds no {what}")
-    if found.table is not None:
-        if found.table not in tables:
-            raise InputError(f"{found.name} has no {what} {found.table!r}. It has: {', '.join(tables[:40])}")
-        return found.table
-    if len(tables) > 1:
-        raise InputError(
-            f"{found.name} holds {len(tables):,} {what}s: {', '.join(tables[:40])}. Name one: {found.name}::{tables[0]}"
-        )
-    return tables[0]
-
-
 def _duckdb(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     try:
         con.execute(f"ATTACH {quoted(str(found.paths[0]))} AS release_ (READ_ONLY)")
@@ -170,7 +195,7 @@ def _duckdb(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
         "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'release_' AND NOT internal ORDER BY ALL"
     ).fetchall()
     places = {table if schema == "main" else f"{schema}.{table}": (schema, table) for schema, table in rows}
-    schema, table = places[_chosen_table(found, list(places), "table")]
+    schema, table = places[chosen_table(found.name, found.table, list(places), "table")]
     sql = f"release_.{identifier(schema)}.{identifier(table)}"
     if one_row(con, f"SELECT count(*) FROM {sql}")[0] == 0:
         raise InputError(f"{found.name}: table {table!r} holds no rows")
@@ -186,7 +211,7 @@ def _sqlite(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relat
             tables = [name for (name,) in db.execute(
                 "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
             )]  # fmt: skip
-            table = _chosen_table(found, tables, "table")
+            table = chosen_table(found.name, found.table, tables, "table")
             cursor = db.execute(f"SELECT * FROM {identifier(table)}")
             names = [column[0] for column in cursor.description]
             made = _arrow_of(names, iter(lambda: cursor.fetchmany(_ROWS), []))
@@ -201,13 +226,14 @@ def _workbook(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     from openpyxl.utils.exceptions import InvalidFileException
 
     try:
+        check_workbook(found.paths[0])
         # openpyxl warns about styles and extensions, which hold no data
         with (
             warnings.catch_warnings(action="ignore"),
             closing(load_workbook(found.paths[0], read_only=True, data_only=True)) as book,
         ):
             filled = [sheet.title for sheet in book.worksheets if any(_cells(sheet))]
-            sheet = _chosen_table(found, filled, "sheet")
+            sheet = chosen_table(found.name, found.table, filled, "sheet")
             rows = _cells(book[sheet])
             header = next(rows)
             width = max(k + 1 for k, cell in enumerate(header) if cell is not None)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
+from standout.data.reading.archives import HEAD, unpacked
 from standout.data.reading.columns import listed
 from standout.data.reading.encodings import as_utf8, decoded, encoding_of, encoding_of_file
-from standout.data.reading.formats import HEAD, Found, compression_of, damaged
-from standout.data.reading.layout import Layout, find_layout
+from standout.data.reading.formats import Found
+from standout.data.reading.layout import MOVIELENS, Layout, find_layout
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.profile import SAMPLE
 from standout.data.reading.source import Source
@@ -43,9 +44,10 @@ class TextFile:
 
     def line(self, row: int) -> int:
         """Line in the file of a staged row, both counted from 1; quoted line breaks are not counted."""
-        line = row + int(self.layout.header)
+        first = int(self.layout.header) + self.layout.skip
+        line = row + first
         while True:
-            moved = row + int(self.layout.header) + bisect_right(self.bad_lines, line)
+            moved = row + first + bisect_right(self.bad_lines, line)
             if moved == line:
                 return line
             line = moved
@@ -61,7 +63,7 @@ class TextTable:
         self._folder = folder
         self._files = [_opened(folder, path, k, options) for k, path in enumerate(found.paths)]
         self.names = self._files[0].layout.names
-        self.profiled = not self._files[0].layout.notes  # a known layout
+        self.profiled = self._files[0].layout.names != MOVIELENS or self._files[0].layout.header  # a known layout
         if any(set(file.layout.names) != set(self.names) for file in self._files):
             raise several_tables(found.name, {file.name: file.layout.names for file in self._files})
 
@@ -73,6 +75,10 @@ class TextTable:
         try:
             con.execute(query.format(_relation(file, rejects=False)))
         except duckdb.InvalidInputException:
+            file.plain = _with_even_line_ends(file.plain, file.copy.with_suffix(".even"))
+            con.execute(query.format(_relation(file, rejects=False)))
+        if file.layout.skip and not one_row(con, "SELECT count(*) FROM sample_")[0]:
+            # lines before the table may end in another way than its own
             file.plain = _with_even_line_ends(file.plain, file.copy.with_suffix(".even"))
             con.execute(query.format(_relation(file, rejects=False)))
         if file.has_rows and not one_row(con, "SELECT count(*) FROM sample_")[0]:
@@ -125,37 +131,19 @@ def several_tables(name: str, columns: dict[str, tuple[str, ...]]) -> InputError
     return InputError(f"{name} holds several tables with different columns: {tables}{more}. Name one of them")
 
 
-def unpacked(path: Path, folder: Path, number: int = 0) -> Path:
-    """The file itself, or its unpacked copy: DuckDB would read a damaged archive as a shorter file."""
-    compression = compression_of(path)
-    if compression is None:
-        return path
-    plain = folder / f"plain-{number}.txt"
-    try:
-        with pa.input_stream(str(path), compression=compression) as stream, plain.open("wb") as to:
-            while chunk := stream.read(_CHUNK):
-                to.write(chunk)
-    except pa.ArrowException:
-        raise damaged(path, compression) from None
-    except OSError as error:
-        if error.errno is not None:  # the disk, not the archive
-            raise InputError(f"cannot unpack {path.name}: {error.strerror}") from None
-        raise damaged(path, compression) from None
-    return plain
-
-
 def _opened(folder: Path, path: Path, number: int, options: ReadOptions) -> TextFile:
     """Unpack the file, find its encoding and its layout."""
     plain = unpacked(path, folder, number)
     with plain.open("rb") as file:
         head = file.read(HEAD)
     encoding = options.encoding or encoding_of(head)
-    lines = [line for line in decoded(head, encoding).splitlines() if line.strip()]
-    if not lines:
+    lines = re.split(r"\r\n|\r|\n", decoded(head, encoding))
+    if not any(line.strip() for line in lines):
         raise InputError(f"{path.name} is empty")
     if len(head) == HEAD and len(lines) > 1:
         lines.pop()  # it may be cut
     layout = find_layout(lines, path.name, options)
+    lines = [line for line in lines[layout.skip :] if line.strip()]
     notes = list(layout.notes)
     copy = folder / f"utf8-{number}.txt"
     fixed = options.encoding is not None
@@ -212,9 +200,9 @@ def _relation(file: TextFile, *, rejects: bool) -> str:
     types = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(layout.names)))
     return f"""
         read_csv(
-            {literal_path(file.plain)}, auto_detect = false, columns = {{{types}}}, header = {layout.header},
-            delim = {quoted(layout.delimiter)}, quote = {quoted(layout.quote)}, escape = {quoted(layout.quote)},
-            encoding = 'utf-8', compression = 'none', null_padding = false, ignore_errors = true
+            {literal_path(file.plain)}, auto_detect = false, columns = {{{types}}},
+            header = {layout.header}, skip = {layout.skip}, delim = {quoted(layout.delimiter)},
+            quote = {quoted(layout.quote)}, escape = {quoted(layout.quote)}, encoding = 'utf-8', compression = 'none', null_padding = false, ignore_errors = true
             {", store_rejects = true, rejects_limit = 0" if rejects else ""})
         """
 

@@ -10,7 +10,7 @@ import duckdb
 from standout.data.reading.names import words
 from standout.data.reading.profile import NO_CELL
 from standout.data.reading.workspace import one_row, quoted
-from standout.data.times import ORDERS, PER_DAY, unit_by_size
+from standout.data.times import ORDERS, PER_DAY, TICKS_PER_DAY, unit_by_size
 from standout.errors import ColumnError, InputError, ParameterError
 
 _WORDS = {
@@ -59,8 +59,8 @@ _NAMES = {
 class TimeRule:
     """How the cells of a time column are read, in SQL."""
 
-    day: str
-    """Whole days since 1970-01-01, NULL where the cell is missing or cannot be read."""
+    tick: str
+    """Ticks since 1970-01-01, NULL where the cell is missing or cannot be read."""
     moment: str
     """The full time in days."""
     bad: str
@@ -69,8 +69,9 @@ class TimeRule:
 
 
 def time_rule(
-    con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str | None, date_format: str | None = None
-) -> TimeRule:
+    con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str | None, date_format: str | None = None,
+    resolution: str = "day",
+) -> TimeRule:  # fmt: skip
     """Find out how to read the times of the view `source`, whose SQL type is `kind`.
 
     Parameters
@@ -85,6 +86,8 @@ def time_rule(
         Unit given by the caller, None = detect.
     date_format
         Format of dates in text, None = detect.
+    resolution
+        "day", "hour" or "minute": what a tick is.
 
     Raises
     ------
@@ -92,7 +95,7 @@ def time_rule(
         If the unit of numbers does not follow from their size, or dates can be read in two orders.
     """
     if date_format is not None:
-        return _format_rule(con, column, kind, date_format)
+        return _format_rule(con, column, kind, date_format, resolution)
     if unit is not None and (kind == "DATE" or kind.startswith("TIMESTAMP")):
         raise ParameterError(f"time_unit={unit!r} is for numbers and text, and column {column!r} holds dates")
     if kind == "DATE" or kind.startswith("TIMESTAMP"):
@@ -100,25 +103,27 @@ def time_rule(
         stamp = "time::TIMESTAMP_NS" if kind == "TIMESTAMPTZ_NS" else "time"
         moment = f"CASE WHEN isfinite({stamp}) THEN {stamp} END"
         note = "dates" if kind == "DATE" else "date-times"
-        return _calendar_rule(moment, "false", f"time: {note} of column {column!r}")
+        return _calendar_rule(moment, "false", f"time: {note} of column {column!r}", resolution)
     if kind == '"NULL"':
-        return _calendar_rule("NULL::TIMESTAMP", "false", "")  # the survey reports an empty column
+        return _calendar_rule("NULL::TIMESTAMP", "false", "", resolution)  # the survey reports an empty column
     if kind == "VARCHAR":
-        return _text_rule(con, column, unit)
+        return _text_rule(con, column, unit, resolution)
     if kind.split("(")[0] in ("FLOAT", "DOUBLE", "DECIMAL"):
-        return _number_rule(con, column, unit, "CASE WHEN NOT isnan(time::DOUBLE) THEN time::DOUBLE END")
+        number = "CASE WHEN NOT isnan(time::DOUBLE) THEN time::DOUBLE END"
+        return _number_rule(con, column, unit, number, resolution)
     if kind.endswith(("INT", "INTEGER")):
-        return _number_rule(
-            con, column, unit, "time::DOUBLE" if "HUGE" in kind or kind == "UBIGINT" else "time::BIGINT"
-        )
+        number = "time::DOUBLE" if "HUGE" in kind or kind == "UBIGINT" else "time::BIGINT"
+        return _number_rule(con, column, unit, number, resolution)
     raise InputError(
         f"column {column!r} is of type {kind.lower()}, which holds no dates: name another, or none (time=None, --time '')"
     )
 
 
-def _calendar_rule(stamp: str, bad: str, note: str) -> TimeRule:
-    day = f"(CAST({stamp} AS DATE) - DATE '1970-01-01')"
-    return TimeRule(day, f"epoch({stamp}) / 86400.0", bad, note)
+def _calendar_rule(stamp: str, bad: str, note: str, resolution: str) -> TimeRule:
+    tick = f"(CAST({stamp} AS DATE) - DATE '1970-01-01')"
+    if resolution != "day":
+        tick = f"CAST(floor(epoch({stamp}) / {86_400 // TICKS_PER_DAY[resolution]}) AS BIGINT)"
+    return TimeRule(tick, f"epoch({stamp}) / 86400.0", bad, note)
 
 
 OTHER_UNITS = {"week", "weeks", "month", "months", "quarter", "year", "years", "hour", "hours", "minute", "minutes", "min",
@@ -129,7 +134,8 @@ LAST_PART = 60
 """Numbers from 0 to this may be weeks of a year, hours of a day, minutes of an hour."""
 
 
-def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, x: str, bad: str = "false") -> TimeRule:
+def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, x: str, resolution: str,
+                 bad: str = "false") -> TimeRule:  # fmt: skip
     """Rule for numbers: by the given unit, or by their size."""
     if unit in ORDERS:
         raise ParameterError(f"time_unit={unit!r} is for dates in text, and column {column!r} holds numbers")
@@ -139,7 +145,9 @@ def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, 
     guessed = unit is None
     if unit is None:
         if low is not None and whole and low >= 19_000_101 and high <= 21_001_231 and _all_calendar(con, x):
-            return _calendar_rule(_calendar(x), bad, f"time: column {column!r} read as dates written YYYYMMDD")
+            return _calendar_rule(
+                _calendar(x), bad, f"time: column {column!r} read as dates written YYYYMMDD", resolution
+            )
         unit = unit_by_size(0.0 if low is None else max(abs(low), abs(high)))
         if low is not None and unit == "day":
             _check_days(column, low, high)
@@ -147,14 +155,22 @@ def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, 
     note = f"time: column {column!r} read as {_WORDS[unit]} since 1970 ({why})"
     if unit == "week":
         note = f"time: column {column!r} read as numbers of weeks: days within a week are not known (as asked)"
-        return TimeRule(f"CAST(floor({x} * 7) AS BIGINT)", f"({x})::DOUBLE * 7", bad, note)
-    per_day = PER_DAY[unit]
+        ticks = 7 * TICKS_PER_DAY[resolution]
+        return TimeRule(f"CAST(floor({x} * {ticks}) AS BIGINT)", f"({x})::DOUBLE * 7", bad, note)
+    return TimeRule(_tick_of_number(x, PER_DAY[unit], resolution), f"({x})::DOUBLE / {PER_DAY[unit]}", bad, note)
+
+
+def _tick_of_number(x: str, per_day: int, resolution: str) -> str:
+    """SQL for the tick of a number of which a day has `per_day`."""
+    ticks = TICKS_PER_DAY[resolution]
+    if per_day < ticks:  # whole days or hours become several ticks; fractions of them are not exact in binary
+        slack = " + 1e-5" if "DOUBLE" in x else ""
+        return f"CAST(floor({x} * {ticks // per_day}{slack}) AS BIGINT)"
+    per_tick = per_day // ticks
     if "DOUBLE" in x:
-        day = f"CAST(floor({x} / {per_day}) AS BIGINT)"
-    else:
-        # `//` rounds toward zero, and days before 1970 must round down
-        day = f"CAST(({x} - (({x} % {per_day} + {per_day}) % {per_day})) // {per_day} AS BIGINT)"
-    return TimeRule(day, f"({x})::DOUBLE / {per_day}", bad, note)
+        return f"CAST(floor({x} / {per_tick}) AS BIGINT)"
+    # `//` rounds toward zero, and times before 1970 must round down
+    return f"CAST(({x} - (({x} % {per_tick} + {per_tick}) % {per_tick})) // {per_tick} AS BIGINT)"
 
 
 def _check_days(column: str, low: float, high: float) -> None:
@@ -170,7 +186,7 @@ def _check_days(column: str, low: float, high: float) -> None:
     )
 
 
-def _format_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, date_format: str) -> TimeRule:
+def _format_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, date_format: str, resolution: str) -> TimeRule:
     """Rule for texts in the format given by the caller."""
     if kind != "VARCHAR" and not kind.endswith(("INT", "INTEGER")):
         raise ParameterError(
@@ -186,9 +202,8 @@ def _format_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, date_fo
         ) from None
     if n and not n_read:
         raise InputError(f"no cell of column {column!r} is written like date_format={date_format!r}")
-    return _calendar_rule(
-        stamp, f"({cell} IS NOT NULL AND {stamp} IS NULL)", f"time: column {column!r} read as {date_format} (as asked)"
-    )
+    note = f"time: column {column!r} read as {date_format} (as asked)"
+    return _calendar_rule(stamp, f"({cell} IS NOT NULL AND {stamp} IS NULL)", note, resolution)
 
 
 def _cell(time: str = "time") -> str:
@@ -207,7 +222,7 @@ def _all_calendar(con: duckdb.DuckDBPyConnection, x: str) -> bool:
     return bool(n == read)
 
 
-def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None) -> TimeRule:
+def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, resolution: str) -> TimeRule:
     """Rule for text: numbers, ISO, or the known date format that reads the most cells."""
     cell = _cell()
     number = f"TRY_CAST({cell} AS DOUBLE)"
@@ -215,9 +230,9 @@ def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None) ->
     n, n_number, n_iso = one_row(con, f"SELECT count({cell}), count({number}), count({iso}) FROM source")
     if unit in PER_DAY or unit == "week" or (n_number >= n_iso and n_number * 2 > n):
         _check_some(n_number if n else 1, column, "numbers")
-        return _number_rule(con, column, unit, number, f"({cell} IS NOT NULL AND {number} IS NULL)")
+        return _number_rule(con, column, unit, number, resolution, f"({cell} IS NOT NULL AND {number} IS NULL)")
     if n_iso == n and unit is None:
-        return _calendar_rule(iso, "false", f"time: ISO dates of column {column!r}")
+        return _calendar_rule(iso, "false", f"time: ISO dates of column {column!r}", resolution)
     stamps, counts = _family_counts(con, cell)
     stamps["iso"], counts["iso"] = iso, n_iso
     best = unit if unit is not None else max(counts, key=lambda k: counts[k])
@@ -234,6 +249,7 @@ def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None) ->
         stamps[best],
         f"({cell} IS NOT NULL AND {stamps[best]} IS NULL)",
         f"time: column {column!r} read as {word}",
+        resolution,
     )
 
 

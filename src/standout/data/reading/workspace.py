@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 
 from standout.data.assemble import cores
+from standout.data.scratch import scratch_folder
 from standout.errors import InputError
 
 MEMORY = "1500MB"
@@ -22,8 +22,7 @@ def workspace(name: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
 
     Errors of DuckDB may quote cells; they are replaced by one line without cells.
     """
-    with TemporaryDirectory(prefix="standout-") as made:
-        folder = Path(made)
+    with scratch_folder() as folder:
         con = duckdb.connect(
             str(folder / "work.duckdb"),
             config={
@@ -37,9 +36,20 @@ def workspace(name: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
             con.execute("SET TimeZone = 'UTC'")
             con.execute("SET enable_progress_bar = false")  # it is drawn on standard output, where --json writes
             con.execute("PRAGMA disable_checkpoint_on_shutdown")  # the database is temporary
+            (folder / "work.duckdb").chmod(0o600)
             yield con, folder
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except RuntimeError as error:
+            if "interrupted" in str(error):  # how DuckDB reports Ctrl-C
+                raise KeyboardInterrupt from None
+            raise
         except duckdb.OutOfMemoryException:
             raise InputError(f"{name}: not enough memory or temporary disk space to read it") from None
+        except duckdb.IOException:
+            raise InputError(
+                f"{name} cannot be read: a file is gone or damaged, or the disk for temporary files is full (TMPDIR)"
+            ) from None
         except duckdb.Error as error:
             raise InputError(f"{name} cannot be read: DuckDB reports a {type(error).__name__}") from None
         finally:

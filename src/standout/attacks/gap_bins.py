@@ -1,0 +1,31 @@
+"""Bins of time gaps for noise that is fitted or averaged, in ticks of a resolution."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from standout.attacks.noise import DayBins, averaged
+from standout.data.dataset import Dataset
+
+DAY_EDGES = (0, 3, 14, 30, 90, 365)
+"""Edges in days."""
+
+FINE_EDGES: dict[str, tuple[int, ...]] = {"day": (), "hour": (2, 12), "minute": (5, 30, 120, 720)}
+"""Further edges below the days, in ticks."""
+
+
+def gap_edges(dataset: Dataset) -> tuple[int, ...]:
+    """Edges of the bins in ticks, ascending from 0."""
+    n = dataset.ticks_per_day
+    return (0, *FINE_EDGES[dataset.time_resolution], *(n * edge for edge in DAY_EDGES[1:]))
+
+
+def gap_widths(dataset: Dataset, days: tuple[float, ...]) -> tuple[float, ...]:
+    """Half-widths in ticks: the given days, and the fine edges."""
+    return (*(dataset.ticks_per_day * day for day in days), *map(float, FINE_EDGES[dataset.time_resolution]))
+
+
+def averaged_bins(dataset: Dataset, days: tuple[float, ...]) -> DayBins:
+    """Probabilities by size of the gap, averaged over uniform noises of these half-widths and the fine ones."""
+    edges = gap_edges(dataset)
+    return DayBins(edges, averaged(np.asarray(edges, dtype=np.float64), gap_widths(dataset, days)), dataset.tick_span)

@@ -1,0 +1,218 @@
+"""Object stores and web servers: Parquet is read in place, column by column; other files are copied first."""
+
+from __future__ import annotations
+
+import base64
+import fnmatch
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterable
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+import duckdb
+import pyarrow as pa
+
+from standout.data.reading.profile import SAMPLE
+from standout.data.reading.remote import Remote, local_name, missing_reader
+from standout.data.reading.source import Source
+from standout.data.reading.text import several_tables
+from standout.data.reading.workspace import identifier, one_row
+from standout.data.scratch import private_file
+from standout.errors import InputError
+
+_CHUNK = 1 << 22
+_TIMEOUT = 60
+"""Seconds to wait for a server."""
+_PARQUET = (".parquet", ".parq", ".pq")
+_CHECKED = 100
+"""Files whose columns are compared."""
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Files of an object store."""
+
+    name: str
+    system: Any
+    """A file system of pyarrow."""
+    keys: tuple[str, ...]
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether all files are called Parquet files."""
+        return all(key.lower().endswith(_PARQUET) for key in self.keys)
+
+
+class ObjectTable:
+    """Parquet files of an object store; see `Table`."""
+
+    profiled = True
+
+    def __init__(self, objects: Objects) -> None:
+        import pyarrow.dataset as arrow
+
+        self.name = objects.name
+        hive = "hive" if all("=" in key.rpartition("/")[0].rpartition("/")[2] for key in objects.keys) else None
+        try:
+            self._dataset = arrow.dataset(
+                list(objects.keys), filesystem=objects.system, format="parquet", partitioning=hive
+            )
+            schemas = {
+                part.path: tuple(part.physical_schema.names) for part in list(self._dataset.get_fragments())[:_CHECKED]
+            }
+            self._rows = self._dataset.count_rows()
+        except (OSError, pa.ArrowException) as error:
+            raise _unreadable(objects.name, error, opened=True) from None
+        if len({frozenset(names) for names in schemas.values()}) > 1:
+            raise several_tables(objects.name, {key.rpartition("/")[2]: names for key, names in schemas.items()})
+        if not self._rows:
+            raise InputError(f"{objects.name} holds no rows")
+        self.names = tuple(self._dataset.schema.names)
+
+    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Make the table `sample_`; see `Table`."""
+        try:
+            head = self._dataset.head(SAMPLE)
+        except (OSError, pa.ArrowException) as error:
+            raise _unreadable(self.name, error, opened=True) from None
+        self._store(con, "sample_", head.rename_columns([f"c{k}" for k in range(len(self.names))]))
+
+    def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
+        """Make the view `source`; see `Table`."""
+        import pyarrow.dataset as arrow
+
+        columns = {role: arrow.field(name) for role, name in chosen.items()}
+        # few batches at a time: the data may be larger than memory
+        reader = self._dataset.scanner(columns=columns, batch_readahead=2, fragment_readahead=1).to_reader()
+        self._store(con, "stage", reader)
+        if one_row(con, "SELECT count(*) FROM stage")[0] != self._rows:
+            raise InputError(f"{self.name} changed while it was read: read it again when nothing writes to it")
+        con.execute("CREATE VIEW source AS SELECT * FROM stage")
+        return Source(self.name, text=False)
+
+    def _store(self, con: duckdb.DuckDBPyConnection, table: str, rows: Any) -> None:
+        con.register("incoming_", rows)
+        try:
+            con.execute(f"CREATE OR REPLACE TABLE {identifier(table)} AS SELECT * FROM incoming_")
+        except (OSError, pa.ArrowException, duckdb.InvalidInputException):
+            raise InputError(f"{self.name} cannot be read to its end: is it damaged, or the connection lost?") from None
+        finally:
+            con.unregister("incoming_")
+
+
+def find_objects(remote: Remote) -> Objects:
+    """List the files at an address of an object store: one file, all below a prefix, or those that fit a pattern."""
+    try:
+        from pyarrow import fs
+    except ImportError:  # pragma: no cover (every wheel has it)
+        raise missing_reader("object stores", "pyarrow") from None
+    address = re.sub(r"^s3a://", "s3://", remote.url)
+    pattern = None
+    if "*" in (plain := address.partition("?")[0]):
+        folder = plain.partition("*")[0].rpartition("/")[0]
+        pattern = unquote(urlsplit(plain).path).lstrip("/")
+        address = folder + address[len(plain) :]
+    try:
+        system, base = fs.FileSystem.from_uri(address)
+        info = system.get_file_info(base)
+        if info.type == fs.FileType.File:
+            return Objects(remote.name, system, (base,))
+        below = system.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
+    except (OSError, pa.ArrowException, ValueError) as error:
+        raise _unreadable(remote.name, error) from None
+    keys = sorted(x.path for x in below if x.type == fs.FileType.File and _is_data(x.path[len(base) :]))
+    if pattern is not None:
+        keys = [key for key in keys if fnmatch.fnmatchcase(key.partition("/")[2], pattern)]
+    parquet = [key for key in keys if key.lower().endswith(_PARQUET)]
+    if any("/_delta_log/" in x.path for x in below):
+        raise InputError(f"{remote.name} is a Delta table: copy it to a local folder first, and read that")
+    if not keys:
+        raise InputError(f"{remote.name}: there is no such file, and nothing below this prefix")
+    return Objects(remote.name, system, tuple(parquet or keys))
+
+
+def copy_objects(objects: Objects, folder: Path) -> Path:
+    """Copy the files into a folder; give the file, or the folder if there are several."""
+    taken: set[str] = set()
+    for number, key in enumerate(objects.keys):
+        to = folder / local_name(key, number, taken)
+        try:
+            size = objects.system.get_file_info(key).size
+            with objects.system.open_input_stream(key, compression=None) as stream:
+                _write(iter(lambda: stream.read(_CHUNK), b""), to, size, objects.name)
+        except (OSError, pa.ArrowException) as error:
+            raise _unreadable(objects.name, error) from None
+    return folder if len(objects.keys) > 1 else to
+
+
+def download(remote: Remote, folder: Path) -> Path:
+    """Copy a file from a web server."""
+    try:
+        parts = urlsplit(remote.url)
+        path = quote(parts.path, safe="/%:@!$&'()*+,;=~-._")
+        plain = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, parts.query, ""))
+        request = urllib.request.Request(plain, headers={"User-Agent": "standout"})
+        if parts.username is not None:
+            pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            # not sent on to another host if the server redirects
+            request.add_unredirected_header("Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}")
+        to = folder / local_name(unquote(parts.path), 0, set())
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
+            length = answer.headers.get("Content-Length")
+            size = int(length) if length is not None and length.isdecimal() else None
+            _write(iter(lambda: answer.read(_CHUNK), b""), to, size, remote.name)
+    except urllib.error.HTTPError as error:
+        raise InputError(
+            f"{remote.name}: the web server answers with status {error.code}{_MEANS.get(error.code, '')}"
+        ) from None
+    except InputError:
+        raise
+    except (HTTPException, ValueError):
+        raise InputError(f"{remote.name}: the address is malformed, or the web server answers with nonsense") from None
+    except OSError as error:
+        if error.filename is not None or getattr(error, "errno", None) == 28:
+            raise InputError(f"cannot copy {remote.name}: {error.strerror}") from None
+        raise InputError(f"{remote.name}: the web server cannot be reached, or the connection was lost") from None
+    return to
+
+
+_MEANS = {401: " (name and password?)", 403: " (not allowed)", 404: " (no such file)"}
+
+
+def _write(chunks: Iterable[bytes], to: Path, size: int | None, name: str) -> None:
+    written = 0
+    with private_file(to) as file:
+        for chunk in chunks:
+            written += file.write(chunk)
+    if size is not None and written != size:
+        raise InputError(f"{name}: {written:,} of {size:,} bytes arrived: read it again")
+
+
+def _is_data(key: str) -> bool:
+    """Whether a file is data: Spark and others prefix metadata files with _ or a dot."""
+    return not any(part.startswith(("_", ".")) for part in key.strip("/").split("/"))
+
+
+def _unreadable(name: str, error: Exception, *, opened: bool = False) -> InputError:
+    """One line for an error of the store, whose own message may quote the address."""
+    text = str(error)
+    if getattr(error, "errno", None) == 28:
+        return InputError(f"cannot copy {name}: {getattr(error, 'strerror', None)}")
+    if "ACCESS_DENIED" in text or "403" in text or "INVALID_ACCESS_KEY" in text or "SIGNATURE" in text:
+        return InputError(
+            f"{name}: the store refuses access: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the login of gs://"
+        )
+    if "NO_SUCH" in text or "404" in text or "does not exist" in text or "not found" in text.lower():
+        return InputError(f"{name}: there is no such bucket or file")
+    if isinstance(error, (pa.ArrowInvalid, ValueError)) and not isinstance(error, OSError):
+        if opened:
+            return InputError(f"{name} is not a Parquet file that can be read: truncated or damaged?")
+        return InputError(f"{name}: the address is malformed: use s3://bucket/path or gs://bucket/path")
+    return InputError(
+        f"{name}: the store cannot be reached: check the region and the endpoint (AWS_REGION, AWS_ENDPOINT_URL)"
+    )

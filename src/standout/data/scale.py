@@ -1,0 +1,78 @@
+"""`ValueScale`: the value levels of a dataset, and tolerances on them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.values import cell_gaps, grid_step, percent
+
+Array = npt.NDArray[Any]
+
+
+class ValueScale:
+    """What a `Dataset` knows of its values; the levels are fields of the dataset."""
+
+    levels: Array
+    level_low: Array
+    level_high: Array
+
+    @property
+    def n_levels(self) -> int:
+        """Number of value levels."""
+        return int(self.levels.size)
+
+    @property
+    def value_range(self) -> float:
+        """Range of the value scale: DSS12's p."""
+        low, high = self.scale_ends
+        return high - low
+
+    @property
+    def scale_ends(self) -> tuple[float, float]:
+        """Smallest and largest value of the data."""
+        low, high = self.level_bounds
+        return (float(low[0]), float(high[-1])) if self.n_levels else (0.0, 0.0)
+
+    @property
+    def level_bounds(self) -> tuple[Array, Array]:
+        """Smallest and largest value that each level stands for; both are `levels` if the coding is exact."""
+        return (self.level_low, self.level_high) if self.level_low.size else (self.levels, self.levels)
+
+    @cached_property
+    def value_grid(self) -> float | None:
+        """Step of the value scale if it is a regular grid with at most 64 steps, else None."""
+        return None if self.level_low.size else grid_step(self.levels)
+
+    def value_gaps(self, values: Any) -> Array:
+        """(values, levels): signed distance from each value to the level's cell, 0 inside it; NaN stays NaN."""
+        return cell_gaps(values, *self.level_bounds)
+
+    def near_levels(self, within: float) -> tuple[Array, Array]:
+        """(levels,), (levels,): first level, and one past the last, that may hold a value within the tolerance of the level's."""
+        low, high = self.level_bounds
+        reach = within + 1e-9  # 3.4 - 2.4 is not 1 in binary
+        return np.searchsorted(high, low - reach), np.searchsorted(low, high + reach, side="right")
+
+    def tolerance(self, within: float | str) -> Array:
+        """(levels,): largest error of a known value if the true value is that of the level; "10%" is relative to it."""
+        share = percent(within)
+        if share is None:
+            return np.full(self.n_levels, float(within))
+        low, high = self.level_bounds
+        return np.asarray(share * np.maximum(np.abs(low), np.abs(high)))
+
+    def value_text(self, code: int) -> str:
+        """The value of a code as in the file; the bounds of its cell if values are not kept exactly.
+
+        >>> from standout.data.dataset import Dataset
+        >>> Dataset.from_arrays([1, 2], [1, 1], [2.5, 4]).value_text(1)
+        '4'
+        """
+        if not 0 <= code < self.n_levels:
+            return ""
+        low, high = (f"{bound[code]:.15g}" for bound in self.level_bounds)
+        return low if low == high else f"{low} to {high}"

@@ -1,0 +1,283 @@
+"""`frontier`: risk against utility for many defenses; `Frontier`: what was found."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from standout.attacks.attack import Attack
+from standout.audit.findings import write_whole
+from standout.audit.progress import Progress, reporting
+from standout.audit.subject import describe_data, seed_number, source_of
+from standout.data.dataset import Dataset
+from standout.defenses import frontier_front
+from standout.defenses.frontier_cells import UNDEFENDED, Bench, Setting
+from standout.defenses.frontier_risk import RiskTest
+from standout.defenses.frontier_strengths import FIRST, combinations, strengths_of
+from standout.defenses.utility import MEASURES
+from standout.errors import InputError, ParameterError
+
+SCHEMA_VERSION = 1
+TARGETS = 1000
+SEEDS = 3
+
+RANKED = ("ndcg", "recall")
+"""Measures of recommendations."""
+
+NUMBERS = ("ndcg", "recall", "rmse", "popularity_error", "pairs_error", "time_error", "entries", "items", "people",
+           "false_entries")  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Frontier:
+    """Risk and utility of releases, one cell per defense and strength; the first cell is the undefended data.
+
+    `to_frame` gives one row per cell; `sentence` is the answer; `chart` draws it; `save` and `load` write and read JSON.
+    """
+
+    provenance: Mapping[str, Any]
+    cells: tuple[Mapping[str, Any], ...]
+    """Risk, utility and losses per cell; a cell with `not_measured` says why it has none."""
+    measure: str = "ndcg"
+    """Loss that counts as the cost."""
+
+    @property
+    def measured(self) -> list[Mapping[str, Any]]:
+        """Cells with numbers."""
+        return [c for c in self.cells if "not_measured" not in c]
+
+    @property
+    def undefended(self) -> Mapping[str, Any]:
+        """The cell of the source itself."""
+        return self.cells[0]
+
+    @property
+    def front(self) -> list[Mapping[str, Any]]:
+        """Cells that no other cell beats; differences within the noise are ties."""
+        cells = self.measured
+        return [c for c, best in zip(cells, frontier_front.front(cells, self.measure), strict=True) if best]
+
+    @property
+    def popularity_loss(self) -> float | None:
+        """Cost of recommending the most popular items to everyone; None for measures that are not about recommendations."""
+        return _mean([one[self.measure] for one in self.undefended["popularity"]]) if self.measure in RANKED else None
+
+    @property
+    def measures(self) -> list[str]:
+        """Measures of loss that this data allows."""
+        return [m for m in MEASURES if frontier_front.losses(self.undefended, m) is not None]
+
+    def by(self, measure: str) -> Frontier:
+        """Return the same cells with another loss as the cost.
+
+        Parameters
+        ----------
+        measure
+            "ndcg" (top-10 recommendations), "recall" (top-20), "rating" (predicted values), "popularity" (shares of items),
+            "pairs" (items held together), "time" (entries per month) or "entries" (entries kept).
+        """
+        if measure not in self.measures:
+            known = ", ".join(self.measures)
+            raise ParameterError(f"measure={measure!r} was not measured on this data. Measured: {known}")
+        return replace(self, measure=measure)
+
+    @property
+    def sentence(self) -> str:
+        """The answer: the least costly defense that brings the rate below 5 %, and whether any reaches 1 %."""
+        return str(import_module("standout.report.frontier").sentence(self))
+
+    def chart(self) -> Any:
+        """Risk against cost, the front marked."""
+        return import_module("standout.report.frontier").chart(self)
+
+    def to_frame(self) -> Any:
+        """One row per measured cell, as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row of plain numbers per measured cell: means over the seeds, the noise of the cost, whether it is on the front."""
+        cells, out = self.measured, []
+        for cell, best in zip(cells, frontier_front.front(cells, self.measure), strict=True):
+            hit, cost = cell["risk"]["hit"], frontier_front.losses(cell, self.measure) or []
+            row = {"defense": cell["defense"], "family": cell["family"], "strength": cell["strength"], "front": best,
+                   "rate": hit["rate"], "low": hit["low"], "high": hit["high"], "n": hit["n"],
+                   "count": hit["count"], "attack": cell["risk"]["attack"], "adversary": cell["risk"]["adversary"],
+                   "false_match": cell["risk"]["false_match"]["rate"],
+                   "cost": float(np.mean(cost)), "noise": frontier_front.spread(cost)}  # fmt: skip
+            row |= {f"{m}_loss": _mean([one[m] for one in cell["losses"]]) for m in MEASURES}
+            row |= {name: _mean([one[name] for one in cell["utility"]]) for name in NUMBERS}
+            out.append({**row, "seconds": cell["seconds"]})
+        return out
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as in the JSON file."""
+        return {"schema_version": SCHEMA_VERSION, "measure": self.measure, "provenance": dict(self.provenance),
+                "cells": [dict(c) for c in self.cells], "sentence": self.sentence,
+                "front": [c["defense"] for c in self.front]}  # fmt: skip
+
+    def to_json(self) -> str:
+        """The JSON text."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+    def save(self, path: str | Path) -> Path:
+        """Write the JSON file, completely or not at all."""
+        return write_whole(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Frontier:
+        """Read a JSON file that `save` wrote."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"cannot read the frontier {str(path)!r}: {error.strerror}") from None
+        except (ValueError, RecursionError):
+            raise InputError(f"{str(path)!r} is not a frontier: not JSON") from None
+        if not isinstance(data, dict) or data.get("schema_version") != SCHEMA_VERSION:
+            raise InputError(f"not a frontier of schema version {SCHEMA_VERSION}; make it with `standout defend`")
+        try:
+            made = cls(data["provenance"], tuple(data["cells"]), data["measure"])
+            # every number that is shown is read once here
+            made.rows()
+            return made.by(made.measure)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+            raise InputError("the frontier is damaged; make it again with `standout defend`") from None
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the sentence, the chart and the table."""
+        return str(import_module("standout.report.frontier").notebook(self))
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __repr__(self) -> str:
+        return f"<Frontier: {len(self.measured)} cells, {len(self.front)} on the front>"
+
+
+def frontier(source: Any, defenses: Any = "all", strengths: Any = None, adversaries: Any = None,
+             attacks: Sequence[str | Attack] | None = None, targets: int | str | None = TARGETS, seed: int = 0,
+             *, seeds: int = SEEDS, measure: str = "ndcg", work: str | Path | None = None,
+             progress: Progress | bool | None = None, log: Callable[[str], None] | None = None) -> Frontier:  # fmt: skip
+    """Measure risk and utility of many defenses on the same targets and the same held-out entries.
+
+    Parameters
+    ----------
+    source
+        The data to protect: a `Dataset`, or a frame whose columns can be guessed.
+    defenses
+        "all", or a list of names, texts such as "drop-entries(share=0.5) | drop-time" and objects with `apply`.
+    strengths
+        Values of the first parameter of every named defense, or a mapping from name to such values. Default: three per
+        defense, chosen for the data.
+    adversaries
+        One `Adversary` or several; the worst of them counts. Default: 4 items with roughly known values and times.
+    attacks
+        Attacks, of which the strongest counts. Default: Scoreboard-RH (also divided by the root of the length), the
+        likelihood that knows the published parameters of the defense, the likelihood that does not, and the likelihood
+        that ignores the values or times that the defense changed.
+    targets
+        Number of records to attack.
+    seed
+        Random seed.
+    seeds
+        Number of splits on which utility is measured, at least 2.
+    measure
+        Loss that counts as the cost; see `Frontier.by`.
+    work
+        Folder for finished cells. A run with the same folder and the same settings goes on where another one stopped.
+    progress
+        True for a bar on standard error, False for none, None for a bar if standard error is a terminal, or a function.
+    log
+        Called with a sentence on the number of cells and the expected time, before the long part starts.
+    """
+    data: Dataset = source_of(source)
+    seed = seed_number(seed)
+    if not isinstance(seeds, int) or seeds < 2:
+        raise ParameterError(f"seeds={seeds!r}: use at least 2 splits, so that the noise can be measured")
+    if measure not in MEASURES:
+        raise ParameterError(f"measure={measure!r}: use one of {', '.join(MEASURES)}")
+    wanted = settings_of(data, defenses, strengths)
+    risk = RiskTest(data, adversaries, attacks, targets, seed)
+    bench = Bench(data, risk, range(seed, seed + seeds), work)
+    began = time.perf_counter()
+    cells = _run(bench, [Setting(UNDEFENDED, 0, None), *wanted], progress, log)
+    made = Frontier(_provenance(data, bench, time.perf_counter() - began), tuple(cells))
+    return made.by(measure)
+
+
+def settings_of(source: Dataset, defenses: Any = "all", strengths: Any = None) -> list[Setting]:
+    """Defenses at all strengths, in order."""
+    from standout.defenses.defense import defense_names
+    from standout.defenses.parse import parse_defense
+
+    everything = isinstance(defenses, str) and defenses == "all"
+    given = [defenses] if isinstance(defenses, str) or hasattr(defenses, "apply") else list(defenses)
+    names = [n for n in defense_names() if n in FIRST or n.startswith(("drop-", "opaque-"))] if everything else given
+    plain = [n for n in names if isinstance(n, str) and n in defense_names()]
+    if strengths is not None and (everything or not plain):
+        raise ParameterError("strengths: name the defenses that they belong to")
+    known = dict(strengths_of(plain, source, strengths))
+    out: list[Setting] = []
+    for one in names:
+        if isinstance(one, str):
+            texts = known.get(one, [one])
+            out += [Setting(parse_defense(t).name, k + 1, parse_defense(t)) for k, t in enumerate(texts)]
+        elif callable(getattr(one, "apply", None)):
+            out.append(Setting(str(getattr(one, "name", type(one).__name__)), 1, one))
+        else:
+            raise ParameterError(f"defenses holds a {type(one).__name__}: use a name, a text or a defense")
+    if everything:
+        out += [
+            Setting(name, k + 1, parse_defense(t)) for name, texts in combinations(source) for k, t in enumerate(texts)
+        ]
+    if not out:
+        raise ParameterError("no defense is left to try: the data lacks the values or times that they change")
+    return out
+
+
+def _run(bench: Bench, wanted: Sequence[Setting], progress: Progress | bool | None,
+         log: Callable[[str], None] | None) -> list[dict[str, Any]]:  # fmt: skip
+    """Measure every cell that is not stored; the time of the undefended data tells how long the rest will take."""
+    found = [bench.stored(setting) for setting in wanted]
+    missing = [k for k, cell in enumerate(found) if cell is None]
+    with reporting(progress) as report:
+        for n, k in enumerate(missing):
+            report(wanted[k].text, n, len(missing))
+            found[k] = cell = bench.measure(wanted[k])
+            if n == 0 and log is not None and len(missing) > 1:
+                # the first cell also prepares the splits, which the others share
+                minutes = cell["seconds"] * (len(missing) - 1) / 60
+                log(f"{len(wanted)} cells, {len(wanted) - len(missing)} of them finished before; the first took "
+                    f"{cell['seconds']:.0f} s, so the others will take up to {max(minutes, 0.1):.1f} minutes")  # fmt: skip
+        report("done", len(missing), len(missing))
+    return [cell for cell in found if cell is not None]
+
+
+def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
+    risk = bench.risk
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"), "data": describe_data(data),
+        "data_sha256": data.fingerprint, "seed": risk.seed, "seeds": list(bench.seeds),
+        "n_targets": int(risk.targets.size), "n_reported": risk.n_reported, "n_eligible": risk.n_eligible,
+        "adversaries": [{**who.to_dict(), "words": who.describe()} for who in risk.adversaries],
+        "attacks": [label for label, _ in risk.attacks],
+        "settings": bench.settings.to_dict(), "held_out": 0.2,
+        "n_people_tested": bench.tests[0].undefended.n_people if "tests" in vars(bench) else None,
+        "wall_seconds": round(seconds, 3),
+        "versions": {name: version(name) for name in ("standout", "numpy", "implicit")},
+    }  # fmt: skip
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [x for x in values if x is not None]
+    return float(np.mean(known)) if len(known) == len(values) and known else None

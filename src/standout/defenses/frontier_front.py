@@ -1,0 +1,95 @@
+"""Which cells of a frontier are better than others, with ties where the difference is within the noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from standout.audit.strongest import paired
+from standout.formulas.rates import at_most
+
+Cell = Mapping[str, Any]
+
+LEVEL = 0.05
+"""Two risks differ if the paired test gives a smaller p-value."""
+
+CONFIDENCE = 0.95
+
+
+def losses(cell: Cell, measure: str) -> list[float] | None:
+    """Loss of a cell for each seed; None if it was not measurable."""
+    found = [one[measure] for one in cell["losses"]]
+    return None if any(x is None for x in found) else found
+
+
+def spread(values: Sequence[float]) -> float:
+    """Half the 95 % interval of the mean over the seeds: t·s/√n.
+
+    >>> round(spread([0.1, 0.2, 0.3]), 3), spread([0.4, 0.4])
+    (0.248, 0.0)
+    """
+    from scipy.special import stdtrit
+
+    n = len(values)
+    return float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2) * np.std(values, ddof=1) / math.sqrt(n)) if n > 1 else math.inf
+
+
+def compare_cost(one: Cell, other: Cell, measure: str) -> int:
+    """-1 if the first cell costs less, 1 if it costs more, 0 if the difference over the seeds is within the noise."""
+    a, b = losses(one, measure), losses(other, measure)
+    if a is None or b is None:
+        return 0
+    gap = [x - y for x, y in zip(a, b, strict=True)]
+    mean = float(np.mean(gap))
+    return 0 if abs(mean) <= max(spread(gap), 1e-12) else (1 if mean > 0 else -1)
+
+
+def compare_risk(one: Cell, other: Cell) -> int:
+    """-1 if the first cell has the lower risk, 1 if the higher one, 0 if a paired test on the same targets cannot tell."""
+    found = paired(one["risk"]["credit"], other["risk"]["credit"])
+    if found["p_value"] >= LEVEL or found["difference"] == 0:
+        return 0
+    return 1 if found["difference"] > 0 else -1
+
+
+def front(cells: Sequence[Cell], measure: str) -> list[bool]:
+    """Whether no other cell is better: at most as risky and as costly, and measurably better in one of the two.
+
+    A tie never removes a cell, so that the front holds all cells that may be the best.
+    """
+    out = []
+    for k, cell in enumerate(cells):
+        beaten = False
+        for j, other in enumerate(cells):
+            if j != k:
+                risk, cost = compare_risk(other, cell), compare_cost(other, cell, measure)
+                beaten = beaten or (risk <= 0 and cost <= 0 and risk + cost < 0)
+        out.append(not beaten)
+    return out
+
+
+def highest_rate(cell: Cell, n_cells: int = 1) -> float:
+    """One-sided upper bound of the hit rate (Clopper–Pearson), at 95 % for all cells of the frontier together (Bonferroni)."""
+    hit = cell["risk"]["hit"]
+    return at_most(hit["count"], hit["n"], 1 - (1 - CONFIDENCE) / max(n_cells, 1))
+
+
+def lowest_shown(n: int, n_cells: int) -> float:
+    """Smallest rate that `n` tested people can show: the bound if nobody is found.
+
+    >>> round(lowest_shown(500, 36), 4)
+    0.0131
+    """
+    return at_most(0, n, 1 - (1 - CONFIDENCE) / max(n_cells, 1))
+
+
+def least_costly(cells: Sequence[Cell], measure: str, rate: float, n_cells: int) -> tuple[Cell, list[Cell]] | None:
+    """Cheapest cell whose rate is shown to be below `rate`, and the cells whose cost cannot be told from its cost."""
+    fine = [c for c in cells if highest_rate(c, n_cells) <= rate and losses(c, measure) is not None]
+    if not fine:
+        return None
+    best = min(fine, key=lambda c: (float(np.mean(losses(c, measure) or [])), c["risk"]["hit"]["rate"]))
+    return best, [c for c in fine if c is not best and compare_cost(c, best, measure) == 0]

@@ -1,0 +1,165 @@
+"""Default strengths: the settings of each defense that a frontier tries, from weak to strong, chosen for the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.dataset import Dataset
+from standout.data.values import grid_step
+from standout.errors import ParameterError
+
+Array = npt.NDArray[Any]
+
+FIRST = {
+    "drop-entries": "share", "drop-rare-items": "min_support", "keep-top-items": "k", "cap-entries": "most",
+    "sample-records": "share", "round-values": "step", "noise-values": "within", "geometric-values": "a",
+    "coarsen-time": "to", "shift-time": "days", "swap-entries": "share", "swap-attributes": "share",
+    "group-items": "groups", "suppress-km": "k", "randomized-response": "epsilon",
+}  # fmt: skip
+"""Parameter of each defense that `strengths` sets."""
+
+NEEDS = {
+    "value": ("round-values", "noise-values", "geometric-values", "drop-values"),
+    "time": ("coarsen-time", "shift-time", "drop-time"),
+}
+"""Defenses that need a channel."""
+
+
+def default_strengths(name: str, source: Dataset) -> list[str]:
+    """Settings of one defense as texts, from weak to strong; empty if the data lacks what the defense changes.
+
+    The settings of a defense without strengths, such as drop-time, are the defense itself.
+    """
+    if (name in NEEDS["value"] and source.n_levels < 2) or (name in NEEDS["time"] and not source.has_time):
+        return []
+    if name == "swap-attributes" and not source.has_value and not source.has_time:
+        return []
+    if name == "suppress-km":
+        return ["suppress-km(k=5, m=1)", "suppress-km(k=5, m=2)", "suppress-km(k=20, m=2)"]
+    if name not in FIRST:
+        return [name]
+    if name not in _VALUES:
+        raise ParameterError(f"no default strengths for {name!r}: give strengths")
+    return with_values(name, dict.fromkeys(_VALUES[name](source)))
+
+
+def with_values(name: str, values: Iterable[Any]) -> list[str]:
+    """Settings of one defense as texts, with these values of its first parameter."""
+    if name not in FIRST:
+        raise ParameterError(f"{name} has no strength: leave it out of strengths")
+    return [f"{name}({FIRST[name]}={_shown(x)})" for x in values]
+
+
+def combinations(source: Dataset) -> list[tuple[str, list[str]]]:
+    """Chains that a frontier tries in addition: all values and times removed, then items or entries removed."""
+    first = [x for x, there in (("drop-values", source.n_levels > 1), ("drop-time", source.has_time)) if there]
+    if not first:
+        return []
+    begin = " | ".join(first)
+    out = [(begin, [begin])] if len(first) > 1 else []
+    for name in ("keep-top-items", "drop-entries", "cap-entries"):
+        out.append((f"{begin} | {name}", [f"{begin} | {one}" for one in default_strengths(name, source)]))
+    return out
+
+
+def strengths_of(names: Sequence[str], source: Dataset, given: Any = None) -> list[tuple[str, list[str]]]:
+    """Settings of several defenses.
+
+    Parameters
+    ----------
+    names
+        Names of defenses.
+    source
+        The data to protect.
+    given
+        None: the defaults. A list: values of the first parameter of every named defense. A mapping from name to such a list.
+    """
+    if given is None:
+        return [(name, default_strengths(name, source)) for name in names]
+    if isinstance(given, Mapping):
+        if strange := [name for name in given if name not in names]:
+            raise ParameterError(f"strengths names {strange[0]!r}, which is not among the defenses: {', '.join(names)}")
+        return [
+            (name, with_values(name, _list(given[name])) if name in given else default_strengths(name, source))
+            for name in names
+        ]
+    return [(name, with_values(name, _list(given))) for name in names]
+
+
+def _list(values: Any) -> list[Any]:
+    if isinstance(values, str) or not np.iterable(values) or not list(values):
+        raise ParameterError(f"strengths={values!r}: use a list of values, or a mapping from a defense to such a list")
+    return list(values)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _min_supports(source: Dataset) -> list[int]:
+    """Supports below which about 10 %, 40 % and 70 % of the pairs lie."""
+    held = np.sort(source.supports[source.supports > 0])
+    share = np.cumsum(held) / held.sum()
+    return [int(held[min(int(np.searchsorted(share, p)), held.size - 1)]) + 1 for p in (0.1, 0.4, 0.7)]
+
+
+def _tops(source: Dataset) -> list[int]:
+    """Numbers of items that hold about half, a quarter and a tenth of the pairs."""
+    held = -np.sort(-source.supports)
+    share = np.cumsum(held) / held.sum()
+    return [int(np.searchsorted(share, p)) + 1 for p in (0.5, 0.25, 0.1)]
+
+
+def _caps(source: Dataset) -> list[int]:
+    """The median record length, a quarter of it, and 4 entries or fewer."""
+    middle = max(int(np.median(source.lengths)), 2)
+    return sorted({middle, max(middle // 4, 2), min(4, max(middle // 8, 1))}, reverse=True)
+
+
+def _steps(source: Dataset) -> list[float]:
+    """Two, four and eight steps of an even scale; else the sizes that half, 90 % and 99 % of the values do not exceed."""
+    step = grid_step(np.asarray(source.levels))
+    if step is not None and source.levels.size <= 64:
+        return [n * step for n in (2, 4, 8) if n * step <= source.value_range] or [2 * step]
+    size = np.abs(np.asarray(source.levels))
+    held = np.bincount(source.record_code, minlength=source.n_levels + 1)[: source.n_levels]
+    order = np.argsort(size, kind="stable")
+    share = np.cumsum(held[order]) / held.sum()
+    return [float(f"{max(size[order][np.searchsorted(share, p)], 1e-9):.1g}") for p in (0.5, 0.9, 0.99)]
+
+
+def _half_steps(source: Dataset) -> list[float]:
+    return [x / 2 for x in _steps(source)]
+
+
+def _groups(source: Dataset) -> list[int]:
+    """Groups of about 4, 20 and 100 items."""
+    return [max(2, math.ceil(source.n_items / size)) for size in (4, 20, 100)]
+
+
+def _epsilons(source: Dataset) -> list[float]:
+    """Privacy losses at which 90 %, 50 % and 10 % of the entries are truthful."""
+    return [round(math.log(max(source.n_items - 1, 1) * p / (1 - p)), 2) for p in (0.9, 0.5, 0.1)]
+
+
+_VALUES: dict[str, Callable[[Dataset], Sequence[Any]]] = {
+    "drop-entries": lambda source: (0.3, 0.6, 0.9),
+    "drop-rare-items": _min_supports,
+    "keep-top-items": _tops,
+    "cap-entries": _caps,
+    "sample-records": lambda source: (0.5, 0.2, 0.05),
+    "round-values": _steps,
+    "noise-values": _half_steps,
+    "geometric-values": lambda source: (0.5, 0.8, 0.95),
+    "coarsen-time": lambda source: ("month", "quarter", "year"),
+    "shift-time": lambda source: (14, 90, 365),
+    "swap-entries": lambda source: (0.2, 0.5, 0.8),
+    "swap-attributes": lambda source: (0.2, 0.5, 1.0),
+    "group-items": _groups,
+    "randomized-response": _epsilons,
+}

@@ -1,0 +1,168 @@
+"""Utility of a release: train on the release, test on entries of the source that were held out before the defense."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from standout.data.dataset import Dataset
+from standout.defenses import utility_counts, utility_ranking, utility_rating
+from standout.defenses.utility_ranking import RankingSettings
+from standout.defenses.utility_rating import RatingSettings
+from standout.defenses.utility_release import Matrix, matrix_of
+from standout.defenses.utility_split import SHARE, Split, exact_mean, hold_out
+from standout.errors import EligibilityError
+
+MEASURES = ("ndcg", "recall", "rating", "popularity", "pairs", "time", "entries")
+"""Measures of loss, each 0 = nothing lost, 1 = all lost."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of the models, tuned once on undefended data; the same for every release."""
+
+    ranking: RankingSettings
+    rating: RatingSettings | None
+    """None if the source has no values."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What a release is good for, measured once."""
+
+    ndcg: float
+    """NDCG@10 of recommendations, mean over the tested people."""
+    recall: float
+    """Recall@20 of recommendations, mean over the tested people."""
+    rmse: float | None
+    """Root mean squared error of predicted values; None if the release has no values."""
+    popularity_error: float
+    pairs_error: float
+    time_error: float | None
+    """None if the source has no times."""
+    entries: float
+    """Share of the source's entries (distinct pairs) that the release keeps."""
+    items: float
+    people: float
+    false_entries: float
+    """Share of the release's entries that are not in the source."""
+    n_people: int
+    """People that recommendations were tested on."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+class UtilityTest:
+    """Held-out entries of a source, and what can be done with the rest of it before any defense.
+
+    Parameters
+    ----------
+    source
+        The data before any defense.
+    seed
+        Random seed of the split, of the models and of the sample of tested people.
+    settings
+        Settings of the models. Default: tuned on this data.
+    share
+        Share of each person's items that is held out.
+    most
+        Tested people; more are sampled.
+    """
+
+    def __init__(self, source: Dataset, seed: int = 0, settings: Settings | None = None, *, share: float = SHARE,
+                 most: int = utility_ranking.MOST_PEOPLE) -> None:  # fmt: skip
+        self.split: Split = hold_out(source, seed, share)
+        self.seed, self._most = seed, most
+        self._given = settings
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Settings of the models, tuned on a second split of the training data if none are given."""
+        if self._given is not None:
+            return self._given
+        has_value = self.split.train.has_value
+        return Settings(utility_ranking.tune(self.split, self.seed),
+                        utility_rating.tune(self.split, self.seed) if has_value else None)  # fmt: skip
+
+    @cached_property
+    def undefended(self) -> Utility:
+        """Utility of the training data itself."""
+        found = self.of(self.split.train)
+        if found.ndcg <= 0:
+            raise EligibilityError(
+                "the recommender finds none of the held-out items in the undefended data, so there is no utility to lose; "
+                "give more data"
+            )
+        return found
+
+    @cached_property
+    def constant_error(self) -> float | None:
+        """Root mean squared error if the same value is predicted for every held-out entry; None without values."""
+        return utility_rating.constant_error(self.split)
+
+    @cached_property
+    def popularity_losses(self) -> dict[str, float]:
+        """Loss of recommending the most popular items to everyone: what a release that tells nothing about people costs."""
+        found, whole = utility_ranking.rank_by_popularity(self.split, self.seed, self._most), self.undefended
+        return {
+            "ndcg": 1 - exact_mean(found.ndcg) / whole.ndcg,
+            "recall": 1 - exact_mean(found.recall) / whole.recall if whole.recall > 0 else 0.0,
+        }
+
+    @cached_property
+    def _matrix(self) -> Matrix:
+        return matrix_of(self.split.train, self.split.train)
+
+    def apply(self, defense: Any) -> Utility:
+        """Utility of what the defense makes of the training data."""
+        return self.of(defense.apply(self.split.train, seed=self.seed))
+
+    def of(self, release: Dataset) -> Utility:
+        """Utility of a release of the training data (`split.train`)."""
+        train = self.split.train
+        matrix = self._matrix if release is train else matrix_of(train, release)
+        ranked = utility_ranking.rank(self.split, matrix, self.settings.ranking, self.seed, self._most)
+        rating = self.settings.rating
+        return Utility(
+            ndcg=exact_mean(ranked.ndcg),
+            recall=exact_mean(ranked.recall),
+            rmse=None if rating is None else utility_rating.rating_error(self.split, matrix, rating, self.seed),
+            popularity_error=utility_counts.popularity_error(self._matrix, matrix),
+            pairs_error=utility_counts.pairs_error(self._matrix, matrix),
+            time_error=utility_counts.time_error(train, release),
+            n_people=int(ranked.ndcg.size),
+            **utility_counts.kept(self._matrix, matrix),
+        )
+
+    def losses(self, found: Utility) -> dict[str, float | None]:
+        """Loss of a release by measure: 0 = nothing lost, 1 = all lost; None = cannot be measured on this source."""
+        whole = self.undefended
+        return {
+            "ndcg": 1 - found.ndcg / whole.ndcg,
+            "recall": 1 - found.recall / whole.recall if whole.recall > 0 else None,
+            "rating": rating_loss(found.rmse, whole.rmse, self.constant_error),
+            "popularity": found.popularity_error,
+            "pairs": found.pairs_error,
+            "time": found.time_error,
+            "entries": 1 - found.entries,
+        }
+
+
+def rating_loss(error: float | None, undefended: float | None, constant: float | None) -> float | None:
+    """(error - undefended) / (constant - undefended): share of the gain over a constant prediction that is lost.
+
+    A release without values loses all. None if the source has no values or its values cannot be predicted.
+
+    >>> rating_loss(0.9, 0.85, 1.05), rating_loss(None, 0.85, 1.05), rating_loss(None, None, None)
+    (0.25, 1.0, None)
+    """
+    if undefended is None or constant is None or constant <= undefended:
+        return None
+    return 1.0 if error is None else round((error - undefended) / (constant - undefended), 12)

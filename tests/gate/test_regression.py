@@ -1,0 +1,121 @@
+"""Two releases, or two audits: a rise of the risk is found, and chance is not taken for one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from known_rate import with_rate
+
+import standout as so
+from standout.errors import StandoutError
+from standout.formulas.differences import newcombe, p_larger
+
+WHO = [so.Adversary(knows=3, value_within=None)]
+ATTACKS = ["scoreboard-rh"]
+
+
+def compare(old, new, **more):
+    return so.diff(old, new, adversaries=WHO, attacks=ATTACKS, targets=400, **more)
+
+
+def test_a_release_that_is_easier_to_attack_is_found_and_the_reverse_is_not():
+    low, high = with_rate(0.05), with_rate(0.15)
+    assert compare(low, high).verdict == "fail"
+    assert compare(high, low).verdict == "pass"
+    row = compare(low, high).rows[0]
+    assert row["difference"] == pytest.approx(0.1, abs=0.04)
+    assert row["low"] < row["difference"] < row["high"]
+
+
+def test_the_same_release_has_not_changed():
+    data = with_rate(0.1)
+    done = compare(data, data)
+    assert done.verdict == "pass"
+    assert [row["difference"] for row in done.rows] == [0.0]
+
+
+def test_the_same_people_are_compared_although_their_rows_moved():
+    old = with_rate(0.1)
+    order = np.random.default_rng(0).permutation(old.n_records)
+    rows = old.record_item.reshape(-1, 3)
+    names = np.array([f"p{r:05d}" for r in range(old.n_records)])
+    first = so.Dataset.from_arrays(np.repeat(names, 3), rows.reshape(-1))
+    moved = so.Dataset.from_arrays(np.repeat(names[order], 3), rows[order].reshape(-1))
+    assert [row["difference"] for row in compare(first, moved).rows] == [0.0]
+
+
+def test_chance_is_rarely_taken_for_a_rise():
+    """The same rate in both, and other people found: 40 pairs, each with three comparisons."""
+    alarms = 0
+    for k in range(40):
+        rng = np.random.default_rng(k)
+        both = []
+        for _ in range(2):
+            rows = with_rate(0.2, n=1000).record_item.reshape(-1, 3)[rng.permutation(1000)]
+            both.append(so.Dataset.from_arrays(np.repeat(np.arange(1000), 3), rows.reshape(-1)))
+        alarms += (
+            so.diff(*both, adversaries=WHO, attacks=["scoreboard-rh", "unicity"], targets=150, seed=k).verdict == "fail"
+        )
+    assert alarms <= 6
+
+
+def test_a_source_gives_the_same_knowledge_for_both_releases():
+    source = with_rate(0.5)
+    weak = source.take(np.arange(source.n_records) % 4 > 0, drop_empty=False)
+    strong = source.take(np.arange(source.n_records) % 4 == 0, drop_empty=False)
+    assert compare(strong, weak, source=source).verdict == "fail"
+    assert compare(weak, strong, source=source).verdict == "pass"
+
+
+def test_two_findings_are_compared_as_measured_on_different_people():
+    low, high = (so.Audit(with_rate(rate), WHO, ATTACKS, 400, describe=False).run() for rate in (0.05, 0.15))
+    done = so.diff(low, high)
+    assert done.verdict == "fail"
+    assert not done.paired
+    assert so.diff(high, low).verdict == "pass"
+    other = so.Audit(with_rate(0.1), [so.Adversary(knows=2, value_within=None)], ATTACKS, 100, describe=False).run()
+    assert so.diff(low, other).verdict == "unclear", "nothing in common must not look like no change"
+
+
+def test_findings_and_data_are_not_mixed():
+    data = with_rate(0.1)
+    found = so.Audit(data, WHO, ATTACKS, 50, describe=False).run()
+    with pytest.raises(StandoutError, match="compare two findings or two releases"):
+        so.diff(found, data)
+
+
+def test_releases_without_a_person_in_common_are_refused():
+    data = with_rate(0.1, n=500)
+    other = so.Dataset.from_arrays(np.repeat(np.arange(500) + 9000, 3), data.record_item)
+    with pytest.raises(StandoutError, match="no record of the source is in the release"):
+        compare(data, other)
+
+
+def test_the_interval_is_that_of_newcombe_and_the_test_agrees_with_simulation():
+    # Newcombe 1998, Table II, method 10, example a: 56/70 - 48/80
+    assert np.round(newcombe(56, 70, 48, 80), 4).tolist() == [0.2, 0.0524, 0.3339]
+    rng = np.random.default_rng(1)
+    p = [
+        p_larger(int(a), 300, int(b), 200)
+        for a, b in zip(rng.binomial(300, 0.1, 4000), rng.binomial(200, 0.1, 4000), strict=True)
+    ]
+    assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.015)
+
+
+def test_the_exit_code_of_the_command_says_whether_the_risk_rose(run, tmp_path):
+    paths = []
+    for name, rate in (("old", 0.05), ("new", 0.2)):
+        rows = with_rate(rate, n=1500).record_item.reshape(-1, 3)
+        path = tmp_path / f"{name}.csv"
+        path.write_text("user,item\n" + "\n".join(f"u{r},i{i}" for r, row in enumerate(rows) for i in row) + "\n")
+        paths.append(path)
+    options = ["--attacks", "scoreboard-rh", "--targets", "300"]
+    code, out, _ = run("diff", *paths, *options)
+    assert code == 1
+    assert "the risk rose" in out
+    assert run("diff", *paths[::-1], *options, "--json")[0] == 0
+    assert run("diff", paths[0], tmp_path / "none.csv", *options)[0] == 2
+    for path in paths:
+        assert run("audit", path, "--out", tmp_path / path.stem, "--knows", "3", *options)[0] == 0
+    assert run("diff", tmp_path / "old", tmp_path / "new" / "findings.json")[0] == 1
+    assert run("diff", tmp_path / "old", paths[1], *options)[0] == 2
