@@ -103,7 +103,7 @@ class Likelihood(Attack):
         if who is not None:
             fitted._fitted_for = dataset, who
             if self.calibrate:
-                fitted._presence = calibrated(dataset, who, Likelihood(noise=self.noise, calibrate=False).run)
+                fitted._presence = calibrated(dataset, who, Likelihood(noise=self.noise, calibrate=False).run_both)
         return fitted
 
     def _settle(self, dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
@@ -140,9 +140,9 @@ class Likelihood(Attack):
         """Whether the adversary's own parameters are used: only for knowledge drawn from the release itself."""
         return self.noise in (None, "informed") and facts.from_release and facts.adversary is not None
 
-    def beta(self, seen: Outcome) -> Array:
+    def known_beta(self, plan: Plan) -> Array:
         """Lineup Π(r) ∝ e^LLR: the posterior given that the target is in the release."""
-        return 1.0 / seen.plan.scale
+        return 1.0 / plan.scale
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the posterior of the best record reaches the cut."""

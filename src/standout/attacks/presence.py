@@ -18,6 +18,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample_targets
 from standout.attacks.verdicts import Verdicts
 from standout.data.dataset import Dataset
@@ -27,7 +28,7 @@ Array = npt.NDArray[Any]
 CANARIES = 200
 """Number of canaries; all eligible records if there are fewer."""
 
-Run = Callable[..., Verdicts]
+Run = Callable[[Dataset, Knowledge, Array], tuple[Verdicts, Verdicts]]
 
 
 @dataclass(frozen=True)
@@ -94,13 +95,13 @@ def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:
     dataset, who
         The release, and the adversary whose knowledge is to be calibrated.
     run
-        Runs the uncalibrated attack at a prior of 1/2: `run(dataset, knowledge, exclude=records)`.
+        Runs the uncalibrated attack at a prior of 1/2, with the records in the release and without them: `run_both`.
     """
     kept: dict[Adversary, Presence] = dataset.__dict__.setdefault("_presence", {})
     if who not in kept:
         records = canaries(dataset, who)
         knowledge = who.sample(dataset, records, canary_seed(who))
-        both = [run(dataset, knowledge, exclude=gone) for gone in (None, records)]
+        both = run(dataset, knowledge, records)
         factor = np.concatenate([factor_of(v) for v in both])
         share = np.concatenate([v.share for v in both])
         kept[who] = fit_presence(factor, share, np.repeat([True, False], records.size))

@@ -29,6 +29,7 @@ from standout.scoring.fill import (
     postings,
     variant_of,
 )  # fmt: skip
+from standout.scoring.kernels import same_tables
 from standout.scoring.mass import mass_filtered, mass_over, mass_touched
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import VETO, Combine, Plan, Tables
@@ -211,6 +212,10 @@ class TableKernel:
     def all_scores(self, shard: Shard, plan: Plan, queries: tuple[int, int], out: Array) -> None:
         """Put the scores (some queries, records of the shard) into `out`."""
         all_scores(queries, postings(shard, plan.factor), plan.tables, variant_of(plan), out)
+
+    def same_scores(self, a: Plan, b: Plan) -> bool:
+        """Whether two plans give every record the same score, but for the records that they exclude."""
+        return same_tables(a, b)
 
 
 KERNEL = TableKernel()

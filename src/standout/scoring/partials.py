@@ -65,6 +65,27 @@ class Partials(NamedTuple):
             mass=np.zeros(sharp.size),
         )
 
+    @classmethod
+    def of_records(cls, like: Partials, record: Array, score: Array, key: Array, watch: Array, cut: Array) -> Partials:
+        """Partials of one record per query, to be merged with `like`.
+
+        Parameters
+        ----------
+        like
+            Partials of other records, with the same k and `beta`.
+        record, score, key
+            Record index, integer score (`LOWEST` = no candidate) and tie key.
+        watch, cut
+            Scores to count against.
+        """
+        here = score > LOWEST
+        out = cls.empty(record.size, like.k, like.beta if like.beta.size else None)
+        out.top_score[here, 0], out.top_key[here, 0], out.top[here, 0] = score[here], key[here], record[here]
+        known = np.where(here, score, 0)
+        return out._replace(n_top=here.astype(np.int64), n=here.astype(np.int64), total=known, squares=known.astype(float) ** 2,
+                            n_watch=(here & (score >= watch)).astype(np.int64), n_cut=(here & (score >= cut)).astype(np.int64),
+                            mass=here.astype(float) if like.beta.size else out.mass)  # fmt: skip
+
     @property
     def best_score(self) -> Array:
         """int64: highest score."""

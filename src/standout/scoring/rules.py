@@ -57,3 +57,13 @@ def key_of(r: int, first: int, tie: int, salt: int, lengths: Array) -> int:
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return ((x ^ (x >> np.uint64(31))) >> np.uint64(1)) | np.uint64(RANDOM_KEY)
     return np.uint64(0)
+
+
+@jit  # type: ignore[untyped-decorator]
+def keys_of(record: Array, tie: int, salt: Array, lengths: Array) -> Array:
+    """Tie keys of one record of the release per query; 0 where the record is -1."""
+    out = np.zeros(record.size, np.uint64)
+    for q in range(record.size):
+        if record[q] >= 0:
+            out[q] = key_of(record[q], np.int64(0), tie, salt[q], lengths)
+    return out
