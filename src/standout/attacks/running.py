@@ -62,16 +62,26 @@ class Run:
         attack, dataset = self.attack, self.dataset
         seen = Outcome(plan, partials, dataset.n_records - (plan.tables.exclude >= 0))
         if partials.beta.size:
-            seen = replace(seen, beta=partials.beta, mass=partials.mass)
+            seen = replace(seen, beta=partials.beta, mass=rounded(partials.mass))
         elif self.wants(lineup) and (beta := attack.beta(seen)) is not None:
             mass = self.machine.map(Mass(plan, partials.best_score, beta), shards_of(dataset)).total
-            seen = replace(seen, beta=beta, mass=mass)
+            seen = replace(seen, beta=beta, mass=rounded(mass))
         statistic, matched = (
             attack.decide(seen) if attack.rule == "own" else criterion.unlikely_absent(seen, attack.level)
         )
         # index -1 reads the length of the last record, which is not used
         return Verdicts.of(seen, statistic, matched, watch, own, dataset.lengths[watch], self.wants(lineup),
                            attack.posterior(seen), attack.absent(seen), criterion.spacing_p_values(seen))  # fmt: skip
+
+
+def rounded(x: Array) -> Array:
+    """Round to 36 binary digits: sums of the same numbers in another order are then equal, and queries that tie still tie.
+
+    >>> bool(rounded(np.array([0.1 + 0.2]))[0] == rounded(np.array([0.3]))[0])
+    True
+    """
+    fraction, exponent = np.frexp(x)
+    return np.ldexp(np.rint(np.ldexp(fraction, 36)), exponent - 36)
 
 
 def run_both(here: Run, away: Run, with_target: Plan, without: Plan, targets: Array) -> tuple[Verdicts, Verdicts]:
