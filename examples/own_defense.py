@@ -23,7 +23,8 @@ class RecentOnly(so.Defense):
 
     def change(self, source: so.Dataset, seed: int) -> so.Dataset:
         """Keep the late entries; records that become empty are removed by `apply`."""
-        return source.with_entries(source.record_tick + source.first_tick >= self.since)
+        day = (source.record_tick + source.first_tick) / source.ticks_per_day
+        return source.with_entries(day >= self.since)
 
     def channel(self, source: so.Dataset, release: so.Dataset) -> so.Channel:
         """Publish the share of entries that were removed."""

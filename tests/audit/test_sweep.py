@@ -141,3 +141,15 @@ def test_amounts_are_known_roughly_to_within_a_share_of_the_value():
     assert {a.value_within for a in sweep} == {None, "10%", 0}
     found = so.Audit(data, sweep[-6:], "scoreboard", targets=30, describe=False).run()
     assert str(found).startswith("Knowing")
+
+
+@pytest.mark.parametrize(("resolution", "fine"), [("hour", "2h"), ("minute", "30min")])
+def test_data_read_to_the_hour_is_also_tried_with_a_tolerance_below_a_day(resolution, fine):
+    rng = np.random.default_rng(4)
+    record, item = np.divmod(np.arange(200 * 10), 10)
+    data = so.Dataset.from_arrays(record, item, rng.integers(1, 6, 2000), rng.random(2000) * 900, resolution=resolution)
+    tried = default_sweep(data)
+    assert {a.time_within for a in tried} == {None, 14, fine, 0}
+    assert {a.value_within for a in tried if a.time_within == fine} == {None, 1}
+    short = so.Dataset.from_arrays(record, item, None, rng.random(2000) / 100, resolution=resolution)
+    assert fine not in {a.time_within for a in default_sweep(short)}

@@ -184,3 +184,36 @@ def test_the_recorded_command_repeats_an_audit_with_ambiguous_dates(tmp_path, mo
     shutil.rmtree("one")
     code, again, _ = run(*command[1:])
     assert code == 0 and json.loads(again)["results"] == json.loads(shown)["results"]
+
+
+def test_a_tolerance_below_a_day_reads_the_hours_and_the_report_says_so(tmp_path, run):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "visits.csv"
+    stamps = np.datetime64("2024-01-01T00:00") + rng.integers(0, 90 * 1440, 60 * 9).astype("timedelta64[m]")
+    rows = [(u, i) for u in range(60) for i in rng.choice(30, 9, replace=False)]
+    path.write_text("user,item,time\n" + "".join(f"{u},{i},{t}\n" for (u, i), t in zip(rows, stamps, strict=True)))
+    code, shown, _ = run("audit", path, "--out", tmp_path / "o", "--time-within", "2h,90min,0", "--knows", "2", *QUICK)
+    assert code == 0 and knowledge(shown, "time_within") == {("2h",), ("90min",), (0,)}
+    found = json.loads(shown)
+    assert found["data"]["days"]["resolution"] == "minute" and "T" in found["data"]["days"]["first"]
+    assert knowledge(shown, "words") == {
+        ("2 items, times ±2 h",),
+        ("2 items, times ±90 min",),
+        ("2 items, times to the minute",),
+    }
+    page = (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
+    assert "read to the minute" in page and "times to within 2 h" in page
+    again, _, _ = run("report", tmp_path / "o" / "findings.json", "--out", tmp_path / "again.html")
+    assert again == 0
+    code, _, said = run("audit", path, "--out", tmp_path / "p", "--time-within", "2h", "--resolution", "day", *QUICK)
+    assert code == 2 and "--resolution hour" in said
+
+
+def test_findings_from_before_the_resolution_are_read_as_days(ratings, tmp_path, run):
+    code, shown, _ = run("audit", ratings, "--out", tmp_path / "o", "--knows", "2", "--time-within", "14", *QUICK)
+    found = json.loads(shown)
+    assert code == 0 and found["data"]["days"].pop("resolution") == "day"
+    (tmp_path / "old.json").write_text(json.dumps(found))
+    code, _, said = run("report", tmp_path / "old.json", "--out", tmp_path / "old.html")
+    assert code == 0, said
+    assert "days to within 14" in (tmp_path / "old.html").read_text(encoding="utf-8")

@@ -136,3 +136,48 @@ def test_a_derived_dataset_is_attacked_as_if_it_had_been_read():
     assert part.fingerprint == read.fingerprint
     aux = so.Adversary(knows=3, value_within=1).sample(part, np.arange(20), seed=1)
     np.testing.assert_array_equal(so.attack("likelihood").scores(part, aux), so.attack("likelihood").scores(read, aux))
+
+
+@given(table=tables(values=True, days=True, repeats=True), data=st.data())
+def test_other_items_levels_and_early_days_are_what_reading_them_gives(table: Table, data: st.DataObject):
+    ds = dataset(table)
+    n = ds.n_entries
+    labels, levels = ["m", "n", "o"], [-1.0, 0.5, 7.0]
+    item = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
+    value = np.array(data.draw(st.lists(st.sampled_from([*levels, np.nan]), min_size=n, max_size=n)))
+    day = np.array(data.draw(st.lists(st.sampled_from([-400.0, 3.0, 99_999.0, np.nan]), min_size=n, max_size=n)))
+    changed = ds.with_entries(item=item, item_labels=labels, value=value, levels=levels, day=day)
+    assert changed.levels.tolist() == levels and changed.item_labels.tolist() == labels
+    record = ds.record_labels[np.repeat(np.arange(ds.n_records), np.diff(ds.record_ptr))]
+    if np.isnan(value).all() or np.isnan(day).all():
+        return
+    read = so.Dataset.from_arrays(record, np.array(labels)[item], value, day)
+    assert entries(changed) == entries(read)
+    assert changed.lengths.tolist() == read.lengths.tolist()
+    assert changed.supports[np.isin(labels, read.item_labels)].tolist() == read.supports.tolist()
+
+
+@given(table=tables(values=True, days=True, repeats=True))
+def test_dropped_channels_are_gone_and_the_entries_stay_sorted(table: Table):
+    ds = dataset(table)
+    old = entries(ds)
+    bare = ds.with_entries(drop=("value", "time"))
+    assert entries(bare) == [(r, i, None, None) for r, i, _, _ in old]
+    assert (bare.has_value, bare.has_time, bare.n_levels, bare.tick_span) == (False, False, 0, 0)
+    last = lambda x: (x is None, x or 0)  # noqa: E731
+    dateless = ds.with_entries(drop=("time",))
+    assert entries(dateless) == sorted(((r, i, v, None) for r, i, v, _ in old), key=lambda e: (e[0], e[1], last(e[2])))
+
+
+def test_changes_that_do_not_fit_the_entries_are_refused():
+    ds = so.Dataset.from_arrays([0, 0, 1], [5, 6, 5], [1.0, 2.0, 3.0], [1, 2, 3])
+    for changes, says in (
+        ({"item": [0, 1]}, "one index per kept entry"), ({"item": [0, 1, 2]}, "from 0 to 1"), ({"item": [0, 1, -1]}, "from 0"),
+        ({"item": [0.0, 1.0, 1.0]}, "one index"), ({"item": [0, 0, 0], "item_labels": [7, 3]}, "ascending"),
+        ({"item": [0, 0, 0], "item_labels": [3, 3]}, "ascending"), ({"levels": [1.0, 2.0]}, "one number per kept entry"),
+        ({"value": [1, 1, 1], "levels": [2, 1]}, "ascending order"), ({"value": [1, 1, 1], "levels": []}, "1 to 4,095"),
+        ({"value": [1, 1, 1], "levels": [np.nan]}, "finite"), ({"day": [0.5, 1, 1]}, "whole days"),
+        ({"day": [0, 1, 1e9]}, "span"), ({"drop": ("day",)}, "use value or time"),
+    ):  # fmt: skip
+        with pytest.raises(ParameterError, match=says):
+            ds.with_entries(**changes)

@@ -240,6 +240,19 @@ def test_tables_of_minutes_stay_small():
         assert tables.time.nbytes + tables.odds_time.nbytes < 64 * 2**20, name
 
 
+def test_grouped_gaps_of_minutes_differ_from_the_exact_similarity_by_less_than_the_stated_bound():
+    rng = np.random.default_rng(8)
+    n = 300
+    day = 18_000 + rng.random(n) * 700
+    ds = so.Dataset.from_arrays(np.arange(n), np.zeros(n, int), None, day, resolution="minute")
+    known = 18_000 + rng.random(40) * 700
+    got = so.attack("scoreboard-rh").scores(ds, so.Knowledge.from_arrays(np.arange(40), np.zeros(40, int), time=known))
+    minutes = [np.floor(x * 1440 + 1e-5) for x in (known, day)]
+    exact = np.exp(-np.abs(minutes[0][:, None] - minutes[1][None, :]) / (30 * 1440)) / np.log(n)
+    np.testing.assert_allclose(got, exact, rtol=1.4e-3, atol=1e-7)
+    assert np.abs(got / exact - 1).max() > 1e-5  # gaps are grouped here
+
+
 def test_a_saved_dataset_keeps_its_resolution_and_the_fingerprint_tells_them_apart(tmp_path):
     fine, coarse = (so.Dataset.from_arrays([1, 2], [1, 1], time=[0, 40], resolution=r) for r in ("hour", "day"))
     fine.save(tmp_path / "fine")

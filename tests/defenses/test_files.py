@@ -203,7 +203,7 @@ def test_two_releases_differ_unless_the_seed_is_given(ratings: Path, tmp_path: P
     ("arguments", "says"),
     [
         (["--apply", "drop-entries(share=0.5)"], "--out FILE"),
-        ([], "--apply"),
+        (["--apply", "drop-entries(share=0.5)", "--json", "--out", "new.csv"], "leave them out with --apply"),
         (["--apply", "drop-entries(share=2)", "--out", "new.csv"], "share=2"),
         (["--apply", "drop-entries(share=1)", "--out", "new.csv"], "leaves no entry"),
         (["--apply", "drop-entries(share=0.5)", "--out", "new.json"], ".csv or .parquet"),
@@ -248,3 +248,28 @@ def test_a_parameter_error_names_no_record(ratings: Path, tmp_path: Path, run) -
         assert code == 2 and "U0" not in err
     with pytest.raises(ParameterError):
         so.parse_defense("suppress-km(k=100000)").apply(so.Dataset.read(ratings))
+
+
+def test_opaque_items_of_rounded_values_are_matched_exactly(tmp_path: Path) -> None:
+    """Cells of many values have middles with 17 digits; a text file holds 15 of them."""
+    rng = np.random.default_rng(0)
+    value = rng.lognormal(3, 1, 9000)
+    source = so.Dataset.from_arrays(np.arange(9000) % 300, np.minimum(rng.geometric(0.05, 9000), 70), value)
+    made = so.defense("opaque-items").apply(source, seed=1)
+    write_entries(made, LONG, tmp_path / "out.csv")
+    read = so.Dataset.read(tmp_path / "out.csv", **LONG.reading(made))
+    assert read.levels.tolist() != source.levels.tolist()
+    same_channel(published(so.defense("opaque-items").describe(source, read)), published(made))
+
+
+def test_values_that_happen_not_to_occur_stay_on_the_scale_of_a_described_release(tmp_path: Path) -> None:
+    """Otherwise the columns of the published probabilities belong to other values than the codes of the release."""
+    source = so.Dataset.from_arrays(range(5), [0, 1, 0, 1, 0], [1, 2, 3, 4, 5])
+    defense = so.defense("noise-values", within=1)
+    made = defense.apply(source, seed=2)
+    write_entries(made, LONG, tmp_path / "out.csv")
+    read = so.Dataset.read(tmp_path / "out.csv", **LONG.reading(made))
+    assert read.n_levels < made.n_levels == 5
+    described = defense.describe(source, read)
+    assert described.levels.tolist() == published(described).value.release.tolist() == [1, 2, 3, 4, 5]
+    assert rows(described) == rows(made)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
+from standout.data.channel import ItemMap
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels, index_labels
 from standout.data.times import PER_DAY, check_time_unit, ticks_of, unit_by_size
@@ -33,6 +34,12 @@ class Facts:
     adversary: Adversary | None
     from_release: bool = False
     """Whether the knowledge was sampled from this dataset: only then does the adversary's noise describe it."""
+    from_source: bool = False
+    """Whether the knowledge was sampled from the data that a defense made this dataset from."""
+    chance: Array | None = None
+    """float64 (facts): probability that the item is the one that the fact is about; None = 1."""
+    times: Array | None = None
+    """int64 per fact: how often the adversary saw it; None = once."""
 
     @property
     def n_queries(self) -> int:
@@ -48,7 +55,9 @@ class Facts:
         """Facts of queries `first … stop-1`."""
         lo, hi = int(self.query_ptr[first]), int(self.query_ptr[stop])
         return Facts(self.query_ptr[first : stop + 1] - lo, self.item[lo:hi], self.value[lo:hi], self.day[lo:hi],
-                     self.length[first:stop], self.length_within, self.adversary, self.from_release)  # fmt: skip
+                     self.length[first:stop], self.length_within, self.adversary, self.from_release,
+                     self.from_source, None if self.chance is None else self.chance[lo:hi],
+                     None if self.times is None else self.times[lo:hi])  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,6 +78,8 @@ class Knowledge:
     seed: int | None = None
     source: Dataset | None = None
     """The dataset that this knowledge was sampled from; None for knowledge from outside."""
+    times: Array | None = None
+    """int64 per fact: how often the adversary saw it; None = once."""
     _index: Array | None = None
     """Item indices in `_labels`, if known already."""
     _labels: Array | None = None
@@ -153,8 +164,14 @@ class Knowledge:
         return np.repeat(np.arange(self.n_queries), np.diff(self.query_ptr))
 
     def bind(self, dataset: Dataset) -> Facts:
-        """Look the items up in a dataset."""
-        if self._index is not None and self._labels is dataset.item_labels:
+        """Look the items up in a dataset; in a release whose defense renamed items, by their published names."""
+        from_source = (
+            self.source is not None and dataset.source is not None and _same_content(self.source, dataset.source)
+        )
+        chance = None
+        if from_source and dataset.channel is not None and dataset.channel.items is not None:
+            index, chance = _renamed(self.item, dataset.channel.items, dataset.item_labels)
+        elif self._index is not None and self._labels is dataset.item_labels:
             index = self._index
         else:
             index = find_labels(dataset.item_labels, self.item)
@@ -165,7 +182,8 @@ class Knowledge:
         from_release = self.source is not None and _same_content(self.source, dataset)
         # a known length is that of the source; in a release that lost entries it would exclude the target
         within = self.adversary.length_within if self.adversary and from_release else None
-        return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary, from_release)
+        return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary, from_release,
+                     from_source, chance, self.times)  # fmt: skip
 
     def __repr__(self) -> str:
         source = "sampled" if self.adversary else "from outside"
@@ -183,6 +201,15 @@ def _same_content(one: Dataset, other: Dataset) -> bool:
                 data.ticks_per_day)  # fmt: skip
 
     return sizes(one) == sizes(other) and one.fingerprint == other.fingerprint
+
+
+def _renamed(labels: Array, names: ItemMap, released: Array) -> tuple[Array, Array]:
+    """Index of each item in the release under its published name, -1 = removed, and the chance that the name is right."""
+    order = np.argsort(names.source, kind="stable")
+    at = find_labels(names.source[order], labels)
+    place = order[np.maximum(at, 0)]
+    index = find_labels(released, names.release[place])
+    return np.where(at >= 0, index, -1), np.where(at >= 0, names.chance[place], 1.0)
 
 
 def _numbered(labels: Array, name: str) -> tuple[Array, Array]:

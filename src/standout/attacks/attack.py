@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.attacks.running import Run, run_both
+from standout.attacks.tables import time_columns
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine, engine, shards_of
@@ -153,6 +154,23 @@ class Attack(ABC):
         plans = (fitted.compile(dataset, part, gone) for part, gone in _batches(dataset, facts, nobody, False, machine))
         return np.concatenate([machine.map(Score(plan, k=k), shards_of(dataset)).top[:, :k] for plan in plans])
 
+    def top_scores(self, dataset: Dataset, knowledge: Knowledge, k: int, engine_: str | Engine = "memory",
+                   exclude: Any = None, progress: Callable[[int], None] | None = None) -> tuple[Array, Array]:  # fmt: skip
+        """Record indices and scores (queries, k) of the k best records, descending; -1 and NaN = no candidate left."""
+        facts = knowledge.bind(dataset)
+        gone = _one_per_query(exclude, facts, "exclude", dataset)
+        fitted, machine = self.fit(dataset, facts, gone), engine(engine_)
+        records, scores = [], []
+        for part, absent in _batches(dataset, facts, gone, self.alone, machine):
+            plan = fitted.compile(dataset, part, absent)
+            found = machine.map(Score(plan, k=k), shards_of(dataset))
+            records.append(found.top[:, :k])
+            score = plan.base[:, None] + found.top_score[:, :k] / plan.scale[:, None]
+            scores.append(np.where(records[-1] >= 0, score, np.nan))
+            if progress:
+                progress(part.n_queries)
+        return np.concatenate(records), np.concatenate(scores)
+
     def run(self, dataset: Dataset, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
             watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None,
             spacing: bool = False) -> Verdicts:  # fmt: skip
@@ -254,7 +272,7 @@ def _batches(
     dataset: Dataset, facts: Facts, exclude: Array, alone: bool, machine: Engine
 ) -> Iterator[tuple[Facts, Array]]:
     """Cut the queries into batches whose tables fit the engine's limits."""
-    row = 8 * (dataset.n_levels + 2 + 2 * min(dataset.tick_span, 1024 if dataset.ticks_per_day == 1 else 16_384) + 2)
+    row = 8 * (dataset.n_levels + 2 + time_columns(dataset))
     most = max(1, machine.batch_bytes // row)
     first = 0
     while first < facts.n_queries:

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from standout.adversary.adversary import Adversary, levels_outside
 from standout.adversary.knowledge import Facts
 from standout.adversary.sampling import count_marked, wrongable
-from standout.attacks.noise import Cells, Noise, Steps
+from standout.attacks.noise import Cells, Noise, Steps, ValueKernel
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.formulas.likelihood import shrunk
@@ -142,8 +142,13 @@ def is_drawn_here(facts: Facts) -> bool:
 
     In another release the target's entries may differ from the facts, and an exact model would exclude the target.
     """
+    return facts.from_release and is_complete(facts)
+
+
+def is_complete(facts: Facts) -> bool:
+    """Whether all queries are complete draws of an adversary."""
     who = facts.adversary
-    return who is not None and facts.from_release and bool((np.diff(facts.query_ptr) == who.knows).all())
+    return who is not None and bool((np.diff(facts.query_ptr) == who.knows).all())
 
 
 def compile_exact(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, background: Array) -> Plan:
@@ -227,22 +232,23 @@ def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -
     right, wrong = (np.zeros((told.size + 1, levels.size + 1)) for _ in range(2))
     right[0, -1] = wrong[0, -1] = 1.0
     right[1:, :-1] = noise.value.table(told, levels)
-    wrong[1:, :-1] = wrong_values(told, levels, who.value_tolerance(known.dataset), _spread(told, known, noise))
+    wrong[1:, :-1] = wrong_values(
+        told, levels, who.value_tolerance(known.dataset), spread(told, known.dataset, noise.value)
+    )
     return row, right, wrong
 
 
-def _spread(told: Array, known: Known, noise: Noise) -> Array:
+def spread(told: Array, data: Dataset, kernel: ValueKernel | None) -> Array:
     """Per known value: unit of its row; 1 for probabilities, levels per unit of the scale for densities.
 
     Real-valued noise gives densities between the ends of the scale. A wrong value is drawn from the levels, which would
     reveal it; it is treated as spread over the scale instead, so that the attack does not use this artifact.
     """
-    data = known.dataset
     low, high = data.scale_ends
-    if noise.value is None or isinstance(noise.value, (Steps, Cells)) or high <= low:
+    if kernel is None or isinstance(kernel, (Steps, Cells)) or high <= low:
         return np.ones(told.size)
     inside = (told > low + _SLACK) & (told < high - _SLACK)
-    moves = noise.value.table(told, data.levels)
+    moves = kernel.table(told, data.levels)
     # a value that does not move keeps its probability of 1
     return np.where(inside & ((moves > 0) & (moves != 1.0)).any(axis=1), data.n_levels / (high - low), 1.0)
 
@@ -285,7 +291,7 @@ def _even_chance(known: Known, noise: Noise) -> Array:
     data = known.dataset
     if data.has_value and noise.value is not None and known.has_value.any():
         told = known.value[known.has_value]
-        out[known.has_value] *= _spread(told, known, noise) / max(data.n_levels, 1)
+        out[known.has_value] *= spread(told, data, noise.value) / max(data.n_levels, 1)
     if noise.time is not None:
         out[known.has_tick] /= data.tick_span + 1
     return out

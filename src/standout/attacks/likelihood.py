@@ -13,10 +13,11 @@ from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.adversary.sampling import count_marked
 from standout.attacks.attack import Attack, _one_per_query, register
-from standout.attacks.bayes import SHRINK, compile_exact, is_drawn_here
+from standout.attacks.bayes import SHRINK, compile_exact, is_complete, is_drawn_here
 from standout.attacks.noise import Noise
-from standout.attacks.presence import Presence, calibrated
+from standout.attacks.presence import Presence, calibrated, calibrated_again
 from standout.attacks.tables import Known
+from standout.attacks.unaware import unaware_noise
 from standout.attacks.verdicts import Outcome
 from standout.data.background import background, entries_of
 from standout.data.dataset import Dataset
@@ -44,34 +45,43 @@ class Likelihood(Attack):
         "informed": the parameters of the adversary who drew the knowledge; only for knowledge that was drawn from the
         release itself. "fit": estimated by EM from the knowledge alone (averaged over a grid for fewer than 8 queries).
         A `Noise`: as given, for example how a defense changed the release. Default: informed when the knowledge was
-        drawn from this release, else fit.
+        drawn from this release, adaptive when it was drawn from the source of a release with a channel, else fit.
+    adapt
+        For knowledge of the source of a release that a defense made. True: the likelihood under the defense's published
+        parameters (`attacks.adaptive`). False: naive, as if the release were the source. "ignore": naive, without the values
+        or times that the defense changed.
     prior
         λ, the prior that the target is in the release.
     cut
         Match iff the posterior of the best record is at least this.
     calibrate
         Whether P(absent) and the posterior are calibrated on canaries (`attacks.presence`). This is done for informed noise
-        only: knowledge from outside, and noise that was fitted or given, keep the likelihood's own probabilities.
+        and for an adaptive attack: knowledge from outside, and noise that was fitted or given, keep the likelihood's own
+        probabilities.
     """
 
     needs_lineup = True
 
     def __init__(self, *, noise: str | Noise | None = None, prior: float = 0.5, cut: float = 0.5,
-                 calibrate: bool = True) -> None:  # fmt: skip
+                 calibrate: bool = True, adapt: bool | str = True) -> None:  # fmt: skip
         if isinstance(noise, str) and noise not in ("informed", "fit"):
             raise ParameterError(f"noise={noise!r}: use 'informed', 'fit' or a Noise")
         if not (0 < prior <= 1 and 0 < cut <= 1):
             raise ParameterError(f"prior={prior} and cut={cut} lie above 0 and at most at 1")
-        self.noise, self.prior, self.cut, self.calibrate = noise, prior, cut, calibrate
+        if adapt not in (True, False, "ignore"):
+            raise ParameterError(f"adapt={adapt!r}: use True, False or 'ignore'")
+        self.noise, self.prior, self.cut, self.calibrate, self.adapt = noise, prior, cut, calibrate, adapt
         self._noise: Noise | None = None
         self._presence = Presence()
+        self._sampled = 1.0
         self._fitted_for: tuple[Dataset, Adversary] | None = None
 
     def options(self) -> dict[str, Any]:
         """Options as plain data."""
         noise = self.noise if self.noise is None or isinstance(self.noise, str) else repr(self.noise)
         return {
-            "noise": noise, "prior": self.prior, "cut": self.cut, "calibrate": self.calibrate, **self.rule_options(),
+            "noise": noise, "prior": self.prior, "cut": self.cut, "calibrate": self.calibrate,
+            **({} if self.adapt is True else {"adapt": self.adapt}), **self.rule_options(),
         }  # fmt: skip
 
     @property
@@ -92,7 +102,8 @@ class Likelihood(Attack):
         """
         facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
         # canaries resemble these queries only if the adversary drew complete queries from this release
-        who = facts.adversary if self._is_informed(facts) and is_drawn_here(facts) else None
+        adapts = self._is_adaptive(dataset, facts)
+        who = facts.adversary if is_complete(facts) and (adapts or self._is_informed(facts)) else None
         if who is not None and self._fitted_for is not None:
             release, adversary = self._fitted_for
             if release is dataset and adversary == who:
@@ -103,15 +114,20 @@ class Likelihood(Attack):
         if who is not None:
             fitted._fitted_for = dataset, who
             if self.calibrate:
-                fitted._presence = calibrated(dataset, who, Likelihood(noise=self.noise, calibrate=False).run_both)
+                measure = calibrated_again if adapts else calibrated
+                fitted._presence = measure(dataset, who, Likelihood(noise=self.noise, calibrate=False).run_both)
+        if adapts and dataset.channel is not None:
+            fitted._sampled = dataset.channel.sampled
         return fitted
 
     def _settle(self, dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
         """Noise for all queries together; an adversary's own parameters hold only if the release is the source."""
         if isinstance(self.noise, Noise):
             return self.noise
-        if self._is_informed(facts) and facts.adversary is not None:
+        if facts.adversary is not None and (self._is_informed(facts) or self._is_adaptive(dataset, facts)):
             return Noise.informed(facts.adversary, dataset)
+        if facts.adversary is not None and self.noise != "fit" and self.adapt is not True:
+            return unaware_noise(dataset, facts.adversary, ignore=self.adapt == "ignore")
         if self.noise == "informed":
             why = (
                 "the knowledge came from outside, with no Adversary who states its noise"
@@ -130,6 +146,10 @@ class Likelihood(Attack):
 
     def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
         """Exact tables for a fixed number of wrong facts that the adversary's own noise explains, else odds tables."""
+        if self._is_adaptive(dataset, facts):
+            from standout.attacks.adaptive import compile_adaptive
+
+            return compile_adaptive(dataset, facts, exclude)
         noise = self._noise or self._settle(dataset, facts, exclude)
         who = facts.adversary if self._is_informed(facts) else None
         if who is not None and not who.wrong_varies and is_drawn_here(facts):
@@ -139,6 +159,14 @@ class Likelihood(Attack):
     def _is_informed(self, facts: Facts) -> bool:
         """Whether the adversary's own parameters are used: only for knowledge drawn from the release itself."""
         return self.noise in (None, "informed") and facts.from_release and facts.adversary is not None
+
+    def _is_adaptive(self, dataset: Dataset, facts: Facts) -> bool:
+        """Whether the defense's channel is used: for knowledge drawn from the source of a release that has one."""
+        channel = dataset.channel
+        if self.adapt is not True or self.noise not in (None, "informed") or channel is None or facts.adversary is None:
+            return False
+        # a defense that removes what is not there leaves the source as it is, and still says what to expect
+        return facts.from_source and not (facts.from_release and channel.is_neutral)
 
     def known_beta(self, plan: Plan) -> Array:
         """Lineup Π(r) ∝ e^LLR: the posterior given that the target is in the release."""
@@ -161,7 +189,7 @@ class Likelihood(Attack):
         assert seen.mass is not None
         factor = formula.log_presence(seen.score, seen.mass, n_possible(seen))
         share = 1.0 / np.maximum(seen.mass, 1.0)
-        return formula.posterior(self._presence.log_odds(factor, share), share, self.prior)
+        return formula.posterior(self._presence.log_odds(factor, share), share, self.prior * self._sampled)
 
 
 def n_possible(seen: Outcome) -> Array:
@@ -175,7 +203,7 @@ def n_possible(seen: Outcome) -> Array:
 def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Array:
     """Smoothed probability of each known value and day among the item's own entries, treated as independent."""
     known = Known.of(dataset, facts, exclude)
-    return np.asarray(value_odds(known, noise)[1] * time_odds(known, noise).background)
+    return np.asarray(value_odds(known, noise)[1] * time_background(known, noise))
 
 
 def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, missing: Array | None = None) -> Plan:
@@ -299,22 +327,29 @@ def time_odds(known: Known, noise: Noise) -> TimeOdds:
         return TimeOdds(np.ones((1, 1)), np.zeros(n, np.int64), np.ones(n), np.ones(n))
     reach = known.useful_reach(int(noise.time.reach))
     kernel = noise.time.table(np.arange(-reach, reach + 1))
-    counted = background(known.dataset)
-    bins = counted.bin_ticks
-    own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
-    at = np.clip(known.tick[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
-    rows = np.arange(at.size)
-    ticks_in_bin = np.minimum(bins, known.dataset.tick_span + 1 - at * bins)
-    back = np.ones(n)
-    back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / ticks_in_bin
+    back = time_background(known, noise)
     # the last column is read only for entries without a time
-    all_timed = int(counted.all_days.sum()) == known.dataset.n_entries
+    all_timed = int(background(known.dataset).all_days.sum()) == known.dataset.n_entries
     told = np.where(has, 0.0 if all_timed else back, np.nan)
     distinct, row = np.unique(told, return_inverse=True)
     table = np.ones((distinct.size, kernel.size + 1))
     table[:, :-1] = np.where(np.isnan(distinct)[:, None], 1.0, kernel[None, :])
     table[:, -1] = np.nan_to_num(distinct, nan=1.0)
     return TimeOdds(table, row.reshape(-1), np.where(has, np.maximum(kernel.max(), back), 1.0), back)
+
+
+def time_background(known: Known, noise: Noise) -> Array:
+    """Per fact: probability of the known time among the item's own entries, 1 where no time is known."""
+    back, has = np.ones(known.item.size), known.has_tick
+    if noise.time is None or not has.any():
+        return back
+    bins = background(known.dataset).bin_ticks
+    own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
+    at = np.clip(known.tick[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
+    rows = np.arange(at.size)
+    ticks_in_bin = np.minimum(bins, known.dataset.tick_span + 1 - at * bins)
+    back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / ticks_in_bin
+    return back
 
 
 def wrong_chance(known: Known, noise: Noise, g: Array) -> Array:

@@ -81,7 +81,7 @@ def rounded(x: Array) -> Array:
     True
     """
     fraction, exponent = np.frexp(x)
-    return np.ldexp(np.rint(np.ldexp(fraction, 36)), exponent - 36)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(fraction, 36)), exponent - 36))
 
 
 def run_both(here: Run, away: Run, with_target: Plan, without: Plan, targets: Array) -> tuple[Verdicts, Verdicts]:

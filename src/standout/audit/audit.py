@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from standout.audit import notes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
 from standout.audit.findings import Findings
 from standout.audit.judge import Trial, Truth, judge
+from standout.audit.panel import MODEL, attackers, awareness
 from standout.audit.progress import Progress, reporting
 from standout.audit.strongest import strongest
 from standout.audit.subject import describe_data, places, released, seed_number, source_of, target_number
@@ -28,14 +28,12 @@ from standout.audit.sweep import default_sweep, fitting
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
 from standout.errors import EligibilityError, ParameterError
+from standout.versions import version_of
 
 Array = npt.NDArray[Any]
 
 VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (("scoreboard-rh", {"length": "sqrt"}),)
 """Options that make a different attack: `all` runs these variants in addition to the defaults."""
-
-MODEL = "likelihood"
-"""Attack whose posterior gives the remaining uncertainty, if it ran."""
 
 
 class Audit:
@@ -84,7 +82,7 @@ class Audit:
         if strange := [a for a in wanted if not isinstance(a, Adversary)]:
             raise ParameterError(f"adversaries holds a {type(strange[0]).__name__}: use Adversary(knows=…, …)")
         self.adversaries = [fitting(who, self.source) for who in wanted]
-        self.attacks = _attacks(attacks)
+        self.attacks, self._kinds = attackers(_attacks(attacks), self.source, self.release)
         if not self.adversaries or not self.attacks:
             raise ParameterError("an audit needs at least one adversary and one attack")
 
@@ -168,6 +166,7 @@ class Audit:
             "n_not_released": int((truth.target < 0).sum()),
             "eligible_share": share, "more_items": self._more_items(who, truth),
             "strongest": best, "uncertainty": _uncertainty(judged, best), "attacks": judged,
+            **awareness(judged, self._kinds),
         }  # fmt: skip
 
     def _more_items(self, who: Adversary, truth: Truth) -> float | None:
@@ -184,9 +183,9 @@ class Audit:
         """One label per attack: its name, with its options when a name comes twice."""
         names = [a.name for a in self.attacks]
         labels = []
-        for a in self.attacks:
-            label = a.name
-            if names.count(a.name) > 1:
+        for a, kind in zip(self.attacks, self._kinds, strict=True):
+            label = f"{a.name} ({kind})" if kind else a.name
+            if names.count(a.name) > 1 and not kind:
                 changed = {k: v for k, v in a.options().items() if v != attack(a.name).options().get(k)}
                 label += "".join(f" {k}={v}" for k, v in changed.items())
             while label in labels:
@@ -206,11 +205,11 @@ class Audit:
             "sweep": self.sweep,
             "wall_seconds": round(seconds, 3),
             "versions": {
-                "standout": _version("standout"),
+                "standout": version_of("standout"),
                 "python": platform.python_version(),
-                "numpy": _version("numpy"),
-                "numba": _version("numba"),
-                "duckdb": _version("duckdb"),
+                "numpy": version_of("numpy"),
+                "numba": version_of("numba"),
+                "duckdb": version_of("duckdb"),
             },
             "platform": f"{sys.platform} {platform.machine()}",
         }
@@ -237,11 +236,3 @@ def _uncertainty(judged: list[dict[str, Any]], best: dict[str, Any] | None) -> d
     if chosen["lineup_bits"] is None:
         return None
     return {"attack": chosen["attack"]["label"], "calibrated": bool(by_model), **chosen["lineup_bits"]}
-
-
-def _version(name: str) -> str:
-    """Version of an installed package; a copy of the code without metadata has none."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"

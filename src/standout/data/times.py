@@ -123,11 +123,11 @@ def time_words(within: Any, resolution: str = "day") -> str:
     """How exactly times are known.
 
     >>> time_words(14), time_words(0), time_words(14, "hour"), time_words("30min", "minute"), time_words(0, "minute")
-    ('days ±14', 'days exact', 'times ±14 days', 'times ±30 min', 'times exact to the minute')
+    ('days ±14', 'days exact', 'times ±14 days', 'times ±30 min', 'times to the minute')
     """
     if resolution == "day" and not isinstance(within, str):
         return "days exact" if within == 0 else f"days ±{within:g}"
-    return f"times exact to the {resolution}" if days_within(within) == 0 else f"times ±{within_text(within)}"
+    return f"times to the {resolution}" if days_within(within) == 0 else f"times ±{within_text(within)}"
 
 
 def within_text(within: Any) -> str:

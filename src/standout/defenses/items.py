@@ -38,9 +38,11 @@ class GroupItems(Defense):
         popularity and cut into that many groups of equal size (up to one item), and a group is named after its most held item.
     """
 
+    # whether entries that meet are merged depends on whether any record has repeats
+    streaming = False
+
     def __init__(self, *, groups: Any) -> None:
         self.groups = _groups(self.name, groups)
-        self.streaming = isinstance(self.groups, dict)  # type: ignore[misc]
 
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data with groups as items."""
@@ -127,9 +129,10 @@ def _profiles(dataset: Dataset) -> Array:
     total = starts(np.uint64(0), int(Purpose.LABELS), dataset.supports.astype(np.uint64))
     value = entry_values(dataset)
     if value is not None:
-        # a sum over the entries does not depend on their order
-        known = np.where(np.isnan(value), np.inf, value) + 0.0
-        term = starts(np.uint64(1), int(Purpose.LABELS), known.view(np.uint64))
+        # a sum over the entries does not depend on their order; 32 bits forgive the rounding of a text file
+        with np.errstate(over="ignore"):
+            known = np.where(np.isnan(value), np.inf, value).astype(np.float32) + np.float32(0)
+        term = starts(np.uint64(1), int(Purpose.LABELS), known.view(np.uint32).astype(np.uint64))
         np.add.at(total, dataset.record_item, term)
     return np.asarray(total)
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from standout.data.channel import Channel, TimeMap
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days
+from standout.data.periods import period_starts
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.defenses.draws import Purpose
@@ -95,22 +96,3 @@ class DropTime(Defense):
     def channel(self, source: Dataset, release: Dataset) -> Channel:
         """Return that times are gone."""
         return Channel(dropped=frozenset({"time"}))
-
-
-def period_starts(days: Array, period: str) -> Array:
-    """First day of the period of each day, both counted from 1970-01-01.
-
-    >>> period_starts(np.array([0, 45, 100]), "month").tolist()
-    [0, 31, 90]
-    """
-    if period == "day":
-        return days
-    if period == "week":
-        # 1970-01-01 was a Thursday
-        return np.asarray(days - (days + 3) % 7)
-    dates = days.astype("datetime64[D]")
-    if period == "quarter":
-        month = dates.astype("datetime64[M]").astype(np.int64)
-        return (month - month % 3).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-    unit = {"month": "M", "year": "Y"}[period]
-    return dates.astype(f"datetime64[{unit}]").astype("datetime64[D]").astype(np.int64)

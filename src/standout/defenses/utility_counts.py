@@ -42,13 +42,24 @@ def _item_counts(matrix: Matrix) -> Array:
     return np.where(matrix.column_of >= 0, counts[matrix.column_of] / matrix.members, 0.0)
 
 
-def pairs_error(source: Matrix, release: Matrix) -> float:
+Pairs = tuple[Array, Array, Array]
+"""Items of pairs, and the share of people who hold both."""
+
+
+def pairs_error(top: Pairs, release: Matrix) -> float:
     """Σ |share in the source - share in the release| / Σ share in the source, over the most frequent pairs of items.
 
     The share of a pair is the share of people who hold both. Two items in one group are never seen together; pairs of
     groups are divided evenly among the pairs of members. 0 = same, 1 = the pairs are gone.
+
+    Parameters
+    ----------
+    top
+        The most frequent pairs of the source, from `top_pairs`.
+    release
+        The release.
     """
-    first, second, before = top_pairs(source)
+    first, second, before = top
     if not before.size:
         return 0.0
     a, b = release.column_of[first], release.column_of[second]
@@ -63,7 +74,7 @@ def pairs_error(source: Matrix, release: Matrix) -> float:
     return float(np.abs(before - after).sum() / before.sum())
 
 
-def top_pairs(source: Matrix, n: int = TOP_PAIRS) -> tuple[Array, Array, Array]:
+def top_pairs(source: Matrix, n: int = TOP_PAIRS) -> Pairs:
     """Items of the most frequent pairs, and the share of people who hold both. Ties go to the items of lower index."""
     counts = np.bincount(source.pairs.indices, minlength=source.pairs.shape[1])
     popular = np.sort(np.argsort(-counts, kind="stable")[:MOST_ITEMS])

@@ -181,4 +181,6 @@ class Question:
         attacked = self.sofar.done[self.label].credit.size
         if attacked < self.least:
             return f"{attacked} targets, and the policy asks for at least {self.least}"
+        if self.is_hidden:
+            return f"a group of fewer than {self.hidden_below} targets does not decide; attack more"
         return f"between {percent(self.lower, -1)} and {percent(self.upper, 1)}: the targets do not decide; attack more"

@@ -71,8 +71,9 @@ def _test(question: Question, above: float, below: float, policy: Policy) -> Row
         "n": None if small else question.n,
         "rate": None if small or not question.n else question.scale * question.count / question.n,
         "lower": None if small else question.lower, "upper": None if small else question.upper,
-        "p_met": question.p_met, "p_met_holm": below,
-        "p_exceeded": question.p_exceeded, "p_exceeded_holm": above,
+        # a p-value of a small group would give away its counts
+        "p_met": None if small else question.p_met, "p_met_holm": None if small else below,
+        "p_exceeded": None if small else question.p_exceeded, "p_exceeded_holm": None if small else above,
     }  # fmt: skip
 
 
@@ -131,7 +132,7 @@ def adaptive(job: Audit) -> tuple[bool, str]:
             "the release differs from the source and its defense is not known, so nobody who knows the defense attacked it; "
             "make it with so.defense(…).apply(source), or set adaptive = false"
         )
-    knowing = [a.name for a in job.attacks if a.options().get("adapt", False)]
+    knowing = [a.name for a in job.attacks if getattr(a, "adapt", False) is True]
     if not knowing:
         return False, "no attack of the policy adapts to the defense; add likelihood to attacks"
     return True, f"{', '.join(sorted(set(knowing)))} knew the published parameters of the defense"

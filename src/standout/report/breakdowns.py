@@ -143,7 +143,8 @@ def _vague(label: str) -> tuple[int, float]:
     """Exact first, then ascending tolerance, unknown last."""
     if label.startswith("no "):
         return 2, 0.0
-    if "exact" in label:
+    if "±" not in label:
         return 0, 0.0
-    digits = "".join(c for c in label.rsplit("±", 1)[1] if c.isdigit() or c == ".")
-    return 1, float(digits or 0)
+    number, _, unit = label.rsplit("±", 1)[1].partition(" ")
+    digits = "".join(c for c in number if c.isdigit() or c == ".")
+    return 1, float(digits or 0) * {"min": 1 / 1440, "h": 1 / 24, "week": 7, "weeks": 7}.get(unit, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from standout.audit.findings import Findings
-from standout.report import breakdowns, charts
+from standout.report import aware, breakdowns, charts
 from standout.report.described import described
 from standout.report.evidence import data_read, evidence, limits
 from standout.report.section import Section, generic, heading
@@ -34,6 +34,7 @@ def sections(findings: Findings) -> list[Section]:
         data_read(seen),
         _risk(seen),
         _attackers(seen, about),
+        aware.section(seen),
         _absent(seen, about),
         _bits(seen),
         _who(seen, about),

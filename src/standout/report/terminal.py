@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from standout.audit.findings import Findings
+from standout.report import aware
 from standout.report.sentences import answer, hits
 from standout.report.view import Case, View, amount_words, kind_words, view, weaker_first
 from standout.report.words import percent, sparkline
@@ -27,6 +28,10 @@ def show(findings: Findings, console: Console | None = None) -> None:
     out.print()
     out.print(_risk_table(seen))
     out.print(Text(_footnote(seen), style="dim"), soft_wrap=not out.is_terminal)
+    if rows := aware.cells(seen):
+        out.print()
+        out.print(_plain_table(aware.HEAD, rows))
+        out.print(Text(aware.TEXT, style="dim"), soft_wrap=not out.is_terminal)
     for warning in seen.warnings:
         out.print(Text(f"Note: {warning}", style="yellow"), soft_wrap=not out.is_terminal)
 
@@ -60,7 +65,10 @@ def to_markdown(findings: Findings) -> str:
     rule = ["---" if k in LEFT else "---:" for k in range(len(HEAD))]
     lines = ["| " + " | ".join(row) + " |" for row in [HEAD, rule, *_rows(seen, repeat=True)]]
     notes = [f"Note: {w}" for w in seen.warnings]
-    return "\n\n".join([*answer(seen).sentences, "\n".join(lines), _footnote(seen), *notes]) + "\n"
+    known = aware.cells(seen)
+    table = ["| " + " | ".join(row) + " |" for row in [aware.HEAD, ["---", "---:", "---:", "---:"], *known]]
+    both = ["\n".join(table), aware.TEXT] if known else []
+    return "\n\n".join([*answer(seen).sentences, "\n".join(lines), _footnote(seen), *both, *notes]) + "\n"
 
 
 HEAD = ["known of the person", "items", "found", "of all", "tested", "strongest", "false"]
@@ -69,16 +77,21 @@ LEFT = (0, 1, 5)
 
 
 def _risk_table(seen: View) -> Any:
+    # an attack with many options may wrap; numbers and kinds may not
+    return _plain_table(HEAD, _rows(seen), LEFT, LEFT[-1])
+
+
+def _plain_table(head: list[str], rows: list[list[str]], left: tuple[int, ...] = (0,), wraps: int = 0) -> Any:
+    """A table without frame; the columns `left` are left-aligned, the column `wraps` may wrap."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0)
-    for k, title in enumerate(HEAD):
-        # an attack with many options may wrap; numbers and kinds may not
-        side: Any = "left" if k in LEFT else "right"
-        table.add_column(Text(title), justify=side, no_wrap=k != LEFT[-1], overflow="fold")
-    for row in _rows(seen):
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0 if len(head) > 4 else (0, 1))
+    for k, title in enumerate(head):
+        side: Any = "left" if k in left else "right"
+        table.add_column(Text(title), justify=side, no_wrap=k != wraps, overflow="fold")
+    for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
 

@@ -18,11 +18,11 @@ from standout.scoring.chances import pair_chances, seek
 from standout.scoring.factors import factors_of
 from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline, postings, variant_of
 from standout.scoring.kernels import same_arrays, same_tables
-from standout.scoring.mass import exponential, rescale_mass
+from standout.scoring.mass import exponential
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import SCORE_LIMIT, ExactTables, Plan, Tables
-from standout.scoring.rules import allowed, key_of
-from standout.scoring.summarize import add_candidate
+from standout.scoring.rules import allowed
+from standout.scoring.summarize import summarize_listed
 
 Array = npt.NDArray[Any]
 
@@ -219,21 +219,7 @@ def _run_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings,
         offset = b * post.block_size
         for q in range(queries[0], queries[1]):
             n = score_block(b, q, post, plan, how, t, scratch)
-            out.n[q] += n
-            for c in range(n):
-                s = scratch.score[c]
-                out.total[q] += s
-                out.squares[q] += np.float64(s) * np.float64(s)
-                out.n_watch[q] += s >= watch[q]
-                out.n_cut[q] += s >= plan.cut[q]
-                was = out.top_score[q, 0]
-                if s >= out.top_score[q, out.top.shape[1] - 1]:
-                    r = offset + scratch.local[c]
-                    key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
-                    add_candidate(s, key, post.first_record + r, q, how.tie, out)
-                if out.beta.size > 0:
-                    rescale_mass(q, was, out)
-                    out.mass[q] += exponential(out.beta[q] * np.float64(s - out.top_score[q, 0]))
+            summarize_listed(n, scratch.local, scratch.score, offset, q, watch[q], post, plan, how, out)
 
 
 @jit  # type: ignore[untyped-decorator]

@@ -87,9 +87,15 @@ class DeviceIndex:
 
 
 def _struct(arrays: list[Any], numbers: list[int]) -> Array:
-    """A C struct of pointers, then 64-bit integers, to be passed to a kernel by value."""
-    fields = np.array([int(a.data.ptr) for a in arrays] + [int(x) for x in numbers], dtype=np.int64)
+    """A C struct of pointers (arrays, or addresses), then 64-bit integers, to be passed to a kernel by value."""
+    addresses = [a if isinstance(a, int) else int(a.data.ptr) for a in arrays]
+    fields = np.array([*addresses, *(int(x) for x in numbers)], dtype=np.int64)
     return fields.view(np.dtype([(f"f{k}", np.int64) for k in range(fields.size)]))
+
+
+def _before(array: Any, n: int) -> int:
+    """Address from which element `n` is the first of the array."""
+    return int(array.data.ptr) - n * int(array.itemsize)
 
 
 class DevicePlan:
@@ -114,7 +120,10 @@ class DevicePlan:
         self.arrays = [cp.asarray(np.ascontiguousarray(a)) for a in (*small, value.astype(kind, copy=False))]
         self.arrays += [rows, *(cp.asarray(np.ascontiguousarray(a)) for a in host), index.lengths, index.log_table]
         self.arrays.append(cp.empty(HEAD_BYTES * max(t.item.size, 1), np.uint8))
-        self.struct = _struct(self.arrays, [plan.n_queries, n_values, n_times, rows.shape[1], shape.facts_at_once])
+        # kernels index these two by record of the release; the shard's own records begin at `first_record`
+        by_record = [_before(a, index.shard.first_record) for a in self.arrays[-4:-2]]
+        pointers = [*self.arrays[:-4], *by_record, *self.arrays[-2:]]
+        self.struct = _struct(pointers, [plan.n_queries, n_values, n_times, rows.shape[1], shape.facts_at_once])
         self.shape = shape
         self.n_queries = plan.n_queries
         self._module = _module(macros(plan, index.layout, shape, index.shard, index.missing_ticks))

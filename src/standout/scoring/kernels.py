@@ -16,7 +16,9 @@ Array = npt.NDArray[Any]
 Range = tuple[int, int]
 """Queries of a plan: first, and one after the last."""
 
-_HOME = {Combine.SUM: "cpu", Combine.MIN: "cpu", Combine.ODDS: "cpu", Combine.EXACT: "exact"}
+_HOME = {
+    Combine.SUM: "cpu", Combine.MIN: "cpu", Combine.ODDS: "cpu", Combine.EXACT: "exact", Combine.ADAPTIVE: "adaptive",
+}  # fmt: skip
 """Module of `standout.scoring` whose `KERNEL` runs plans of that kind."""
 
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.factors import RecordFactor
 
 Array = npt.NDArray[Any]
@@ -46,6 +47,8 @@ class Combine(IntEnum):
     """Add `log(1 + factor[record] · (value[code] · time[gap] + floor))`."""
     EXACT = 3
     """log P(knowledge | record) for exactly w wrong facts, by the tables `Plan.exact`; other records are no candidates."""
+    ADAPTIVE = 4
+    """LLR of a record of a defended release, by the tables `Plan.adaptive`."""
 
 
 class Tie(IntEnum):
@@ -168,13 +171,15 @@ class Plan:
     factor: RecordFactor | None = None
     """Factor per record: multiplies its sum; for `Combine.ODDS` each of its odds."""
     weight: RecordFactor | None = None
-    """For `Combine.EXACT` with wrong items: computes `ExactTables.weight`."""
+    """For `Combine.EXACT` with wrong items and for `Combine.ADAPTIVE`: computes the `weight` of their tables."""
     n_possible: Array | None = None
     """int64 (queries): records that may be the target, for attacks with a model."""
     threshold: Array | None = None
     """float64 (queries): threshold of the attack's criterion, if it differs between queries."""
     exact: ExactTables | None = None
     """For `Combine.EXACT`."""
+    adaptive: AdaptiveTables | None = None
+    """For `Combine.ADAPTIVE`."""
     gap_shift: int = 0
     """A column of `Tables.time` stands for 2^gap_shift gaps."""
 

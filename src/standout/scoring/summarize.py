@@ -153,6 +153,27 @@ def add_candidate(s: int, key: int, r: int, q: int, tie: int, out: Partials) -> 
     insert(s, key, r, q, out)
 
 
+@jit_bare  # type: ignore[untyped-decorator]
+def summarize_listed(n: int, local: Array, score: Array, start: int, q: int, watch: int, post: Postings, plan: Tables,
+                     how: KernelVariant, out: Partials) -> None:  # fmt: skip
+    """Add `n` candidates of a block, listed with their scores in ascending order, to the partials of query `q`."""
+    out.n[q] += n
+    for c in range(n):
+        s = score[c]
+        out.total[q] += s
+        out.squares[q] += np.float64(s) * np.float64(s)
+        out.n_watch[q] += s >= watch
+        out.n_cut[q] += s >= plan.cut[q]
+        was = out.top_score[q, 0]
+        if s >= out.top_score[q, out.top.shape[1] - 1]:
+            r = start + local[c]
+            key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
+            add_candidate(s, key, post.first_record + r, q, how.tie, out)
+        if out.beta.size > 0:
+            rescale_mass(q, was, out)
+            out.mass[q] += exponential(out.beta[q] * np.float64(s - out.top_score[q, 0]))
+
+
 @jit  # type: ignore[untyped-decorator]
 def _before(score: int, key: int, record: int, other_score: int, other_key: int, other: int) -> bool:
     """Total order: score descending, tie key ascending, record ascending; empty places (-1) last."""

@@ -202,7 +202,8 @@ def _relation(file: TextFile, *, rejects: bool) -> str:
         read_csv(
             {literal_path(file.plain)}, auto_detect = false, columns = {{{types}}},
             header = {layout.header}, skip = {layout.skip}, delim = {quoted(layout.delimiter)},
-            quote = {quoted(layout.quote)}, escape = {quoted(layout.quote)}, encoding = 'utf-8', compression = 'none', null_padding = false, ignore_errors = true
+            quote = {quoted(layout.quote)}, escape = {quoted(layout.quote)}, encoding = 'utf-8',
+            compression = 'none', null_padding = false, ignore_errors = true
             {", store_rejects = true, rejects_limit = 0" if rejects else ""})
         """
 

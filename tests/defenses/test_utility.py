@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy import sparse
+from tastes import grouped_tastes
 
 import standout as so
 from standout.data.channel import Channel, ItemMap, Origin
@@ -19,19 +20,6 @@ from standout.defenses.utility_split import hold_out, people_to_test
 
 RANKING = RankingSettings(factors=8, alpha=5.0, regularization=1.0, iterations=8)
 SETTINGS = Settings(RANKING, RatingSettings(4, 0.1, 5))
-
-
-def grouped_tastes(n: int = 160, m: int = 60, seed: int = 1, values: bool = True) -> so.Dataset:
-    """People of four tastes, each of which likes a quarter of the items; values depend on person and item."""
-    rng = np.random.default_rng(seed)
-    taste, kind = rng.integers(0, 4, n), np.arange(m) % 4
-    popular = rng.uniform(0.3, 1.0, m)
-    held = rng.random((n, m)) < popular * np.where(taste[:, None] == kind[None, :], 0.9, 0.04)
-    held[np.arange(n), rng.integers(0, m, n)] = True
-    r, i = np.nonzero(held)
-    value = np.clip(np.rint(3 + rng.normal(0, 0.7, n)[r] + rng.normal(0, 0.9, m)[i] + rng.normal(0, 0.3, r.size)), 1, 5)
-    day = rng.integers(12_000, 12_400, r.size)
-    return so.Dataset.from_arrays(r, i, value if values else None, day if values else None)
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +185,9 @@ def test_items_of_the_persons_training_data_are_not_recommended_even_if_the_rele
 def test_renaming_the_people_changes_no_number(data):
     plain = relabeled(data, data.record_labels)
     other = relabeled(data, np.random.default_rng(3).permutation(data.n_records) + 1000)
-    one, two = UtilityTest(plain, 2, SETTINGS), UtilityTest(other, 2, SETTINGS)
+    # far from convergence, where the start of the model matters
+    rough = Settings(RankingSettings(8, 5.0, 1.0, 1), SETTINGS.rating)
+    one, two = UtilityTest(plain, 2, rough), UtilityTest(other, 2, rough)
     assert one.undefended == two.undefended
 
 
@@ -356,7 +346,8 @@ def test_frequent_pairs_agree_with_a_dense_count(bench):
     before, after = together(train), together(release)
     order = sorted(zip(*np.nonzero(before), strict=True), key=lambda ij: (-before[ij], *ij))[:100]
     expected = sum(abs(before[ij] - after[ij]) for ij in order) / sum(before[ij] for ij in order)
-    assert utility_counts.pairs_error(matrix_of(train, train), matrix_of(train, release)) == pytest.approx(expected)
+    top = utility_counts.top_pairs(matrix_of(train, train))
+    assert utility_counts.pairs_error(top, matrix_of(train, release)) == pytest.approx(expected)
 
 
 def test_false_entries_are_counted(bench):

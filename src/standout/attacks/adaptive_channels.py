@@ -1,0 +1,143 @@
+"""What an adversary's values and days look like through a defense's channel: chances per released entry, and backgrounds."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from standout.adversary.adversary import Adversary
+from standout.attacks.bayes import SHRINK, spread, wrong_values
+from standout.attacks.likelihood import _histograms
+from standout.attacks.noise import value_kernel
+from standout.attacks.tables import Known
+from standout.data.background import background
+from standout.data.channel import Channel
+from standout.data.dataset import Dataset
+from standout.data.periods import period_lengths, period_starts
+from standout.formulas.defended import deconvolved, through_values
+from standout.formulas.likelihood import shrunk
+
+Array = npt.NDArray[Any]
+
+LEAST_CHANCE = 1e-12
+"""Smallest background probability of a known value or day."""
+
+MOST_SHIFTS = 65
+"""Shifts over which the background of days is averaged."""
+
+
+class Seen(NamedTuple):
+    """One channel of the facts."""
+
+    right: Array
+    """float64 (facts, levels + 1) for values: probability of the known value by released level, last = no value. (1, 1) where
+    the channel is not used."""
+    wrong: Array
+    """The same for wrong facts."""
+    back: Array
+    back_wrong: Array
+    """float64 (facts): probabilities of the known value or day of a person outside the release; 1 where it is not known."""
+
+
+def unused(n: int) -> Seen:
+    """A channel that is not used."""
+    return Seen(np.ones((1, 1)), np.ones((1, 1)), np.ones(n), np.ones(n))
+
+
+def change_of(channel: Channel, source: Dataset, release: Dataset) -> sparse.csr_array:
+    """D (levels of the source, levels of the release): probability of each released value."""
+    if channel.value is not None and np.array_equal(channel.value.release, release.levels):
+        return channel.value.chance
+    if channel.value is not None:
+        at, places = channel.value.chance.tocoo(), np.searchsorted(release.levels, channel.value.release)
+        return sparse.csr_array((at.data, (at.row, places[at.col])), shape=(source.n_levels, release.n_levels))
+    at = np.searchsorted(release.levels, source.levels)
+    safe = np.minimum(at, release.n_levels - 1)
+    same = release.levels[safe] == source.levels
+    return sparse.csr_array(
+        (np.ones(int(same.sum())), (np.flatnonzero(same), safe[same])), shape=(source.n_levels, release.n_levels)
+    )
+
+
+def seen_values(known: Known, who: Adversary, source: Dataset, channel: Channel) -> Seen:
+    """Chances of the known values through the defense's change of values."""
+    n, kernel, has = known.item.size, value_kernel(who, source), known.has_value
+    if kernel is None or not has.any():
+        return unused(n)
+    change = change_of(channel, source, known.dataset)
+    told, place = np.unique(known.value[has], return_inverse=True)
+    place = place.reshape(-1)
+    own, n_own, common = _histograms(known, np.flatnonzero(has), "value")
+    prior = source_values(own, n_own, common, change)
+    right, back = through_values(prior, change, kernel.table(told, source.levels)[place])
+    off = wrong_values(told, source.levels, who.value_tolerance(source), spread(told, source, kernel))[place]
+    wrong, back_wrong = through_values(prior, change, off)
+    out = Seen(*(np.ones((n, known.dataset.n_levels + 1)) for _ in range(2)), np.ones(n), np.ones(n))
+    out.back[has], out.back_wrong[has] = np.maximum(back, LEAST_CHANCE), np.maximum(back_wrong, LEAST_CHANCE)
+    out.right[has, :-1], out.wrong[has, :-1] = right, wrong
+    out.right[has, -1], out.wrong[has, -1] = out.back[has], out.back_wrong[has]
+    return out
+
+
+def source_values(own: Array, n_own: Array, common: Array, change: sparse.csr_array) -> Array:
+    """π (facts, levels of the source): the item's released histogram, shrunk to the common one, before the change."""
+    levels = change.shape[0]
+    # rows of `common` differ only by the excluded record
+    distinct, place = np.unique(common, axis=0, return_inverse=True)
+    shared = deconvolved(distinct, change, np.full((distinct.shape[0], levels), 1.0 / max(levels, 1)))
+    h = shrunk(own / np.maximum(n_own, 1)[:, None], n_own[:, None], common, SHRINK)
+    return deconvolved(h, change, shared[place.reshape(-1)])
+
+
+def buckets(release: Dataset, channel: Channel) -> tuple[int, bool, Array]:
+    """Largest shift, whether dates were rounded before it, and the length of the period that starts on each released day."""
+    change = channel.time
+    shift = change.shift if change else 0
+    per_day = release.ticks_per_day
+    n = int(release.tick_span) + 2 * shift * per_day + 1
+    if change is None or change.period is None:
+        return shift, False, np.ones(n, np.int64)
+    first = int(release.first_tick) - shift * per_day
+    return shift, change.period_first, period_lengths(first, n, change.period, per_day)
+
+
+def day_backgrounds(known: Known, source: Dataset, channel: Channel) -> tuple[Array, Array]:
+    """Probability of each known day of a person outside the release: right fact, wrong fact; 1 where the day is not known."""
+    n, has = known.item.size, known.has_tick
+    back, wrong = np.ones(n), np.ones(n)
+    if not has.any():
+        return back, wrong
+    own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
+    rows, total = np.arange(own.shape[0]), np.zeros(own.shape[0])
+    shift = channel.time.shift if channel.time else 0
+    shifts = np.unique(np.linspace(-shift, shift, min(2 * shift + 1, MOST_SHIFTS)).round().astype(np.int64))
+    day = known.tick[has].astype(np.int64)
+    for z in shifts:
+        at, width = _bins(known.dataset, channel, day + z * known.dataset.ticks_per_day)
+        total += shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / width
+    back[has] = np.maximum(total / shifts.size, LEAST_CHANCE)
+    wrong[has] = 1.0 / (source.tick_span + 1)
+    return back, wrong
+
+
+def _bins(release: Dataset, channel: Channel, day: Array) -> tuple[Array, Array]:
+    """Bin of the released days that each day falls on, and the number of days that share the bin.
+
+    Periods would make a comb of the bins: the days of a period all fall on the bin of its first day.
+    """
+    span, bins = int(release.tick_span), background(release).bin_ticks
+    n_bins = span // bins + 1
+    inside = np.clip(day, 0, span)
+    # dates that are shifted after rounding do not make a comb
+    if channel.time is None or channel.time.period is None or channel.time.period_first:
+        at = inside // bins
+        return at, np.minimum(bins, span + 1 - at * bins).astype(np.float64)
+    first, per_day = int(release.first_tick), release.ticks_per_day
+    starts = period_starts((np.arange(span + 1) + first) // per_day, channel.time.period) * per_day
+    every = np.clip((starts - first) // bins, 0, n_bins - 1)
+    width = np.maximum(np.bincount(every, minlength=n_bins), 1).astype(np.float64)
+    at = every[inside]
+    return at, width[at]

@@ -1,0 +1,196 @@
+"""The Numba kernel for `Combine.ADAPTIVE`: log P(knowledge | record) - log P(knowledge | absent) under a defense's channel.
+
+Every record is a candidate, also those that lost all known entries. The kernel visits the records of a block in order,
+with one cursor per known item, and evaluates the whole formula of `formulas.defended` once per record, in floating point. The
+result is rounded to an integer once. Shifts of a person's dates are summed exactly: the product is evaluated only where it
+changes. Source lengths of capped records are summed over a few nodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.index import Shard
+from standout.scoring.adaptive_factors import (
+    AdaptiveScratch,
+    add_logs,
+    log_product,
+    make_adaptive_scratch,
+    mark_changes,
+)
+from standout.scoring.adaptive_tables import AdaptiveTables
+from standout.scoring.chances import seek
+from standout.scoring.exact import to_integer
+from standout.scoring.factors import factors_of
+from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline, postings, variant_of
+from standout.scoring.mass import exponential
+from standout.scoring.partials import LOWEST, Partials
+from standout.scoring.plan import Plan, Tables
+from standout.scoring.rules import allowed
+from standout.scoring.summarize import summarize_listed
+
+Array = npt.NDArray[Any]
+
+
+def for_shard(plan: Plan, shard: Shard) -> AdaptiveTables:
+    """Tables of the plan, with the per-record arrays of the shard filled in."""
+    assert plan.adaptive is not None
+    return plan.adaptive._replace(length=factors_of(plan.factor, shard), weight=factors_of(plan.weight, shard))
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def log_chance(
+    k: int, b: int, q: int, post: Postings, plan: Tables, t: AdaptiveTables, scratch: AdaptiveScratch
+) -> float:
+    """LLR of record `k` of block `b` for query `q`. Call with ascending `k`."""
+    lo, m = plan.query_ptr[q], plan.query_ptr[q + 1] - plan.query_ptr[q]
+    record = b * post.block_size + k
+    n_held = np.int64(0)
+    for j in range(m):
+        stop = np.int64(post.ptr[b, plan.item[lo + j] + 1])
+        at = scratch.cursor[j]
+        if at < stop and np.int64(post.local[at]) < k:
+            at = seek(post.local, at, stop, k)
+        scratch.first[j] = at
+        while at < stop and np.int64(post.local[at]) == k:
+            at += 1
+        scratch.cursor[j], scratch.last[j] = at, at
+        n_held += at > scratch.first[j]
+    inside = (t.weight[record] - scratch.shared[k]) / t.total[q]
+    rest, rest_kept = max(1.0 - inside, 1e-9), max(1.0 - t.kept_pairs * inside, 1e-9)
+    length = np.int64(t.length[record])
+    capped = 0 <= t.cap <= length
+    moves = t.shift > 0 and n_held > 0 and mark_changes(lo, m, post, plan.known_tick, t, scratch)
+    last = t.shift if moves else -t.shift
+    total = -np.inf
+    for node in range(t.node_log.size if capped else 1):
+        rho = t.node_rho[node] if capped else t.rho[min(length, t.rho.size - 1)]
+        miss = t.node_miss[node] if capped else t.miss
+        weight = t.node_log[node] if capped else 0.0
+        at = -t.shift
+        while at <= last:
+            # the product is the same for all shifts up to the next change
+            stop = at + 1
+            while stop <= last and not scratch.change[stop + t.shift]:
+                stop += 1
+            one = log_product(q, lo, m, at, rho, miss, rest, rest_kept, post, plan.known_tick, t, scratch)
+            if one > -np.inf:
+                total = add_logs(total, one + weight + (np.log(float(stop - at)) if moves else 0.0))
+            at = stop
+    return total - np.log(2.0 * t.shift + 1.0) if moves else total
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def share_with_excluded(b: int, size: int, q: int, post: Postings, t: AdaptiveTables, scratch: AdaptiveScratch) -> None:
+    """Add up, per record of the block, the weight of the items that it shares with the query's excluded record."""
+    scratch.shared[:size] = 0.0
+    for j in range(t.gone_ptr[q], t.gone_ptr[q + 1]):
+        last = np.int64(-1)
+        for p in range(post.ptr[b, t.gone_item[j]], post.ptr[b, t.gone_item[j] + 1]):
+            k = np.int64(post.local[p])
+            if k != last:
+                scratch.shared[k] += t.gone_weight[j]
+            last = k
+
+
+@jit_bare  # type: ignore[untyped-decorator]
+def score_range(b: int, lo: int, hi: int, q: int, post: Postings, plan: Tables, how: KernelVariant, t: AdaptiveTables,
+                scratch: AdaptiveScratch) -> int:  # fmt: skip
+    """Put the candidates among records `lo … hi-1` of the block and their integer scores into `scratch`; return their number."""
+    offset = b * post.block_size
+    share_with_excluded(b, min(post.block_size, post.n_records - offset), q, post, t, scratch)
+    for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
+        scratch.cursor[f - plan.query_ptr[q]] = np.int64(post.ptr[b, plan.item[f]])
+    kept = np.int64(0)
+    for k in range(lo, hi):
+        if allowed(offset + k, q, post, plan, how):
+            x = log_chance(k, b, q, post, plan, t, scratch)
+            if x > -np.inf:
+                scratch.local[kept] = k
+                scratch.score[kept] = to_integer(x, t.scale[q])
+                kept += 1
+    return kept
+
+
+@jit  # type: ignore[untyped-decorator]
+def run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant,
+               t: AdaptiveTables, watch: Array, out: Partials) -> None:  # fmt: skip
+    """Add all records to the partials `out` of the queries `queries[0] … queries[1]-1`."""
+    scratch = make_adaptive_scratch(post.block_size, t.most_facts, t.n_wrong, t.shift, t.together)
+    for b in range(post.ptr.shape[0]):
+        offset = b * post.block_size
+        size = min(post.block_size, post.n_records - offset)
+        for q in range(queries[0], queries[1]):
+            n = score_range(b, np.int64(0), size, q, post, plan, how, t, scratch)
+            summarize_listed(n, scratch.local, scratch.score, offset, q, watch[q], post, plan, how, out)
+
+
+@jit  # type: ignore[untyped-decorator]
+def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant,
+                t: AdaptiveTables, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
+    """Add Σ exp(beta · (score - top)) over all candidates to `out`, for the given queries."""
+    scratch = make_adaptive_scratch(post.block_size, t.most_facts, t.n_wrong, t.shift, t.together)
+    for b in range(post.ptr.shape[0]):
+        size = min(post.block_size, post.n_records - b * post.block_size)
+        for q in range(queries[0], queries[1]):
+            for c in range(score_range(b, np.int64(0), size, q, post, plan, how, t, scratch)):
+                out[q] += exponential(beta[q] * np.float64(scratch.score[c] - top[q]))
+
+
+@jit  # type: ignore[untyped-decorator]
+def score_record(
+    post: Postings, plan: Tables, how: KernelVariant, t: AdaptiveTables, record: Array, out: Array
+) -> None:
+    """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
+    scratch = make_adaptive_scratch(post.block_size, t.most_facts, t.n_wrong, t.shift, t.together)
+    for q in range(plan.query_ptr.size - 1):
+        local = record[q] - post.first_record
+        if 0 <= local < post.n_records:
+            b = local // post.block_size
+            k = local - b * post.block_size
+            if score_range(b, k, k + 1, q, post, plan, how, t, scratch) > 0:
+                out[q] = scratch.score[0]
+
+
+@jit  # type: ignore[untyped-decorator]
+def all_scores(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: AdaptiveTables,
+               out: Array) -> None:  # fmt: skip
+    """Put the integer scores of some queries into `out` (queries, records); `LOWEST` for records that are not candidates."""
+    scratch = make_adaptive_scratch(post.block_size, t.most_facts, t.n_wrong, t.shift, t.together)
+    out[:] = LOWEST
+    for b in range(post.ptr.shape[0]):
+        start = b * post.block_size
+        size = min(post.block_size, post.n_records - start)
+        for q in range(queries[0], queries[1]):
+            for c in range(score_range(b, np.int64(0), size, q, post, plan, how, t, scratch)):
+                out[q - queries[0], start + scratch.local[c]] = scratch.score[c]
+
+
+class AdaptiveKernel:
+    """Kernel of plans with adaptive tables (`Plan.adaptive`)."""
+
+    def score(self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials) -> None:
+        """Add all records to the partials."""
+        run_blocks(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), watch, out)
+
+    def mass(self, shard: Shard, plan: Plan, queries: tuple[int, int], top: Array, beta: Array, out: Array) -> None:
+        """Add Σ exp(beta · (score - top)) over the candidates to `out`."""
+        mass_blocks(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), top, beta, out)
+
+    def score_record(self, shard: Shard, plan: Plan, record: Array, out: Array) -> None:
+        """Put the score of one record per query into `out`."""
+        score_record(postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), record, out)
+
+    def all_scores(self, shard: Shard, plan: Plan, queries: tuple[int, int], out: Array) -> None:
+        """Put the scores (some queries, records of the shard) into `out`."""
+        all_scores(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), out)
+
+    def same_scores(self, a: Plan, b: Plan) -> bool:
+        """No: a score depends on the supports of all items, which change with the excluded record."""
+        return False
+
+
+KERNEL = AdaptiveKernel()

@@ -1,0 +1,107 @@
+"""Tables of `Combine.ADAPTIVE`: an adversary's knowledge and a defense's channel, as the compiled kernel takes them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+class AdaptiveTables(NamedTuple):
+    """Tables of one batch of queries. Symbols are those of `formulas.defended`."""
+
+    use_value: bool
+    use_time: bool
+    wrong_items: bool
+    """Whether wrong facts are items that the target lacks."""
+    wrong_values: bool
+    """Whether wrong facts have a wrong value and day."""
+    n_wrong: int
+    """Exact number of wrong facts; 0 if each fact is wrong independently."""
+    share_wrong: float
+    """Probability that a fact is wrong, independently of the others; 0 if their number is known."""
+    floor: float
+    """Added to every factor, so that no single fact excludes a record."""
+    kept_pairs: float
+    grouped: bool
+    """Whether several items of the source share one item of the release: every entry counts as an item."""
+    merged: bool
+    """Whether a record's entries of a group were merged into one of them."""
+    together: int
+    """Most facts of a query about one released item."""
+    most_facts: int
+    cap: int
+    """Records with this many items may have lost some; -1 = no cap."""
+    miss: float
+    """Probability that an item of the source is not in the released record; for records below the cap."""
+    within: int
+    """Largest error of a known time, in ticks."""
+    per_day: int
+    """Ticks of a day."""
+    shift: int
+    """Largest shift of a person's dates, in days."""
+    period_first: bool
+    span_first: int
+    """First tick of the source, as an offset from the release's first tick."""
+    span: int
+    """Ticks from the source's first to its last one."""
+    bucket: Array
+    """int64 (ticks of the release and of the shifts before and after): length of the period that starts at each, 0 = none."""
+    rho: Array
+    """float64 (lengths): ρ by the number of released items."""
+    node_log: Array
+    node_rho: Array
+    node_miss: Array
+    """float64 (nodes): source lengths of capped records: log weight, ρ, miss."""
+    log_ways: Array
+    """float64 (queries): logarithm of the number of ways to choose the wrong facts."""
+    start: Array
+    """float64 (queries, wrong facts + 1): polynomial of the facts about items that the release withholds."""
+    total: Array
+    """float64 (queries): (record, item) pairs of the release, those of the excluded record not counted."""
+    n_possible: Array
+    """int64 (queries): records that may be the target."""
+    scale: Array
+    """float64 (queries): integer units per nat."""
+    gone_ptr: Array
+    gone_item: Array
+    gone_weight: Array
+    """Range of each query's excluded record, its items, and the weight of each."""
+    right_value: Array
+    """float64 (facts, levels + 1): probability of the known value by released level, last = no value."""
+    wrong_value: Array
+    """float64 (facts, levels + 1): the same if the fact is wrong."""
+    has_tick: Array
+    """bool (facts)."""
+    tick_back: Array
+    """float64 (facts): background of the known time, for entries without one."""
+    tick_back_wrong: Array
+    q_g: Array
+    """float64 (facts): probability of the fact about a person outside the release."""
+    q: Array
+    """float64 (facts): share of the item in the pairs of the source."""
+    by_chance_right: Array
+    by_chance_wrong: Array
+    """float64 (facts): A."""
+    lost_right: Array
+    lost_wrong: Array
+    """float64 (facts): factor of a lost entry, before miss/(1-Q_r)."""
+    outside: Array
+    """float64 (facts): factor of a wrong item, before 1/(1-Q_r)."""
+    strange: Array
+    """float64 (facts): probability that a held item is not the person's own."""
+    own: Array
+    mix_right: Array
+    mix_wrong: Array
+    """float64 (facts): 1-x_i, and x_i times the mean chance among the holders."""
+    chance: Array
+    """float64 (facts): probability that the item is the one that the fact is about."""
+    same: Array
+    n_same: Array
+    """int64 (facts): first fact of the query about the same item, by its place in the query, and their number."""
+    length: Array
+    """float64 (records of a shard; empty in a plan): items of each record. A shard computes it with `Plan.factor`."""
+    weight: Array
+    """float64 (records of a shard; empty in a plan): pairs of the record's items. Computed with `Plan.weight`."""
