@@ -40,8 +40,14 @@ def table() -> pa.Table:
 
 def numbers() -> pa.Table:
     rng = np.random.default_rng(0)
-    return pa.table({"userId": rng.integers(1, 60, 400), "movieId": rng.integers(1, 40, 400),
-                     "rating": rng.integers(1, 6, 400).astype(float), "timestamp": rng.integers(10**9, 2 * 10**9, 400)})  # fmt: skip
+    return pa.table(
+        {
+            "userId": rng.integers(1, 60, 400),
+            "movieId": rng.integers(1, 40, 400),
+            "rating": rng.integers(1, 6, 400).astype(float),
+            "timestamp": rng.integers(10**9, 2 * 10**9, 400),
+        }
+    )
 
 
 def _parquet(made: pa.Table, **options: object) -> bytes:
