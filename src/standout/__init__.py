@@ -56,6 +56,9 @@ _HOME = {
     "Links": "standout.linking.links",
     "LinkFindings": "standout.linking.findings",
     "LinkNoise": "standout.linking.noise",
+    "split_time": "standout.linking.split",
+    "time_shifted": "standout.linking.split",
+    "render_links": "standout.report.linking",
     "check": "standout.gate.check",
     "Policy": "standout.gate.policy",
     "save_evidence": "standout.gate.evidence",
@@ -100,10 +103,6 @@ if TYPE_CHECKING:
     from standout.gate.regression import diff as diff
     from standout.gate.verdict import Verdict as Verdict
     from standout.gate.verify import verify as verify
-    from standout.linking.findings import LinkFindings as LinkFindings
-    from standout.linking.link import link as link
-    from standout.linking.links import Links as Links
-    from standout.linking.noise import LinkNoise as LinkNoise
     from standout.scoring.partials import Partials as Partials
     from standout.scoring.plan import Combine as Combine
     from standout.scoring.plan import Plan as Plan

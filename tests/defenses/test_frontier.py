@@ -48,7 +48,7 @@ def cell(name: str, hits: int, cost: list[float], n: int = 100, other: float = 0
     return {
         "family": name, "strength": 0 if name == "undefended" else 1, "defense": name, "seconds": 1.0,
         "risk": {"hit": so_rate(hits, n), "credit": credit, "attack": "likelihood", "adversary": "4 items",
-                 "false_match": so_rate(0, n)},
+                 "false_match": so_rate(0, n), "tried": []},
         "losses": [{"ndcg": x, "recall": x, "rating": other, "popularity": 0.0, "pairs": 0.0, "time": None, "entries": 0.0}
                    for x in cost],
         "utility": [dict.fromkeys(("ndcg", "recall", "rmse", "popularity_error", "pairs_error", "entries", "items", "people",

@@ -242,20 +242,26 @@ def test_a_release_made_by_a_defense_is_attacked_by_someone_who_knows_it():
     seen = so.check(release, asked)
     assert seen.provenance["source_sha256"] == data.fingerprint
     assert seen.provenance["defense"] == "drop-entries"
-    adapts = hasattr(so.attack("likelihood"), "adapt")
-    assert [(row["limit"], row["verdict"]) for row in seen.table] == [
-        ("x", "pass"),
-        ("adaptive attacker", "pass" if adapts else "unclear"),
-    ]
-    assert [cell["attack"]["label"] for cell in seen.cells] == ["likelihood", "likelihood adapt=False"][: 1 + adapts]
+    assert [(row["limit"], row["verdict"]) for row in seen.table] == [("x", "pass"), ("adaptive attacker", "pass")]
+    tried = {cell["attack"]["label"] for cell in seen.cells}
+    assert {"likelihood (adaptive)", "likelihood (naive)", "likelihood (fitted)"} <= tried
     without = so.check(release, policy(1.0, attacks=["scoreboard-rh"], targets=100))
     assert without.verdict == "unclear"
     assert "no attack of the policy adapts" in without.table[1]["why"]
 
 
-def test_knowledge_that_the_data_does_not_have_is_refused_with_the_name_of_the_adversary(safe):
-    with pytest.raises(ParameterError, match=r"\[adversary.a\] does not fit the data.*no days"):
-        so.check(safe, policy(0.09, adversary={"a": {"knows": 3, "time_within": 3}}))
+def test_a_policy_that_mentions_values_and_times_also_judges_data_without_them(safe, unsafe):
+    told = policy(0.09, adversary={"a": {"knows": 3, "time_within": 3, "value_within": 1}})
+    assert so.check(unsafe, told).verdict == "fail"
+    seen = so.check(safe, told)
+    assert seen.verdict == "pass"
+    assert seen.table[0]["adversary"] == "3 items"
+
+
+def test_an_adversary_that_does_not_fit_the_data_is_refused_by_name(safe):
+    dated = so.Dataset.from_arrays([1, 1, 1, 2, 2, 2], [1, 2, 3, 1, 2, 3], time=[1, 2, 3, 4, 5, 6])
+    with pytest.raises(ParameterError, match=r"\[adversary.a\] does not fit the data"):
+        so.check(dated, policy(0.09, adversary={"a": {"knows": 3, "time_within": "2h"}}))
 
 
 def test_a_verdict_holds_no_label(safe):

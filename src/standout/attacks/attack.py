@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.attacks import criterion
+from standout.attacks.tables import time_columns
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine, engine, shards_of
@@ -257,7 +258,7 @@ def _batches(
     dataset: Dataset, facts: Facts, exclude: Array, alone: bool, machine: Engine
 ) -> Iterator[tuple[Facts, Array]]:
     """Cut the queries into batches whose tables fit the engine's limits."""
-    row = 8 * (dataset.n_levels + 2 + 2 * min(dataset.tick_span, 1024 if dataset.ticks_per_day == 1 else 16_384) + 2)
+    row = 8 * (dataset.n_levels + 2 + time_columns(dataset))
     most = max(1, machine.batch_bytes // row)
     first = 0
     while first < facts.n_queries:

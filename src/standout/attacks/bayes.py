@@ -142,8 +142,13 @@ def is_drawn_here(facts: Facts) -> bool:
 
     In another release the target's entries may differ from the facts, and an exact model would exclude the target.
     """
+    return facts.from_release and is_complete(facts)
+
+
+def is_complete(facts: Facts) -> bool:
+    """Whether all queries are complete draws of an adversary."""
     who = facts.adversary
-    return who is not None and facts.from_release and bool((np.diff(facts.query_ptr) == who.knows).all())
+    return who is not None and bool((np.diff(facts.query_ptr) == who.knows).all())
 
 
 def compile_exact(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, background: Array) -> Plan:

@@ -27,7 +27,7 @@ from standout.attacks.likelihood import (
     compile_odds,
     item_share,
     pick_rates,
-    time_odds,
+    time_background,
 )
 from standout.attacks.noise import VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
 from standout.attacks.tables import Known
@@ -244,8 +244,8 @@ class Weighing:
         """Choose candidates by their scores under the noise, and look up what they hold."""
         seen, record, n_like = _weighed(known, noise)
         parts = _value_parts(known, noise.value) if isinstance(noise.value, ValueBins) else None
-        time_background, even = time_odds(known, noise).background, _even_chance(known, noise)
-        return cls(known, seen, record, n_like, item_share(known), time_background, parts, even)
+        background, even = time_background(known, noise), _even_chance(known, noise)
+        return cls(known, seen, record, n_like, item_share(known), background, parts, even)
 
     def choose_again(self, noise: Noise) -> Weighing:
         """Return the same facts with candidates chosen under another noise."""

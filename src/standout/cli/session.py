@@ -132,6 +132,17 @@ class Session:
             if n:
                 self.log.print(f"  {n:,} {what}", markup=False)
 
+    def propose_split(self, dataset: Dataset) -> None:
+        """Propose a time-shifted audit for data in which people repeat items."""
+        from standout.linking.split import proposed_split
+
+        day = proposed_split(dataset)
+        if day is not None:
+            self.log.print(
+                f"  people repeat items: --split-time {day} measures whether habits from before link to what came after",
+                markup=False,
+            )
+
     def check(self, attacks: str, targets: str, engine: str) -> None:
         """Check the options before any data is read."""
         from standout.attacks.attack import attack

@@ -16,12 +16,13 @@ import numpy as np
 
 from standout.attacks.attack import Attack
 from standout.audit.findings import write_whole
+from standout.audit.panel import ADAPTIVE, NAIVE
 from standout.audit.progress import Progress, reporting
 from standout.audit.subject import describe_data, seed_number, source_of
 from standout.data.dataset import Dataset
 from standout.defenses import frontier_front
 from standout.defenses.frontier_cells import UNDEFENDED, Bench, Setting
-from standout.defenses.frontier_risk import RiskTest
+from standout.defenses.frontier_risk import RiskTest, labels_of
 from standout.defenses.frontier_strengths import FIRST, combinations, strengths_of
 from standout.defenses.utility import MEASURES
 from standout.errors import InputError, ParameterError
@@ -113,7 +114,7 @@ class Frontier:
             row = {"defense": cell["defense"], "family": cell["family"], "strength": cell["strength"], "front": best,
                    "rate": hit["rate"], "low": hit["low"], "high": hit["high"], "n": hit["n"],
                    "count": hit["count"], "attack": cell["risk"]["attack"], "adversary": cell["risk"]["adversary"],
-                   "false_match": cell["risk"]["false_match"]["rate"],
+                   **_awareness(cell), "false_match": cell["risk"]["false_match"]["rate"],
                    "cost": float(np.mean(cost)), "noise": frontier_front.spread(cost)}  # fmt: skip
             row |= {f"{m}_loss": _mean([one[m] for one in cell["losses"]]) for m in MEASURES}
             row |= {name: _mean([one[name] for one in cell["utility"]]) for name in NUMBERS}
@@ -182,9 +183,9 @@ def frontier(source: Any, defenses: Any = "all", strengths: Any = None, adversar
     adversaries
         One `Adversary` or several; the worst of them counts. Default: 4 items with roughly known values and times.
     attacks
-        Attacks, of which the strongest counts. Default: Scoreboard-RH (also divided by the root of the length), the
-        likelihood that knows the published parameters of the defense, the likelihood that does not, and the likelihood
-        that ignores the values or times that the defense changed.
+        Attacks, of which the strongest counts. Default: Scoreboard-RH, also divided by the root of the length, and the
+        likelihood. On a defended release the likelihood runs as the adaptive attacker, who knows the published parameters
+        of the defense, and as the unaware ones: naive, with changed channels ignored, and fitted.
     targets
         Number of records to attack.
     seed
@@ -270,11 +271,19 @@ def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
         "data_sha256": data.fingerprint, "seed": risk.seed, "seeds": list(bench.seeds),
         "n_targets": int(risk.targets.size), "n_reported": risk.n_reported, "n_eligible": risk.n_eligible,
         "adversaries": [{**who.to_dict(), "words": who.describe()} for who in risk.adversaries],
-        "attacks": [label for label, _ in risk.attacks],
+        "attacks": labels_of(risk.attacks, [""] * len(risk.attacks)),
         "settings": bench.settings.to_dict(), "held_out": 0.2,
         "wall_seconds": round(seconds, 3),
         "versions": {name: version(name) for name in ("standout", "numpy", "implicit")},
     }  # fmt: skip
+
+
+def _awareness(cell: Mapping[str, Any]) -> dict[str, float | None]:
+    """Hit rates of the naive, of the best unaware and of the adaptive likelihood; None for the undefended data."""
+    mine = [t for t in cell["risk"]["tried"] if t["adversary"] == cell["risk"]["adversary"]]
+    rates = {t["kind"]: float(t["hit"]["rate"]) for t in mine if t["kind"]}
+    unaware = [rate for kind, rate in rates.items() if kind != ADAPTIVE]
+    return {"naive": rates.get(NAIVE), "unaware": max(unaware, default=None), "adaptive": rates.get(ADAPTIVE)}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -123,7 +123,7 @@ class Bench:
         risk = self.risk
         parts = [
             CELL_VERSION, version("standout"), self.source.fingerprint, risk.seed, self.seeds,
-            [who.to_dict() for who in risk.adversaries], [(label, one.options()) for label, one in risk.attacks],
+            [who.to_dict() for who in risk.adversaries], [(one.name, one.options()) for one in risk.attacks],
             int(risk.targets.size),
         ]  # fmt: skip
         return json.dumps(parts, sort_keys=True, default=str)

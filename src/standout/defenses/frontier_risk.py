@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from standout.adversary.adversary import Adversary
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack, attack
 from standout.audit.judge import Truth
+from standout.audit.panel import attackers
 from standout.audit.subject import target_number
 from standout.audit.sweep import FEWEST, fitting, rough_days, rough_value
 from standout.data.dataset import Dataset
@@ -30,11 +30,9 @@ PANEL: tuple[tuple[str, dict[str, Any]], ...] = (
     ("scoreboard-rh", {}),
     ("scoreboard-rh", {"length": "sqrt"}),
     ("likelihood", {}),
-    ("likelihood", {"adapt": False}),
-    ("likelihood", {"adapt": "ignore"}),
 )
-"""Attackers of a frontier: that of the papers, and the likelihood that knows the published parameters of the defense, does not
-know them, or ignores the channels that the defense changed."""
+"""Attackers of a frontier. On a defended release the likelihood knows the published parameters of the defense, and is joined by
+its unaware variants (`audit.panel`)."""
 
 
 def default_adversary(source: Dataset) -> Adversary:
@@ -54,24 +52,27 @@ def default_adversary(source: Dataset) -> Adversary:
     raise AssertionError("the last amount is always used")
 
 
-def panel(attacks: Sequence[str | Attack] | None = None) -> list[tuple[str, Attack]]:
-    """Attacks with a label each: the given ones, or the default panel."""
+def panel(attacks: Sequence[str | Attack] | None = None) -> list[Attack]:
+    """The given attacks, or the default panel."""
     if attacks is None:
-        known = "adapt" in inspect.signature(type(attack("likelihood"))).parameters
-        made = [attack(name, **options) for name, options in PANEL if known or "adapt" not in options]
-    else:
-        made = [a if isinstance(a, Attack) else attack(a) for a in ([attacks] if isinstance(attacks, str) else attacks)]
-    if not made:
+        return [attack(name, **options) for name, options in PANEL]
+    given = [attacks] if isinstance(attacks, str | Attack) else list(attacks)
+    if not given:
         raise ParameterError("a frontier needs at least one attack")
+    return [a if isinstance(a, Attack) else attack(a) for a in given]
+
+
+def labels_of(attacks: Sequence[Attack], kinds: Sequence[str]) -> list[str]:
+    """One label per attack: its name, and the kind of attacker or its options where a name comes twice."""
     labels: list[str] = []
-    for one in made:
+    for one, kind in zip(attacks, kinds, strict=True):
         usual = attack(one.name).options()
         changed = "".join(f" {k}={v}" for k, v in one.options().items() if v != usual.get(k))
-        label = f"{one.name}{changed}"
+        label = f"{one.name}, {kind}" if kind else f"{one.name}{changed}"
         while label in labels:
             label += "'"
         labels.append(label)
-    return list(zip(labels, made, strict=True))
+    return labels
 
 
 class RiskTest:
@@ -129,14 +130,17 @@ class RiskTest:
         if release is not self.source:
             place = find_labels(release.record_labels, self.source.record_labels)
         truth = Truth.of(self.targets, place, self.source.record_keys[self.targets], self.seed)
+        made, kinds = attackers(self.attacks, self.source, release)
+        labels = labels_of(made, kinds)
         tried: list[dict[str, Any]] = []
         for turn, (who, knowledge) in enumerate(zip(self.adversaries, self._knowledge, strict=True)):
-            for label, one in self.attacks:
+            for label, one, kind in zip(labels, made, kinds, strict=True):
                 seen = one.run(release, knowledge, self.engine, watch=truth.target, lineup=False)
                 credit = np.where(truth.target >= 0, np.asarray(seen.credit, np.float64), 0.0)
                 if np.isnan(credit).any():
                     raise ParameterError(f"attack {label} gave no answer for some targets")
-                tried.append({"turn": turn, "adversary": who.describe(), "attack": label, "one": one, "credit": credit})
+                tried.append({"turn": turn, "adversary": who.describe(), "attack": label, "kind": kind,
+                              "one": one, "credit": credit})  # fmt: skip
         chosen, reported = truth.calibration, ~truth.calibration
         best = max(tried, key=lambda t: t["credit"][chosen].sum())
         absent = best["one"].run(
@@ -148,6 +152,6 @@ class RiskTest:
             "hit": Rate.of(best["credit"][reported])._asdict(),
             "false_match": Rate.of(absent.matched[reported])._asdict(),
             "credit": [round(float(x), 9) for x in best["credit"][reported]],
-            "tried": [{"adversary": t["adversary"], "attack": t["attack"],
+            "tried": [{"adversary": t["adversary"], "attack": t["attack"], "kind": t["kind"],
                        "hit": Rate.of(t["credit"][reported])._asdict()} for t in tried],
         }  # fmt: skip

@@ -109,10 +109,10 @@ def _min_supports(source: Dataset) -> list[int]:
 
 
 def _tops(source: Dataset) -> list[int]:
-    """Numbers of items that hold about half, a quarter and a tenth of the pairs."""
+    """Numbers of items that hold about half, a fifth and a twentieth of the pairs."""
     held = -np.sort(-source.supports)
     share = np.cumsum(held) / held.sum()
-    return [int(np.searchsorted(share, p)) + 1 for p in (0.5, 0.25, 0.1)]
+    return [int(np.searchsorted(share, p)) + 1 for p in (0.5, 0.2, 0.05)]
 
 
 def _caps(source: Dataset) -> list[int]:

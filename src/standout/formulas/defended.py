@@ -75,7 +75,7 @@ def attribute_share(x: Any, support: Any) -> Array:
     """x_i = x - (1-(1-x)^n)/n: probability that an entry has the value and time of another holder, n holders.
 
     Each of the holders takes part with probability x, and those who do are permuted at random; the n-th part of the
-    permutations leaves an entry where it is.
+    permutations leaves an entry where it is. K becomes (1-x_i)·K + x_i·(mean of K over the other holders).
 
     >>> attribute_share(1.0, [1, 2, 4]).tolist(), attribute_share(0.0, 5).tolist()
     ([0.0, 0.5, 0.75], 0.0)
@@ -132,14 +132,25 @@ def deconvolved(released: Any, change: Any, start: Any, steps: int = DECONVOLUTI
 
 
 @jit  # type: ignore[untyped-decorator]
-def merged(ratios: float, k: int, mu: float) -> float:
-    """F = c·Σ_j K_j/g_j + 1/(1-e^-μ) - k·c: k right facts about items of a group of which the record shows one entry.
+def merged(shown: float, others: float, k: int, mu: float) -> float:
+    """F = c·Σ_j K_j/g_j·Π_{i≠j} o_i + (1/(1-e^-μ) - k·c)·Π_i o_i: k right facts about a group that shows one entry.
 
     The source has n items of the group, n ~ Poisson(μ) given n ≥ 1, and one of them at random is shown.
-    c = E[(n-1)(n-2)…(n-k+1)]/μ^k. `ratios` is the sum of K_j/g_j; for k = 0 the factor is 1.
+    c = E[(n-1)(n-2)…(n-k+1)]/μ^k.
+
+    Parameters
+    ----------
+    shown
+        Σ_j K_j/g_j·Π_{i≠j} o_i: one fact is about the shown entry; o is the factor of a fact about another entry.
+    others
+        Π_i o_i.
+    k
+        Number of facts; for 0 the factor is 1.
+    mu
+        Expected number of the record's items in the group.
 
     >>> mu = 0.5
-    >>> bool(np.isclose(merged(3.0, 1, mu), 3.0 / mu + 1 / (1 - np.exp(-mu)) - 1 / mu)), merged(0.0, 0, mu)
+    >>> bool(np.isclose(merged(3.0, 1.0, 1, mu), 3.0 / mu + 1 / (1 - np.exp(-mu)) - 1 / mu)), merged(0.0, 1.0, 0, mu)
     (True, 1.0)
     """
     if k == 0:
@@ -151,7 +162,7 @@ def merged(ratios: float, k: int, mu: float) -> float:
         power *= mu
         moment = max(power * top - j * moment, 0.0)
     c = moment / (power * mu)
-    return c * ratios + max(top - k * c, 0.0)
+    return c * shown + max(top - k * c, 0.0) * others
 
 
 def grouped_length(released: Any, share: Any) -> Array:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from standout.adversary.adversary import Adversary
-from standout.attacks.attack import Attack, attack
+from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.progress import Progress as Reporter
 from standout.audit.progress import reporting
@@ -66,7 +66,6 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
     everyone = list(dict.fromkeys(who for scope in scopes for who in scope))
     wanted = targets if targets is not None else rules.targets
     job = Audit(data, everyone, list(rules.all_attacks), wanted, seed, engine, release=release, defense=defense)
-    job.attacks += _naive(job)
     run = _Run(rules, job, [dict.fromkeys(fitting(who, data) for who in scope) for scope in scopes])
     with reporting(progress) as report:
         run.measure(report)
@@ -83,17 +82,6 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
     )
 
 
-def _naive(job: Audit) -> list[Attack]:
-    """For attacks that adapt to a defense: the same attack without it. The stronger of the two decides."""
-    if job.release.channel is None:
-        return []
-    return [
-        attack(one.name, **{**one.options(), "adapt": False})
-        for one in job.attacks
-        if getattr(one, "adapt", False) is True
-    ]
-
-
 def adversaries_of(limit: Limit, policy: Policy, data: Any) -> list[Adversary]:
     """The adversaries that a limit is about."""
     if isinstance(limit.adversaries, str):
@@ -102,8 +90,16 @@ def adversaries_of(limit: Limit, policy: Policy, data: Any) -> list[Adversary]:
 
 
 def _fitting(name: str, who: Adversary, data: Any) -> Adversary:
+    """The adversary without knowledge that the data does not have: nobody can know values of data without values."""
+    told = who
+    if not data.has_value:
+        told = replace(told, value_within=None, gamma=None)
+    if not data.has_time:
+        told = replace(told, time_within=None)
+    if told.wrong and told.value_within is None and told.gamma is None and told.time_within is None:
+        told = replace(told, wrong_kind="item")
     try:
-        return fitting(who, data)
+        return fitting(told, data)
     except ParameterError as error:
         raise ParameterError(
             f'policy: [adversary.{name}] does not fit the data: {error} (in the policy, None is written "none")'

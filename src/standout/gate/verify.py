@@ -19,8 +19,8 @@ from standout.errors import StandoutError
 from standout.gate.evidence import age_in_days, check_signature, intact, load_evidence
 from standout.gate.measure import attack_batch, prepare
 from standout.gate.policy import Policy
-from standout.gate.provenance import version_of
 from standout.gate.verdict import EXIT, overall
+from standout.versions import version_of
 
 RERUN = 3
 """Adversaries and attacks that are run again by default."""

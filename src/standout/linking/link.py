@@ -97,6 +97,7 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
         "data": _counts(dataset, second, facts.item, n_facts),
         "canaries": seen.report(alone.top, null_mean) if seen else None,
         "one_to_one": _gain(alone, answer, assigned) if one_to_one else None,
+        "alone": alone.best,
         "warnings": _warnings(alone.top, n_facts, seen)
         + ([] if np.array_equal(alone.top.p, top.p, True) else [CLUSTERED]),
     }

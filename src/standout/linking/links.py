@@ -113,10 +113,16 @@ class Links:
         if not labels:
             return self.findings.to_frame()
         label = [self.record_labels[r] if r >= 0 else None for r in self.best.tolist()]
-        return pd.DataFrame({
-            "person": self.queries, "record": label, "posterior": self.posterior, "p": self.p, "facts": self.n_facts,
-            "accepted_5": self.accepted(0.05), "accepted_1": self.accepted(0.01),
-        })  # fmt: skip
+        columns = {
+            "person": self.queries,
+            "record": pd.Series(label, dtype=object),
+            "posterior": self.posterior,
+            "p": self.p,
+            "facts": self.n_facts,
+            "accepted_5": self.accepted(0.05),
+            "accepted_1": self.accepted(0.01),
+        }
+        return pd.DataFrame(columns)
 
     def save(self, path: str | Path) -> Path:
         """Write the aggregates as JSON; `LinkFindings.load` reads them."""

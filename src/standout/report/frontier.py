@@ -103,7 +103,8 @@ def table(found: Frontier) -> Table:
         Column("defense", "defense"), Column("number", "on the front", "count"),
         Column("rate", "found", "share", "hit rate"), Column("", "95% interval", "interval", "interval"),
         Column("count", "people found", "count"), Column("n", "people tested", "count", "target"),
-        Column("attack", "strongest attack", "text", "strongest attack"),
+        Column("attack", "strongest attack", "text", "strongest attack"), Column("naive", "naive", "share"),
+        Column("unaware", "best unaware", "share"), Column("adaptive", "adaptive", "share"),
         Column("false_match", "false match", "share", "false match"),
         Column("cost", f"loss, {SHORT[found.measure]}", "share"), Column("noise", "± noise", "share"),
         *(Column(f"{m}_loss", f"loss, {SHORT[m]}", "share") for m in shown),
@@ -235,7 +236,9 @@ def how(found: Frontier) -> list[tuple[str, str]]:
     out = [
         ("Risk", f"{it['n_targets']:,} people are attacked, drawn among {it['n_eligible']:,} with enough items, the same for "
                  f"every defense. The strongest of {several(len(it['attacks']), 'attack')} ({', '.join(it['attacks'])}) is "
-                 f"chosen on one half of them, and its hit rate is measured on the other half ({it['n_reported']:,})."),
+                 f"chosen on one half of them, and its hit rate is measured on the other half ({it['n_reported']:,}). On a "
+                 "defended release the likelihood also runs with the published parameters of the defense (adaptive) and without "
+                 "them (naive, with the changed channels ignored, fitted)."),
         ("Knowledge", "; ".join(who["words"] for who in it["adversaries"])),
         ("Utility", f"{percent(it['held_out'])} of each person's items are held out before the defense. A recommender "
                     f"(implicit ALS: {model}) is trained on the release and has to find them. Settings were tuned on the "
