@@ -164,7 +164,13 @@ def test_an_unsure_match_of_names_counts_by_its_chance():
     source = random_data(12)
     release = random_data(1012)
     names = ItemMap(source.item_labels, source.item_labels[::-1].copy(), np.linspace(0.2, 1.0, 7))
-    compare(replace(release, origin=Origin(source, None, Channel(items=names))), ADVERSARIES["rough"], seed=5)
+    renamed = replace(release, origin=Origin(source, None, Channel(items=names)))
+    knowledge = ADVERSARIES["rough"].sample(source, seed=5)
+    facts = knowledge.bind(renamed)
+    at = np.searchsorted(source.item_labels, knowledge.item)
+    assert np.array_equal(facts.item, 6 - at)
+    assert np.array_equal(facts.chance, names.chance[at])
+    compare(renamed, ADVERSARIES["rough"], seed=5)
 
 
 def test_facts_about_withheld_items_change_nothing():
