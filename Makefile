@@ -72,6 +72,7 @@ frontier: $(READY)  ## rebuild docs/frontier.md: defenses compared on two real r
 	@mkdir -p .bench-cache
 	$(BIN)/python docs/scripts/frontier.py ml-latest-small
 	$(BIN)/python docs/scripts/frontier.py online-retail
+	$(BIN)/python docs/scripts/frontier.py f06
 	$(BIN)/python docs/scripts/frontier.py speed
 
 .venv: $(READY)  ## create only the virtual environment
