@@ -222,7 +222,8 @@ def f06_words() -> list[str]:
     hide, five = it["hide"][-1], next(r for r in it["misdirect"] if r["x"] == 5)
     return ["## F06's defenses against an attacker who knows them", "",
             f"`python docs/scripts/frontier.py f06`: {it['mentioners']} people who tagged movies of MovieLens latest-small, "
-            "found by their tags alone (1-identified). The paper's attack is Scoring. The adaptive attacker ignores mentions of removed items, "
+            "found by their tags alone (1-identified). The paper's attack is Scoring. The adaptive attacker ignores mentions "
+            "of removed items, "
             "is told which share of the mentions is wrong, and uses the likelihood; against misdirection she also ignores "
             "the 100 most popular items. `standout reproduce f06` draws the curves.", "",
             "| defense | Scoring | adaptive |", "|---|---:|---:|",
