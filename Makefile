@@ -23,7 +23,8 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration frontier gate-trial fuzz chromium packages clean
+.PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking frontier gate-trial
+.PHONY: fuzz chromium packages clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +79,9 @@ frontier: $(READY)  ## rebuild docs/frontier.md: defenses compared on two real r
 	$(BIN)/python docs/scripts/frontier.py ml-latest-small
 	$(BIN)/python docs/scripts/frontier.py online-retail
 	$(BIN)/python docs/scripts/frontier.py speed
+
+linking: $(READY)  ## rebuild docs/linking.md: two real pairs of files, linked without the truth (STANDOUT_DATA)
+	@$(BIN)/python docs/scripts/linking.py "$(STANDOUT_DATA)"
 
 .venv: $(READY)  ## create only the virtual environment
 

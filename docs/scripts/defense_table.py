@@ -82,9 +82,10 @@ def shown(credit):
 
 
 def beyond(first, second):
-    """Difference of two rates in standard errors of the paired difference."""
+    """Difference of two rates in standard errors of the paired difference; a tie among k is a hit with probability 1/k."""
     gap = first - second
-    error = np.sqrt(max((gap * gap).mean() - gap.mean() ** 2, 0.0) / gap.size)
+    ties = (first * (1 - first) + second * (1 - second)).mean()
+    error = np.sqrt((gap.var() + ties) / gap.size)
     return 0.0 if gap.mean() == 0 else gap.mean() / max(error, 1e-9)
 
 

@@ -16,9 +16,7 @@ def test_a_copy_without_package_metadata_ends_with_findings(ratings, tmp_path, m
     def missing(name):
         raise importlib.metadata.PackageNotFoundError(name)
 
-    import standout.audit.audit as module
-
-    monkeypatch.setattr(module, "version", missing)
+    monkeypatch.setattr("standout.versions.version", missing)
     code, _, said = run("audit", ratings, *SMALL, "--out", tmp_path / "out")
     assert code == 0, said
     assert '"unknown"' in (tmp_path / "out" / "findings.json").read_text()

@@ -44,7 +44,11 @@ def same_channel(one: Channel, other: Channel) -> None:
             assert a == b, name
 
 
-FORMATS = [*((shape, "") for shape in SHAPES), *((shape, ".parquet") for shape in SHAPES[3:6])]
+FORMATS = [
+    *((shape, "") for shape in [SHAPES[2], *SHAPES[4:8], *SHAPES[10:]]),
+    (SHAPES[4], ".parquet"),
+    (SHAPES[5], ".parquet"),
+]
 
 
 @pytest.mark.parametrize(("shape", "suffix"), FORMATS, ids=lambda x: getattr(x, "name", x))
@@ -273,3 +277,16 @@ def test_values_that_happen_not_to_occur_stay_on_the_scale_of_a_described_releas
     described = defense.describe(source, read)
     assert described.levels.tolist() == published(described).value.release.tolist() == [1, 2, 3, 4, 5]
     assert rows(described) == rows(made)
+
+
+def test_a_delimiter_that_the_input_does_not_give_follows_from_the_suffix(tmp_path: Path) -> None:
+    ds = distinct_days()
+    write_entries(ds, FileLayout("parquet", LONG.columns), tmp_path / "in.parquet")
+    how = {"record": "who", "item": "what", "value": "how much", "time": "when"}
+    source = so.Dataset.read(tmp_path / "in.parquet", **how)
+    for name, delimiter in (("out.tsv", "\t"), ("out.csv", ","), ("out.tsv.gz", "\t")):
+        layout = layout_like(tmp_path / "in.parquet", how, source, tmp_path / name)
+        assert (layout.kind, layout.delimiter) == ("text", delimiter)
+    (tmp_path / "ratings.dat").write_text("1::5::3::978300760\n1::6::4::978300761\n2::5::1::978300762\n")
+    known = so.Dataset.read(tmp_path / "ratings.dat")
+    assert layout_like(tmp_path / "ratings.dat", {}, known, tmp_path / "out.csv").delimiter == ","

@@ -74,6 +74,16 @@ def test_a_source_gives_the_same_knowledge_for_both_releases():
     assert compare(weak, strong, source=source).verdict == "pass"
 
 
+def test_a_defended_release_is_compared_with_an_undefended_one():
+    rng = np.random.default_rng(0)
+    data = so.Dataset.from_arrays(rng.integers(0, 600, 9000), rng.integers(0, 80, 9000))
+    release = so.defense("drop-entries", share=0.6).apply(data)
+    who = [so.Adversary(knows=4, value_within=None)]
+    options = {"source": data, "adversaries": who, "attacks": ["likelihood"], "targets": 300}
+    assert so.diff(release, data, **options).verdict == "fail", "to drop the defense raises the risk"
+    assert so.diff(data, release, **options).verdict == "pass"
+
+
 def test_two_findings_are_compared_as_measured_on_different_people():
     low, high = (so.Audit(with_rate(rate), WHO, ATTACKS, 400, describe=False).run() for rate in (0.05, 0.15))
     done = so.diff(low, high)

@@ -8,6 +8,7 @@ from typing import Any
 from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
+from standout.audit.panel import ADAPTIVE, is_source_of
 from standout.data.dataset import Dataset
 from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
 from standout.formulas.rates import at_least, at_most
@@ -127,12 +128,12 @@ def _requirements(policy: Policy, tested: SelfTest | None, job: Audit) -> Iterat
 
 def adaptive(job: Audit) -> tuple[bool, str]:
     """Whether an attacker who knows the defense took part, and a sentence about it."""
-    if job.release.channel is None or job.release.source is not job.source:
+    if job.release.channel is None or not is_source_of(job.source, job.release):
         return False, (
             "the release differs from the source and its defense is not known, so nobody who knows the defense attacked it; "
             "make it with so.defense(…).apply(source), or set adaptive = false"
         )
-    knowing = [a.name for a in job.attacks if getattr(a, "adapt", False) is True]
+    knowing = [a.name for a, kind in zip(job.attacks, job._kinds, strict=True) if kind == ADAPTIVE]
     if not knowing:
         return False, "no attack of the policy adapts to the defense; add likelihood to attacks"
     return True, f"{', '.join(sorted(set(knowing)))} knew the published parameters of the defense"

@@ -83,12 +83,12 @@ def proposed_split(dataset: Dataset) -> date | None:
     if not (dataset.has_time and dataset.has_repeats):
         return None
     day = split_day(dataset, 0.5)
-    try:
-        before, after = split_time(dataset, day)
-    except ParameterError:
-        return None
-    both = int((find_labels(after.record_labels, before.record_labels) >= 0).sum())
-    return day if both >= FEWEST_PEOPLE else None
+    first = (day - _EPOCH).days * dataset.ticks_per_day - dataset.first_tick
+    tick = dataset.record_tick.astype(np.int64)
+    begins = dataset.record_ptr[:-1][np.diff(dataset.record_ptr) > 0]
+    lowest = np.minimum.reduceat(tick, begins)
+    highest = np.maximum.reduceat(np.where(tick == dataset.no_tick, -1, tick), begins)
+    return day if int(((lowest < first) & (highest >= first)).sum()) >= FEWEST_PEOPLE else None
 
 
 def time_shifted(dataset: Dataset, at: Any = 0.5, one_to_one: bool = False, *, engine: Any = "memory", seed: int = 0,

@@ -67,13 +67,13 @@ def log_chance(
     last = t.shift if moves else -t.shift
     total = -np.inf
     for node in range(t.node_log.size if capped else 1):
-        rho = t.node_rho[node] if capped else t.rho[min(length, t.rho.size - 1)]
+        rho = t.node_rho[node] if capped else t.rho[min(length, np.int64(t.rho.size - 1))]
         miss = t.node_miss[node] if capped else t.miss
         weight = t.node_log[node] if capped else 0.0
-        at = -t.shift
+        at = np.int64(-t.shift)
         while at <= last:
             # the product is the same for all shifts up to the next change
-            stop = at + 1
+            stop = at + np.int64(1)
             while stop <= last and not scratch.change[stop + t.shift]:
                 stop += 1
             one = log_product(q, lo, m, at, rho, miss, rest, rest_kept, post, plan.known_tick, t, scratch)
@@ -112,7 +112,7 @@ def score_range(b: int, lo: int, hi: int, q: int, post: Postings, plan: Tables, 
                 scratch.local[kept] = k
                 scratch.score[kept] = to_integer(x, t.scale[q])
                 kept += 1
-    return kept
+    return int(kept)
 
 
 @jit  # type: ignore[untyped-decorator]
