@@ -156,7 +156,7 @@ def test_times_finer_than_a_day_are_checked_and_verified(run, tmp_path):
     lines = [
         f"u{r},i{i},{1_600_000_000 + 3600 * int(t)}"
         for r in range(400)
-        for i, t in zip(rng.choice(60, 6, replace=False), rng.integers(0, 100_000, 6), strict=True)
+        for i, t in zip(rng.choice(60, 6, replace=False), rng.integers(0, 3000, 6), strict=True)
     ]
     data.write_text("user,item,timestamp\n" + "\n".join(lines) + "\n")
     policy.write_text(

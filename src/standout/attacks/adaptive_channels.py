@@ -82,7 +82,8 @@ def seen_values(known: Known, who: Adversary, source: Dataset, channel: Channel)
     right, back = through_values(prior, change, kernel.table(told, source.levels)[place])
     off = wrong_values(told, source.levels, who.value_tolerance(source), spread(told, source, kernel))[place]
     wrong, back_wrong = through_values(prior, change, off)
-    out = Seen(*(np.ones((n, known.dataset.n_levels + 1)) for _ in range(2)), np.ones(n), np.ones(n))
+    shape = n, known.dataset.n_levels + 1
+    out = Seen(np.ones(shape), np.ones(shape), np.ones(n), np.ones(n))
     out.back[has], out.back_wrong[has] = np.maximum(back, LEAST_CHANCE), np.maximum(back_wrong, LEAST_CHANCE)
     out.right[has, :-1], out.wrong[has, :-1] = right, wrong
     out.right[has, -1], out.wrong[has, -1] = out.back[has], out.back_wrong[has]

@@ -18,7 +18,7 @@ from standout.attacks.noise import Cells, Noise, Steps, ValueKernel
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.formulas.likelihood import shrunk
-from standout.scoring.exact import mean_chances
+from standout.scoring.chances import mean_chances
 from standout.scoring.factors import ByCount, BySum, EntryTest, RecordFactor, SumOfCounts
 from standout.scoring.fill import postings
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point

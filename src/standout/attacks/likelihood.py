@@ -115,7 +115,7 @@ class Likelihood(Attack):
             fitted._fitted_for = dataset, who
             if self.calibrate:
                 measure = calibrated_again if adapts else calibrated
-                fitted._presence = measure(dataset, who, Likelihood(noise=self.noise, calibrate=False).run)
+                fitted._presence = measure(dataset, who, Likelihood(noise=self.noise, calibrate=False).run_both)
         if adapts and dataset.channel is not None:
             fitted._sampled = dataset.channel.sampled
         return fitted
@@ -168,9 +168,9 @@ class Likelihood(Attack):
         # a defense that removes what is not there leaves the source as it is, and still says what to expect
         return facts.from_source and not (facts.from_release and channel.is_neutral)
 
-    def beta(self, seen: Outcome) -> Array:
+    def known_beta(self, plan: Plan) -> Array:
         """Lineup Π(r) ∝ e^LLR: the posterior given that the target is in the release."""
-        return 1.0 / seen.plan.scale
+        return 1.0 / plan.scale
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the posterior of the best record reaches the cut."""

@@ -35,7 +35,7 @@ FEWEST_CANARIES = 20
 
 PURPOSE_WITHHELD = 40
 
-Run = Callable[..., Verdicts]
+Run = Callable[[Dataset, Knowledge, Array], tuple[Verdicts, Verdicts]]
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,13 @@ def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:
     dataset, who
         The release, and the adversary whose knowledge is to be calibrated.
     run
-        Runs the uncalibrated attack at a prior of 1/2: `run(dataset, knowledge, exclude=records)`.
+        Runs the uncalibrated attack at a prior of 1/2, with the records in the release and without them: `run_both`.
     """
     kept: dict[Adversary, Presence] = dataset.__dict__.setdefault("_presence", {})
     if who not in kept:
         records = canaries(dataset, who)
         knowledge = who.sample(dataset, records, canary_seed(who))
-        both = [run(dataset, knowledge, exclude=gone) for gone in (None, records)]
+        both = run(dataset, knowledge, records)
         factor = np.concatenate([factor_of(v) for v in both])
         share = np.concatenate([v.share for v in both])
         kept[who] = fit_presence(factor, share, np.repeat([True, False], records.size))
@@ -155,7 +155,7 @@ def _on_second_release(release: Dataset, who: Adversary, run: Run) -> Presence:
     if records.size < FEWEST_CANARIES:
         return Presence()
     knowledge = _withheld(who.sample(release, records, canary_seed(who)), release, again, records)
-    both = [run(again, knowledge, exclude=gone) for gone in (None, place)]
+    both = run(again, knowledge, place)
     factor = np.concatenate([factor_of(v) for v in both])
     share = np.concatenate([v.share for v in both])
     return fit_presence(factor, share, np.repeat([True, False], records.size))

@@ -176,8 +176,7 @@ class Audit:
             def step(n: int, what: str = f"{label}: {who.describe(self.source.time_resolution)}") -> None:
                 advance(what, n)
 
-            present = one.run(self.release, knowledge, self.engine, watch=truth.target, progress=step)
-            absent = one.run(self.release, knowledge, self.engine, exclude=truth.target, lineup=False, progress=step)
+            present, absent = one.run_both(self.release, knowledge, truth.target, self.engine, progress=step)
             trials[label] = trial = Trial(one, present, absent)
             judged.append({
                 "attack": {"label": label, "name": one.name, "options": one.options()},

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -64,8 +65,11 @@ class Frontier:
     @property
     def front(self) -> list[Mapping[str, Any]]:
         """Cells that no other cell beats; differences within the noise are ties."""
-        cells = self.measured
-        return [c for c, best in zip(cells, frontier_front.front(cells, self.measure), strict=True) if best]
+        return [c for c, best in zip(self.measured, self._on_front, strict=True) if best]
+
+    @cached_property
+    def _on_front(self) -> list[bool]:
+        return frontier_front.front(self.measured, self.measure)
 
     @property
     def popularity_loss(self) -> float | None:
@@ -108,8 +112,8 @@ class Frontier:
 
     def rows(self) -> list[dict[str, Any]]:
         """One row of plain numbers per measured cell: means over the seeds, the noise of the cost, whether it is on the front."""
-        cells, out = self.measured, []
-        for cell, best in zip(cells, frontier_front.front(cells, self.measure), strict=True):
+        out = []
+        for cell, best in zip(self.measured, self._on_front, strict=True):
             hit, cost = cell["risk"]["hit"], frontier_front.losses(cell, self.measure) or []
             row = {"defense": cell["defense"], "family": cell["family"], "strength": cell["strength"], "front": best,
                    "rate": hit["rate"], "low": hit["low"], "high": hit["high"], "n": hit["n"],
@@ -129,7 +133,7 @@ class Frontier:
 
     def to_json(self) -> str:
         """The JSON text."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        return json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False) + "\n"
 
     def save(self, path: str | Path) -> Path:
         """Write the JSON file, completely or not at all."""
@@ -199,7 +203,8 @@ def frontier(source: Any, defenses: Any = "all", strengths: Any = None, adversar
     progress
         True for a bar on standard error, False for none, None for a bar if standard error is a terminal, or a function.
     log
-        Called with a sentence on the number of cells and the expected time, before the long part starts.
+        Called with the number of cells before anything is measured, and with the expected time after the first defended
+        cell.
     """
     data: Dataset = source_of(source)
     seed = seed_number(seed)
@@ -248,18 +253,22 @@ def settings_of(source: Dataset, defenses: Any = "all", strengths: Any = None) -
 
 def _run(bench: Bench, wanted: Sequence[Setting], progress: Progress | bool | None,
          log: Callable[[str], None] | None) -> list[dict[str, Any]]:  # fmt: skip
-    """Measure every cell that is not stored; the time of the undefended data tells how long the rest will take."""
+    """Measure every cell that is not stored; the time of the first defended cell tells how long the rest will take."""
     found = [bench.stored(setting) for setting in wanted]
     missing = [k for k, cell in enumerate(found) if cell is None]
+    say = log or (lambda text: None)
+    say(f"{len(wanted)} cells, {len(wanted) - len(missing)} of them finished before")
+    told = False
     with reporting(progress) as report:
         for n, k in enumerate(missing):
             report(wanted[k].text, n, len(missing))
             found[k] = cell = bench.measure(wanted[k])
-            if n == 0 and log is not None and len(missing) > 1:
-                # the first cell also prepares the splits, which the others share
-                minutes = cell["seconds"] * (len(missing) - 1) / 60
-                log(f"{len(wanted)} cells, {len(wanted) - len(missing)} of them finished before; the first took "
-                    f"{cell['seconds']:.0f} s, so the others will take up to {max(minutes, 0.1):.1f} minutes")  # fmt: skip
+            left = len(missing) - n - 1
+            # the undefended cell also tunes the models and prepares the splits, which the others share
+            if wanted[k].defense is not None and left and not told and "not_measured" not in cell:
+                told = True
+                say(f"one cell took {cell['seconds']:.0f} s, the other {left} will take about "
+                    f"{max(cell['seconds'] * left / 60, 0.1):.1f} minutes")  # fmt: skip
         report("done", len(missing), len(missing))
     return [cell for cell in found if cell is not None]
 

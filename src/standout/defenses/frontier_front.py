@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from standout.audit.strongest import paired
-from standout.formulas.rates import at_most
+from standout.formulas.rates import at_most, sign_flip
 
+Array = npt.NDArray[Any]
 Cell = Mapping[str, Any]
 
 LEVEL = 0.05
 """Two risks differ if the paired test gives a smaller p-value."""
 
 CONFIDENCE = 0.95
+
+MOST_EXACT = 60
+"""Number of differences up to which the test of two risks with ties is exact."""
 
 
 def losses(cell: Cell, measure: str) -> list[float] | None:
@@ -49,10 +54,19 @@ def compare_cost(one: Cell, other: Cell, measure: str) -> int:
 
 def compare_risk(one: Cell, other: Cell) -> int:
     """-1 if the first cell has the lower risk, 1 if the higher one, 0 if a paired test on the same targets cannot tell."""
-    found = paired(one["risk"]["credit"], other["risk"]["credit"])
-    if found["p_value"] >= LEVEL or found["difference"] == 0:
+    gap = np.asarray(one["risk"]["credit"], np.float64) - np.asarray(other["risk"]["credit"], np.float64)
+    gap = gap[gap != 0]
+    total = math.fsum(gap)
+    if total == 0 or _p_value(gap, total) >= LEVEL:
         return 0
-    return 1 if found["difference"] > 0 else -1
+    return 1 if total > 0 else -1
+
+
+def _p_value(gap: Array, total: float) -> float:
+    """Two-sided sign-flip test: exact for hits and misses and for few differences, else by the normal distribution."""
+    if gap.size <= MOST_EXACT or np.all(np.abs(gap) == 1):
+        return sign_flip(gap)
+    return math.erfc(abs(total) / math.sqrt(2.0 * math.fsum(gap * gap)))
 
 
 def front(cells: Sequence[Cell], measure: str) -> list[bool]:
@@ -60,15 +74,15 @@ def front(cells: Sequence[Cell], measure: str) -> list[bool]:
 
     A tie never removes a cell, so that the front holds all cells that may be the best.
     """
-    out = []
-    for k, cell in enumerate(cells):
-        beaten = False
-        for j, other in enumerate(cells):
-            if j != k:
-                risk, cost = compare_risk(other, cell), compare_cost(other, cell, measure)
-                beaten = beaten or (risk <= 0 and cost <= 0 and risk + cost < 0)
-        out.append(not beaten)
-    return out
+    beaten = [False] * len(cells)
+    for j, k in combinations(range(len(cells)), 2):
+        if beaten[j] and beaten[k]:
+            continue
+        cost = compare_cost(cells[j], cells[k], measure)
+        risk = compare_risk(cells[j], cells[k])
+        beaten[k] = beaten[k] or (risk <= 0 and cost <= 0 and risk + cost < 0)
+        beaten[j] = beaten[j] or (risk >= 0 and cost >= 0 and risk + cost > 0)
+    return [not x for x in beaten]
 
 
 def highest_rate(cell: Cell, n_cells: int = 1) -> float:

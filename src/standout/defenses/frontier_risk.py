@@ -68,7 +68,7 @@ def labels_of(attacks: Sequence[Attack], kinds: Sequence[str]) -> list[str]:
     for one, kind in zip(attacks, kinds, strict=True):
         usual = attack(one.name).options()
         changed = "".join(f" {k}={v}" for k, v in one.options().items() if v != usual.get(k))
-        label = f"{one.name}, {kind}" if kind else f"{one.name}{changed}"
+        label = f"{one.name} ({kind})" if kind else f"{one.name}{changed}"
         while label in labels:
             label += "'"
         labels.append(label)
@@ -151,7 +151,7 @@ class RiskTest:
             "n_not_released": int((truth.target < 0).sum()),
             "hit": Rate.of(best["credit"][reported])._asdict(),
             "false_match": Rate.of(absent.matched[reported])._asdict(),
-            "credit": [round(float(x), 9) for x in best["credit"][reported]],
+            "credit": [int(x) if x.is_integer() else round(x, 9) for x in best["credit"][reported].tolist()],
             "tried": [{"adversary": t["adversary"], "attack": t["attack"], "kind": t["kind"],
                        "hit": Rate.of(t["credit"][reported])._asdict()} for t in tried],
         }  # fmt: skip

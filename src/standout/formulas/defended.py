@@ -36,7 +36,7 @@ def believed_length(released: Any, kept: Any, at_least: Any = 0) -> Array:
     >>> believed_length([6, 0], 0.5, at_least=4).tolist()
     [12.0, 4.0]
     """
-    return np.maximum(np.asarray(released, np.float64) / np.asarray(kept, np.float64), at_least)
+    return np.asarray(np.maximum(np.asarray(released, np.float64) / np.asarray(kept, np.float64), at_least))
 
 
 def pick_share(believed: Any, m: int) -> Array:
@@ -162,7 +162,7 @@ def merged(shown: float, others: float, k: int, mu: float) -> float:
         power *= mu
         moment = max(power * top - j * moment, 0.0)
     c = moment / (power * mu)
-    return c * shown + max(top - k * c, 0.0) * others
+    return float(c * shown + max(top - k * c, 0.0) * others)
 
 
 def grouped_length(released: Any, share: Any) -> Array:
@@ -181,7 +181,7 @@ def grouped_length(released: Any, share: Any) -> Array:
     q = np.asarray(share, np.float64)
     grid = np.concatenate([[0.0], np.geomspace(0.01, 50.0 * max(q.size, 1), 400)])
     shown = np.minimum(np.asarray(released, np.float64), q.size - 0.5)
-    return np.interp(shown, -np.expm1(-grid[:, None] * q[None, :]).sum(axis=1), grid)
+    return np.asarray(np.interp(shown, -np.expm1(-grid[:, None] * q[None, :]).sum(axis=1), grid))
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -201,7 +201,7 @@ def bucket_chance(known: int, within: int, first: int, n: int) -> float:
     >>> bucket_chance(12, 0, 11, 4), bucket_chance(10, 1, 10, 1)
     (0.25, 0.3333333333333333)
     """
-    return overlap(known, within, first, n) / ((2 * within + 1) * n)
+    return float(overlap(known, within, first, n) / ((2 * within + 1) * n))
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -217,4 +217,4 @@ def wrong_day_chance(known: int, within: int, first: int, n: int, span: int) -> 
         return 0.0
     middle = min(max(first + (n - 1) // 2, 0), span)
     outside = max(0, middle - within) + max(0, span - middle - within)
-    return (n - overlap(known, within, first, n)) / (n * max(outside, 1))
+    return float((n - overlap(known, within, first, n)) / (n * max(outside, 1)))

@@ -69,6 +69,10 @@ def _bought(found: Frontier, rate: float, best: Mapping[str, Any], ties: Sequenc
         f"To bring the rate below {percent(rate)}, the least costly defense found is {best['defense']}, which costs "
         f"{_cost(best, found.measure)}{_also(found, best)} and leaves {percent(best['risk']['hit']['rate'])} found."
     )
+    if found.popularity_loss is not None and found.popularity_loss > 0:
+        text += (
+            f" Recommending the most popular items to everyone would cost {percent(min(found.popularity_loss, 1.0))}."
+        )
     if ties:
         names = " and ".join(c["defense"] for c in ties[:2])
         more = f" and {len(ties) - 2} more" if len(ties) > 2 else ""
@@ -120,7 +124,8 @@ def chart(found: Frontier) -> Chart:
         {**r, "x": _inside(r["cost"]), "x_low": _inside(r["cost"] - r["noise"]), "x_high": _inside(r["cost"] + r["noise"]),
          "kind": _kind(r),
          "tip": f"{r['defense']}: {percent(r['rate'])} found ({between(r)}), {cost} loss {100 * r['cost']:.1f}%"}
-        for r in rows
+        # the undefended data is drawn last, above the others
+        for r in sorted(rows, key=lambda r: r["strength"] == 0)
     ]  # fmt: skip
     best = sorted((r for r in rows if r["front"]), key=lambda r: r["number"])
     summary = (

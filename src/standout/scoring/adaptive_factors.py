@@ -73,10 +73,10 @@ def entry_chances(p: int, f: int, z: int, post: Postings, known_tick: Array, t: 
 def _wrong_tick(known: int, first: int, n: int, within: int, span_first: int, span: int, shift: int) -> float:
     """Probability of a wrong day. For shifted dates the ends of the span are ignored, so that it is constant in the shift."""
     if shift == 0:
-        return wrong_day_chance(known - span_first, within, first - span_first, n, span)
+        return float(wrong_day_chance(known - span_first, within, first - span_first, n, span))
     if known < span_first or known > span_first + span:
         return 0.0
-    return (n - overlap(known, within, first, n)) / (n * max(span - 2 * within, 1))
+    return float((n - overlap(known, within, first, n)) / (n * max(span - 2 * within, 1)))
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -201,7 +201,7 @@ def near_chance(known: int, tick: int, t: AdaptiveTables) -> float:
     """Probability of the known time of an entry of the same record that is not later than the shown one, at `tick`."""
     if known > tick + t.within + t.slack:
         return 0.0
-    return 2.0 * t.near[min(abs(known - tick) // t.per_day, t.near.size - 1)]
+    return float(2.0 * t.near[min(abs(known - tick) // t.per_day, t.near.size - 1)])
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -270,7 +270,7 @@ def mark_changes(
             else:
                 # first shift that makes the day possible, and the first one beyond
                 gap = tick - known_tick[f]
-                z0, z1, every = -((t.within - gap) // t.per_day), (gap + t.within + n - 1) // t.per_day + 1, n > 1
+                z0, z1, every = -((t.within - gap) // t.per_day), (gap + t.within + n - 1) // t.per_day + 1, bool(n > 1)
             if every:
                 for z in range(max(z0, -s), min(z1, s) + 1):
                     scratch.change[z + s] = True
