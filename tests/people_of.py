@@ -7,14 +7,14 @@ import numpy as np
 import standout as so
 
 
-def world(n=400, n_items=300, per=25, groups=6, seed=0):
+def world(n=400, n_items=300, per=25, groups=6, taste=4.0, seed=0):
     """Entries (record, item, value, day) of people whose items go together: each prefers one group of items."""
     rng = np.random.default_rng(seed)
     popularity = 1 / np.arange(1, n_items + 1) ** 0.6
     kind = rng.integers(0, groups, n_items)
     out = []
     for person in range(n):
-        p = popularity * np.where(kind == person % groups, 4.0, 1.0)
+        p = popularity * np.where(kind == person % groups, taste, 1.0)
         size = int(rng.integers(per // 2, 2 * per))
         item = rng.choice(n_items, size, replace=False, p=p / p.sum())
         day = rng.integers(0, 1000) + rng.integers(0, 400, size)

@@ -77,6 +77,39 @@ def test_the_answer_does_not_depend_on_the_order_of_people_or_on_their_names(pai
     assert other.interval == pytest.approx(links.interval, rel=0.02)
 
 
+def families(n_families=60, members=10, of_family=20, seed=0):
+    """Two samples of what people do: things of their family, favorites of their own, and anything."""
+    rng = np.random.default_rng(seed)
+    out = ([], [])
+    for person in range(n_families * members):
+        shared = np.random.default_rng([seed, person % n_families]).choice(1500, 60, replace=False)
+        mine = rng.choice(1500, 12, replace=False)
+        for rows in out:
+            parts = [
+                rng.choice(shared, of_family, replace=False),
+                rng.choice(mine, 6, replace=False),
+                rng.choice(1500, 5),
+            ]
+            item = np.unique(np.concatenate(parts))
+            rows.append(np.column_stack([np.full(item.size, person), item, np.full(item.size, 3), np.zeros(item.size)]))
+    return [np.concatenate(rows).astype(int) for rows in out]
+
+
+def test_relatives_in_the_release_give_no_all_clear():
+    """Relatives of a person score high, so that the test cannot tell them apart: the likelihood's number is said as well."""
+    entries, facts = families(61)
+    data = release(entries, value=False, time=False, without=np.arange(0, 610, 2))
+    aux = knowledge(facts[facts[:, 0] < 300], value=False, time=False)
+    right = truth(data, aux)
+    found = so.link(data, aux)
+    hit = (found.best == right) & (right >= 0)
+    sure = found.model_posterior > 0.95
+    assert (~hit[sure]).mean() > 0.3
+    assert not found.accepted(0.05)[~hit].any()
+    assert found.model_posterior.sum() > hit.sum() > found.interval[1]
+    assert any("upper limit of the risk" in line for line in found.findings.warnings)
+
+
 def test_items_that_the_release_lacks_are_counted_and_change_nothing(pair, links):
     data, aux, _ = pair
     more = so.Knowledge.from_arrays(

@@ -228,3 +228,19 @@ def test_scores_of_unrelated_records_give_uniform_p_values():
     top = TopScores.of(np.tile(np.arange(40), (3000, 1)), scores, np.full(3000, 8))
     assert (top.p < 0.05).mean() == pytest.approx(0.05, abs=0.015)
     assert np.median(top.scale) == pytest.approx(1.0, abs=0.1)
+
+
+def test_two_facts_are_too_few_for_the_test():
+    scores = -np.sort(-np.random.default_rng(6).gumbel(size=(4, 40)), axis=1)
+    top = TopScores.of(np.tile(np.arange(40), (4, 1)), scores, np.array([0, 2, 3, 9]))
+    assert top.applies.tolist() == [False, False, True, True]
+
+
+def test_a_missing_item_that_was_seen_often_counts_more_against_a_record():
+    data = so.Dataset.from_arrays([0, 1, 2, 3], [0, 1, 0, 1])
+    aux = people(so.Knowledge.from_arrays([9] * 6, [0, 1, 1, 1, 1, 1], None, [1, 1, 2, 3, 4, 5]))
+    assert aux.times.tolist() == [1, 5]
+    attack = LinkLikelihood(LinkNoise((0.8, 0.5, 0.3, 0.1)), Mentions.of(data, aux.bind(data)))
+    score = attack.scores(data, aux)[0]
+    plain = LinkLikelihood(LinkNoise((0.8,)), Mentions.of(data, aux.bind(data))).scores(data, aux)[0]
+    assert score[1] - score[0] > 1.5 > 0.1 > abs(plain[1] - plain[0])

@@ -146,7 +146,9 @@ def start_noise(dataset: Dataset, known: Known) -> Noise:
         bins = ValueBins(tuple(edges.tolist()), (0.0,) * (edges.size + 1))
         edges = edges[bins.reach(dataset.levels).max(axis=0)[:-1] > 0]
         value = ValueBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
-    if known.has_tick.any():
+    inside = (known.tick >= 0) & (known.tick <= dataset.tick_span)
+    # gaps between two periods that do not overlap say nothing of who is who, only which entries lie near the border
+    if inside.any():
         time = averaged_bins(dataset, (0, 3, 14, 30, 90))
     return Noise(e=0.2, h=0.2 if value or time else 0.0, value=value, time=time)
 

@@ -118,7 +118,7 @@ def aggregates(links: Links) -> dict[str, Any]:
         "named": int((links.best >= 0).sum()),
         "accepted": [_cut(links, fdr, rule) for rule in ("spacing", "posterior") for fdr in CUTS],
         "by_posterior": [_above(links, cut) for cut in POSTERIOR_CUTS],
-        "model_above_95": int((links.model_posterior > 0.95).sum()),
+        "model_expected": float(links.model_posterior.sum()), "model_above_95": int((links.model_posterior > 0.95).sum()),
         "by_facts": [_bin(links, b) for b in range(len(EDGES)) if (bins(links.n_facts) == b).any()],
     }  # fmt: skip
 

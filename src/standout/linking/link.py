@@ -37,6 +37,11 @@ FEW_ROUNDS = 12
 PURPOSE_RESAMPLE = 43
 NULL_ERROR = 1 / N_CANARIES**0.5
 """Relative standard error of the null distribution's mean, as checked by the canaries."""
+RELATIVES = (
+    "The likelihood by itself expects {n:,.0f} right links, far more than the test confirms: many people resemble others in the "
+    "release, and the test cannot tell these apart. Take that number as the upper limit of the risk, not the interval."
+)
+FAR_ABOVE = 1.5
 CLUSTERED = (
     "The scores of unrelated records come in clusters, so the spacing test alone would accept too many links; it was corrected "
     "by the second best records."
@@ -93,7 +98,7 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
     alone = _Answer.of(top, n_facts, null_mean, dataset.n_records)
     answer = alone.joint(n_facts, null_mean, dataset.n_records) if one_to_one else alone
     assigned = answer.assigned() if one_to_one else np.empty(0, np.int64)
-    details = {
+    details: dict[str, Any] = {
         "data": _counts(dataset, second, facts.item, n_facts),
         "canaries": seen.report(alone.top, null_mean) if seen else None,
         "one_to_one": _gain(alone, answer, assigned) if one_to_one else None,
@@ -101,11 +106,15 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
         "warnings": _warnings(alone.top, n_facts, seen)
         + ([] if np.array_equal(alone.top.p, top.p, True) else [CLUSTERED]),
     }
+    model = top.model_posterior(dataset.n_records)
+    interval = answer.interval(n_facts, seed)
+    if float(model.sum()) > FAR_ABOVE * interval[1]:
+        details["warnings"].append(RELATIVES.format(n=float(model.sum())))
     return Links(
         best=answer.best, posterior=answer.posterior, p=np.where(n_facts > 0, answer.top.p, np.nan),
-        model_posterior=top.model_posterior(dataset.n_records), n_facts=n_facts, candidates=answer.top.record,
+        model_posterior=model, n_facts=n_facts, candidates=answer.top.record,
         chances=answer.chance, one_to_one=one_to_one, noise=settled, expected_links=float(answer.posterior.sum()),
-        interval=answer.interval(n_facts, seed), details=details, queries=second.queries,
+        interval=interval, details=details, queries=second.queries,
         record_labels=dataset.record_labels, assigned=assigned,
     )  # fmt: skip
 

@@ -127,6 +127,10 @@ def facts(found: LinkFindings) -> list[tuple[str, str]]:
         out.append(("Right items whose value and day agree only by chance", percent(noise["h"])))
     if noise["time"]:
         out.append(("People whose days are unrelated to the release", percent(noise["unrelated"])))
+    if "model_expected" in found.links:
+        expected, above = found.links["model_expected"], found.links["model_above_95"]
+        out.append(("By the likelihood alone", f"{expected:,.0f} right links expected, {above:,} with a posterior above 95 %; "
+                    "too sure where people resemble each other"))  # fmt: skip
     if found.canaries:
         c = found.canaries
         out += [
