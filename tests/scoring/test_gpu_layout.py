@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from standout.scoring import gpu
-from standout.scoring.gpu_layout import Layout, pack, shape_of, unpack
+from standout.scoring.gpu_layout import Layout, pack, shape_of, time_table, unpack
+from standout.scoring.plan import Combine
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
-from plans import case
+from plans import IDS, KINDS, case
 
 
 @pytest.mark.parametrize(("shared", "whole"), [(8_000, False), (11_000, False), (200_000, True)])
@@ -60,3 +61,16 @@ def test_the_package_ships_every_part_of_the_source():
     package = Path(gpu.__file__).parents[1]
     found = {path.name for pattern in shipped for path in package.glob(pattern)}
     assert found >= set(gpu.PARTS)
+
+
+@pytest.mark.parametrize(("kind", "folded"), [("sum", True), ("odds", True), ("late", False)])
+def test_only_symmetric_time_tables_are_folded_and_keep_every_number(kind, folded):
+    name, options = KINDS[IDS.index(kind)]
+    plan = case("missing", name, options).plan
+    time = plan.tables.odds_time if plan.combine == Combine.ODDS else plan.tables.time
+    seen = time_table(plan)
+    assert seen.folded == folded
+    reach = time.shape[1] // 2 - 1
+    gap = np.arange(-reach, reach + 1)
+    again = seen.table[:, np.abs(gap) if folded else gap + reach]
+    assert np.array_equal(np.column_stack([again, seen.table[:, -1]]), time)

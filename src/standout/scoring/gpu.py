@@ -14,7 +14,7 @@ from standout.data.index import Shard
 from standout.errors import EngineError
 from standout.scoring.factors import factors_of
 from standout.scoring.fill import LOG_TABLE
-from standout.scoring.gpu_layout import Layout, Shape, macros, pack, shape_of, spaced, widths
+from standout.scoring.gpu_layout import Layout, Shape, macros, pack, shape_of, spaced, time_table, widths
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Combine, Plan
 
@@ -105,7 +105,7 @@ class DevicePlan:
         cp = cupy()
         t = plan.tables
         odds = plan.combine == Combine.ODDS
-        value, time = (t.odds_value, t.odds_time) if odds else (t.value, t.time)
+        value, time = t.odds_value if odds else t.value, time_table(plan).table
         kind = np.dtype(np.float64 if odds else np.int32)
         small = [
             np.clip(a, -(2**30), 2**31 - 1).astype(np.int32) for a in (t.query_ptr, t.item, t.known_tick, t.time_row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -106,10 +107,31 @@ def spaced(n: int, itemsize: int) -> int:
 
 
 def widths(plan: Plan) -> tuple[int, int]:
-    """Columns of the value and of the time table."""
-    odds = plan.combine == Combine.ODDS
-    value, time = (plan.tables.odds_value, plan.tables.odds_time) if odds else (plan.tables.value, plan.tables.time)
-    return int(value.shape[1]), int(time.shape[1])
+    """Columns of the value and of the time table on the device."""
+    value = plan.tables.odds_value if plan.combine == Combine.ODDS else plan.tables.value
+    return int(value.shape[1]), int(time_table(plan).table.shape[1])
+
+
+class TimeTable(NamedTuple):
+    """The time table as the device keeps it."""
+
+    table: Array
+    folded: bool
+    """Whether a column stands for the size of a gap, because all rows are symmetric: half of the shared memory."""
+
+
+_TIME_TABLES: WeakKeyDictionary[Plan, TimeTable] = WeakKeyDictionary()
+
+
+def time_table(plan: Plan) -> TimeTable:
+    """Time table of the plan, folded where that loses nothing; kept as long as the plan exists."""
+    if plan not in _TIME_TABLES:
+        time = plan.tables.odds_time if plan.combine == Combine.ODDS else plan.tables.time
+        gaps = time[:, :-1]
+        folds = plan.gap_shift == 0 and gaps.shape[1] % 2 == 1 and np.array_equal(gaps, gaps[:, ::-1])
+        half = np.concatenate([gaps[:, gaps.shape[1] // 2 :], time[:, -1:]], axis=1) if folds else time
+        _TIME_TABLES[plan] = TimeTable(half, bool(folds))
+    return _TIME_TABLES[plan]
 
 
 def _longest_log(plan: Plan) -> float:
@@ -132,6 +154,7 @@ def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_ticks
         "CODE_BITS": layout.code_bits, "TICK_BITS": layout.tick_bits, "BLOCK": layout.block_size,
         "THREADS": shape.threads, "PER_SM": shape.per_sm, "TABLES_SHARED": int(shape.tables_shared),
         "MISSING_TICKS": int(missing_ticks), "GAP_SHIFT": plan.gap_shift,
+        "FOLDED": int(time_table(plan).folded),
         "VETOES": int(lowest <= VETO // 2), "NONNEGATIVE": int(lowest >= 0),
         "LONG_LOG": int(_longest_log(plan) >= 2**31), "LN2": f"{LN2}LL",
     }  # fmt: skip

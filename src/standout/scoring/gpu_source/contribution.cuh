@@ -7,11 +7,12 @@ __device__ __forceinline__ int code_of(WORD w) {
 // Column of a time table by the signed gap: known minus entry's time (scoring/plan.py). `origin` is origin_of the fact.
 __device__ __forceinline__ int column_of(WORD w, int origin, int last) {
     const int tick = (int)(w >> (8 * sizeof(WORD) - TICK_BITS));
-    const int column = min(max(origin - tick, 0) >> GAP_SHIFT, last);
+    const int column = FOLDED ? min(abs(origin - tick), last) : min(max(origin - tick, 0) >> GAP_SHIFT, last);
     return MISSING_TICKS && tick == MISSING ? last + 1 : column;
 }
 // The same as scoring.fill.first_column_tick.
 __device__ __forceinline__ int origin_of(const Plan &plan, int f) {
+    if (FOLDED) return plan.known_tick[f];
     const int reach = max((int)plan.n_times - 2, 0) >> 1;
     return plan.known_tick[f] + (reach << GAP_SHIFT) + ((1 << GAP_SHIFT) >> 1);
 }

@@ -10,6 +10,7 @@
 //
 // Macros: COMBINE (0 sum, 1 min, 2 odds), TIE (0 index, 1 short, 2 hash), USE_VALUE, USE_TIME, REPEATS, FILTERED, FACTOR,
 // WORD, PTR, LOCAL_BITS, CODE_BITS, TICK_BITS, BLOCK, THREADS, PER_SM, TABLES_SHARED, GAP_SHIFT (2^GAP_SHIFT gaps per column),
+// FOLDED (a column of the time table is the size of a gap),
 // MISSING_TICKS (some entry has no time), VETOES (some table holds a veto), NONNEGATIVE (nothing in a table is below 0),
 // LONG_LOG (a logarithm may take more than 31 bits), LN2.
 
