@@ -23,7 +23,8 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format figures bench screenshots attack-table calibration frontier gate-trial fuzz chromium packages clean
+.PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking frontier gate-trial
+.PHONY: fuzz chromium packages clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,18 +63,26 @@ screenshots: $(READY) chromium  ## rebuild the pictures of the README and the do
 attack-table: $(READY)  ## rebuild docs/attack-table.md: every attack on MovieLens latest-small (STANDOUT_DATA)
 	@$(BIN)/python docs/scripts/attack_table.py "$(STANDOUT_DATA)"
 
+defense-table: $(READY)  ## rebuild docs/defense-table.md: every defense against four attackers on MovieLens latest-small (STANDOUT_DATA)
+	@$(BIN)/python docs/scripts/defense_table.py "$(STANDOUT_DATA)"
+
 calibration: $(READY)  ## rebuild docs/calibration.md: what the likelihood says of presence, beside what is true (STANDOUT_DATA)
 	@$(BIN)/python docs/scripts/calibration_table.py
 
 gate-trial: $(READY)  ## how often the release gate is wrong, in 1,000 seeded checks of data with a known rate; takes ten minutes
 	@$(BIN)/python docs/scripts/gate_trial.py
 
+fuzz: $(READY)  ## read N damaged files of every format (make fuzz N=20000 SEED=0); failures are printed with their seed
+	@cd tests && nice ../$(BIN)/python -m fuzz.run --n $(or $(N),2000) --seed $(or $(SEED),0) $(if $(LOG),--log $(abspath $(LOG)))
 frontier: $(READY)  ## rebuild docs/frontier.md: defenses compared on two real releases (STANDOUT_DATA); takes half an hour
 	@mkdir -p .bench-cache
 	$(BIN)/python docs/scripts/frontier.py ml-latest-small
 	$(BIN)/python docs/scripts/frontier.py online-retail
 	$(BIN)/python docs/scripts/frontier.py f06
 	$(BIN)/python docs/scripts/frontier.py speed
+
+linking: $(READY)  ## rebuild docs/linking.md: two real pairs of files, linked without the truth (STANDOUT_DATA)
+	@$(BIN)/python docs/scripts/linking.py "$(STANDOUT_DATA)"
 
 .venv: $(READY)  ## create only the virtual environment
 

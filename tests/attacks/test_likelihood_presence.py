@@ -155,7 +155,9 @@ def test_canaries_are_drawn_once_for_a_release_and_an_adversary(release, monkeyp
     knowledge = so.Adversary(knows=5, value_within=0).sample(release, np.arange(20), 1)
     fitted = Likelihood().fit(release, knowledge)
     runs = []
-    monkeypatch.setattr(Likelihood, "run", lambda *a, **k: runs.append(a) or pytest.fail("canaries were run again"))
+    monkeypatch.setattr(
+        Likelihood, "run_both", lambda *a, **k: runs.append(a) or pytest.fail("canaries were run again")
+    )
     assert fitted.fit(release, knowledge) is fitted
     assert Likelihood().fit(release, knowledge).presence == fitted.presence
     other = so.Adversary(knows=4, value_within=0).sample(release, np.arange(20), 1)

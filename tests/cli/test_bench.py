@@ -10,6 +10,7 @@ import pytest
 
 from standout.bench import growth, measure, reference
 from standout.bench.case import Case
+from standout.bench.whole import default_audit
 from standout.engines.memory import MemoryEngine
 from standout.errors import ParameterError
 from standout.scoring.tasks import Score
@@ -62,13 +63,30 @@ def test_bench_writes_one_json_line_per_measurement(case, tmp_path, monkeypatch,
     from standout.cli.bench import bench
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(case.path.parents[1]))
-    bench(size=SIZE, targets=20, out=tmp_path / "b.jsonl", peers=False, reading=False, starting=False, growth=None)
+    bench(
+        size=SIZE,
+        targets=20,
+        out=tmp_path / "b.jsonl",
+        peers=False,
+        reading=False,
+        starting=False,
+        audit=False,
+        growth=None,
+    )
     lines = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
     assert {"machine", "memory", "standout: scoreboard-rh", "standout: likelihood"} <= {line["what"] for line in lines}
     ours = next(line for line in lines if line["what"] == "standout: scoreboard-rh")
     assert ours["ms_per_target"] > 0
     assert np.isfinite(ours["ns_per_posting_core"])
     assert "scoreboard" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_whole_audit_is_compared_with_the_c_loop_on_as_many_queries(case):
+    line = default_audit(case, 4)
+    assert line["kinds"] > 10 and line["core_seconds"] > 0
+    if "skipped" not in line:
+        assert line["ours_over_theirs"] == pytest.approx(line["core_seconds"] / line["c_core_seconds"])
 
 
 @pytest.mark.parametrize("options", [{"size": 0.0}, {"size": 2.0}, {"targets": 0}])

@@ -84,6 +84,16 @@ def test_a_damaged_zip_archive_is_one_clear_line(tmp_path, harm, message):
         Dataset.read(path)
 
 
+def test_a_workbook_whose_packed_data_is_damaged_is_one_clear_line(tmp_path):
+    path = tmp_path / "x.xlsx"
+    zipped(path, {"xl/workbook.xml": b"<workbook/>" * 200})
+    data = bytearray(path.read_bytes())
+    data[50:60] = b"\xff" * 10  # found by the fuzzer: zlib raises its own error
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError, match="is not a workbook that can be read"):
+        Dataset.read(path)
+
+
 def bomb(tmp_path, kind):
     line = b"1,2\n" * 25_000
     zeros = b"user,item\n" + line * 20  # 2 MB that packs to 3 KB

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -123,8 +124,11 @@ def test_a_truncated_arrow_file(tmp_path):
     assert "is not an Arrow IPC file" in refused(made(tmp_path, "n.feather", "user,item"))
 
 
-def test_a_zip_archive(tmp_path):
-    assert "zip archive or a spreadsheet" in refused(made(tmp_path, "x.csv", b"PK\x03\x04 and so on"))
+def test_a_spreadsheet_of_another_program_and_a_broken_archive(tmp_path):
+    assert "the zip data is truncated or damaged" in refused(made(tmp_path, "x.csv", b"PK\x03\x04 and so on"))
+    with zipfile.ZipFile(tmp_path / "x.ods", "w") as archive:
+        archive.writestr("content.xml", "<x/>")
+    assert "a spreadsheet other than .xlsx" in refused(tmp_path / "x.ods")
 
 
 def test_no_such_column(tmp_path):

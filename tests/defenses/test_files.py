@@ -44,7 +44,11 @@ def same_channel(one: Channel, other: Channel) -> None:
             assert a == b, name
 
 
-FORMATS = [*((shape, "") for shape in SHAPES), *((shape, ".parquet") for shape in SHAPES[3:6])]
+FORMATS = [
+    *((shape, "") for shape in [SHAPES[2], *SHAPES[4:8], *SHAPES[10:]]),
+    (SHAPES[4], ".parquet"),
+    (SHAPES[5], ".parquet"),
+]
 
 
 @pytest.mark.parametrize(("shape", "suffix"), FORMATS, ids=lambda x: getattr(x, "name", x))
@@ -260,3 +264,29 @@ def test_opaque_items_of_rounded_values_are_matched_exactly(tmp_path: Path) -> N
     read = so.Dataset.read(tmp_path / "out.csv", **LONG.reading(made))
     assert read.levels.tolist() != source.levels.tolist()
     same_channel(published(so.defense("opaque-items").describe(source, read)), published(made))
+
+
+def test_values_that_happen_not_to_occur_stay_on_the_scale_of_a_described_release(tmp_path: Path) -> None:
+    """Otherwise the columns of the published probabilities belong to other values than the codes of the release."""
+    source = so.Dataset.from_arrays(range(5), [0, 1, 0, 1, 0], [1, 2, 3, 4, 5])
+    defense = so.defense("noise-values", within=1)
+    made = defense.apply(source, seed=2)
+    write_entries(made, LONG, tmp_path / "out.csv")
+    read = so.Dataset.read(tmp_path / "out.csv", **LONG.reading(made))
+    assert read.n_levels < made.n_levels == 5
+    described = defense.describe(source, read)
+    assert described.levels.tolist() == published(described).value.release.tolist() == [1, 2, 3, 4, 5]
+    assert rows(described) == rows(made)
+
+
+def test_a_delimiter_that_the_input_does_not_give_follows_from_the_suffix(tmp_path: Path) -> None:
+    ds = distinct_days()
+    write_entries(ds, FileLayout("parquet", LONG.columns), tmp_path / "in.parquet")
+    how = {"record": "who", "item": "what", "value": "how much", "time": "when"}
+    source = so.Dataset.read(tmp_path / "in.parquet", **how)
+    for name, delimiter in (("out.tsv", "\t"), ("out.csv", ","), ("out.tsv.gz", "\t")):
+        layout = layout_like(tmp_path / "in.parquet", how, source, tmp_path / name)
+        assert (layout.kind, layout.delimiter) == ("text", delimiter)
+    (tmp_path / "ratings.dat").write_text("1::5::3::978300760\n1::6::4::978300761\n2::5::1::978300762\n")
+    known = so.Dataset.read(tmp_path / "ratings.dat")
+    assert layout_like(tmp_path / "ratings.dat", {}, known, tmp_path / "out.csv").delimiter == ","

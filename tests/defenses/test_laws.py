@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import Table
 from settings import NEUTRAL, STRONG, WEAK, by_record, check_counts, distinct_days, distinct_pairs, rows
@@ -19,6 +19,8 @@ from standout.errors import ParameterError
 NAMES = sorted(WEAK)
 STREAMING = [name for name in NAMES if so.defense(name, **WEAK[name]).streaming]
 seeds = st.integers(0, 2**64 - 1)
+FEW = settings().max_examples * 5 // 12
+"""Examples per defense of the laws that every defense is tested on: 25 by default."""
 
 
 def release_of(defense: so.Defense, ds: so.Dataset, seed: int) -> so.Dataset | None:
@@ -54,6 +56,7 @@ def test_strength_zero_changes_nothing(name: str, table: Table, seed: int) -> No
 
 
 @pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=FEW)
 @given(table=tables(values=True, days=True), seed=seeds)
 def test_a_release_is_a_sound_dataset_with_the_labels_of_its_source(name: str, table: Table, seed: int) -> None:
     ds = dataset(table)
@@ -73,6 +76,7 @@ def test_a_release_is_a_sound_dataset_with_the_labels_of_its_source(name: str, t
 
 
 @pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=FEW)
 @given(table=tables(values=True, days=True, min_records=2), data=st.data(), seed=seeds)
 def test_relabeling_the_records_relabels_the_release(name: str, table: Table, data: st.DataObject, seed: int) -> None:
     ds = dataset(table)
@@ -92,6 +96,7 @@ def test_relabeling_the_records_relabels_the_release(name: str, table: Table, da
 
 
 @pytest.mark.parametrize("name", STREAMING)
+@settings(max_examples=FEW)
 @given(table=tables(values=True, days=True, min_records=2), data=st.data(), seed=seeds)
 def test_parts_of_the_records_give_the_parts_of_the_release(
     name: str, table: Table, data: st.DataObject, seed: int

@@ -189,7 +189,7 @@ def first_day_of_period(day: int, period: str) -> int:
         lambda x: any(d is not None for d in x)
     )
 )
-def test_times_become_the_first_tick_of_their_period(period: str, days: list[int | None]) -> None:
+def test_times_become_the_first_day_of_their_period(period: str, days: list[int | None]) -> None:
     ds = so.Dataset.from_arrays(range(len(days)), [0] * len(days), time=[np.nan if d is None else d for d in days])
     release = so.defense("coarsen-time", to=period).apply(ds)
     assert [d for *_, d in rows(release)] == [None if d is None else first_day_of_period(d, period) for d in days]

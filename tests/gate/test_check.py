@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 import standout as so
 from standout.adversary.sampling import sample_targets
+from standout.attacks import attack as attacks
 from standout.errors import ParameterError
 from standout.gate.measure import in_order
 
@@ -104,7 +105,7 @@ def test_a_limit_that_was_measured_in_part_is_never_kept(unsafe):
     assert "not measured" in seen.table[1]["why"]
 
 
-def test_one_attack_above_the_limit_is_enough_to_fail(unsafe):
+def test_one_attack_above_the_limit_is_enough_to_fail(unsafe, monkeypatch):
     class _Blind(so.Attack):
         """Ranks all records equally, so that it finds nobody."""
 
@@ -117,6 +118,8 @@ def test_one_attack_above_the_limit_is_enough_to_fail(unsafe):
         def decide(self, seen):
             return so.stands_out(seen, 1.5)
 
+    # a copy of the registry: other tests must not see this attack
+    monkeypatch.setattr(attacks, "_REGISTRY", dict(attacks._REGISTRY))
     so.register("blind")(_Blind)
     alone = so.check(unsafe, policy(0.09, attacks=["blind"]))
     assert alone.verdict == "pass"
@@ -231,9 +234,34 @@ def test_a_changed_release_without_a_known_defense_does_not_pass_if_an_adaptive_
     assert [row["limit"] for row in seen.table if row["verdict"] == "unclear"] == ["adaptive attacker"]
 
 
-def test_knowledge_that_the_data_does_not_have_is_refused_with_the_name_of_the_adversary(safe):
-    with pytest.raises(ParameterError, match=r"\[adversary.a\] does not fit the data.*no days"):
-        so.check(safe, policy(0.09, adversary={"a": {"knows": 3, "time_within": 3}}))
+def test_a_release_made_by_a_defense_is_attacked_by_someone_who_knows_it():
+    rng = np.random.default_rng(0)
+    data = so.Dataset.from_arrays(rng.integers(0, 600, 9000), rng.integers(0, 80, 9000))
+    release = so.defense("drop-entries", share=0.5).apply(data)
+    asked = policy(1.0, attacks=["likelihood"], targets=100)
+    seen = so.check(release, asked)
+    assert seen.provenance["source_sha256"] == data.fingerprint
+    assert seen.provenance["defense"] == "drop-entries"
+    assert [(row["limit"], row["verdict"]) for row in seen.table] == [("x", "pass"), ("adaptive attacker", "pass")]
+    tried = {cell["attack"]["label"] for cell in seen.cells}
+    assert {"likelihood (adaptive)", "likelihood (naive)", "likelihood (fitted)"} <= tried
+    without = so.check(release, policy(1.0, attacks=["scoreboard-rh"], targets=100))
+    assert without.verdict == "unclear"
+    assert "no attack of the policy adapts" in without.table[1]["why"]
+
+
+def test_a_policy_that_mentions_values_and_times_also_judges_data_without_them(safe, unsafe):
+    told = policy(0.09, adversary={"a": {"knows": 3, "time_within": 3, "value_within": 1}})
+    assert so.check(unsafe, told).verdict == "fail"
+    seen = so.check(safe, told)
+    assert seen.verdict == "pass"
+    assert seen.table[0]["adversary"] == "3 items"
+
+
+def test_an_adversary_that_does_not_fit_the_data_is_refused_by_name(safe):
+    dated = so.Dataset.from_arrays([1, 1, 1, 2, 2, 2], [1, 2, 3, 1, 2, 3], time=[1, 2, 3, 4, 5, 6])
+    with pytest.raises(ParameterError, match=r"\[adversary.a\] does not fit the data"):
+        so.check(dated, policy(0.09, adversary={"a": {"knows": 3, "time_within": "2h"}}))
 
 
 def test_a_verdict_holds_no_label(safe):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from known_rate import with_rate
 
@@ -102,7 +103,9 @@ def test_a_wrong_policy_ends_with_code_2_before_the_data_is_read(run, tmp_path, 
 def test_wrong_options_end_with_code_2(run, data, policy, tmp_path):
     fine = policy(0.2)
     for extra in (["--targets", "0"], ["--targets", "some"], ["--engine", "abacus"], ["--json", "--github"],
-                  ["--out", tmp_path], ["--release", tmp_path / "none.csv"]):  # fmt: skip
+                  ["--out", tmp_path],
+                  ["--out", tmp_path / "x", "--page", tmp_path / "x"], ["--defense", "drop-entries:share=0.5"],
+                  ["--release", tmp_path / "none.csv"]):  # fmt: skip
         code, out, err = run("check", data, "--policy", fine, *extra)
         assert (code, out) == (2, ""), extra
         assert "standout:" in err
@@ -145,3 +148,24 @@ def test_policy_init_writes_a_policy_that_check_reads(run, data, tmp_path):
     assert "did you mean 'health'" in err
     assert run("policy", "show", "--out", tmp_path / "x.toml")[0] == 2
     assert not (tmp_path / "x.toml").exists()
+
+
+def test_times_finer_than_a_day_are_checked_and_verified(run, tmp_path):
+    rng = np.random.default_rng(2)
+    data, policy, evidence = tmp_path / "d.csv", tmp_path / "p.toml", tmp_path / "e.json"
+    lines = [
+        f"u{r},i{i},{1_600_000_000 + 3600 * int(t)}"
+        for r in range(400)
+        for i, t in zip(rng.choice(60, 6, replace=False), rng.integers(0, 3000, 6), strict=True)
+    ]
+    data.write_text("user,item,timestamp\n" + "\n".join(lines) + "\n")
+    policy.write_text(
+        'attacks = ["scoreboard-rh"]\ntargets = 300\n[adversary.a]\nknows = 2\ntime_within = "2h"\n'
+        '[[limit]]\nmax = 0.5\nadversaries = ["a"]\n'
+    )
+    code, out, err = run("check", data, "--policy", policy, "--evidence", evidence)
+    assert code == 1, err
+    assert "every attack found all" in out
+    code, out, _ = run("verify", evidence, data)
+    assert code == 1
+    assert "the same counts" in out

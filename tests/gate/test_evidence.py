@@ -88,6 +88,20 @@ def test_evidence_of_a_fail_is_never_verified_as_a_pass(data, tmp_path):
     assert any("the same counts" in row["why"] for row in done.rows), "it is run again although its verdict is fail"
 
 
+def test_evidence_about_a_defended_release_is_run_again_by_the_same_attackers(tmp_path):
+    rng = np.random.default_rng(0)
+    data = so.Dataset.from_arrays(rng.integers(0, 600, 9000), rng.integers(0, 80, 9000))
+    release = so.defense("drop-entries", share=0.5).apply(data)
+    asked = {
+        "limit": [{"max": 1.0, "adversaries": ["a"]}], "adversary": {"a": {"knows": 4}}, "attacks": ["likelihood"],
+        "targets": 200, "self_test": False,
+    }  # fmt: skip
+    path = so.save_evidence(so.check(release, asked), tmp_path / "e.json")
+    done = so.verify(path, release, cells=99)
+    assert done.verdict == "pass", done
+    assert sum("the same counts" in row["why"] for row in done.rows) >= 3
+
+
 def test_a_changed_count_is_found_by_its_hash(saved, data):
     def edit(content):
         content["cells"][0]["found"] += 1

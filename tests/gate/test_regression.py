@@ -34,14 +34,21 @@ def test_the_same_release_has_not_changed():
     assert [row["difference"] for row in done.rows] == [0.0]
 
 
-def test_the_same_people_are_compared_although_their_rows_moved():
+def test_the_same_people_are_compared_although_others_came_before_them():
     old = with_rate(0.1)
-    order = np.random.default_rng(0).permutation(old.n_records)
     rows = old.record_item.reshape(-1, 3)
     names = np.array([f"p{r:05d}" for r in range(old.n_records)])
     first = so.Dataset.from_arrays(np.repeat(names, 3), rows.reshape(-1))
-    moved = so.Dataset.from_arrays(np.repeat(names[order], 3), rows[order].reshape(-1))
-    assert [row["difference"] for row in compare(first, moved).rows] == [0.0]
+    order = np.random.default_rng(0).permutation(old.n_records)
+    new_people = np.array([f"a{r:05d}" for r in range(70)])
+    their_items = 100_000 + np.arange(210)
+    moved = so.Dataset.from_arrays(
+        np.concatenate([np.repeat(names[order], 3), np.repeat(new_people, 3)]),
+        np.concatenate([rows[order].reshape(-1), their_items]),
+    )
+    done = compare(first, moved)
+    assert [row["difference"] for row in done.rows] == [0.0]
+    assert 0 < done.rows[0]["old"] < 1
 
 
 def test_chance_is_rarely_taken_for_a_rise():
@@ -65,6 +72,16 @@ def test_a_source_gives_the_same_knowledge_for_both_releases():
     strong = source.take(np.arange(source.n_records) % 4 == 0, drop_empty=False)
     assert compare(strong, weak, source=source).verdict == "fail"
     assert compare(weak, strong, source=source).verdict == "pass"
+
+
+def test_a_defended_release_is_compared_with_an_undefended_one():
+    rng = np.random.default_rng(0)
+    data = so.Dataset.from_arrays(rng.integers(0, 600, 9000), rng.integers(0, 80, 9000))
+    release = so.defense("drop-entries", share=0.6).apply(data)
+    who = [so.Adversary(knows=4, value_within=None)]
+    options = {"source": data, "adversaries": who, "attacks": ["likelihood"], "targets": 300}
+    assert so.diff(release, data, **options).verdict == "fail", "to drop the defense raises the risk"
+    assert so.diff(data, release, **options).verdict == "pass"
 
 
 def test_two_findings_are_compared_as_measured_on_different_people():
@@ -116,6 +133,7 @@ def test_the_exit_code_of_the_command_says_whether_the_risk_rose(run, tmp_path):
     assert run("diff", *paths[::-1], *options, "--json")[0] == 0
     assert run("diff", paths[0], tmp_path / "none.csv", *options)[0] == 2
     for path in paths:
-        assert run("audit", path, "--out", tmp_path / path.stem, "--knows", "3", *options)[0] == 0
+        found = so.Audit(so.Dataset.read(path), WHO, ATTACKS, 300, describe=False).run()
+        found.save(tmp_path / path.stem / "findings.json")
     assert run("diff", tmp_path / "old", tmp_path / "new" / "findings.json")[0] == 1
     assert run("diff", tmp_path / "old", paths[1], *options)[0] == 2

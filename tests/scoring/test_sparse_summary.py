@@ -13,7 +13,7 @@ from standout.attacks.noise import Noise, Steps, Window
 from standout.scoring import cpu
 from standout.scoring.partials import LOWEST, NO_RECORD
 from standout.scoring.plan import Plan, Tie
-from standout.scoring.summarize import key_of
+from standout.scoring.rules import key_of
 from standout.scoring.tasks import AllScores, Mass, Score
 
 N_RECORDS, BLOCK = 900, 128

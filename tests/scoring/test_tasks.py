@@ -19,13 +19,13 @@ from standout.errors import ParameterError
 from standout.scoring import tasks as tasks_module
 from standout.scoring.factors import factors_of
 from standout.scoring.partials import LOWEST, Partials
-from standout.scoring.plan import Plan
+from standout.scoring.plan import Plan, Tie
 from standout.scoring.tasks import AllScores, FetchRows, FindAbove, Found, Mass, Score, ScoreRecord, Sums, Task
 
 ODDS = {"noise": Noise(0.2, 0.1, Steps(1), Window(14))}
 PLANS = {"min": ("scoreboard", {}), "sum": ("scoreboard-rh", {}), "factor": ("scoreboard-rh", {"length": "sqrt"}),
          "odds": ("likelihood", ODDS), "hash": ("generic", {})}  # fmt: skip
-KINDS = ["score", "top", "mass", "record", "all", "above", "rows"]
+KINDS = ["score", "top", "lineup", "mass", "record", "all", "above", "rows"]
 
 
 def task_of(kind: str, plan: Plan, release: so.Dataset, rng: np.random.Generator) -> Task:
@@ -33,6 +33,8 @@ def task_of(kind: str, plan: Plan, release: so.Dataset, rng: np.random.Generator
     marks = rng.choice([-5, 0, 1, 2**29, 2**31], n)
     if kind in ("score", "top"):
         return Score(plan, marks, 2 if kind == "score" else 5)
+    if kind == "lineup":
+        return Score(plan, marks, beta=rng.random(n) * 2**-27)
     if kind == "mass":
         return Mass(plan, rng.integers(2**28, 2**30, n), rng.random(n) * 2**-27)
     if kind == "record":
@@ -170,6 +172,25 @@ def test_found_records_are_all_that_score_as_high_whatever_is_held_at_once(relea
         found = so.MemoryEngine(2).map(FindAbove(plan, least), release.shards_at([0, 60, 150], 16))
         assert_same(found, Found(query, record, scores[query, record].astype(np.int64)))
     assert (query == 0).sum() == 0 and (query == 1).sum() == release.n_records - (plan.tables.exclude[1] >= 0)
+
+
+@pytest.mark.parametrize("tie", list(Tie))
+@pytest.mark.parametrize("name", [*PLANS, "exact"])
+@pytest.mark.parametrize(("seed", "items", "repeats"), [(4, 20, True), (5, 300, True), (6, 300, False)])
+def test_the_mass_of_the_scoring_pass_is_the_mass_of_a_pass_of_its_own(name, tie, seed, items, repeats):
+    """With 300 items most blocks are read by their postings alone, with 20 items as a whole."""
+    data = dataset(random_table(400, items, 6, seed=seed, missing=0.1, repeats=repeats))
+    plan = replace(plan_for(data, *PLANS.get(name, ("likelihood", {}))), tie=tie)
+    beta = np.random.default_rng(0).choice([1e-12, 2.0**-28, 2.0**-24, 1.0], plan.n_queries)
+    whole = Score(plan, beta=beta).run(data.index)
+    scores = AllScores(plan, data.n_records).run(data.index).score.astype(float)
+    weight = np.where(scores > LOWEST, np.exp(beta[:, None] * (scores - whole.best_score[:, None])), 0.0)
+    for shards in ([data.index], data.shards_at([0, 130, 400], 64)):
+        for threads in (1, 2):
+            got = so.MemoryEngine(threads).map(Score(plan, beta=beta), shards)
+            np.testing.assert_allclose(got.mass, weight.sum(axis=1), rtol=1e-9)
+            assert got.best.tolist() == whole.best.tolist()
+    np.testing.assert_allclose(Mass(plan, whole.best_score, beta).run(data.index).total, whole.mass, rtol=1e-9)
 
 
 def test_a_thread_that_fails_is_an_error_and_not_a_missing_part(release):

@@ -38,6 +38,8 @@ class Facts:
     """Whether the knowledge was sampled from the data that a defense made this dataset from."""
     chance: Array | None = None
     """float64 (facts): probability that the item is the one that the fact is about; None = 1."""
+    times: Array | None = None
+    """int64 per fact: how often the adversary saw it; None = once."""
 
     @property
     def n_queries(self) -> int:
@@ -54,7 +56,8 @@ class Facts:
         lo, hi = int(self.query_ptr[first]), int(self.query_ptr[stop])
         return Facts(self.query_ptr[first : stop + 1] - lo, self.item[lo:hi], self.value[lo:hi], self.day[lo:hi],
                      self.length[first:stop], self.length_within, self.adversary, self.from_release,
-                     self.from_source, None if self.chance is None else self.chance[lo:hi])  # fmt: skip
+                     self.from_source, None if self.chance is None else self.chance[lo:hi],
+                     None if self.times is None else self.times[lo:hi])  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +78,8 @@ class Knowledge:
     seed: int | None = None
     source: Dataset | None = None
     """The dataset that this knowledge was sampled from; None for knowledge from outside."""
+    times: Array | None = None
+    """int64 per fact: how often the adversary saw it; None = once."""
     _index: Array | None = None
     """Item indices in `_labels`, if known already."""
     _labels: Array | None = None
@@ -178,7 +183,7 @@ class Knowledge:
         # a known length is that of the source; in a release that lost entries it would exclude the target
         within = self.adversary.length_within if self.adversary and from_release else None
         return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary, from_release,
-                     from_source, chance)  # fmt: skip
+                     from_source, chance, self.times)  # fmt: skip
 
     def __repr__(self) -> str:
         source = "sampled" if self.adversary else "from outside"

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts
-from standout.attacks.adaptive_channels import Seen, buckets, day_backgrounds, seen_values
+from standout.attacks.adaptive_channels import Seen, buckets, day_backgrounds, day_distances, seen_values
 from standout.attacks.bayes import NATS_PER_FACT, log_ways
 from standout.attacks.tables import Known
 from standout.data.channel import Channel
@@ -147,6 +147,8 @@ def compile_adaptive(release: Dataset, facts: Facts, exclude: Array, floor: floa
     tables = _tables(known, who, source, channel, wrong, value, day)._replace(
         floor=floor, grouped=grouped, merged=merged
     )
+    if merged and tables.use_time:
+        tables = tables._replace(near=day_distances(release, tables.within))
     tables = tables._replace(**_lengths(channel, size, wrong, merged), **_queries(known, size, wrong, grouped))
     tables = tables._replace(**_facts(known, channel, size, wrong, value, day, tables))
     plan_tables = known.tables()
@@ -171,7 +173,8 @@ def _tables(known: Known, who: Adversary, source: Dataset, channel: Channel, wro
         per_day=release.ticks_per_day,
         shift=shift if use_time else 0, period_first=period_first,
         span_first=int(source.first_tick) - int(release.first_tick), span=int(source.tick_span),
-        bucket=bucket if use_time else np.ones(1, np.int64), rho=ones, node_log=_NONE, node_rho=_NONE, node_miss=_NONE,
+        bucket=bucket if use_time else np.ones(1, np.int64), near=np.ones(1),
+        slack=int(bucket.max(initial=1)) - 1, rho=ones, node_log=_NONE, node_rho=_NONE, node_miss=_NONE,
         log_ways=_NONE, start=np.ones((1, 1)), total=_NONE, n_possible=_NONE, scale=_NONE, gone_ptr=_NONE, gone_item=_NONE,
         gone_weight=_NONE, right_value=value.right, wrong_value=value.wrong, has_tick=known.has_tick & use_time,
         tick_back=ones if day is None else day[0], tick_back_wrong=ones if day is None else day[1], q_g=ones, q=ones,
@@ -288,7 +291,8 @@ def _facts(known: Known, channel: Channel, size: Sizes, wrong: Wrong, value: See
     # an item that replaced another one is uniform over the catalog
     noise = np.minimum((y / max(known.dataset.n_items, 1)) / q, 1.0)
     strange = 1 - (1 - x) * (1 - noise)
-    swapped = formula.attribute_share(channel.attributes, support)
+    # the mean over all holders includes the entry itself
+    swapped = formula.attribute_share(channel.attributes, support) * support / np.maximum(support - 1, 1)
     moved = x / (x + channel.lost + y) if x > 0 else 0.0
     by_chance = (1 - (1 - x) * (1 - y)) * strange
     return {

@@ -29,6 +29,13 @@ MOST_SHIFTS = 65
 """Shifts over which the background of days is averaged."""
 
 
+STRIDES = (1, 2, 3, 5, 8, 13)
+"""Distances in a record, in entries, of the pairs whose days are compared."""
+
+EVEN = 0.05
+"""Share of the uniform distribution in that of the distances."""
+
+
 class Seen(NamedTuple):
     """One channel of the facts."""
 
@@ -75,7 +82,8 @@ def seen_values(known: Known, who: Adversary, source: Dataset, channel: Channel)
     right, back = through_values(prior, change, kernel.table(told, source.levels)[place])
     off = wrong_values(told, source.levels, who.value_tolerance(source), spread(told, source, kernel))[place]
     wrong, back_wrong = through_values(prior, change, off)
-    out = Seen(*(np.ones((n, known.dataset.n_levels + 1)) for _ in range(2)), np.ones(n), np.ones(n))
+    shape = n, known.dataset.n_levels + 1
+    out = Seen(np.ones(shape), np.ones(shape), np.ones(n), np.ones(n))
     out.back[has], out.back_wrong[has] = np.maximum(back, LEAST_CHANCE), np.maximum(back_wrong, LEAST_CHANCE)
     out.right[has, :-1], out.wrong[has, :-1] = right, wrong
     out.right[has, -1], out.wrong[has, -1] = out.back[has], out.back_wrong[has]
@@ -141,3 +149,31 @@ def _bins(release: Dataset, channel: Channel, day: Array) -> tuple[Array, Array]
     width = np.maximum(np.bincount(every, minlength=n_bins), 1).astype(np.float64)
     at = every[inside]
     return at, width[at]
+
+
+def day_distances(release: Dataset, within: int) -> Array:
+    """Probability per tick of another entry of the same record, by its distance in days; cached on the release.
+
+    It is counted over pairs of entries of the release, mixed with a uniform share, and widened by the adversary's error.
+    """
+    kept: dict[int, Array] = release.__dict__.setdefault("_day_distances", {})
+    if within not in kept:
+        per_day = release.ticks_per_day
+        tick, record = (
+            release.record_tick.astype(np.int64),
+            np.repeat(np.arange(release.n_records), np.diff(release.record_ptr)),
+        )
+        n = int(release.tick_span) // per_day + 1
+        count = np.zeros(n)
+        for stride in STRIDES:
+            same = (record[stride:] == record[:-stride]) & (tick[stride:] != release.no_tick)
+            same &= tick[:-stride] != release.no_tick
+            gap = np.abs(tick[stride:][same] - tick[:-stride][same]) // per_day
+            count += np.bincount(gap, minlength=n)[:n]
+        share = (1 - EVEN) * count / max(count.sum(), 1.0) + EVEN / n
+        share[1:] /= 2
+        both = np.concatenate([share[:0:-1], share])
+        width = 2 * (within // per_day) + 1
+        wide = np.convolve(both, np.full(width, 1.0 / width))
+        kept[within] = np.ascontiguousarray(wide[wide.size // 2 :]) / per_day
+    return kept[within]

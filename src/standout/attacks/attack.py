@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
-from standout.attacks import criterion
+from standout.attacks.running import Run, run_both
+from standout.attacks.tables import time_columns
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine, engine, shards_of
 from standout.errors import ParameterError
-from standout.formulas.spacing import K
 from standout.scoring.partials import LOWEST
 from standout.scoring.plan import Plan
-from standout.scoring.tasks import UNWATCHED, AllScores, Mass, Score, ScoreRecord
+from standout.scoring.tasks import AllScores, Score, ScoreRecord
 
 Array = npt.NDArray[Any]
 
@@ -57,9 +57,13 @@ class Attack(ABC):
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Return (statistic, matched) per query: the statistic of the criterion, and whether the best record is named."""
 
+    def known_beta(self, plan: Plan) -> Array | None:
+        """Sharpness of the lineup if it does not depend on the scores: the lineup is then computed while scoring."""
+        return None
+
     def beta(self, seen: Outcome) -> Array | None:
         """Sharpness of the lineup Π(r) ∝ exp(beta · score) in integer score units; None = uniform over the matching set."""
-        return None
+        return self.known_beta(seen.plan)
 
     def posterior(self, seen: Outcome) -> Array:
         """P(the best record is the target) per query, absence allowed for; NaN for attacks without a model."""
@@ -150,6 +154,23 @@ class Attack(ABC):
         plans = (fitted.compile(dataset, part, gone) for part, gone in _batches(dataset, facts, nobody, False, machine))
         return np.concatenate([machine.map(Score(plan, k=k), shards_of(dataset)).top[:, :k] for plan in plans])
 
+    def top_scores(self, dataset: Dataset, knowledge: Knowledge, k: int, engine_: str | Engine = "memory",
+                   exclude: Any = None, progress: Callable[[int], None] | None = None) -> tuple[Array, Array]:  # fmt: skip
+        """Record indices and scores (queries, k) of the k best records, descending; -1 and NaN = no candidate left."""
+        facts = knowledge.bind(dataset)
+        gone = _one_per_query(exclude, facts, "exclude", dataset)
+        fitted, machine = self.fit(dataset, facts, gone), engine(engine_)
+        records, scores = [], []
+        for part, absent in _batches(dataset, facts, gone, self.alone, machine):
+            plan = fitted.compile(dataset, part, absent)
+            found = machine.map(Score(plan, k=k), shards_of(dataset))
+            records.append(found.top[:, :k])
+            score = plan.base[:, None] + found.top_score[:, :k] / plan.scale[:, None]
+            scores.append(np.where(records[-1] >= 0, score, np.nan))
+            if progress:
+                progress(part.n_queries)
+        return np.concatenate(records), np.concatenate(scores)
+
     def run(self, dataset: Dataset, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
             watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None,
             spacing: bool = False) -> Verdicts:  # fmt: skip
@@ -181,34 +202,45 @@ class Attack(ABC):
         done = 0
         machine = _engine(engine)
         for part, absent in _batches(dataset, facts, gone, self.alone, machine):
-            marks = seen[done : done + part.n_queries]
+            run = Run(fitted, dataset, machine, spacing)
             plan = fitted.compile(dataset, part, absent)
-            parts.append(fitted._run_plan(dataset, plan, marks, machine, lineup, spacing))
+            parts.append(run.verdicts(plan, seen[done : done + part.n_queries], lineup))
             done += part.n_queries
             if progress:
                 progress(part.n_queries)
         return Verdicts.concatenate(parts)
 
-    def _run_plan(self, dataset: Dataset, plan: Plan, watch: Array, machine: Engine, lineup: bool,
-                  spacing: bool) -> Verdicts:  # fmt: skip
-        shards = shards_of(dataset)
-        own = ScoreRecord(plan, watch)
-        watched = (machine.map(own, shards) if (watch >= 0).any() else own.empty()).score
-        # queries without a watched record have no score to compare with
-        marks = np.where(watch >= 0, watched, UNWATCHED)
-        k = K + 1 if spacing or self.rule == "spacing" else 2
-        partials = machine.map(Score(plan, marks, k), shards)
-        n_records = dataset.n_records - (plan.tables.exclude >= 0)
-        seen = Outcome(plan, partials, n_records)
-        wanted = self.lineup and (lineup or self.needs_lineup)
-        beta = self.beta(seen) if wanted else None
-        if beta is not None:
-            mass = machine.map(Mass(plan, partials.best_score, beta), shards).total
-            seen = Outcome(plan, partials, n_records, beta, mass)
-        statistic, matched = self.decide(seen) if self.rule == "own" else criterion.unlikely_absent(seen, self.level)
-        # index -1 reads the length of the last record, which is not used
-        return Verdicts.of(seen, statistic, matched, watch, watched, dataset.lengths[watch], wanted, self.posterior(seen),
-                           self.absent(seen), criterion.spacing_p_values(seen))  # fmt: skip
+    def run_both(self, dataset: Dataset, knowledge: Knowledge, targets: Any, engine: str | Engine = "memory",
+                 progress: Callable[[int], None] | None = None) -> tuple[Verdicts, Verdicts]:  # fmt: skip
+        """Attack every query twice: with its target in the release, and as if the target were not there.
+
+        The same answers as `run(watch=targets)` and `run(exclude=targets, lineup=False)`. If the target's absence changes
+        no other record's score, all records are scored once for both.
+
+        Parameters
+        ----------
+        dataset, knowledge, engine
+            As in `run`.
+        targets
+            One record index per query, -1 = not in the release.
+        progress
+            Called with the number of queries answered after each batch: two for each target.
+        """
+        facts = knowledge.bind(dataset)
+        gone = _one_per_query(targets, facts, "targets", dataset)
+        if self.alone or type(self).run is not Attack.run:  # an attack with a `run` of its own is asked twice
+            return (self.run(dataset, knowledge, engine, watch=gone, progress=progress),
+                    self.run(dataset, knowledge, engine, exclude=gone, lineup=False, progress=progress))  # fmt: skip
+        nobody = np.full(gone.size, -1, np.int64)
+        machine, parts = _engine(engine), []
+        here, away = (Run(self.fit(dataset, facts, who), dataset, machine) for who in (nobody, gone))
+        for part, absent in _batches(dataset, facts, gone, False, machine):
+            present = here.attack.compile(dataset, part, nobody[: absent.size])
+            parts.append(run_both(here, away, present, away.attack.compile(dataset, part, absent), absent))
+            if progress:
+                progress(2 * part.n_queries)
+        with_target, without = zip(*parts, strict=True)
+        return Verdicts.concatenate(list(with_target)), Verdicts.concatenate(list(without))
 
     def __repr__(self) -> str:
         options = ", ".join(f"{k}={v!r}" for k, v in self.options().items())
@@ -240,7 +272,7 @@ def _batches(
     dataset: Dataset, facts: Facts, exclude: Array, alone: bool, machine: Engine
 ) -> Iterator[tuple[Facts, Array]]:
     """Cut the queries into batches whose tables fit the engine's limits."""
-    row = 8 * (dataset.n_levels + 2 + 2 * min(dataset.tick_span, 1024 if dataset.ticks_per_day == 1 else 16_384) + 2)
+    row = 8 * (dataset.n_levels + 2 + time_columns(dataset))
     most = max(1, machine.batch_bytes // row)
     first = 0
     while first < facts.n_queries:

@@ -18,7 +18,7 @@ from standout.attacks.noise import Cells, Noise, Steps, ValueKernel
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.formulas.likelihood import shrunk
-from standout.scoring.exact import mean_chances
+from standout.scoring.chances import mean_chances
 from standout.scoring.factors import ByCount, BySum, EntryTest, RecordFactor, SumOfCounts
 from standout.scoring.fill import postings
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
@@ -142,8 +142,13 @@ def is_drawn_here(facts: Facts) -> bool:
 
     In another release the target's entries may differ from the facts, and an exact model would exclude the target.
     """
+    return facts.from_release and is_complete(facts)
+
+
+def is_complete(facts: Facts) -> bool:
+    """Whether all queries are complete draws of an adversary."""
     who = facts.adversary
-    return who is not None and facts.from_release and bool((np.diff(facts.query_ptr) == who.knows).all())
+    return who is not None and bool((np.diff(facts.query_ptr) == who.knows).all())
 
 
 def compile_exact(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, background: Array) -> Plan:

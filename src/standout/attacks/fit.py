@@ -27,7 +27,7 @@ from standout.attacks.likelihood import (
     compile_odds,
     item_share,
     pick_rates,
-    time_odds,
+    time_background,
 )
 from standout.attacks.noise import VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
 from standout.attacks.tables import Known
@@ -146,7 +146,9 @@ def start_noise(dataset: Dataset, known: Known) -> Noise:
         bins = ValueBins(tuple(edges.tolist()), (0.0,) * (edges.size + 1))
         edges = edges[bins.reach(dataset.levels).max(axis=0)[:-1] > 0]
         value = ValueBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
-    if known.has_tick.any():
+    inside = (known.tick >= 0) & (known.tick <= dataset.tick_span)
+    # gaps between two periods that do not overlap say nothing of who is who, only which entries lie near the border
+    if inside.any():
         time = averaged_bins(dataset, (0, 3, 14, 30, 90))
     return Noise(e=0.2, h=0.2 if value or time else 0.0, value=value, time=time)
 
@@ -244,8 +246,8 @@ class Weighing:
         """Choose candidates by their scores under the noise, and look up what they hold."""
         seen, record, n_like = _weighed(known, noise)
         parts = _value_parts(known, noise.value) if isinstance(noise.value, ValueBins) else None
-        time_background, even = time_odds(known, noise).background, _even_chance(known, noise)
-        return cls(known, seen, record, n_like, item_share(known), time_background, parts, even)
+        background, even = time_background(known, noise), _even_chance(known, noise)
+        return cls(known, seen, record, n_like, item_share(known), background, parts, even)
 
     def choose_again(self, noise: Noise) -> Weighing:
         """Return the same facts with candidates chosen under another noise."""

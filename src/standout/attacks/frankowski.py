@@ -182,9 +182,9 @@ class Scoring(Attack):
         """Match iff the eccentricity reaches phi."""
         return criterion.stands_out(seen, self.phi)
 
-    def beta(self, seen: Outcome) -> Array:
+    def known_beta(self, plan: Plan) -> Array:
         """Lineup Π(r) ∝ the product of the sub-scores."""
-        return 1.0 / seen.plan.scale
+        return 1.0 / plan.scale
 
 
 def _held_within(known: Known, gain: Array, delta: float | str) -> Array:

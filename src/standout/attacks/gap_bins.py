@@ -17,7 +17,9 @@ FINE_EDGES: dict[str, tuple[int, ...]] = {"day": (), "hour": (2, 12), "minute": 
 def gap_edges(dataset: Dataset) -> tuple[int, ...]:
     """Edges of the bins in ticks, ascending from 0."""
     n = dataset.ticks_per_day
-    return (0, *FINE_EDGES[dataset.time_resolution], *(n * edge for edge in DAY_EDGES[1:]))
+    # tables of minutes over a year would be long
+    days = DAY_EDGES[1:-1] if dataset.time_resolution == "minute" else DAY_EDGES[1:]
+    return (0, *FINE_EDGES[dataset.time_resolution], *(n * day for day in days))
 
 
 def gap_widths(dataset: Dataset, days: tuple[float, ...]) -> tuple[float, ...]:

@@ -13,10 +13,11 @@ from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.adversary.sampling import count_marked
 from standout.attacks.attack import Attack, _one_per_query, register
-from standout.attacks.bayes import SHRINK, compile_exact, is_drawn_here
+from standout.attacks.bayes import SHRINK, compile_exact, is_complete, is_drawn_here
 from standout.attacks.noise import Noise
-from standout.attacks.presence import Presence, calibrated
+from standout.attacks.presence import Presence, calibrated, calibrated_again
 from standout.attacks.tables import Known
+from standout.attacks.unaware import unaware_noise
 from standout.attacks.verdicts import Outcome
 from standout.data.background import background, entries_of
 from standout.data.dataset import Dataset
@@ -55,7 +56,8 @@ class Likelihood(Attack):
         Match iff the posterior of the best record is at least this.
     calibrate
         Whether P(absent) and the posterior are calibrated on canaries (`attacks.presence`). This is done for informed noise
-        only: knowledge from outside, and noise that was fitted or given, keep the likelihood's own probabilities.
+        and for an adaptive attack: knowledge from outside, and noise that was fitted or given, keep the likelihood's own
+        probabilities.
     """
 
     needs_lineup = True
@@ -71,6 +73,7 @@ class Likelihood(Attack):
         self.noise, self.prior, self.cut, self.calibrate, self.adapt = noise, prior, cut, calibrate, adapt
         self._noise: Noise | None = None
         self._presence = Presence()
+        self._sampled = 1.0
         self._fitted_for: tuple[Dataset, Adversary] | None = None
 
     def options(self) -> dict[str, Any]:
@@ -99,7 +102,8 @@ class Likelihood(Attack):
         """
         facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
         # canaries resemble these queries only if the adversary drew complete queries from this release
-        who = facts.adversary if self._is_informed(facts) and is_drawn_here(facts) else None
+        adapts = self._is_adaptive(dataset, facts)
+        who = facts.adversary if is_complete(facts) and (adapts or self._is_informed(facts)) else None
         if who is not None and self._fitted_for is not None:
             release, adversary = self._fitted_for
             if release is dataset and adversary == who:
@@ -110,7 +114,10 @@ class Likelihood(Attack):
         if who is not None:
             fitted._fitted_for = dataset, who
             if self.calibrate:
-                fitted._presence = calibrated(dataset, who, Likelihood(noise=self.noise, calibrate=False).run)
+                measure = calibrated_again if adapts else calibrated
+                fitted._presence = measure(dataset, who, Likelihood(noise=self.noise, calibrate=False).run_both)
+        if adapts and dataset.channel is not None:
+            fitted._sampled = dataset.channel.sampled
         return fitted
 
     def _settle(self, dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
@@ -155,14 +162,15 @@ class Likelihood(Attack):
 
     def _is_adaptive(self, dataset: Dataset, facts: Facts) -> bool:
         """Whether the defense's channel is used: for knowledge drawn from the source of a release that has one."""
-        return (
-            self.adapt is True and self.noise in (None, "informed") and not facts.from_release
-            and facts.from_source and facts.adversary is not None and dataset.channel is not None
-        )  # fmt: skip
+        channel = dataset.channel
+        if self.adapt is not True or self.noise not in (None, "informed") or channel is None or facts.adversary is None:
+            return False
+        # a defense that removes what is not there leaves the source as it is, and still says what to expect
+        return facts.from_source and not (facts.from_release and channel.is_neutral)
 
-    def beta(self, seen: Outcome) -> Array:
+    def known_beta(self, plan: Plan) -> Array:
         """Lineup Π(r) ∝ e^LLR: the posterior given that the target is in the release."""
-        return 1.0 / seen.plan.scale
+        return 1.0 / plan.scale
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the posterior of the best record reaches the cut."""
@@ -181,20 +189,7 @@ class Likelihood(Attack):
         assert seen.mass is not None
         factor = formula.log_presence(seen.score, seen.mass, n_possible(seen))
         share = 1.0 / np.maximum(seen.mass, 1.0)
-        return formula.posterior(self._presence.log_odds(factor, share), share, self.prior)
-
-
-def unaware_noise(dataset: Dataset, who: Adversary, ignore: bool) -> Noise:
-    """The adversary's noise as if the release were the source; with `ignore`, without the channels that the defense changed."""
-    noise, channel = Noise.informed(who, dataset), dataset.channel
-    if not ignore or channel is None:
-        return noise
-    swapped = channel.attributes > 0
-    return replace(
-        noise,
-        value=None if channel.value is not None or swapped else noise.value,
-        time=None if channel.time is not None or swapped else noise.time,
-    )
+        return formula.posterior(self._presence.log_odds(factor, share), share, self.prior * self._sampled)
 
 
 def n_possible(seen: Outcome) -> Array:
@@ -208,7 +203,7 @@ def n_possible(seen: Outcome) -> Array:
 def told_background(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise) -> Array:
     """Smoothed probability of each known value and day among the item's own entries, treated as independent."""
     known = Known.of(dataset, facts, exclude)
-    return np.asarray(value_odds(known, noise)[1] * time_odds(known, noise).background)
+    return np.asarray(value_odds(known, noise)[1] * time_background(known, noise))
 
 
 def compile_odds(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, missing: Array | None = None) -> Plan:
@@ -332,22 +327,29 @@ def time_odds(known: Known, noise: Noise) -> TimeOdds:
         return TimeOdds(np.ones((1, 1)), np.zeros(n, np.int64), np.ones(n), np.ones(n))
     reach = known.useful_reach(int(noise.time.reach))
     kernel = noise.time.table(np.arange(-reach, reach + 1))
-    counted = background(known.dataset)
-    bins = counted.bin_ticks
-    own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
-    at = np.clip(known.tick[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
-    rows = np.arange(at.size)
-    ticks_in_bin = np.minimum(bins, known.dataset.tick_span + 1 - at * bins)
-    back = np.ones(n)
-    back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / ticks_in_bin
+    back = time_background(known, noise)
     # the last column is read only for entries without a time
-    all_timed = int(counted.all_days.sum()) == known.dataset.n_entries
+    all_timed = int(background(known.dataset).all_days.sum()) == known.dataset.n_entries
     told = np.where(has, 0.0 if all_timed else back, np.nan)
     distinct, row = np.unique(told, return_inverse=True)
     table = np.ones((distinct.size, kernel.size + 1))
     table[:, :-1] = np.where(np.isnan(distinct)[:, None], 1.0, kernel[None, :])
     table[:, -1] = np.nan_to_num(distinct, nan=1.0)
     return TimeOdds(table, row.reshape(-1), np.where(has, np.maximum(kernel.max(), back), 1.0), back)
+
+
+def time_background(known: Known, noise: Noise) -> Array:
+    """Per fact: probability of the known time among the item's own entries, 1 where no time is known."""
+    back, has = np.ones(known.item.size), known.has_tick
+    if noise.time is None or not has.any():
+        return back
+    bins = background(known.dataset).bin_ticks
+    own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
+    at = np.clip(known.tick[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
+    rows = np.arange(at.size)
+    ticks_in_bin = np.minimum(bins, known.dataset.tick_span + 1 - at * bins)
+    back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / ticks_in_bin
+    return back
 
 
 def wrong_chance(known: Known, noise: Noise, g: Array) -> Array:

@@ -8,7 +8,7 @@ the attack with each record present and removed. No target and no truth is neede
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
 
@@ -18,16 +18,24 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.sampling import sample_targets
+from standout.adversary.knowledge import Knowledge
+from standout.adversary.sampling import sample_targets, starts
 from standout.attacks.verdicts import Verdicts
 from standout.data.dataset import Dataset
+from standout.data.labels import find_labels
+from standout.errors import StandoutError
 
 Array = npt.NDArray[Any]
 
 CANARIES = 200
 """Number of canaries; all eligible records if there are fewer."""
 
-Run = Callable[..., Verdicts]
+FEWEST_CANARIES = 20
+"""With fewer canaries, P(absent) of a defended release is not calibrated."""
+
+PURPOSE_WITHHELD = 40
+
+Run = Callable[[Dataset, Knowledge, Array], tuple[Verdicts, Verdicts]]
 
 
 @dataclass(frozen=True)
@@ -94,17 +102,76 @@ def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:
     dataset, who
         The release, and the adversary whose knowledge is to be calibrated.
     run
-        Runs the uncalibrated attack at a prior of 1/2: `run(dataset, knowledge, exclude=records)`.
+        Runs the uncalibrated attack at a prior of 1/2, with the records in the release and without them: `run_both`.
     """
     kept: dict[Adversary, Presence] = dataset.__dict__.setdefault("_presence", {})
     if who not in kept:
         records = canaries(dataset, who)
         knowledge = who.sample(dataset, records, canary_seed(who))
-        both = [run(dataset, knowledge, exclude=gone) for gone in (None, records)]
+        both = run(dataset, knowledge, records)
         factor = np.concatenate([factor_of(v) for v in both])
         share = np.concatenate([v.share for v in both])
         kept[who] = fit_presence(factor, share, np.repeat([True, False], records.size))
     return kept[who]
+
+
+def calibrated_again(release: Dataset, who: Adversary, run: Run) -> Presence:
+    """As `calibrated`, for a release that a defense made: the attacker applies the published defense once more.
+
+    Canaries are records of the release, which is taken as a source. Their knowledge is drawn from the release, and the
+    attack runs on the release of the release; on the release itself, if the defense cannot be applied again because
+    what it removes is gone. P(absent) is not calibrated for capped records, which lose nothing the second time, and for fewer
+    than `FEWEST_CANARIES` canaries.
+    """
+    kept: dict[Adversary, Presence] = release.__dict__.setdefault("_presence_again", {})
+    if who not in kept:
+        capped = release.channel is not None and release.channel.cap is not None
+        kept[who] = Presence() if capped else _on_second_release(release, who, run)
+    return kept[who]
+
+
+def _on_second_release(release: Dataset, who: Adversary, run: Run) -> Presence:
+    if not callable(getattr(release.defense, "apply", None)):
+        return Presence()
+    # what the release does not show is not known of a canary either
+    if who.gamma is None and not release.has_value:
+        who = replace(who, value_within=None)
+    if not release.has_time:
+        who = replace(who, time_within=None)
+    try:
+        again: Dataset = release.defense.apply(release, seed=canary_seed(who))
+        records = canaries(release, who)
+    except StandoutError:
+        again = release
+        try:
+            records = canaries(release, who)
+        except StandoutError:
+            return Presence()
+    place = find_labels(again.record_labels, release.record_labels[records])
+    records, place = records[place >= 0], place[place >= 0]
+    if again.origin is not None and release.channel is not None and release.channel.items is None:
+        # what the defense removed the first time, it cannot remove again: its parameters stay those of the release
+        again = replace(again, origin=replace(again.origin, channel=release.channel))
+    if records.size < FEWEST_CANARIES:
+        return Presence()
+    knowledge = _withheld(who.sample(release, records, canary_seed(who)), release, again, records)
+    both = run(again, knowledge, place)
+    factor = np.concatenate([factor_of(v) for v in both])
+    share = np.concatenate([v.share for v in both])
+    return fit_presence(factor, share, np.repeat([True, False], records.size))
+
+
+def _withheld(knowledge: Knowledge, release: Dataset, again: Dataset, records: Array) -> Knowledge:
+    """The knowledge with as many facts about withheld items as the targets' knowledge is expected to have."""
+    channel = release.channel
+    if channel is None or channel.kept_pairs >= 1 or channel.items is not None:
+        return knowledge
+    each = np.repeat(release.record_keys[records], np.diff(knowledge.query_ptr))
+    number = np.arange(each.size, dtype=np.uint64) - np.repeat(knowledge.query_ptr[:-1], np.diff(knowledge.query_ptr))
+    key = starts(np.uint64(knowledge.seed or 0), PURPOSE_WITHHELD, each + number.astype(np.uint64))
+    gone = key.astype(np.float64) / 2.0**64 >= channel.kept_pairs
+    index = np.where(gone, -1, find_labels(again.item_labels, knowledge.item))
+    return replace(knowledge, _index=index, _labels=again.item_labels)
 
 
 def factor_of(verdicts: Verdicts) -> Array:

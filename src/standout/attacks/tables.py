@@ -117,6 +117,16 @@ def numbered(x: Array, n: int) -> tuple[Array, Array]:
     return np.flatnonzero(there), (np.cumsum(there) - 1)[x]
 
 
+def time_columns(dataset: Dataset) -> int:
+    """About the most columns of a time table that are not shared among facts; for the size of batches."""
+    reach = 1024
+    if dataset.ticks_per_day > 1:
+        # where entries lack times, rows differ in their last column, and those of fitted noise reach far (`attacks.gap_bins`)
+        all_timed = not dataset.has_time or int(dataset.record_tick.max()) < dataset.no_tick
+        reach = 16_384 if all_timed else dataset.ticks_per_day * (91 if dataset.time_resolution == "minute" else 366)
+    return 2 * min(dataset.tick_span, reach) + 2
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Known:
     """The facts about items that the release holds, with the quantities that attacks need."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from standout.attacks.attack import Attack, attack, attack_names
 from standout.audit import notes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
 from standout.audit.findings import Findings
+from standout.audit.journal import Journal
 from standout.audit.judge import Trial, Truth, judge
 from standout.audit.panel import MODEL, attackers, awareness
 from standout.audit.progress import Progress, reporting
@@ -29,6 +31,7 @@ from standout.audit.sweep import default_sweep, fitting
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
 from standout.errors import EligibilityError, ParameterError
+from standout.versions import version_of
 
 Array = npt.NDArray[Any]
 
@@ -64,16 +67,18 @@ class Audit:
         "default" (about 30 kinds of knowledge) or "full", when no adversaries are given.
     describe
         Whether to describe the released data as well (up to 20 million entries).
+    journal
+        Where finished parts are kept, so that an audit that was stopped can continue. Default: nowhere.
     """
 
     def __init__(self, source: Any, adversaries: Adversary | Sequence[Adversary] | None = None,
                  attacks: Attack | Sequence[str | Attack] | str = ATTACKS, targets: int | str | None = TARGETS,
                  seed: int = 0, engine: str | Engine = "memory", *, release: Any = None, defense: Any = None,
-                 sweep: str = "default", describe: bool = True) -> None:  # fmt: skip
+                 sweep: str = "default", describe: bool = True, journal: Journal | None = None) -> None:  # fmt: skip
         self.source = source_of(source)
         self.targets, self.seed, self.engine = target_number(targets), seed_number(seed), engine_of(engine)
         self.release = released(self.source, release, defense, self.seed)
-        self.defense, self.describe = defense, describe
+        self.defense, self.describe, self.journal = defense, describe, journal
         self._place = None if self.release is self.source else places(self.source, self.release)
         self.sweep = None if adversaries is not None else sweep
         wanted = default_sweep(self.source, sweep) if adversaries is None else adversaries
@@ -108,7 +113,7 @@ class Audit:
                 report(what, done, total)
 
             for who, n_eligible, targets in plan:
-                results.append(self._attack(who, n_eligible, targets, advance))
+                results.append(self._part(who, n_eligible, targets, advance))
         sections: dict[str, Any] = {}
         if self.describe and self.release.n_entries <= MOST_TO_DESCRIBE:
             # by name: a sibling of this layer
@@ -138,6 +143,24 @@ class Audit:
             )
         return plan
 
+    def _part(self, who: Adversary, n_eligible: int, targets: Array,
+              advance: Callable[[str, int], None]) -> dict[str, Any]:  # fmt: skip
+        """Everything about one adversary: from the journal, if an earlier run finished it."""
+        if self.journal is None:
+            return self._attack(who, n_eligible, targets, advance)
+        made = self._provenance(0)
+        about = {
+            "release": self.release.fingerprint, "source": self.source.fingerprint, "adversary": who.to_dict(),
+            "resolution": self.source.time_resolution, "attacks": [(a.name, a.options()) for a in self.attacks],
+            "kinds": self._kinds, "defense": made.get("defense"), "channel": _digest(pickle.dumps(self.release.channel)),
+            "targets": _digest(targets.tobytes()), "places": None if self._place is None else _digest(self._place.tobytes()),
+            "seed": self.seed, "engine": self.engine.name, "versions": made["versions"], "platform": made["platform"],
+        }  # fmt: skip
+        result, kept = self.journal.part(about, lambda: self._attack(who, n_eligible, targets, advance))
+        if kept:
+            advance("kept from an earlier run", 2 * targets.size * len(self.attacks))
+        return result
+
     def _attack(self, who: Adversary, n_eligible: int, targets: Array,
                 advance: Callable[[str, int], None]) -> dict[str, Any]:  # fmt: skip
         """Everything about one adversary: all attacks on the same targets and draws."""
@@ -153,8 +176,7 @@ class Audit:
             def step(n: int, what: str = f"{label}: {who.describe(self.source.time_resolution)}") -> None:
                 advance(what, n)
 
-            present = one.run(self.release, knowledge, self.engine, watch=truth.target, progress=step)
-            absent = one.run(self.release, knowledge, self.engine, exclude=truth.target, lineup=False, progress=step)
+            present, absent = one.run_both(self.release, knowledge, truth.target, self.engine, progress=step)
             trials[label] = trial = Trial(one, present, absent)
             judged.append({
                 "attack": {"label": label, "name": one.name, "options": one.options()},
@@ -206,11 +228,11 @@ class Audit:
             "sweep": self.sweep,
             "wall_seconds": round(seconds, 3),
             "versions": {
-                "standout": _version("standout"),
+                "standout": version_of("standout"),
                 "python": platform.python_version(),
-                "numpy": _version("numpy"),
-                "numba": _version("numba"),
-                "duckdb": _version("duckdb"),
+                "numpy": version_of("numpy"),
+                "numba": version_of("numba"),
+                "duckdb": version_of("duckdb"),
             },
             "platform": f"{sys.platform} {platform.machine()}",
         }
@@ -219,6 +241,10 @@ class Audit:
         if self.defense is not None:
             made["defense"] = str(getattr(self.defense, "name", type(self.defense).__name__))
         return made
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()
 
 
 def _attacks(given: Attack | Sequence[str | Attack] | str) -> list[Attack]:
@@ -237,11 +263,3 @@ def _uncertainty(judged: list[dict[str, Any]], best: dict[str, Any] | None) -> d
     if chosen["lineup_bits"] is None:
         return None
     return {"attack": chosen["attack"]["label"], "calibrated": bool(by_model), **chosen["lineup_bits"]}
-
-
-def _version(name: str) -> str:
-    """Version of an installed package; a copy of the code without metadata has none."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"

@@ -20,9 +20,9 @@ from standout.cli.stopping import Stop, clean_stop, say_stopped
 from standout.data.reading.remote import without_secrets
 from standout.errors import StandoutError
 
-VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "defend", "report", "explain", "check",
-         "policy", "verify", "diff", "bench", "doctor")  # fmt: skip
-"""In the order of `--help`. `standout.cli.NAME` has a function of the same name."""
+VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "defend", "link", "match-items", "report",
+         "explain", "check", "policy", "verify", "diff", "bench", "doctor")  # fmt: skip
+"""In the order of `--help`. `standout.cli.NAME` has a function of the same name, with _ for -."""
 
 _INTERNAL = 70
 """Exit code for an error in this program, as in sysexits.h."""
@@ -73,7 +73,8 @@ app = typer.Typer(
 )
 
 for _verb in VERBS:
-    app.command(_verb)(getattr(import_module(f"standout.cli.{_verb}"), _verb))
+    _name = _verb.replace("-", "_")
+    app.command(_verb)(getattr(import_module(f"standout.cli.{_name}"), _name))
 
 
 def _print_version(wanted: bool) -> None:

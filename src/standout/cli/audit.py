@@ -36,6 +36,13 @@ DefenseText = Annotated[
     str | None,
     typer.Option("--defense", help="Defense that made the release. Default: as in FILE.manifest.json, else unknown."),
 ]
+SplitTime = Annotated[
+    str | None,
+    typer.Option(
+        help="First day of the release, e.g. 2011-06-01, or a share of the entries: knowledge comes from before, and no "
+        "entry is in both. Writes links.json and links.html."
+    ),
+]
 Sweep = Annotated[str, typer.Option(help="Kinds of knowledge to try: default (about 30) or full.")]
 
 
@@ -67,6 +74,7 @@ def audit(
     ] = "uniform",
     release: Release = None,
     defense: DefenseText = None,
+    split_time: SplitTime = None,
     json: options.Json = False,
 ) -> None:
     """Attack a release and report how many people are found with how much knowledge.
@@ -74,6 +82,8 @@ def audit(
     The sweep tries 1, 2, 4, 8 and 16 known items, all of them right and with a quarter wrong, with values and days unknown, rough
     and exact, as far as the data has them. --knows, --wrong, --value-within, --time-within and --choose replace that part
     of the sweep.
+
+    --split-time takes the knowledge from before a day and releases what came after: no entry is in both.
 
     --release judges protected data: records are matched by label, and the attacker knows the defense if it is published.
 
@@ -89,6 +99,13 @@ def audit(
         from standout.defenses.parse import parse_defense
 
         parse_defense(defense)
+    if split_time is not None:
+        from standout.cli.link import audit_split
+
+        if release is not None:
+            raise ParameterError("--split-time makes its own release: leave out --release")
+        audit_split(path, reading.keywords, split_time, out, seed, engine, json)
+        return
     asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
     with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf) as session:
         session.check(attacks, targets, engine)
@@ -97,6 +114,7 @@ def audit(
             lambda: Dataset.read(path, **reading.keywords_for(*(asked.time_within or ()))),
         )
         session.say_data(dataset)
+        session.propose_split(dataset)
         judged = None
         if release is not None:
             judged = session.busy(

@@ -17,6 +17,9 @@ def bench(
     peers: Annotated[bool, typer.Option(help="Also time sparse_dot_topn, SciPy and DuckDB SQL.")] = True,
     reading: Annotated[bool, typer.Option(help="Also time reading and indexing against DuckDB.")] = True,
     starting: Annotated[bool, typer.Option(help="Also time the first use, with compilation, and later starts.")] = True,
+    audit: Annotated[
+        bool, typer.Option(help="Also time a default audit of as many targets, against the C loop.")
+    ] = True,
     growth: Annotated[
         Path | None, typer.Option(help="Measure growth, and draw it into this .png or .svg file.")
     ] = None,
@@ -33,6 +36,7 @@ def bench(
     from standout.bench.case import Case, twin_file
     from standout.bench.growth import chart, exponents, linear
     from standout.bench.growth import measure as measure_growth
+    from standout.bench.whole import default_audit
     from standout.errors import ParameterError
 
     if not 0 < size <= 1:
@@ -53,6 +57,9 @@ def bench(
             lines += measure.starting()
     with busy("scoring …"):
         lines += measure.kernels(case)
+    if audit:
+        with busy("a whole audit …"):
+            lines.append(default_audit(case, targets))
     if peers:
         with busy("the others …"):
             lines += measure.others(case, min(40, targets))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from standout.cli import options
-from standout.errors import ParameterError
+from standout.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
@@ -52,6 +52,9 @@ def check(
     sign: Annotated[
         Path | None, typer.Option(help="Sign the evidence with this private key (Ed25519, PEM, no password).")
     ] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Search all output for labels of the data; write nothing if one is found.")
+    ] = False,
     github: Annotated[bool, typer.Option("--github", help="Print GitHub annotations on standard output.")] = False,
     json: Json = False,
 ) -> None:
@@ -77,11 +80,13 @@ def check(
         check_private_key(sign)
     if json and github:
         raise ParameterError("--json and --github: choose one")
-    for file in (out, page, junit, sarif, evidence):
-        if file is not None:
-            if file.is_dir():
-                raise ParameterError(f"{str(file)!r} is a folder; name a file")
-            _check_writable(file.parent)
+    files = [file for file in (out, page, junit, sarif, evidence) if file is not None]
+    for file in files:
+        if file.is_dir():
+            raise ParameterError(f"{str(file)!r} is a folder; name a file")
+        if files.count(file) > 1:
+            raise ParameterError(f"{str(file)!r} is named for two outputs; give each its own file")
+        _check_writable(file.parent)
     quiet = json or github
     keywords = reading.keywords_for(*(who.time_within for who in rules.adversaries.values()))
     source, published = read_both(path, release, defense, quiet, keywords)
@@ -89,23 +94,15 @@ def check(
         from standout.gate.check import check as run
 
         verdict = run(source, rules, release=published, targets=wanted, seed=seed, engine=engine, progress=progress)
-    write(verdict, path if release is None else str(release), out=out, page=page, junit=junit, sarif=sarif)
-    if evidence is not None:
-        from standout.gate.evidence import save_evidence
-
-        save_evidence(verdict, evidence, sign)
-    if json:
-        print(verdict.to_json(), end="")
-    elif github:
-        from standout.gate.formats import github_annotations
-
-        print(github_annotations(verdict), end="")
-    else:
-        from rich.console import Console
-
-        from standout.report.gate import show
-
-        show(verdict.to_dict(), Console(highlight=False))
+    name = Path(path if release is None else release).name
+    texts = _texts(verdict, name, out=out, page=page, junit=junit, sarif=sarif, evidence=evidence, key=sign)
+    said = _printed(verdict, "json" if json else "github" if github else "table")
+    if redact:
+        _refuse_labels(
+            {**{str(file): text for file, text in texts.items()}, "standard output": said}, source, published
+        )
+    write(texts)
+    print(said, end="")
     sys.exit(verdict.exit_code)
 
 
@@ -132,21 +129,58 @@ def with_self_test(policy: Policy, wanted: bool | None) -> Policy:
     return policy if wanted is None else replace(policy, self_test=wanted)
 
 
-def write(verdict: Verdict, path: str, *, out: Path | None, page: Path | None, junit: Path | None,
-          sarif: Path | None) -> None:  # fmt: skip
+def _texts(verdict: Verdict, name: str, *, out: Path | None, page: Path | None, junit: Path | None, sarif: Path | None,
+           evidence: Path | None, key: Path | None) -> dict[Path, str]:  # fmt: skip
+    """Content of each requested file. `name` is the name of the data without its folder, which may name people."""
+    from standout.gate import formats
+    from standout.gate.evidence import evidence_text
+    from standout.report.gate import page as page_text
+
+    texts: dict[Path, str] = {}
+    if out is not None:
+        texts[out] = verdict.to_json()
+    if junit is not None:
+        texts[junit] = formats.junit(verdict)
+    if sarif is not None:
+        texts[sarif] = formats.sarif(verdict, name)
+    if page is not None:
+        texts[page] = page_text(verdict.to_dict())
+    if evidence is not None:
+        texts[evidence] = evidence_text(verdict, key)
+    return texts
+
+
+def _printed(verdict: Verdict, form: str) -> str:
+    """What goes to standard output."""
+    if form == "json":
+        return verdict.to_json()
+    if form == "github":
+        from standout.gate.formats import github_annotations
+
+        return github_annotations(verdict)
+    from rich.console import Console
+
+    from standout.report.gate import show
+
+    console = Console(highlight=False)
+    with console.capture() as captured:
+        show(verdict.to_dict(), console)
+    return captured.get()
+
+
+def _refuse_labels(outputs: dict[str, str], source: Dataset, release: Dataset | None) -> None:
+    """Stop before anything is written if an output holds a label."""
+    from standout.gate.redact import find_labels_in
+
+    leaks = find_labels_in(outputs, *(data for data in (source, release) if data is not None))
+    if not leaks.clean:
+        raise InputError(f"--redact: {leaks.words()}; nothing was written. Do names in the policy equal labels?")
+    print(f"standout: {leaks.words()}", file=sys.stderr)
+
+
+def write(texts: dict[Path, str]) -> None:
     """Write the requested files."""
     from standout.audit.findings import write_whole
-    from standout.gate import formats
 
-    # the folder of the data may name people; its file name is enough
-    name = Path(path).name
-    if out is not None:
-        verdict.save(out)
-    if junit is not None:
-        write_whole(junit, formats.junit(verdict))
-    if sarif is not None:
-        write_whole(sarif, formats.sarif(verdict, name))
-    if page is not None:
-        from standout.report.gate import render_verdict
-
-        render_verdict(verdict.to_dict(), page)
+    for file, text in texts.items():
+        write_whole(file, text)

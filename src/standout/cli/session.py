@@ -17,6 +17,7 @@ from standout.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from standout.audit.findings import Findings
     from standout.audit.sweep import Axes
+    from standout.cli.workfolder import WorkFolder
     from standout.data.dataset import Dataset
 
 T = TypeVar("T")
@@ -53,6 +54,7 @@ class Session:
         self._named, self._overwrite = out is not None, overwrite
         self.log = Console(stderr=True, quiet=json, highlight=False)
         self._drafts = ExitStack()
+        self._work: WorkFolder | None = None
 
     def __enter__(self) -> Session:
         if self._pdf:
@@ -69,14 +71,40 @@ class Session:
             self.out = _next_free(self.out)
             self.log.print(f"{FOLDER} holds the findings of another audit; writing to {self.out}", markup=False)
         _check_writable(self.out)
+        self._take_work_folder()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._drafts.close()
+        from standout.audit.journal import Journal
+
+        n_kept = 0
+        if self._work is not None:
+            n_kept = 0 if error is None else len(Journal(self._work.path))
+            self._work.give_back(keep=n_kept > 0)
         if isinstance(error, KeyboardInterrupt):
             error.add_note("nothing was written")
+            if n_kept:
+                error.add_note(f"{n_kept} finished parts are kept: the same command continues from there")
+
+    def _take_work_folder(self) -> None:
+        """Lock the output folder against a second audit; without a named folder, use the next free one."""
+        from standout.cli.workfolder import WorkFolder
+
+        work = WorkFolder(self.out)
+        try:
+            while not work.take():
+                if self._named:
+                    raise ParameterError(
+                        f"another audit is writing to {str(self.out)!r}: wait for it, or name another folder with --out"
+                    )
+                self.out = _next_free(self.out, taken=self.out)
+                work = WorkFolder(self.out)
+        except OSError as error:
+            raise ParameterError(f"--out {str(self.out)!r} cannot be written to: {error.strerror}") from None
+        self._work = work
 
     def busy(self, what: str, work: Callable[[], T]) -> T:
         """Run `work` with a spinner."""
@@ -104,6 +132,17 @@ class Session:
             if n:
                 self.log.print(f"  {n:,} {what}", markup=False)
 
+    def propose_split(self, dataset: Dataset) -> None:
+        """Propose a time-shifted audit for data in which people repeat items."""
+        from standout.linking.split import proposed_split
+
+        day = proposed_split(dataset)
+        if day is not None:
+            self.log.print(
+                f"  people repeat items: --split-time {day} measures whether habits from before link to what came after",
+                markup=False,
+            )
+
     def check(self, attacks: str, targets: str, engine: str) -> None:
         """Check the options before any data is read."""
         from standout.attacks.attack import attack
@@ -119,15 +158,18 @@ class Session:
               asked: Axes | None = None, release: Dataset | None = None) -> Findings:  # fmt: skip
         """Run the audit, write findings and report, print the table; without a release the dataset itself is attacked."""
         from standout.audit.audit import Audit
+        from standout.audit.journal import Journal
         from standout.audit.progress import progress_bar
         from standout.audit.sweep import Axes, default_sweep
 
         chosen = default_sweep(dataset, sweep, asked) if asked is not None and asked != Axes() else None
         made_by = None if release is None else release.defense
         job = Audit(dataset, chosen, _names(attacks), _target_count(targets), seed, engine, sweep=sweep, release=release,
-                    defense=made_by)  # fmt: skip
+                    defense=made_by, journal=None if self._work is None else Journal(self._work.path))  # fmt: skip
         with progress_bar(self.log) as progress:
             findings = job.run(progress)
+        if job.journal is not None and job.journal.n_reused:
+            self.log.print(f"{job.journal.n_reused} parts kept from an earlier run that was stopped")
         findings = findings.with_provenance(command=["standout", *_public(sys.argv[1:])])
         if self._title is not None:
             findings = findings.with_provenance(title=self._title)
@@ -173,10 +215,11 @@ def _holds_findings(folder: Path) -> bool:
     return any((folder / name).exists() for name in FILES)
 
 
-def _next_free(folder: Path) -> Path:
-    """The first of NAME-2, NAME-3, … that does not exist."""
-    n = 2
-    while (numbered := folder.with_name(f"{folder.name}-{n}")).exists():
+def _next_free(folder: Path, taken: Path | None = None) -> Path:
+    """The first of NAME-2, NAME-3, … that does not exist; after `taken`, if that is one of them."""
+    base = FOLDER if taken is not None else folder
+    n = 2 if taken in (None, base) else int(str(taken).rpartition("-")[2]) + 1
+    while (numbered := base.with_name(f"{base.name}-{n}")).exists():
         n += 1
     return numbered
 

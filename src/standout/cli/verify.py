@@ -39,10 +39,11 @@ def verify(
     from standout.gate.evidence import load_evidence
     from standout.gate.policy import Policy
 
-    load_evidence(evidence)
+    checked = Policy.from_dict(load_evidence(evidence)["policy"])
     wanted = None if policy is None else Policy.load(policy)
     engine_of(engine)
-    source, published = read_both(path, release, defense, json, reading.keywords)
+    keywords = reading.keywords_for(*(who.time_within for who in checked.adversaries.values()))
+    source, published = read_both(path, release, defense, json, keywords)
     with waiting(json) as progress:
         from standout.gate.verify import verify as run
 

@@ -104,6 +104,13 @@ class Channel:
     dropped: frozenset[str] = frozenset()
     """Channels that were removed: "value", "time"."""
 
+    @property
+    def is_neutral(self) -> bool:
+        """Whether no field says that anything changed."""
+        numbers = (self.lost, self.moved, self.replaced, self.attributes)
+        parts = (self.items, self.cap, self.value, self.time)
+        return self.sampled == self.kept_pairs == 1 and not any(numbers) and not self.dropped and parts == (None,) * 4
+
     def then(self, other: Channel) -> Channel:
         """Channel of two defenses, this one first."""
         dropped = self.dropped | other.dropped

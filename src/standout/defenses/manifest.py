@@ -17,6 +17,7 @@ from standout.data.dataset import Dataset
 from standout.data.writing import FileLayout, write_whole
 from standout.defenses.defense import Defense, defense
 from standout.errors import InputError
+from standout.versions import version_of
 
 ENDING = ".manifest.json"
 FORMAT = 1
@@ -39,11 +40,9 @@ def manifest_path(release: Path) -> Path:
 
 def manifest_of(release: Dataset, layout: FileLayout) -> dict[str, Any]:
     """Return the published parameters of a release as plain data."""
-    from standout import __version__
-
     return {
         "format": FORMAT,
-        "standout": __version__,
+        "standout": version_of("standout"),
         "defense": str(release.defense),
         "stages": [{"name": stage.name, "parameters": _plain(stage.parameters)} for stage in release.defense.stages],
         "release": {"records": release.n_records, "items": release.n_items, "entries": release.n_entries},

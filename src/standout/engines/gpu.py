@@ -78,7 +78,11 @@ class GpuEngine:
             return Sums(self._device.mass(task.plan, index, task.top, task.beta))
         if isinstance(task, ScoreRecord):
             return Scores(self._device.score_record(task.plan, index, task.record))
-        return self._device.run(task.plan, index, task.marks)
+        found = self._device.run(task.plan, index, task.marks)
+        if task.beta is None:
+            return found
+        beta = task.empty().beta
+        return found._replace(beta=beta, mass=self._device.mass(task.plan, index, found.best_score, beta))
 
     def index(self, shard: Shard, plan: Plan | None = None) -> DeviceIndex:
         """Index of the shard on the device, built on first use and cached as long as the shard exists."""

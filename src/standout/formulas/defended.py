@@ -36,7 +36,7 @@ def believed_length(released: Any, kept: Any, at_least: Any = 0) -> Array:
     >>> believed_length([6, 0], 0.5, at_least=4).tolist()
     [12.0, 4.0]
     """
-    return np.maximum(np.asarray(released, np.float64) / np.asarray(kept, np.float64), at_least)
+    return np.asarray(np.maximum(np.asarray(released, np.float64) / np.asarray(kept, np.float64), at_least))
 
 
 def pick_share(believed: Any, m: int) -> Array:
@@ -75,7 +75,7 @@ def attribute_share(x: Any, support: Any) -> Array:
     """x_i = x - (1-(1-x)^n)/n: probability that an entry has the value and time of another holder, n holders.
 
     Each of the holders takes part with probability x, and those who do are permuted at random; the n-th part of the
-    permutations leaves an entry where it is.
+    permutations leaves an entry where it is. K becomes (1-x_i)·K + x_i·(mean of K over the other holders).
 
     >>> attribute_share(1.0, [1, 2, 4]).tolist(), attribute_share(0.0, 5).tolist()
     ([0.0, 0.5, 0.75], 0.0)
@@ -132,14 +132,25 @@ def deconvolved(released: Any, change: Any, start: Any, steps: int = DECONVOLUTI
 
 
 @jit  # type: ignore[untyped-decorator]
-def merged(ratios: float, k: int, mu: float) -> float:
-    """F = c·Σ_j K_j/g_j + 1/(1-e^-μ) - k·c: k right facts about items of a group of which the record shows one entry.
+def merged(shown: float, others: float, k: int, mu: float) -> float:
+    """F = c·Σ_j K_j/g_j·Π_{i≠j} o_i + (1/(1-e^-μ) - k·c)·Π_i o_i: k right facts about a group that shows one entry.
 
     The source has n items of the group, n ~ Poisson(μ) given n ≥ 1, and one of them at random is shown.
-    c = E[(n-1)(n-2)…(n-k+1)]/μ^k. `ratios` is the sum of K_j/g_j; for k = 0 the factor is 1.
+    c = E[(n-1)(n-2)…(n-k+1)]/μ^k.
+
+    Parameters
+    ----------
+    shown
+        Σ_j K_j/g_j·Π_{i≠j} o_i: one fact is about the shown entry; o is the factor of a fact about another entry.
+    others
+        Π_i o_i.
+    k
+        Number of facts; for 0 the factor is 1.
+    mu
+        Expected number of the record's items in the group.
 
     >>> mu = 0.5
-    >>> bool(np.isclose(merged(3.0, 1, mu), 3.0 / mu + 1 / (1 - np.exp(-mu)) - 1 / mu)), merged(0.0, 0, mu)
+    >>> bool(np.isclose(merged(3.0, 1.0, 1, mu), 3.0 / mu + 1 / (1 - np.exp(-mu)) - 1 / mu)), merged(0.0, 1.0, 0, mu)
     (True, 1.0)
     """
     if k == 0:
@@ -151,7 +162,7 @@ def merged(ratios: float, k: int, mu: float) -> float:
         power *= mu
         moment = max(power * top - j * moment, 0.0)
     c = moment / (power * mu)
-    return c * ratios + max(top - k * c, 0.0)
+    return float(c * shown + max(top - k * c, 0.0) * others)
 
 
 def grouped_length(released: Any, share: Any) -> Array:
@@ -170,7 +181,7 @@ def grouped_length(released: Any, share: Any) -> Array:
     q = np.asarray(share, np.float64)
     grid = np.concatenate([[0.0], np.geomspace(0.01, 50.0 * max(q.size, 1), 400)])
     shown = np.minimum(np.asarray(released, np.float64), q.size - 0.5)
-    return np.interp(shown, -np.expm1(-grid[:, None] * q[None, :]).sum(axis=1), grid)
+    return np.asarray(np.interp(shown, -np.expm1(-grid[:, None] * q[None, :]).sum(axis=1), grid))
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -190,7 +201,7 @@ def bucket_chance(known: int, within: int, first: int, n: int) -> float:
     >>> bucket_chance(12, 0, 11, 4), bucket_chance(10, 1, 10, 1)
     (0.25, 0.3333333333333333)
     """
-    return overlap(known, within, first, n) / ((2 * within + 1) * n)
+    return float(overlap(known, within, first, n) / ((2 * within + 1) * n))
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -206,4 +217,4 @@ def wrong_day_chance(known: int, within: int, first: int, n: int, span: int) -> 
         return 0.0
     middle = min(max(first + (n - 1) // 2, 0), span)
     outside = max(0, middle - within) + max(0, span - middle - within)
-    return (n - overlap(known, within, first, n)) / (n * max(outside, 1))
+    return float((n - overlap(known, within, first, n)) / (n * max(outside, 1)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from standout.adversary.adversary import Adversary
@@ -90,8 +90,16 @@ def adversaries_of(limit: Limit, policy: Policy, data: Any) -> list[Adversary]:
 
 
 def _fitting(name: str, who: Adversary, data: Any) -> Adversary:
+    """The adversary without knowledge that the data does not have: nobody can know values of data without values."""
+    told = who
+    if not data.has_value:
+        told = replace(told, value_within=None, gamma=None)
+    if not data.has_time:
+        told = replace(told, time_within=None)
+    if told.wrong and told.value_within is None and told.gamma is None and told.time_within is None:
+        told = replace(told, wrong_kind="item")
     try:
-        return fitting(who, data)
+        return fitting(told, data)
     except ParameterError as error:
         raise ParameterError(
             f'policy: [adversary.{name}] does not fit the data: {error} (in the policy, None is written "none")'

@@ -44,10 +44,15 @@ def save_evidence(verdict: Verdict, path: str | Path, key: str | Path | None = N
     key
         File with an Ed25519 private key in PEM, without a password: the evidence is signed. None = not signed.
     """
+    return write_whole(path, evidence_text(verdict, key))
+
+
+def evidence_text(verdict: Verdict, key: str | Path | None = None) -> str:
+    """The evidence as JSON text, signed if a private key is given."""
     content = evidence_of(verdict)
     if key is not None:
         content["signature"] = _signature(content, key)
-    return write_whole(path, json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+    return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def load_evidence(path: str | Path) -> dict[str, Any]:

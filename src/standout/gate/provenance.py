@@ -5,12 +5,12 @@ from __future__ import annotations
 import platform
 import sys
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from standout.audit.audit import Audit
 from standout.audit.subject import describe_data
 from standout.gate.policy import Policy
+from standout.versions import version_of
 
 PACKAGES = ("standout", "numpy", "numba", "scipy", "duckdb")
 
@@ -26,7 +26,7 @@ def provenance(job: Audit, policy: Policy, seconds: float) -> dict[str, Any]:
         "targets": "all" if job.targets is None else job.targets,
         "engine": job.engine.name,
         "wall_seconds": round(seconds, 3),
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        "versions": {"python": platform.python_version(), **{name: version_of(name) for name in PACKAGES}},
         "platform": f"{sys.platform} {platform.machine()}",
     }
     if job._place is not None:
@@ -34,10 +34,3 @@ def provenance(job: Audit, policy: Policy, seconds: float) -> dict[str, Any]:
     if (defense := job.defense or job.release.defense) is not None:
         made["defense"] = str(getattr(defense, "name", type(defense).__name__))
     return made
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed as a package"

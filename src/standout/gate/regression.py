@@ -15,6 +15,7 @@ from standout.audit.audit import Audit
 from standout.audit.defaults import ATTACKS, TARGETS
 from standout.audit.findings import Findings
 from standout.audit.judge import Trial, Truth
+from standout.audit.panel import ADAPTIVE
 from standout.audit.progress import Progress as Reporter
 from standout.audit.progress import reporting
 from standout.audit.strongest import paired
@@ -185,13 +186,15 @@ def _people(who: Adversary, jobs: list[Audit], shared: Array, own_sources: bool)
 
 
 def _credits(job: Audit, who: Adversary, people: Array) -> dict[str, Array]:
-    """Credit per person and attack."""
+    """Credit per person and attack; of several attackers with one attack, the one who knows the defense."""
     truth = Truth.of(people, job._place, job.source.record_keys[people], job.seed)
     knowledge = who.sample(job.source, people, job.seed)
     out = {}
-    for label, one in zip(job._labels(), job.attacks, strict=True):
+    for label, one, kind in zip(job._labels(), job.attacks, job._kinds, strict=True):
+        if kind not in ("", ADAPTIVE):
+            continue
         seen = one.run(job.release, knowledge, job.engine, watch=truth.target, lineup=False)
-        out[label] = Trial(one, seen, seen).credit(truth)
+        out[label.removesuffix(f" ({kind})")] = Trial(one, seen, seen).credit(truth)
     return out
 
 

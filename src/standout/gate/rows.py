@@ -8,6 +8,7 @@ from typing import Any
 from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
+from standout.audit.panel import ADAPTIVE, is_source_of
 from standout.data.dataset import Dataset
 from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
 from standout.formulas.rates import at_least, at_most
@@ -71,8 +72,9 @@ def _test(question: Question, above: float, below: float, policy: Policy) -> Row
         "n": None if small else question.n,
         "rate": None if small or not question.n else question.scale * question.count / question.n,
         "lower": None if small else question.lower, "upper": None if small else question.upper,
-        "p_met": question.p_met, "p_met_holm": below,
-        "p_exceeded": question.p_exceeded, "p_exceeded_holm": above,
+        # a p-value of a small group would give away its counts
+        "p_met": None if small else question.p_met, "p_met_holm": None if small else below,
+        "p_exceeded": None if small else question.p_exceeded, "p_exceeded_holm": None if small else above,
     }  # fmt: skip
 
 
@@ -126,12 +128,12 @@ def _requirements(policy: Policy, tested: SelfTest | None, job: Audit) -> Iterat
 
 def adaptive(job: Audit) -> tuple[bool, str]:
     """Whether an attacker who knows the defense took part, and a sentence about it."""
-    if job.release.channel is None or job.release.source is not job.source:
+    if job.release.channel is None or not is_source_of(job.source, job.release):
         return False, (
             "the release differs from the source and its defense is not known, so nobody who knows the defense attacked it; "
             "make it with so.defense(…).apply(source), or set adaptive = false"
         )
-    knowing = [a.name for a in job.attacks if a.options().get("adapt", False)]
+    knowing = [a.name for a, kind in zip(job.attacks, job._kinds, strict=True) if kind == ADAPTIVE]
     if not knowing:
         return False, "no attack of the policy adapts to the defense; add likelihood to attacks"
     return True, f"{', '.join(sorted(set(knowing)))} knew the published parameters of the defense"

@@ -124,6 +124,7 @@ def _planted(part: Dataset, seed: int) -> tuple[Dataset, Array]:
         np.concatenate([item, *what]),
         _values(part)[take] if part.has_value else None,
         _times(part)[take] if part.has_time else None,
+        resolution=part.time_resolution,
     )
     added = part.n_records + np.concatenate([np.arange(n_people), np.arange(n_people, n_people + N_PAIRS)])
     return made, np.searchsorted(made.record_labels, added)
@@ -135,5 +136,6 @@ def _values(data: Dataset) -> Array:
 
 
 def _times(data: Dataset) -> Array:
-    """Time of each entry in ticks, NaN = none; the planted data takes a tick as a day, which changes no order and no gap."""
-    return np.where(data.record_tick == data.no_tick, np.nan, data.record_tick.astype(np.float64))
+    """Time of each entry in days, NaN = none."""
+    ticks = np.where(data.record_tick == data.no_tick, np.nan, data.record_tick + float(data.first_tick))
+    return ticks / data.ticks_per_day

@@ -90,7 +90,7 @@ self_test = true
 # Groups with fewer targets are shown without their counts.
 smallest_group = 10
 
-# What an acquaintance of a person may know.
+# What an acquaintance of a person may know. Values and times count only where the data has them.
 [adversary.acquaintance]
 knows = {knows}
 {channels}

@@ -19,8 +19,8 @@ from standout.errors import StandoutError
 from standout.gate.evidence import age_in_days, check_signature, intact, load_evidence
 from standout.gate.measure import attack_batch, prepare
 from standout.gate.policy import Policy
-from standout.gate.provenance import _version
 from standout.gate.verdict import EXIT, overall
+from standout.versions import version_of
 
 RERUN = 3
 """Adversaries and attacks that are run again by default."""
@@ -162,7 +162,7 @@ def _rerun(cell: Mapping[str, Any], content: Mapping[str, Any], data: Any, relea
     differ = [key for key in COUNTS if again.get(key) != cell[key]]
     if not differ:
         return _row(name, "pass", f"the same counts on {cell['n_targets']:,} targets")
-    ours, theirs = _version("standout"), made["versions"]["standout"]
+    ours, theirs = version_of("standout"), made["versions"]["standout"]
     if ours != theirs:
         return _row(name, "unclear", f"other counts ({differ[0]}), but made by version {theirs}, and this is {ours}")
     return _row(name, "fail", f"other counts: {differ[0]}")

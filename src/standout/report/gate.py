@@ -70,7 +70,7 @@ def page(verdict: Mapping[str, Any], *, title: str | None = None) -> str:
     ]
     return fill(
         "gate.html.j2", it=verdict, sentence=_sentence(verdict), facts=facts, name=str(title or "").strip(),
-        limits=_table(verdict), tests=_tests(verdict),
+        limits=_table(verdict), sources=_sources(verdict), tests=_tests(verdict),
         lines=("Decision (release / do not release)", "Reason, if it differs from the verdict", "Name", "Role", "Date",
                "Signature"),
     )  # fmt: skip
@@ -112,13 +112,17 @@ def _where(row: Mapping[str, Any]) -> str:
 
 def _table(verdict: Mapping[str, Any]) -> Table:
     columns = (
-        Column("verdict", "verdict", "text"), Column("limit", "limit", "text"), Column("measure", "measure", "text"),
+        Column("verdict", "verdict", "text"), Column("limit", "limit or requirement", "text"),
         Column("max", "limit", "share"), Column("rate", "rate", "share"), Column("lower", "at least", "share"),
-        Column("upper", "at most", "share"), Column("n", "targets", "number"), Column("why", "why", "text"),
-        Column("adversary", "knows", "text"), Column("attack", "attack", "text"), Column("group", "group", "text"),
-        Column("source", "source of the limit", "text"),
+        Column("upper", "at most", "share"), Column("n", "targets", "number"), Column("said", "why", "text"),
     )  # fmt: skip
-    return Table("limits", "Limits and requirements", columns, tuple(_blanks(row) for row in verdict["table"]))
+    rows = tuple({**_blanks(row), "said": f"{row['why']}{_where(row)}"} for row in verdict["table"])
+    return Table("limits", "Limits and requirements", columns, rows)
+
+
+def _sources(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Where the number of each limit comes from."""
+    return [(row["limit"], row["source"] or "not stated") for row in verdict["table"] if row["kind"] == "limit"]
 
 
 def _tests(verdict: Mapping[str, Any]) -> Table:

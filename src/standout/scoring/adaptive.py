@@ -22,13 +22,15 @@ from standout.scoring.adaptive_factors import (
     mark_changes,
 )
 from standout.scoring.adaptive_tables import AdaptiveTables
-from standout.scoring.cpu import exponential
-from standout.scoring.exact import seek, to_integer
+from standout.scoring.chances import seek
+from standout.scoring.exact import to_integer
 from standout.scoring.factors import factors_of
 from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline, postings, variant_of
+from standout.scoring.mass import exponential
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan, Tables
-from standout.scoring.summarize import add_candidate, allowed, key_of
+from standout.scoring.rules import allowed
+from standout.scoring.summarize import summarize_listed
 
 Array = npt.NDArray[Any]
 
@@ -65,13 +67,13 @@ def log_chance(
     last = t.shift if moves else -t.shift
     total = -np.inf
     for node in range(t.node_log.size if capped else 1):
-        rho = t.node_rho[node] if capped else t.rho[min(length, t.rho.size - 1)]
+        rho = t.node_rho[node] if capped else t.rho[min(length, np.int64(t.rho.size - 1))]
         miss = t.node_miss[node] if capped else t.miss
         weight = t.node_log[node] if capped else 0.0
-        at = -t.shift
+        at = np.int64(-t.shift)
         while at <= last:
             # the product is the same for all shifts up to the next change
-            stop = at + 1
+            stop = at + np.int64(1)
             while stop <= last and not scratch.change[stop + t.shift]:
                 stop += 1
             one = log_product(q, lo, m, at, rho, miss, rest, rest_kept, post, plan.known_tick, t, scratch)
@@ -110,7 +112,7 @@ def score_range(b: int, lo: int, hi: int, q: int, post: Postings, plan: Tables, 
                 scratch.local[kept] = k
                 scratch.score[kept] = to_integer(x, t.scale[q])
                 kept += 1
-    return kept
+    return int(kept)
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -123,17 +125,7 @@ def run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Kern
         size = min(post.block_size, post.n_records - offset)
         for q in range(queries[0], queries[1]):
             n = score_range(b, np.int64(0), size, q, post, plan, how, t, scratch)
-            out.n[q] += n
-            for c in range(n):
-                s = scratch.score[c]
-                out.total[q] += s
-                out.squares[q] += np.float64(s) * np.float64(s)
-                out.n_watch[q] += s >= watch[q]
-                out.n_cut[q] += s >= plan.cut[q]
-                if s >= out.top_score[q, out.top.shape[1] - 1]:
-                    r = offset + scratch.local[c]
-                    key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
-                    add_candidate(s, key, post.first_record + r, q, how.tie, out)
+            summarize_listed(n, scratch.local, scratch.score, offset, q, watch[q], post, plan, how, out)
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -195,6 +187,10 @@ class AdaptiveKernel:
     def all_scores(self, shard: Shard, plan: Plan, queries: tuple[int, int], out: Array) -> None:
         """Put the scores (some queries, records of the shard) into `out`."""
         all_scores(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), out)
+
+    def same_scores(self, a: Plan, b: Plan) -> bool:
+        """No: a score depends on the supports of all items, which change with the excluded record."""
+        return False
 
 
 KERNEL = AdaptiveKernel()

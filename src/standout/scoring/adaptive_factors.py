@@ -30,6 +30,8 @@ class AdaptiveScratch(NamedTuple):
     """bool (shifts + 1): shifts at which some factor changes."""
     chosen: Array
     """float64 (2^facts together): sums over assignments of facts to entries."""
+    other: Array
+    """float64 (facts together): factors of facts about entries that are not shown."""
     local: Array
     score: Array
     """int64 (block): candidates of the block, as offsets, and their scores."""
@@ -40,7 +42,7 @@ def make_adaptive_scratch(block_size: int, most_facts: int, n_wrong: int, shift:
     """Scratch memory for blocks of that size and queries of that many facts."""
     return AdaptiveScratch(np.empty(most_facts, np.int64), np.empty(most_facts, np.int64), np.empty(most_facts, np.int64),
                            np.zeros(block_size), np.empty(n_wrong + 1), np.zeros(2 * shift + 2, np.bool_),
-                           np.empty(1 << together), np.empty(block_size, np.int64),
+                           np.empty(1 << together), np.empty(together + 1), np.empty(block_size, np.int64),
                            np.empty(block_size, np.int64))  # fmt: skip
 
 
@@ -71,10 +73,10 @@ def entry_chances(p: int, f: int, z: int, post: Postings, known_tick: Array, t: 
 def _wrong_tick(known: int, first: int, n: int, within: int, span_first: int, span: int, shift: int) -> float:
     """Probability of a wrong day. For shifted dates the ends of the span are ignored, so that it is constant in the shift."""
     if shift == 0:
-        return wrong_day_chance(known - span_first, within, first - span_first, n, span)
+        return float(wrong_day_chance(known - span_first, within, first - span_first, n, span))
     if known < span_first or known > span_first + span:
         return 0.0
-    return (n - overlap(known, within, first, n)) / (n * max(span - 2 * within, 1))
+    return float((n - overlap(known, within, first, n)) / (n * max(span - 2 * within, 1)))
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -155,36 +157,51 @@ def merged_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post
                   t: AdaptiveTables, scratch: AdaptiveScratch) -> float:  # fmt: skip
     """As `group_factor`, where the record's entries of a group were merged into one of them.
 
-    One of the facts may be about the entry that was kept; the others say nothing about the record.
+    One of the facts may be about the entry that was kept, the latest. Of the others, the days tell how far the entries of a
+    record lie apart.
     """
-    n, ratio = np.int64(0), scratch.chosen
+    n, ratio, other = np.int64(0), scratch.chosen, scratch.other
     for i in range(j, m):
         if t.same[lo + i] == j:
             f = lo + i
-            right, wrong = 0.0, 0.0
+            right, wrong, near = 0.0, 0.0, 1.0
             for p in range(scratch.first[j], scratch.last[j]):
                 right, wrong = entry_chances(p, f, z, post, known_tick, t)
+                if t.use_time and t.has_tick[f] and np.int64(post.tick[p]) != post.no_tick:
+                    near = near_chance(known_tick[f], np.int64(post.tick[p]) - z * t.per_day, t) / t.tick_back[f]
             if not t.wrong_items:
                 right = (1.0 - t.share_wrong) * right + t.share_wrong * wrong
             ratio[n] = right * t.q[f] * t.kept_pairs / t.q_g[f]
+            other[n] = t.outside[f] * near
+            if not t.wrong_items:
+                other[n] = (1.0 - t.share_wrong) * other[n] + t.share_wrong * t.lost_wrong[f]
             n += 1
     out, mu = 0.0, t.q[lo + j] / rho
     for s in range(1 << n):
-        some, k, part, whole = np.int64(0), np.int64(0), 0.0, 1.0
+        some, k, shown, others, whole = np.int64(0), np.int64(0), 0.0, 1.0, 1.0
         for i in range(j, m):
             if t.same[lo + i] == j:
                 f = lo + i
                 if s >> k & 1:
                     some += 1
-                    part += ratio[k]
+                    shown = shown * other[k] + others * ratio[k]
+                    others *= other[k]
                     whole *= 1.0 - t.share_wrong if t.wrong_items else 1.0
                 elif t.wrong_items:
                     whole *= (1.0 - t.share_wrong) * miss * t.lost_right[f] + t.share_wrong * t.outside[f] + t.floor
                 else:
                     whole *= miss + t.floor
                 k += 1
-        out += whole * merged(part, some, mu)
+        out += whole * merged(shown, others, some, mu)
     return out
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def near_chance(known: int, tick: int, t: AdaptiveTables) -> float:
+    """Probability of the known time of an entry of the same record that is not later than the shown one, at `tick`."""
+    if known > tick + t.within + t.slack:
+        return 0.0
+    return float(2.0 * t.near[min(abs(known - tick) // t.per_day, t.near.size - 1)])
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -253,7 +270,7 @@ def mark_changes(
             else:
                 # first shift that makes the day possible, and the first one beyond
                 gap = tick - known_tick[f]
-                z0, z1, every = -((t.within - gap) // t.per_day), (gap + t.within + n - 1) // t.per_day + 1, n > 1
+                z0, z1, every = -((t.within - gap) // t.per_day), (gap + t.within + n - 1) // t.per_day + 1, bool(n > 1)
             if every:
                 for z in range(max(z0, -s), min(z1, s) + 1):
                     scratch.change[z + s] = True

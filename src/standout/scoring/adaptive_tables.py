@@ -49,6 +49,10 @@ class AdaptiveTables(NamedTuple):
     """Ticks from the source's first to its last one."""
     bucket: Array
     """int64 (ticks of the release and of the shifts before and after): length of the period that starts at each, 0 = none."""
+    near: Array
+    """float64 (days): for merged groups, probability per tick of another entry of the record by its distance in days."""
+    slack: int
+    """Ticks by which a shown time may lie before the true one: the longest period."""
     rho: Array
     """float64 (lengths): ρ by the number of released items."""
     node_log: Array

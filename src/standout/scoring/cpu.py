@@ -6,12 +6,10 @@ kernel adds up the postings of its known items (`fill.py`) and reads the block o
 
 from __future__ import annotations
 
-from math import factorial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.data.index import Shard
 from standout.scoring.fill import (
@@ -31,17 +29,12 @@ from standout.scoring.fill import (
     postings,
     variant_of,
 )  # fmt: skip
+from standout.scoring.kernels import same_tables
+from standout.scoring.mass import mass_filtered, mass_over, mass_touched
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import VETO, Combine, Plan, Tables
-from standout.scoring.summarize import (
-    CandidateRule,
-    allowed,
-    passes,
-    rule_of,
-    summarize_block,
-    summarize_touched,
-    zeros_cannot_win,
-)
+from standout.scoring.rules import allowed, passes, rule_of
+from standout.scoring.summarize import summarize_block, summarize_touched, zeros_cannot_win
 
 Array = npt.NDArray[Any]
 
@@ -51,14 +44,6 @@ FEW = 12
 """If a block has this many times more records than the query has postings in it, only records with postings are read."""
 FEW_MASS = 4
 """The same threshold for `mass_blocks`, where reading all records costs more."""
-_LOG2_E = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-_ROUND = 1.5 * 2.0**52
-_T = tuple(1.0 / factorial(k) for k in range(12))
-FARTHEST = -60.0
-"""A record whose exponent is below this adds nothing to a mass."""
-
-jit_wide = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "nsz"})
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -99,66 +84,6 @@ def _run_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post: 
                 clear = False
 
 
-# fastmath=False is needed: otherwise the caller's setting applies, and rounding by addition is optimized away
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)  # type: ignore[untyped-decorator]
-def exponential(x: float) -> float:
-    """e^x for x ≤ 0 to 1e-14, 0 below `FARTHEST`: Taylor series on ±ln(2)/2, without calls or branches, so that it vectorizes."""
-    safe = x if x > FARTHEST else FARTHEST
-    # adding 1.5 · 2^52 rounds to a whole number and leaves it in the low bits
-    shifted = safe * _LOG2_E + _ROUND
-    n = shifted - _ROUND
-    r = (safe - n * _LN2_HIGH) - n * _LN2_LOW
-    r2 = r * r
-    r4 = r2 * r2
-    low = (_T[0] + r * _T[1]) + r2 * (_T[2] + r * _T[3])
-    middle = (_T[4] + r * _T[5]) + r2 * (_T[6] + r * _T[7])
-    high = (_T[8] + r * _T[9]) + r2 * (_T[10] + r * _T[11])
-    power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
-    y = (low + r4 * (middle + r4 * high)) * power
-    return y if x > FARTHEST else 0.0
-
-
-@jit_wide  # type: ignore[untyped-decorator]
-def _mass_over(acc: Array, top: int, beta: float) -> float:
-    """Σ exp(beta · (score - top)) over the whole block."""
-    mass, high = 0.0, np.float64(top)
-    for k in range(np.uint64(acc.size)):
-        mass += exponential(beta * (np.float64(acc[k]) - high))
-    return mass
-
-
-@jit  # type: ignore[untyped-decorator]
-def _mass_filtered(acc: Array, start: int, top: int, beta: float, rule: CandidateRule, lengths: Array) -> float:
-    """As `_mass_over`, for queries that exclude some records."""
-    mass, high = 0.0, np.float64(top)
-    for k in range(acc.size):
-        if passes(start + k, rule, lengths):
-            mass += exponential(beta * (np.float64(acc[k]) - high))
-    return mass
-
-
-@jit_bare  # type: ignore[untyped-decorator]
-def _mass_touched(acc: Array, hole: int, b: int, q: int, top: int, beta: float, post: Postings, plan: Tables) -> float:
-    """As `_mass_over`, from the records with a nonzero score and the number of the others; clears `acc`.
-
-    `hole` is the offset of the excluded record; it may lie outside the block.
-    """
-    mass, high, n = 0.0, np.float64(top), np.int64(acc.size)
-    if 0 <= hole < acc.size:
-        acc[hole] = 0
-        n -= 1
-    for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
-        i = plan.item[f]
-        for p in range(np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])):
-            k = np.uint64(post.local[p])
-            # a record seen before is 0 by now
-            if acc[k] != 0:
-                mass += exponential(beta * (np.float64(acc[k]) - high))
-                acc[k] = 0
-                n -= 1
-    return mass + n * exponential(beta * -high) if n > 0 else mass
-
-
 @jit  # type: ignore[untyped-decorator]
 def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, top: Array, beta: Array,
                 out: Array) -> None:  # fmt: skip
@@ -184,13 +109,13 @@ def _mass_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post:
             rule = rule_of(q, post.first_record, plan, how)
             clear = not by_record and plan.cap[q] >= _UNCAPPED and FEW_MASS * n_postings(b, q, post, plan) < acc.size
             if clear:
-                out[q] += _mass_touched(acc, rule.exclude - start, b, q, top[q], beta[q], post, plan)
+                out[q] += mass_touched(acc, rule.exclude - start, b, q, top[q], beta[q], post, plan)
                 continue
             finish(acc, scratch.held, start, q, post, plan, how)
             if how.filtered or 0 <= rule.exclude - start < acc.size:
-                out[q] += _mass_filtered(acc, start, top[q], beta[q], rule, post.lengths)
+                out[q] += mass_filtered(acc, start, top[q], beta[q], rule, post.lengths)
             else:
-                out[q] += _mass_over(acc, top[q], beta[q])
+                out[q] += mass_over(acc, top[q], beta[q])
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -287,6 +212,10 @@ class TableKernel:
     def all_scores(self, shard: Shard, plan: Plan, queries: tuple[int, int], out: Array) -> None:
         """Put the scores (some queries, records of the shard) into `out`."""
         all_scores(queries, postings(shard, plan.factor), plan.tables, variant_of(plan), out)
+
+    def same_scores(self, a: Plan, b: Plan) -> bool:
+        """Whether two plans give every record the same score, but for the records that they exclude."""
+        return same_tables(a, b)
 
 
 KERNEL = TableKernel()

@@ -14,14 +14,25 @@ import numpy.typing as npt
 
 from standout.data.index import Shard
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
-from standout.scoring.cpu import exponential
+from standout.scoring.chances import pair_chances, seek
 from standout.scoring.factors import factors_of
 from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline, postings, variant_of
+from standout.scoring.kernels import same_arrays, same_tables
+from standout.scoring.mass import exponential
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import SCORE_LIMIT, ExactTables, Plan, Tables
-from standout.scoring.summarize import add_candidate, allowed, key_of
+from standout.scoring.rules import allowed
+from standout.scoring.summarize import summarize_listed
 
 Array = npt.NDArray[Any]
+
+
+ALL = np.int64(-1)
+SEARCH = 8
+"""Steps of a search for one record in one run, on average."""
+
+_OF_WRONG_ITEMS = {"total", "n_possible", "support", "mean_right", "gone_ptr", "gone_item"}
+"""Tables that scores depend on only if wrong facts are items that the target lacks."""
 
 
 class ExactScratch(NamedTuple):
@@ -29,6 +40,8 @@ class ExactScratch(NamedTuple):
 
     n_held: Array
     """uint16 (block): known items that each record holds."""
+    n_shared: Array
+    """int32 (block): pickable items that each record shares with the excluded one."""
     local: Array
     """int64 (block): candidates, as offsets in the block, ascending."""
     score: Array
@@ -52,97 +65,35 @@ def for_shard(plan: Plan, shard: Shard) -> ExactTables:
 def make_exact_scratch(block_size: int, most_facts: int, most_wrong: int) -> ExactScratch:
     """Scratch memory for blocks of that size and queries of that many facts."""
     n = max(1 << min(most_wrong, MOST_ORDERED), most_wrong + 1)
-    return ExactScratch(np.zeros(block_size, np.uint16), np.empty(block_size, np.int64), np.empty(block_size, np.int64),
-                np.empty(most_facts, np.int64), np.empty(most_facts), np.empty(most_facts),
+    return ExactScratch(np.zeros(block_size, np.uint16), np.zeros(block_size, np.int32), np.empty(block_size, np.int64),
+                np.empty(block_size, np.int64), np.empty(most_facts, np.int64), np.empty(most_facts), np.empty(most_facts),
                 np.empty(most_facts, np.bool_), np.empty(most_facts), np.empty(n))  # fmt: skip
 
 
-@jit  # type: ignore[untyped-decorator]
-def seek(local: Array, lo: int, hi: int, record: int) -> int:
-    """First position from `lo` on in a sorted run whose record is at least `record`."""
-    step = np.int64(1)
-    at = lo
-    while at + step < hi and local[at + step] < record:
-        at += step
-        step *= 2
-    hi = min(at + step, hi)
-    while at < hi:
-        middle = (at + hi) >> 1
-        if local[middle] < record:
-            at = middle + 1
-        else:
-            hi = middle
-    return at
-
-
-@jit_inline  # type: ignore[untyped-decorator]
-def event_chances(p: int, f: int, post: Postings, known_tick: Array, t: ExactTables) -> tuple[float, float, bool]:
-    """Probabilities of the known value and tick if posting `p` is the entry behind fact `f`: as a right fact, as a wrong one.
-
-    The third result says whether the entry can give a wrong fact: it has a known value or tick, and for each of them some
-    other value lies outside the tolerance.
-    """
-    right, wrong, says, fine = 1.0, 1.0, False, True
-    if t.use_value:
-        code = min(np.int64(post.code[p]), t.right_value.shape[1] - 1)
-        right, wrong = t.right_value[t.value_row[f], code], t.wrong_value[t.value_row[f], code]
-        if code < t.level_fine.size:
-            says, fine = True, t.level_fine[code]
-    if t.use_time:
-        tick = np.int64(post.tick[p])
-        has_tick = tick != post.no_tick
-        if has_tick:
-            says = True
-            fine = fine and max(tick, t.tick_span - tick) > t.reach
-        if has_tick and t.has_tick[f]:
-            right_tick, wrong_tick = tick_chances(known_tick[f], tick, t.reach, t.tick_span)
-            right, wrong = right * right_tick, wrong * wrong_tick
-        elif has_tick or t.has_tick[f]:
-            # an entry without a tick gives a fact without one, and no other entry does
-            right, wrong = 0.0, 0.0
-    fine = fine and says
-    return right, wrong if fine else 0.0, fine
-
-
-@jit  # type: ignore[untyped-decorator]
-def tick_chances(known: int, tick: int, reach: int, span: int) -> tuple[float, float]:
-    """Probability of the known tick if the entry's tick is `tick`: uniform within ±reach; uniform over the rest of 0 … span."""
-    if abs(known - tick) <= reach:
-        return 1.0 / (2 * reach + 1), 0.0
-    outside = max(0, tick - reach) + max(0, span - tick - reach)
-    return 0.0, 1.0 / max(outside, 1) if 0 <= known <= span else 0.0
-
-
-@jit_inline  # type: ignore[untyped-decorator]
-def pair_chances(
-    p: int, hi: int, f: int, post: Postings, known_tick: Array, t: ExactTables
-) -> tuple[float, float, int]:
-    """Mean probabilities over the events of the (record, item) pair that starts at posting `p`, and where the next one starts.
-
-    A right fact comes from any of the events, a wrong one from those that can give a wrong fact.
-    """
-    right, wrong, fine = event_chances(p, f, post, known_tick, t)
-    n, n_fine = np.int64(1), np.int64(fine)
-    if post.repeats:
-        record = post.local[p]
-        while p + n < hi and post.local[p + n] == record:
-            more_right, more_wrong, fine = event_chances(p + n, f, post, known_tick, t)
-            right, wrong, n_fine = right + more_right, wrong + more_wrong, n_fine + np.int64(fine)
-            n += 1
-        right, wrong = right / n, wrong / max(n_fine, 1)
-    return right, wrong, p + n
-
-
-@jit_inline  # type: ignore[untyped-decorator]
-def shared_weight(k: int, b: int, q: int, post: Postings, t: ExactTables) -> int:
-    """Number of pickable items that record `k` of block `b` shares with the excluded record of query `q`."""
-    n = np.int64(0)
+@jit_bare  # type: ignore[untyped-decorator]
+def count_shared(n: int, b: int, size: int, q: int, post: Postings, t: ExactTables, scratch: ExactScratch) -> None:
+    """Count the pickable items that the first `n` candidates of block `b` share with the excluded record of query `q`."""
+    n_postings, n_items = np.int64(0), t.gone_ptr[q + 1] - t.gone_ptr[q]
     for j in range(t.gone_ptr[q], t.gone_ptr[q + 1]):
-        lo, hi = np.int64(post.ptr[b, t.gone_item[j]]), np.int64(post.ptr[b, t.gone_item[j] + 1])
-        at = seek(post.local, lo, hi, k)
-        if at < hi and post.local[at] == k:
-            n += 1
-    return n
+        n_postings += np.int64(post.ptr[b, t.gone_item[j] + 1]) - np.int64(post.ptr[b, t.gone_item[j]])
+    if SEARCH * n * n_items >= size + n_postings:
+        scratch.n_shared[:size] = 0
+    else:
+        for c in range(n):
+            scratch.n_shared[scratch.local[c]] = 0
+    for j in range(t.gone_ptr[q], t.gone_ptr[q + 1]):
+        at, hi = np.int64(post.ptr[b, t.gone_item[j]]), np.int64(post.ptr[b, t.gone_item[j] + 1])
+        if SEARCH * n * n_items >= size + n_postings:
+            last = np.int64(-1)
+            for p in range(at, hi):
+                k = np.int64(post.local[p])
+                scratch.n_shared[k] += k != last
+                last = k
+        else:
+            for c in range(n):
+                k = scratch.local[c]
+                at = seek(post.local, at, hi, k)
+                scratch.n_shared[k] += at < hi and post.local[at] == k
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -178,7 +129,7 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTab
         )
     rest = t.total[q] - t.weight[record]
     if plan.exclude[q] >= 0 and missing > 0:
-        rest += shared_weight(k, b, q, post, t)
+        rest += scratch.n_shared[k]
     return log_wrong_items(scratch.right[:m], scratch.held[:m], t.support[lo:hi], t.mean_right[lo:hi], float(rest),
                            t.log_pick[record], t.log_ways[q], scratch.supports, scratch.sums)  # fmt: skip
 
@@ -226,13 +177,21 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def score_block(
-    b: int, q: int, post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, scratch: ExactScratch
-) -> int:
-    """Put the candidates of the block and their integer scores into `scratch`; return their number."""
+def score_block(b: int, q: int, only: int, post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
+                scratch: ExactScratch) -> int:  # fmt: skip
+    """Put the candidates of the block and their integer scores into `scratch`; return their number.
+
+    With `only` ≥ 0, that record of the block alone. One function for both: compiling it takes seconds.
+    """
     offset = b * post.block_size
     size = min(post.block_size, post.n_records - offset)
-    n = list_holders(b, size, q, post, plan, t, scratch)
+    if only >= 0:
+        scratch.local[0] = only
+        n = np.int64(1)
+    else:
+        n = list_holders(b, size, q, post, plan, t, scratch)
+    if t.wrong_items and plan.exclude[q] >= 0:
+        count_shared(n, b, size, q, post, t, scratch)
     start_search(b, q, post, plan, scratch)
     kept = np.int64(0)
     for c in range(n):
@@ -266,18 +225,8 @@ def _run_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings,
     for b in range(post.ptr.shape[0]):
         offset = b * post.block_size
         for q in range(queries[0], queries[1]):
-            n = score_block(b, q, post, plan, how, t, scratch)
-            out.n[q] += n
-            for c in range(n):
-                s = scratch.score[c]
-                out.total[q] += s
-                out.squares[q] += np.float64(s) * np.float64(s)
-                out.n_watch[q] += s >= watch[q]
-                out.n_cut[q] += s >= plan.cut[q]
-                if s >= out.top_score[q, out.top.shape[1] - 1]:
-                    r = offset + scratch.local[c]
-                    key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
-                    add_candidate(s, key, post.first_record + r, q, how.tie, out)
+            n = score_block(b, q, ALL, post, plan, how, t, scratch)
+            summarize_listed(n, scratch.local, scratch.score, offset, q, watch[q], post, plan, how, out)
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -293,22 +242,20 @@ def _mass_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings
                  how: KernelVariant, t: ExactTables, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
     for b in range(post.ptr.shape[0]):
         for q in range(queries[0], queries[1]):
-            for c in range(score_block(b, q, post, plan, how, t, scratch)):
+            for c in range(score_block(b, q, ALL, post, plan, how, t, scratch)):
                 out[q] += exponential(beta[q] * np.float64(scratch.score[c] - top[q]))
 
 
 @jit  # type: ignore[untyped-decorator]
 def score_record(post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, record: Array, out: Array) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
-    scratch = make_exact_scratch(np.int64(1), t.most_facts, t.most_wrong)
+    scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
     for q in range(plan.query_ptr.size - 1):
         local = record[q] - post.first_record
-        if 0 <= local < post.n_records and allowed(local, q, post, plan, how):
+        if 0 <= local < post.n_records:
             b = local // post.block_size
-            start_search(b, q, post, plan, scratch)
-            x = log_chance(local - b * post.block_size, b, q, post, plan, t, scratch)
-            if x > -np.inf:
-                out[q] = to_integer(x, t.scale[q])
+            if score_block(b, q, local - b * post.block_size, post, plan, how, t, scratch) > 0:
+                out[q] = scratch.score[0]
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -321,24 +268,8 @@ def all_scores(
     for b in range(post.ptr.shape[0]):
         start = b * post.block_size
         for q in range(queries[0], queries[1]):
-            for c in range(score_block(b, q, post, plan, how, t, scratch)):
+            for c in range(score_block(b, q, ALL, post, plan, how, t, scratch)):
                 out[q - queries[0], start + scratch.local[c]] = scratch.score[c]
-
-
-@jit_bare  # type: ignore[untyped-decorator]
-def mean_chances(first: int, stop: int, post: Postings, item: Array, known_tick: Array, gone: Array, t: ExactTables,
-                 right: Array, wrong: Array) -> None:  # fmt: skip
-    """Add the probabilities of facts `first … stop-1`, summed over the item's pairs, to `right` and `wrong`; skip `gone[f]`."""
-    for f in range(first, stop):
-        for b in range(post.ptr.shape[0]):
-            start = post.first_record + b * post.block_size
-            p, hi = np.int64(post.ptr[b, item[f]]), np.int64(post.ptr[b, item[f] + 1])
-            while p < hi:
-                record = start + np.int64(post.local[p])
-                one_right, one_wrong, p = pair_chances(p, hi, f, post, known_tick, t)
-                if record != gone[f]:
-                    right[f] += one_right
-                    wrong[f] += one_wrong
 
 
 class ExactKernel:
@@ -359,6 +290,15 @@ class ExactKernel:
     def all_scores(self, shard: Shard, plan: Plan, queries: tuple[int, int], out: Array) -> None:
         """Put the scores (some queries, records of the shard) into `out`."""
         all_scores(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), out)
+
+    def same_scores(self, a: Plan, b: Plan) -> bool:
+        """Whether two plans give every record the same score, but for the records that they exclude.
+
+        Not if wrong facts are items that the target lacks: then a score depends on the supports of all items.
+        """
+        if a.exact is None or b.exact is None or a.exact.wrong_items or b.exact.wrong_items:
+            return False
+        return same_tables(a, b) and same_arrays(a.exact, b.exact, _OF_WRONG_ITEMS)
 
 
 KERNEL = ExactKernel()

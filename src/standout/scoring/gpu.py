@@ -23,6 +23,9 @@ Array = npt.NDArray[Any]
 PARTS = ("layout.cuh", "contribution.cuh", "staging.cuh", "order.cuh", "sums.cuh", "kernels.cuh")
 """Files of gpu_source, in the order in which they are joined: each uses what the ones before it define."""
 
+DEVICE_PARTIALS = ("top_score", "top_key", "top", "n_top", "n", "total", "squares", "n_watch", "n_cut")
+"""Fields of `Partials` that the kernel fills, in the order of the struct Out in gpu_source/layout.cuh."""
+
 HEAD_BYTES = 32
 """Size of a Head in gpu_source/layout.cuh."""
 
@@ -169,10 +172,11 @@ class Device:
     def run(self, plan: Plan, index: DeviceIndex, watch: Array) -> Partials:
         """Best, second and sums per query."""
         up, marks = self.prepare(plan, index), self.cp.asarray(watch.astype(np.int64))
-        out = [self.cp.asarray(a) for a in Partials.empty(plan.n_queries)]
-        pointers = _struct(out, [])
+        empty = Partials.empty(plan.n_queries)
+        out = {name: self.cp.asarray(getattr(empty, name)) for name in DEVICE_PARTIALS}
+        pointers = _struct(list(out.values()), [])
         self._each_block(up, index, "run_block", index.struct, up.struct, marks, pointers)
-        return Partials(*(self.cp.asnumpy(a) for a in out))
+        return empty._replace(**{name: self.cp.asnumpy(array) for name, array in out.items()})
 
     def mass(self, plan: Plan, index: DeviceIndex, top: Array, beta: Array) -> Array:
         """Σ exp(beta · (score - top)) over all candidates."""

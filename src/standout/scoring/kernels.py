@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Protocol
 
+import numpy as np
 import numpy.typing as npt
 
 from standout.data.index import Shard
@@ -39,6 +40,23 @@ class Kernel(Protocol):
     def all_scores(self, shard: Shard, plan: Plan, queries: Range, out: Array) -> None:
         """Put the scores (some queries, records of the shard) into `out`; `LOWEST` for records that are not candidates."""
         ...
+
+    def same_scores(self, a: Plan, b: Plan) -> bool:
+        """Whether two plans give every record the same score, but for the records that they exclude."""
+        ...
+
+
+def same_tables(a: Plan, b: Plan) -> bool:
+    """Whether two plans agree in `tables` and in all that selects a kernel's loops, but for the excluded records."""
+    options = ("combine", "tie", "use_value", "use_time", "filtered", "gap_shift", "factor", "weight")
+    if any(getattr(a, name) is not getattr(b, name) and getattr(a, name) != getattr(b, name) for name in options):
+        return False
+    return np.array_equal(a.scale, b.scale) and same_arrays(a.tables, b.tables, {"exclude"})
+
+
+def same_arrays(a: Any, b: Any, but: set[str]) -> bool:
+    """Whether all fields of two named tuples are equal, but for some of them."""
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in a._fields if name not in but)
 
 
 def kernel_of(plan: Plan) -> Kernel:

@@ -42,10 +42,15 @@ class Partials(NamedTuple):
     """int64: candidates with at least the score of the watched record."""
     n_cut: Array
     """int64: candidates with at least the plan's `cut`."""
+    beta: Array
+    """float64: sharpness of the lineup, per integer score unit; of size 0 if it is not known before scoring."""
+    mass: Array
+    """float64: Σ exp(beta · (score - highest score)) over all candidates; of size 0 without `beta`."""
 
     @classmethod
-    def empty(cls, n_queries: int, k: int = 2) -> Partials:
+    def empty(cls, n_queries: int, k: int = 2, beta: Array | None = None) -> Partials:
         """Partials of no records."""
+        sharp = np.empty(0) if beta is None else np.ascontiguousarray(np.broadcast_to(beta, n_queries), np.float64)
         return cls(
             top_score=np.full((n_queries, k), LOWEST, np.int64),
             top_key=np.full((n_queries, k), np.iinfo(np.uint64).max, np.uint64),
@@ -56,7 +61,30 @@ class Partials(NamedTuple):
             squares=np.zeros(n_queries, np.float64),
             n_watch=np.zeros(n_queries, np.int64),
             n_cut=np.zeros(n_queries, np.int64),
+            beta=sharp,
+            mass=np.zeros(sharp.size),
         )
+
+    @classmethod
+    def of_records(cls, like: Partials, record: Array, score: Array, key: Array, watch: Array, cut: Array) -> Partials:
+        """Partials of one record per query, to be merged with `like`.
+
+        Parameters
+        ----------
+        like
+            Partials of other records, with the same k and `beta`.
+        record, score, key
+            Record index, integer score (`LOWEST` = no candidate) and tie key.
+        watch, cut
+            Scores to count against.
+        """
+        here = score > LOWEST
+        out = cls.empty(record.size, like.k, like.beta if like.beta.size else None)
+        out.top_score[here, 0], out.top_key[here, 0], out.top[here, 0] = score[here], key[here], record[here]
+        known = np.where(here, score, 0)
+        return out._replace(n_top=here.astype(np.int64), n=here.astype(np.int64), total=known, squares=known.astype(float) ** 2,
+                            n_watch=(here & (score >= watch)).astype(np.int64), n_cut=(here & (score >= cut)).astype(np.int64),
+                            mass=here.astype(float) if like.beta.size else out.mass)  # fmt: skip
 
     @property
     def best_score(self) -> Array:
@@ -101,9 +129,19 @@ class Partials(NamedTuple):
             np.concatenate([self.top, other.top], axis=1),
             self.k,
         )
-        n_top = _tied(self, ranked) + _tied(other, ranked)
-        sums = (mine + theirs for mine, theirs in zip(self[4:], other[4:], strict=True))
-        return Partials(*ranked, n_top, *sums)
+        return Partials(
+            *ranked,
+            n_top=_tied(self, ranked) + _tied(other, ranked),
+            n=self.n + other.n,
+            total=self.total + other.total,
+            squares=self.squares + other.squares,
+            n_watch=self.n_watch + other.n_watch,
+            n_cut=self.n_cut + other.n_cut,
+            beta=self.beta,
+            mass=_mass_below(self, ranked[0][:, 0]) + _mass_below(other, ranked[0][:, 0])
+            if self.beta.size
+            else self.mass,
+        )
 
     def sigma(self) -> Array:
         """Population standard deviation of the candidates' scores, 0 where there are none."""
@@ -128,6 +166,11 @@ def _tied(part: Partials, ranked: tuple[Array, Array, Array]) -> Array:
     score, key = ranked[0][:, 0], ranked[1][:, 0]
     same_key = (part.best_key == key) | ((part.best_key >= RANDOM_KEY) & (key >= RANDOM_KEY))
     return np.where((part.best != NO_RECORD) & (part.best_score == score) & same_key, part.n_top, 0)
+
+
+def _mass_below(part: Partials, top: Array) -> Array:
+    """Mass of one part, relative to the highest score of the whole."""
+    return np.where(part.best != NO_RECORD, part.mass * np.exp(part.beta * np.minimum(part.best_score - top, 0)), 0.0)
 
 
 def concatenate(parts: list[Partials]) -> Partials:

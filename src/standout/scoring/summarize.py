@@ -2,68 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
-from standout.scoring.partials import LOWEST, NO_RECORD, RANDOM_KEY, Partials
+from standout.scoring.mass import exponential, mass_filtered, mass_over, rescale_mass
+from standout.scoring.partials import LOWEST, NO_RECORD, Partials
 from standout.scoring.plan import Tables, Tie
+from standout.scoring.rules import CandidateRule, key_of, passes, rule_of
 
 Array = npt.NDArray[Any]
 
-_INDEX, _SHORT, _HASH = int(Tie.INDEX), int(Tie.SHORT), int(Tie.HASH)
+_INDEX, _SHORT = int(Tie.INDEX), int(Tie.SHORT)
 _HIGHEST = 2**31 - 1
 STRETCH = 256
 """Records checked together by their maximum before single records are compared with the top k."""
 
 # sums may be reordered and fused: squares may differ by rounding, within 1e-9
 jit_wide = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
-
-
-class CandidateRule(NamedTuple):
-    """Which records are candidates of one query; taken from the plan once per block."""
-
-    exclude: int
-    """Excluded record, counted from the shard's first; below 0 = none in this shard."""
-    low: int
-    high: int
-    filtered: bool
-
-
-@jit  # type: ignore[untyped-decorator]
-def rule_of(q: int, first: int, plan: Tables, how: KernelVariant) -> CandidateRule:
-    """Candidate rule of query `q` in a shard whose first record is `first`."""
-    return CandidateRule(plan.exclude[q] - first, plan.low[q], plan.high[q], how.filtered)
-
-
-@jit  # type: ignore[untyped-decorator]
-def passes(r: int, rule: CandidateRule, lengths: Array) -> bool:
-    """Whether record `r` of the shard is a candidate under `rule`."""
-    if r == rule.exclude:
-        return False
-    return bool(not rule.filtered or rule.low <= lengths[np.uint64(r)] <= rule.high)
-
-
-@jit_inline  # type: ignore[untyped-decorator]
-def allowed(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> bool:
-    """Whether record `r` of the shard is a candidate of query `q`."""
-    return passes(r, rule_of(q, post.first_record, plan, how), post.lengths)
-
-
-@jit  # type: ignore[untyped-decorator]
-def key_of(r: int, first: int, tie: int, salt: int, lengths: Array) -> int:
-    """Tie key of record `r` of a shard whose first record is `first`; smaller keys come first."""
-    if tie == _SHORT:
-        return np.uint64(lengths[np.uint64(r)])
-    if tie == _HASH:
-        x = np.uint64(first + r) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return ((x ^ (x >> np.uint64(31))) >> np.uint64(1)) | np.uint64(RANDOM_KEY)
-    return np.uint64(0)
 
 
 @jit_wide  # type: ignore[untyped-decorator]
@@ -194,6 +153,27 @@ def add_candidate(s: int, key: int, r: int, q: int, tie: int, out: Partials) -> 
     insert(s, key, r, q, out)
 
 
+@jit_bare  # type: ignore[untyped-decorator]
+def summarize_listed(n: int, local: Array, score: Array, start: int, q: int, watch: int, post: Postings, plan: Tables,
+                     how: KernelVariant, out: Partials) -> None:  # fmt: skip
+    """Add `n` candidates of a block, listed with their scores in ascending order, to the partials of query `q`."""
+    out.n[q] += n
+    for c in range(n):
+        s = score[c]
+        out.total[q] += s
+        out.squares[q] += np.float64(s) * np.float64(s)
+        out.n_watch[q] += s >= watch
+        out.n_cut[q] += s >= plan.cut[q]
+        was = out.top_score[q, 0]
+        if s >= out.top_score[q, out.top.shape[1] - 1]:
+            r = start + local[c]
+            key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
+            add_candidate(s, key, post.first_record + r, q, how.tie, out)
+        if out.beta.size > 0:
+            rescale_mass(q, was, out)
+            out.mass[q] += exponential(out.beta[q] * np.float64(s - out.top_score[q, 0]))
+
+
 @jit  # type: ignore[untyped-decorator]
 def _before(score: int, key: int, record: int, other_score: int, other_key: int, other: int) -> bool:
     """Total order: score descending, tie key ascending, record ascending; empty places (-1) last."""
@@ -237,6 +217,13 @@ def summarize_block(
             update_top(acc, start, q, first, rule, how.tie, plan.salt[q], post.lengths, out)
         if top == out.top_score[q, 0]:
             count_ties(acc, start, q, rule, how.tie, post.lengths, was, out)
+        if out.beta.size > 0:
+            rescale_mass(q, was[0], out)
+            beta, high = out.beta[q], out.top_score[q, 0]
+            if how.filtered or 0 <= hole < size:
+                out.mass[q] += mass_filtered(acc, start, high, beta, rule, post.lengths)
+            else:
+                out.mass[q] += mass_over(acc, high, beta)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -280,6 +267,24 @@ def _sum_touched(acc: Array, lo: int, hi: int, local: Array, least: int, counts:
     return p, top, total, low, high, met, n_watch, n_cut
 
 
+@jit  # type: ignore[untyped-decorator]
+def _mass_run(acc: Array, lo: int, hi: int, local: Array, least: int, high: int, beta: float) -> tuple[float, int]:
+    """Mass of the records of a run that `_sum_touched` will read at once, and the number of them with a score other than 0."""
+    mass, met, p, last = 0.0, np.int64(0), lo, np.int64(-1)
+    while p < hi:
+        k = np.uint64(local[p])
+        s = np.int64(acc[k])
+        if s >= least:
+            break
+        # several events of one item come one after the other
+        if s != 0 and np.int64(k) != last:
+            mass += exponential(beta * np.float64(s - high))
+            met += 1
+        last = np.int64(k)
+        p += np.uint64(1)
+    return mass, met
+
+
 @jit_bare  # type: ignore[untyped-decorator]
 def summarize_touched(acc: Array, start: int, b: int, q: int, watch: int, post: Postings, plan: Tables, how: KernelVariant,
                 out: Partials) -> None:  # fmt: skip
@@ -294,12 +299,17 @@ def summarize_touched(acc: Array, start: int, b: int, q: int, watch: int, post: 
         acc[hole] = 0
         n -= 1
     low, high = np.int64(0), np.int64(0)
-    met, n_watch, n_cut = np.int64(0), np.int64(0), np.int64(0)
+    met, n_watch, n_cut, with_mass = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
         i = plan.item[f]
         p, stop = np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])
         while p < stop:
             least = max(out.top_score[q, out.top.shape[1] - 1], 1)
+            was = out.top_score[q, 0]
+            if out.beta.size > 0:
+                more_mass, m = _mass_run(acc, p, stop, post.local, least, was, out.beta[q])
+                out.mass[q] += more_mass
+                with_mass += m
             p, top, more, lower, higher, m, w, c = _sum_touched(acc, p, stop, post.local, least, counts, watch, cut)
             out.total[q] += more
             low, high, met, n_watch, n_cut = low + lower, high + higher, met + m, n_watch + w, n_cut + c
@@ -307,6 +317,12 @@ def summarize_touched(acc: Array, start: int, b: int, q: int, watch: int, post: 
                 r = start + np.int64(post.local[p - np.uint64(1)])
                 key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
                 add_candidate(top, key, post.first_record + r, q, how.tie, out)
+                if out.beta.size > 0:
+                    rescale_mass(q, was, out)
+                    out.mass[q] += exponential(out.beta[q] * np.float64(top - out.top_score[q, 0]))
+                    with_mass += 1
+    if out.beta.size > 0:
+        out.mass[q] += (n - with_mass) * exponential(out.beta[q] * np.float64(-out.top_score[q, 0]))
     out.n[q] += n
     out.squares[q] += np.float64(high) * 4294967296.0 + np.float64(low)
     if counts:

@@ -121,15 +121,17 @@ class _Planned(Task[R]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Score(_Planned[Partials]):
-    """Top k records (at least 2), ties, sums and counts per query."""
+    """Top k records (at least 2), ties, sums and counts per query; the mass as well if `beta` is known."""
 
     watch: Array | None = None
     """int64 (queries): integer score to count against, `UNWATCHED` = none."""
     k: int = 2
+    beta: Array | None = None
+    """float64 (queries): sharpness of the lineup, if it does not depend on the scores."""
 
     def empty(self) -> Partials:
         """Partials of no records."""
-        return Partials.empty(self.plan.n_queries, max(self.k, 2))
+        return Partials.empty(self.plan.n_queries, max(self.k, 2), self.beta)
 
     def run(self, shard: Shard, into: Partials | None = None, queries: Range | None = None) -> Partials:
         """Partials of the shard's records."""

@@ -135,6 +135,10 @@ def unzipped(path: Path, folder: Path) -> Path:
     try:
         with zipfile.ZipFile(path) as archive:
             members = _data_members(archive.infolist())
+            if {"content.xml", "word/document.xml", "xl/workbook.bin"} & set(archive.namelist()):
+                raise InputError(
+                    f"{path.name} is a document or a spreadsheet other than .xlsx: save it as .xlsx or CSV"
+                )
             if not members:
                 raise InputError(f"{path.name} is a zip archive without files")
             if len(members) > MOST_MEMBERS:

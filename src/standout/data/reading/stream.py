@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -20,6 +21,7 @@ from standout.data.reading.survey import Survey
 from standout.data.reading.tally import BATCH, NO_LABEL, Labels, places_of, tally_labels, tally_values
 from standout.data.repeats import Rows
 from standout.data.values import Scale, codes_of
+from standout.errors import InputError
 
 Array = npt.NDArray[Any]
 
@@ -32,11 +34,32 @@ def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: S
     found = replace(found, cleaning=replace(found.cleaning, notes=(*found.cleaning.notes, *notes)))
     if any(int(labels.counts.sum()) != found.n_rows for labels in (records, items)):
         raise rows_differ()
+    _check_memory(found.n_rows, roles, keep=found.cleaning.repeats == "keep")
     if found.cleaning.repeats == "keep":
         return _placed(con, roles, found, records, items)
     return assemble(
         _collected(con, roles, found, records, items), records.labels, items.labels, found.cleaning, found.resolution
     )
+
+
+def _check_memory(n_rows: int, roles: Roles, *, keep: bool) -> None:
+    """Refuse rows that cannot fit: a small Parquet file can hold billions of equal ones."""
+    per_row = 4 + (2 if roles.value is not None else 0) + (4 if roles.time is not None else 0)
+    needed = n_rows * (per_row if keep else 3 * per_row + 16)
+    available = _physical_memory()
+    if needed > available:
+        raise InputError(
+            f"{n_rows:,} rows need about {needed / 1e9:,.0f} GB of memory, and this machine has {available / 1e9:,.0f} GB: "
+            "read a part of them, or use a larger machine"
+        )
+
+
+def _physical_memory() -> float:
+    """Bytes of memory of this machine; infinity where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
 
 
 def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels) -> Dataset:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import warnings
-import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -21,7 +20,7 @@ from standout.data.reading.postgres import PostgresTable
 from standout.data.reading.source import Relation, Table, chosen_table
 from standout.data.reading.text import TextTable, several_tables
 from standout.data.reading.workspace import identifier, literal_path, one_row, quoted
-from standout.errors import InputError, ParameterError
+from standout.errors import InputError, ParameterError, StandoutError
 
 _ROWS = 100_000
 
@@ -223,7 +222,6 @@ def _sqlite(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relat
 def _workbook(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     """A sheet of an xlsx workbook whose first row holds the names of the columns."""
     from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
 
     try:
         check_workbook(found.paths[0])
@@ -239,7 +237,9 @@ def _workbook(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
             width = max(k + 1 for k, cell in enumerate(header) if cell is not None)
             names = [f"column{k + 1}" if c is None else str(c).strip() for k, c in enumerate(header[:width])]
             made = _arrow_of(names, _batches(row[:width] + (None,) * (width - len(row)) for row in rows))
-    except (OSError, ValueError, KeyError, SyntaxError, zipfile.BadZipFile, InvalidFileException):
+    except StandoutError:
+        raise
+    except Exception:  # a damaged file makes the libraries below raise nearly anything
         raise InputError(f"{found.name} is not a workbook that can be read: truncated or damaged?") from None
     return _registered(con, f"{found.name}::{sheet}", made)
 

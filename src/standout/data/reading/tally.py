@@ -151,10 +151,12 @@ def _binned(con: duckdb.DuckDBPyConnection) -> str:
     low, high, quarters = one_row(
         con, "SELECT min(value), max(value), approx_quantile(value, [0.25, 0.5, 0.75]) FROM rows"
     )
-    scale = (quarters[2] - quarters[0]) or (high / 1000 - low / 1000)
+    # numbers near 1e308 have no finite difference and no finite quotient
+    scale = min((quarters[2] - quarters[0]) or (high / 1000 - low / 1000), 1e307)
     middle = quarters[1] / scale
-    place = f"asinh(value / {scale!r}::DOUBLE - {middle!r}::DOUBLE)"
-    ends = [float(np.arcsinh(x / scale - middle)) for x in (low, high)]
+    place = f"asinh(greatest(least(value / {scale!r}::DOUBLE, 1e300), -1e300) - {middle!r}::DOUBLE)"
+    with np.errstate(over="ignore"):
+        ends = np.arcsinh(np.clip(np.array([low, high]) / scale, -1e300, 1e300) - middle).tolist()
     return (
         f"SELECT min(value) AS low, max(value) AS high, count(*) AS n FROM rows WHERE value IS NOT NULL "
         f"GROUP BY CAST(floor(({place}) * {_BINS / (ends[1] - ends[0])!r}::DOUBLE) AS BIGINT) ORDER BY high"

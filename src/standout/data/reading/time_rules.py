@@ -151,6 +151,7 @@ def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, 
         unit = unit_by_size(0.0 if low is None else max(abs(low), abs(high)))
         if low is not None and unit == "day":
             _check_days(column, low, high)
+        _check_one_unit(con, column, x, unit)
     why = "by their size" if guessed else "as asked"
     note = f"time: column {column!r} read as {_WORDS[unit]} since 1970 ({why})"
     if unit == "week":
@@ -158,6 +159,22 @@ def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, 
         ticks = 7 * TICKS_PER_DAY[resolution]
         return TimeRule(f"CAST(floor({x} * {ticks}) AS BIGINT)", f"({x})::DOUBLE * 7", bad, note)
     return TimeRule(_tick_of_number(x, PER_DAY[unit], resolution), f"({x})::DOUBLE / {PER_DAY[unit]}", bad, note)
+
+
+def _check_one_unit(con: duckdb.DuckDBPyConnection, column: str, x: str, unit: str) -> None:
+    """Refuse a column of two units, as where two exports were joined: half of the times would be in January 1970."""
+    finer = ("s", "ms", "us", "ns")
+    for coarser in finer[: finer.index(unit)] if unit in finer else ():
+        # of 1990 to 2100 in the other unit, and before 1975 in this one
+        early, late, before = 7_300 * PER_DAY[coarser], 47_500 * PER_DAY[coarser], 1_800 * PER_DAY[unit]
+        n = one_row(
+            con, f"SELECT count(*) FROM (SELECT {x} AS x FROM source) WHERE x BETWEEN {early} AND {min(late, before)}"
+        )
+        if n[0]:
+            raise InputError(
+                f"column {column!r} mixes {_WORDS[coarser]} and {_WORDS[unit]} since 1970 ({n[0]:,} of the smaller "
+                "numbers): convert them to one unit, or say that all are of one with --time-unit (time_unit=)"
+            )
 
 
 def _tick_of_number(x: str, per_day: int, resolution: str) -> str:

@@ -39,7 +39,7 @@ class Reference:
             self.support = -n * np.log1p(-np.minimum(release.supports, n - 0.5) / n)
         self.total = self.support.sum()
         self.change = self._change()
-        for name in ("prior", "said", "day_back", "days_behind", "chances", "backs", "mean"):
+        for name in ("prior", "said", "day_back", "days_behind", "chances", "backs", "mean", "near"):
             setattr(self, name, lru_cache(None)(getattr(self, name)))
 
     def _change(self):
@@ -229,7 +229,7 @@ class Reference:
             return right, wrong
         k, u = np.mean([self.chances(fact, *event, z) for event in row[item]], axis=0)
         n = self.support[item]
-        x = c.attributes - (1 - (1 - c.attributes) ** n) / n if c.attributes else 0.0
+        x = (c.attributes - (1 - (1 - c.attributes) ** n) / n) * n / max(n - 1, 1) if c.attributes else 0.0
         own = 1 - x
         by_chance = (1 - (1 - c.moved) * (1 - c.replaced)) * strange / absent
         ratio = rho / (c.kept_pairs * q * absent)
@@ -246,19 +246,40 @@ class Reference:
             low, high = (middle, high) if (1 - np.exp(-middle * q)).sum() < shown else (low, middle)
         return low
 
+    def near(self, gap):
+        """Probability of a known day that far from the shown one, for an earlier entry of the same record."""
+        w, n = int(self.who.time_within), int(self.release.tick_span) + 1
+        count, entries = (
+            np.zeros(n),
+            [(r, d) for r, row in enumerate(self.rows) for i in sorted(row) for _, d in row[i]],
+        )
+        for stride in (1, 2, 3, 5, 8, 13):
+            for (r, d), (s, e) in zip(entries, entries[stride:], strict=False):
+                count[abs(d - e)] += r == s
+        share = 0.95 * count / max(count.sum(), 1.0) + 0.05 / n
+
+        def chance(gap):
+            return 0.0 if abs(gap) >= n else share[abs(gap)] / (2 if gap else 1)
+
+        return 0.0 if gap > w else 2 * np.mean([chance(int(gap) + e) for e in range(-w, w + 1)])
+
     def from_merged(self, facts, event, z, mu):
         """Sum over the number n of source items in the group: one of them at random is shown."""
-        k, ratios = len(facts), 0.0
+        k, ratio, other = len(facts), [], []
         for fact in facts:
             g, off = self.backs(fact)
             h = 0.0 if self.who.wrong_kind == "item" else self.who.wrong_share
             right, wrong = self.chances(fact, *event, z)
-            ratios += ((1 - h) * right + h * wrong) / ((1 - h) * g + h * off)
+            absent = (1 - h) * g + h * off
+            ratio.append(((1 - h) * right + h * wrong) / absent)
+            near = self.near(fact[2] - event[1]) / self.day_back(fact[0], int(fact[2]))
+            other.append(((1 - h) * g * near + h * off) / absent)
+        shown = sum(ratio[j] * np.prod([o for i, o in enumerate(other) if i != j]) for j in range(k))
         total = 0.0
         for n in range(max(k, 1), 150):
             weight = np.exp(n * np.log(mu) - mu - lgamma(n + 1)) / (1 - np.exp(-mu))
             picks = np.prod([(n - i) / mu for i in range(k)])
-            total += weight * picks * (ratios / n + 1 - k / n)
+            total += weight * picks * (shown / n + (1 - k / n) * np.prod(other))
         return total
 
     def together(self, row, facts, z, rho, miss, q_r, share, items):

@@ -1,0 +1,248 @@
+"""Two groups of queries, found and not found, told apart by the spacing test: a posterior that needs no truth.
+
+If the best record is not the person's, y = -log p of the spacing test is exponential with mean 1, whatever the noise model
+says. If it is, y is larger: a mixture of exponentials. How many are found depends on how much is known of a person. All of
+it is fitted by EM to the queries themselves (Efron's two-groups model with covariates).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from standout.formulas.rates import wilson
+
+Array = npt.NDArray[Any]
+
+MEANS = (4.0, 8.0, 16.0)
+"""Means of y of the exponentials that a found query is a mixture of. Smaller means cannot be told from the null, and would make
+the number of found queries depend on noise."""
+RIDGE = (0.1, 1.0)
+"""Precision of the normal priors on the intercept and on the other coefficients."""
+ALMOST_SURE = 0.95
+FEWEST_FACTS = 3
+SMALL, TOO_MANY = 0.01, 2.0
+"""If more than this many times too many second best records have a p-value this small, the test is corrected."""
+PSEUDO = 0.5
+"""Pseudo-count of each exponential."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoGroups:
+    """P(found) from covariates and the p-value of the spacing test."""
+
+    center: Array
+    width: Array
+    beta: Array
+    weight: Array
+    null_mean: float = 1.0
+    """Mean of y if the query is not found: 1, or more if absent canaries showed so."""
+
+    @classmethod
+    def start(cls, covariates: Array, null_mean: float = 1.0) -> TwoGroups:
+        """Before any fit: half of the queries are found."""
+        center = covariates.mean(axis=0) if covariates.size else np.zeros(covariates.shape[1])
+        width = covariates.std(axis=0) if covariates.size else np.ones(covariates.shape[1])
+        beta = np.zeros(covariates.shape[1] + 1)
+        return cls(center, np.where(width > 0, width, 1.0), beta, np.full(len(MEANS), 1 / len(MEANS)), null_mean)
+
+    def with_null(self, null_mean: float) -> TwoGroups:
+        """Return the fit with another mean of y of queries that are not found."""
+        return replace(self, null_mean=null_mean)
+
+    def prior(self, covariates: Array) -> Array:
+        """P(found) before the test."""
+        return np.asarray(expit(self._design(covariates) @ self.beta))
+
+    def posterior(self, y: Array, covariates: Array) -> Array:
+        """P(found) given y = -log p."""
+        found = self.prior(covariates) * self._densities(y).sum(axis=1)
+        other = (1 - self.prior(covariates)) * np.exp(-y / self.null_mean) / self.null_mean
+        return np.asarray(found / np.maximum(found + other, 1e-300))
+
+    def improved(self, y: Array, covariates: Array, rounds: int, weight: Array | None = None) -> TwoGroups:
+        """Return the fit after more rounds of EM.
+
+        Parameters
+        ----------
+        y, covariates
+            Per query: -log p, and (queries, covariates).
+        rounds
+            Rounds of EM.
+        weight
+            Number of times that each query counts, for the bootstrap.
+        """
+        if not y.size:
+            return self
+        n = np.ones(y.size) if weight is None else weight
+        now, design = self, self._design(covariates)
+        for _ in range(rounds):
+            z = now.posterior(y, covariates)
+            parts = now._densities(y)
+            share = (n * z) @ (parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)) + PSEUDO
+            beta = _logistic_step(design, z, n, now.beta)
+            now = TwoGroups(now.center, now.width, beta, share / share.sum(), now.null_mean)
+        return now
+
+    def _design(self, covariates: Array) -> Array:
+        return np.column_stack([np.ones(covariates.shape[0]), (covariates - self.center) / self.width])
+
+    def _densities(self, y: Array) -> Array:
+        """(queries, exponentials): their parts of the density of y of found queries; no mean is below the null's."""
+        means = np.asarray(MEANS) * self.null_mean
+        return np.asarray(self.weight * np.exp(-y[:, None] / means) / means)
+
+
+def _logistic_step(design: Array, z: Array, n: Array, beta: Array) -> Array:
+    """Two Newton steps of the logistic regression of z on the design."""
+    ridge = np.array([RIDGE[0], *[RIDGE[1]] * (beta.size - 1)])
+    for _ in range(2):
+        p = expit(design @ beta)
+        curve = (design * (n * p * (1 - p) + 1e-9)[:, None]).T @ design + np.diag(ridge)
+        beta = beta + np.linalg.solve(curve, design.T @ (n * (z - p)) - ridge * beta)
+    return np.clip(beta, -8.0, 8.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TopScores:
+    """The best candidates of each query and what the spacing test says of them."""
+
+    record: Array
+    """(queries, k): record indices, best first; -1 = none."""
+    score: Array
+    """(queries, k): log likelihood ratio, NaN = none."""
+    p: Array = field(default_factory=lambda: np.empty(0))
+    """p-value of the spacing test, NaN where it does not apply."""
+    scale: Array = field(default_factory=lambda: np.empty(0))
+    """Mean of the normalized spacings: nats by which the scores of unrelated records differ; NaN where it does not apply."""
+
+    @classmethod
+    def of(cls, record: Array, score: Array, n_facts: Array) -> TopScores:
+        """Apply the spacing test to queries with at least three facts: fewer give scores that come in clusters."""
+        from standout.formulas.spacing import K, p_value, spacing
+
+        if score.shape[1] < K + 1:
+            nothing = np.full(score.shape[0], np.nan)
+            return cls(record, score, nothing, nothing)
+        top = score[:, : K + 1]
+        g = np.where(n_facts >= FEWEST_FACTS, spacing(top), np.nan)
+        scale = (np.arange(2, K + 1) * (top[:, 1:-1] - top[:, 2:])).mean(axis=1)
+        return cls(record, score, np.where(np.isnan(g), np.nan, p_value(g)), np.where(np.isnan(g), np.nan, scale))
+
+    def second_best(self) -> tuple[Array, Array]:
+        """p-values of the same test for the second best record, as if the best were the person's, and as if it were not.
+
+        If the best is the person's, the others are unrelated records and the second best is the highest of them. If not,
+        all are unrelated, and the normalized spacings go on from the second. Nothing where there are too few candidates.
+        """
+        from standout.formulas.spacing import K, p_value
+
+        if self.score.shape[1] < K + 2:
+            return np.empty(0), np.empty(0)
+        top = self.score[self.applies, 1 : K + 2]
+        gaps = top[:, :-1] - top[:, 1:]
+        j = np.arange(1, K + 1)
+        out = []
+        for first in (j, j + 1):
+            scale = (first[1:] * gaps[:, 1:]).mean(axis=1)
+            # no spacing at all below says nothing
+            g = np.where(scale > 0, first[0] * gaps[:, 0] / np.where(scale > 0, scale, 1.0), 0.0)
+            out.append(np.where(np.isnan(g), 1.0, p_value(np.nan_to_num(g))))
+        return out[0], out[1]
+
+    def checked(self, posterior: Array) -> TopScores:
+        """The candidates with p-values that the second best records confirm.
+
+        Where scores come in clusters (one exact day more or less), even unrelated records leave large gaps, and the gap
+        below the second best shows it. Then a p-value is at least the share of second best records with as small a one.
+
+        Parameters
+        ----------
+        posterior
+            P(found) of each query by the p-values as they are.
+        """
+        found, other = self.second_best()
+        if not found.size:
+            return self
+        p = np.concatenate([found, other])
+        weight = np.concatenate([posterior[self.applies], 1 - posterior[self.applies]])
+        if wilson(float(weight[p <= SMALL].sum()), found.size)[0] <= TOO_MANY * SMALL:
+            return self
+        order = np.argsort(p, kind="stable")
+        share = np.concatenate([[0.0], np.cumsum(weight[order])]) / weight.sum()
+        seen = share[np.searchsorted(p[order], self.p[self.applies], side="right")]
+        changed = self.p.copy()
+        changed[self.applies] = np.maximum(self.p[self.applies], np.maximum(seen, 1.0 / (found.size + 1)))
+        return replace(self, p=changed)
+
+    @property
+    def applies(self) -> Array:
+        """Queries that the test applies to."""
+        return ~np.isnan(self.p)
+
+    def without_taken(self, log_free: Array, n_facts: Array) -> TopScores:
+        """The candidates in the order they have if records that other queries claim score less."""
+        there = (self.record >= 0) & ~np.isnan(self.score)
+        score = np.where(there, self.score + self.temperature()[:, None] * log_free, -np.inf)
+        order = np.argsort(-score, axis=1, kind="stable")
+        score = np.take_along_axis(score, order, axis=1)
+        record = np.take_along_axis(self.record, order, axis=1)
+        return TopScores.of(record, np.where(np.isfinite(score), score, np.nan), n_facts)
+
+    def y(self) -> Array:
+        """-log p of the queries that the test applies to."""
+        return np.asarray(-np.log(np.maximum(self.p[self.applies], 1e-300)))
+
+    def covariates(self, n_facts: Array) -> Array:
+        """(queries that the test applies to, 2): log number of facts, log scale. Under the null, p does not depend on them."""
+        use = self.applies
+        return np.column_stack([np.log(np.maximum(n_facts[use], 1)), np.log(np.maximum(self.scale[use], 1e-3))])
+
+    def temperature(self) -> Array:
+        """Per query: the scale, at least 1, and the median where the test does not apply.
+
+        Scores of unrelated records that differ by more than the model says show that the items of a person go together,
+        and that the scores are too sure by that factor.
+        """
+        usual = float(np.median(self.scale[self.applies])) if self.applies.any() else 1.0
+        return np.maximum(np.where(self.applies, np.nan_to_num(self.scale, nan=1.0), usual), 1.0)
+
+    def tempered(self) -> Array:
+        """(queries, k): weight of each candidate against the best, exp((score - best)/temperature); 0 where there is none."""
+        gap = (self.score - self.score[:, :1]) / self.temperature()[:, None]
+        return np.where(np.isnan(gap), 0.0, np.exp(np.minimum(np.nan_to_num(gap, nan=0.0), 0.0)))
+
+    def model_posterior(self, n_records: int, prior: float = 0.5) -> Array:
+        """P(best record is the person's) by the likelihood alone; records beyond the first k count like the k-th."""
+        if not self.score.size:
+            return np.zeros(self.score.shape[0])
+        best = np.nan_to_num(self.score[:, 0], nan=-np.inf)
+        each = np.where(np.isnan(self.score), -np.inf, self.score)
+        rest = np.where(np.isnan(self.score[:, -1]), -np.inf, each[:, -1]) + np.log(
+            max(n_records - each.shape[1], 1e-300)
+        )
+        known = np.logaddexp(np.logaddexp.reduce(each, axis=1), rest)
+        absent = np.log1p(-prior) - np.log(prior) + np.log(n_records)
+        return np.asarray(np.exp(best - np.logaddexp(known, absent)))
+
+
+def probabilities(top: TopScores, n_facts: Array, groups: TwoGroups, n_records: int) -> Array:
+    """(queries, k): P(the candidate is the person's record), so that the best one's agrees with the two groups.
+
+    It is never above the likelihood's own posterior of an attacker who is almost sure that the person is in the release.
+    Where the spacing test does not apply, it is the likelihood's posterior. The rows sum to at most 1.
+    """
+    best = top.model_posterior(n_records)
+    use = top.applies
+    if use.any():
+        most = top.model_posterior(n_records, ALMOST_SURE)
+        best[use] = np.minimum(most[use], groups.posterior(top.y(), top.covariates(n_facts)))
+    weight = top.tempered()[:, 1:]
+    best = np.minimum(best, 0.999)
+    # the others share what is left at most
+    others = np.minimum(best, (0.999 - best) / np.maximum(weight.sum(axis=1), 1e-12))
+    return np.column_stack([best, others[:, None] * weight])

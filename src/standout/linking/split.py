@@ -1,0 +1,139 @@
+"""Time-shifted audit: knowledge from one period, the release of another, the same people, no entry in common.
+
+Habits alone link the two (Tournier and de Montjoye 2022). Self-sampled knowledge overstates what an attacker has; knowledge
+from another period understates it, because nothing of the release itself is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.audit.progress import Progress
+from standout.data.dataset import Dataset
+from standout.data.labels import find_labels
+from standout.errors import InputError, ParameterError
+from standout.linking.findings import LinkFindings, accepted_at
+from standout.linking.link import link
+from standout.linking.links import Links
+from standout.linking.truth import judged
+
+Array = npt.NDArray[Any]
+
+_EPOCH = date(1970, 1, 1)
+FEWEST_PEOPLE = 20
+"""Fewest people in both periods."""
+
+
+def split_time(dataset: Dataset, at: Any = 0.5) -> tuple[Dataset, Dataset]:
+    """Entries before a day and from that day on, as two datasets. Entries without a time are in neither.
+
+    Parameters
+    ----------
+    dataset
+        Records with times.
+    at
+        First day of the second period: a date, a text like "2011-06-01", or a share of the entries that lie before it.
+    """
+    day = split_day(dataset, at)
+    tick = dataset.record_tick.astype(np.int64)
+    known = tick != dataset.no_tick
+    first = (day - _EPOCH).days * dataset.ticks_per_day - dataset.first_tick
+    parts = []
+    for name, mask in (("before", known & (tick < first)), ("from", known & (tick >= first))):
+        part = dataset.with_entries(mask)
+        if not mask.any():
+            raise ParameterError(f"split at {day}: no entry lies {name} that day{_span(dataset)}")
+        parts.append(part.take(part.lengths > 0))
+    return parts[0], parts[1]
+
+
+def split_day(dataset: Dataset, at: Any) -> date:
+    """First day of the second period."""
+    if not dataset.has_time:
+        raise InputError("a split by time needs times, and this data has none")
+    if isinstance(at, datetime):
+        return at.date()
+    if isinstance(at, date):
+        return at
+    if isinstance(at, str):
+        try:
+            return date.fromisoformat(at.strip())
+        except ValueError:
+            pass
+        try:
+            at = float(at)
+        except ValueError:
+            raise ParameterError(f"split at {at!r}: use a date like 2011-06-01, or a share like 0.5") from None
+    if not isinstance(at, int | float) or not 0 < at < 1:
+        raise ParameterError(f"split at {at!r}: use a date like 2011-06-01, or a share between 0 and 1")
+    tick = dataset.record_tick[dataset.record_tick != dataset.no_tick].astype(np.int64)
+    if not tick.size:
+        raise InputError("a split by time needs times, and no entry has one")
+    middle = int(np.quantile(tick, at, method="higher")) + dataset.first_tick
+    return _EPOCH + timedelta(days=-(-middle // dataset.ticks_per_day))
+
+
+def proposed_split(dataset: Dataset) -> date | None:
+    """Day that cuts data with repeated items into two halves; None for data without repeats, times, or people in both."""
+    if not (dataset.has_time and dataset.has_repeats):
+        return None
+    day = split_day(dataset, 0.5)
+    first = (day - _EPOCH).days * dataset.ticks_per_day - dataset.first_tick
+    tick = dataset.record_tick.astype(np.int64)
+    begins = dataset.record_ptr[:-1][np.diff(dataset.record_ptr) > 0]
+    lowest = np.minimum.reduceat(tick, begins)
+    highest = np.maximum.reduceat(np.where(tick == dataset.no_tick, -1, tick), begins)
+    return day if int(((lowest < first) & (highest >= first)).sum()) >= FEWEST_PEOPLE else None
+
+
+def time_shifted(dataset: Dataset, at: Any = 0.5, one_to_one: bool = False, *, engine: Any = "memory", seed: int = 0,
+                 others: tuple[str, ...] | None = None, progress: Progress | bool | None = None) -> Links:  # fmt: skip
+    """Link what people did before a day to the release of what they did from that day on, and compare with the truth.
+
+    Parameters
+    ----------
+    dataset
+        Records with times.
+    at
+        First day of the release: a date, a text like "2011-06-01", or a share of the entries that lie before it.
+    one_to_one, engine, seed, progress
+        As in `link`.
+    others
+        Attacks to compare with, as in `linking.truth.judged`.
+    """
+    day = split_day(dataset, at)
+    before, after = split_time(dataset, day)
+    right = find_labels(after.record_labels, before.record_labels)
+    if not (right >= 0).any():
+        raise ParameterError(f"split at {day}: nobody is in both periods{_span(dataset)}")
+    found = link(after, before, one_to_one=one_to_one, engine=engine, seed=seed, progress=progress)
+    done = judged(found, after, before, right, others=others)
+    data = {**done.details["data"], "split": day.isoformat()}
+    return replace(done, details={**done.details, "data": data})
+
+
+def said(found: LinkFindings) -> str:
+    """The sentence for a data-protection officer."""
+    truth, day = found.truth, found.data.get("split")
+    if not truth or not day:
+        raise ParameterError("these findings are not those of a time-shifted audit")
+    top = next(r for r in truth["k_identified"][0]["rates"] if r["k"] == 1)
+    rate = f"{100 * top['rate']:.0f} % ({100 * top['low']:.0f} to {100 * top['high']:.0f} %)"
+    named = accepted_at(found, 0.05)["accepted"]
+    return (
+        f"Someone who knows only what people did before {day} finds the record of {rate} of the {top['n']:,} who are still "
+        f"there, among the {found.data['n_records']:,} records of what came after, although the two periods share no entry. "
+        f"Without a list of who is there she can name {named:,} people with about 5 % wrong. Removing names and old entries "
+        "therefore does not make this data anonymous: habits alone single people out."
+    )
+
+
+def _span(dataset: Dataset) -> str:
+    first = datetime.fromtimestamp(dataset.first_tick * 86_400 / dataset.ticks_per_day, UTC).date()
+    last = first + timedelta(days=dataset.tick_span // dataset.ticks_per_day)
+    return f"; the data runs from {first} to {last}"

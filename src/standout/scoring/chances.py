@@ -1,0 +1,129 @@
+"""Probabilities of known values and times, given the entry behind a fact: for the exact likelihood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.scoring.fill import Postings, jit, jit_bare, jit_inline
+from standout.scoring.plan import ExactTables
+
+Array = npt.NDArray[Any]
+
+
+@jit  # type: ignore[untyped-decorator]
+def seek(local: Array, lo: int, hi: int, record: int) -> int:
+    """First position from `lo` on in a sorted run whose record is at least `record`."""
+    step = np.int64(1)
+    at = lo
+    while at + step < hi and local[at + step] < record:
+        at += step
+        step *= 2
+    hi = min(at + step, hi)
+    while at < hi:
+        middle = (at + hi) >> 1
+        if local[middle] < record:
+            at = middle + 1
+        else:
+            hi = middle
+    return at
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def event_chances(p: int, f: int, post: Postings, known_tick: Array, t: ExactTables) -> tuple[float, float, bool]:
+    """Probabilities of the known value and tick if posting `p` is the entry behind fact `f`: as a right fact, as a wrong one.
+
+    The third result says whether the entry can give a wrong fact: it has a known value or tick, and for each of them some
+    other value lies outside the tolerance.
+    """
+    right, wrong, says, fine = 1.0, 1.0, False, True
+    if t.use_value:
+        code = min(np.int64(post.code[p]), t.right_value.shape[1] - 1)
+        right, wrong = t.right_value[t.value_row[f], code], t.wrong_value[t.value_row[f], code]
+        if code < t.level_fine.size:
+            says, fine = True, t.level_fine[code]
+    if t.use_time:
+        tick = np.int64(post.tick[p])
+        has_tick = tick != post.no_tick
+        if has_tick:
+            says = True
+            fine = fine and max(tick, t.tick_span - tick) > t.reach
+        if has_tick and t.has_tick[f]:
+            right_tick, wrong_tick = tick_chances(known_tick[f], tick, t.reach, t.tick_span)
+            right, wrong = right * right_tick, wrong * wrong_tick
+        elif has_tick or t.has_tick[f]:
+            # an entry without a tick gives a fact without one, and no other entry does
+            right, wrong = 0.0, 0.0
+    fine = fine and says
+    return right, wrong if fine else 0.0, fine
+
+
+@jit  # type: ignore[untyped-decorator]
+def tick_chances(known: int, tick: int, reach: int, span: int) -> tuple[float, float]:
+    """Probability of the known tick if the entry's tick is `tick`: uniform within ±reach; uniform over the rest of 0 … span."""
+    if abs(known - tick) <= reach:
+        return 1.0 / (2 * reach + 1), 0.0
+    outside = max(0, tick - reach) + max(0, span - tick - reach)
+    return 0.0, 1.0 / max(outside, 1) if 0 <= known <= span else 0.0
+
+
+@jit_inline  # type: ignore[untyped-decorator]
+def pair_chances(
+    p: int, hi: int, f: int, post: Postings, known_tick: Array, t: ExactTables
+) -> tuple[float, float, int]:
+    """Mean probabilities over the events of the (record, item) pair that starts at posting `p`, and where the next one starts.
+
+    A right fact comes from any of the events, a wrong one from those that can give a wrong fact.
+    """
+    right, wrong, fine = event_chances(p, f, post, known_tick, t)
+    n, n_fine = np.int64(1), np.int64(fine)
+    if post.repeats:
+        record = post.local[p]
+        while p + n < hi and post.local[p + n] == record:
+            more_right, more_wrong, fine = event_chances(p + n, f, post, known_tick, t)
+            right, wrong, n_fine = right + more_right, wrong + more_wrong, n_fine + np.int64(fine)
+            n += 1
+        right, wrong = right / n, wrong / max(n_fine, 1)
+    return right, wrong, p + n
+
+
+@jit  # type: ignore[untyped-decorator]
+def _add_right(total: float, lo: int, hi: int, code: Array, tick: Array, right_value: Array, row: int, use_value: bool,
+               use_time: bool, known: int, has_tick: bool, no_tick: int, reach: int) -> float:  # fmt: skip
+    """Add to `total` the first result of `event_chances` for postings `lo … hi-1`."""
+    last, unit = right_value.shape[1] - 1, 1.0 / (2 * reach + 1)
+    for p in range(lo, hi):
+        x = right_value[row, min(np.int64(code[p]), last)] if use_value else 1.0
+        if use_time:
+            at = np.int64(tick[p])
+            if has_tick:
+                x = x * unit if at != no_tick and abs(known - at) <= reach else 0.0
+            elif at != no_tick:
+                x = 0.0
+        total += x
+    return total
+
+
+@jit_bare  # type: ignore[untyped-decorator]
+def mean_chances(first: int, stop: int, post: Postings, item: Array, known_tick: Array, gone: Array, t: ExactTables,
+                 right: Array, wrong: Array) -> None:  # fmt: skip
+    """Add the probabilities of facts `first … stop-1`, summed over the item's pairs, to `right` and `wrong`; skip `gone[f]`."""
+    for f in range(first, stop):
+        for b in range(post.ptr.shape[0]):
+            start = post.first_record + b * post.block_size
+            p, hi = np.int64(post.ptr[b, item[f]]), np.int64(post.ptr[b, item[f] + 1])
+            if not post.repeats and (t.most_wrong == 0 or t.wrong_items):
+                # no fact can have a wrong value: one sum, before the record to skip and after it
+                hole = seek(post.local, p, hi, gone[f] - start) if 0 <= gone[f] - start < post.block_size else hi
+                for lo, end in ((p, hole), (hole + (hole < hi and post.local[hole] == gone[f] - start), hi)):
+                    right[f] = _add_right(right[f], lo, end, post.code, post.tick, t.right_value, t.value_row[f], t.use_value,
+                                          t.use_time, known_tick[f], t.has_tick[f], post.no_tick, t.reach)  # fmt: skip
+                continue
+            while p < hi:
+                record = start + np.int64(post.local[p])
+                one_right, one_wrong, p = pair_chances(p, hi, f, post, known_tick, t)
+                if record != gone[f]:
+                    right[f] += one_right
+                    wrong[f] += one_wrong

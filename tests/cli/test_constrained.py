@@ -1,0 +1,71 @@
+"""Places where a program is run and may write nearly nothing: it works, or says in one line what it needs."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+
+import pytest
+
+SMALL = ("--targets", "10", "--knows", "2", "--attacks", "scoreboard-rh")
+
+
+def test_a_copy_without_package_metadata_ends_with_findings(ratings, tmp_path, monkeypatch, run):
+    def missing(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("standout.versions.version", missing)
+    code, _, said = run("audit", ratings, *SMALL, "--out", tmp_path / "out")
+    assert code == 0, said
+    assert '"unknown"' in (tmp_path / "out" / "findings.json").read_text()
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "ü" * 200])
+def test_a_name_too_long_for_the_disk_is_one_line_before_the_audit(ratings, tmp_path, run, name):
+    code, _, said = run("audit", ratings, *SMALL, "--out", tmp_path / name)
+    assert code == 2
+    assert "File name too long" in said.splitlines()[-1]
+    assert "Traceback" not in said
+    assert [p.name for p in tmp_path.iterdir()] == ["ratings.csv"]
+
+
+def test_a_name_that_just_fits_is_written(ratings, tmp_path, run):
+    code, _, said = run("audit", ratings, *SMALL, "--out", tmp_path / ("y" * 250))
+    assert code == 0, said
+    assert sorted(p.name for p in (tmp_path / ("y" * 250)).iterdir()) == ["findings.json", "report.html"]
+
+
+def test_a_folder_that_nobody_may_write_is_one_line(ratings, run):
+    code, _, said = run("audit", ratings, *SMALL, "--out", "/proc/standout-out")
+    assert code == 2
+    assert "cannot be written to" in said.splitlines()[-1]
+
+
+def test_neither_home_nor_tmpdir_have_to_be_writable(ratings, tmp_path):
+    outside = {**os.environ, "HOME": "/proc/nowhere", "TMPDIR": "/proc/nowhere", "XDG_CACHE_HOME": "/proc/nowhere"}
+    done = subprocess.run(
+        [sys.executable, "-c", "from standout.cli.start import main; main()", "columns", str(ratings)],
+        env=outside, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "userId" in done.stdout
+
+
+def test_the_disk_is_full_while_the_report_is_written(ratings, tmp_path):
+    code = (
+        "import resource\n"
+        "import standout.report.page as page\n"
+        "render = page.render\n"
+        "def late(*args):\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "    return render(*args)\n"
+        "page.render = late\n"
+        "from standout.cli.app import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "audit", str(ratings), *SMALL, "--out", str(tmp_path / "out")],
+                          capture_output=True, text=True, cwd=tmp_path, timeout=200, check=False)  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("standout: cannot write")
+    assert [p.name for p in tmp_path.iterdir()] == ["ratings.csv"]

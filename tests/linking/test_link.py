@@ -1,0 +1,223 @@
+"""Linking a second file: everyone in a file linked to itself, nobody in shuffled data, nothing shown unasked."""
+
+import json
+
+import numpy as np
+import pytest
+from people_of import knowledge, release, second_file, truth, world
+
+import standout as so
+from standout.errors import InputError, ParameterError
+from standout.linking.link import link
+
+
+@pytest.fixture(scope="module")
+def entries():
+    return world(seed=3)
+
+
+@pytest.fixture(scope="module")
+def pair(entries):
+    """Half of the people of the second file are not in the release."""
+    data = release(entries, without=np.arange(0, 400, 4))
+    aux = knowledge(second_file(entries, np.arange(0, 400, 2), e=0.2, knows=14, value_moved=0.2), time=False)
+    return data, aux, truth(data, aux)
+
+
+@pytest.fixture(scope="module")
+def links(pair):
+    return so.link(pair[0], pair[1])
+
+
+def test_a_file_linked_to_itself_finds_everyone(entries):
+    data = release(entries)
+    found = so.link(data, data, canaries=False)
+    np.testing.assert_array_equal(found.best, np.arange(data.n_records))
+    assert found.accepted(0.01).all()
+    assert found.expected_links > 0.98 * data.n_records
+
+
+def test_a_file_linked_to_shuffled_people_accepts_nobody(entries):
+    shuffled = entries.copy()
+    shuffled[:, 0] = np.random.default_rng(1).permutation(shuffled[:, 0])
+    found = so.link(release(entries), release(shuffled), canaries=False)
+    assert not found.accepted(0.05).any()
+    assert not found.accepted(0.05, rule="posterior").any()
+    assert found.expected_links < 0.1 * found.n_queries
+
+
+def test_present_people_are_found_and_absent_people_are_recognized(pair, links):
+    _, _, right = pair
+    present = right >= 0
+    assert (links.best == right)[present].mean() > 0.8
+    assert links.posterior[~present].mean() < 0.2 < 0.7 < links.posterior[present].mean()
+
+
+def test_expected_links_and_false_discoveries_agree_with_the_truth(pair, links):
+    _, _, right = pair
+    hit = (links.best == right) & (right >= 0)
+    low, high = links.interval
+    assert low <= hit.sum() <= high
+    for rule in ("spacing", "posterior"):
+        mask = links.accepted(0.05, rule)
+        assert mask.sum() > 30
+        assert (~hit[mask]).mean() < 0.12
+
+
+def test_the_answer_does_not_depend_on_the_order_of_people_or_on_their_names(pair, links):
+    data, aux, _ = pair
+    order = np.random.default_rng(0).permutation(aux.n_facts)
+    renamed = so.Knowledge.from_arrays(
+        (aux.queries[aux.query][order] * 7 + 3) % 2003, aux.item[order], aux.value[order], aux.time[order]
+    )
+    other = so.link(data, renamed)
+    mine = dict(zip(((aux.queries * 7 + 3) % 2003).tolist(), links.best.tolist(), strict=True))
+    assert [mine[k] for k in renamed.queries.tolist()] == other.best.tolist()
+    assert other.expected_links == pytest.approx(links.expected_links, rel=1e-3)
+    assert other.interval == pytest.approx(links.interval, rel=0.02)
+
+
+def families(n_families=60, members=10, of_family=20, seed=0):
+    """Two samples of what people do: things of their family, favorites of their own, and anything."""
+    rng = np.random.default_rng(seed)
+    out = ([], [])
+    for person in range(n_families * members):
+        shared = np.random.default_rng([seed, person % n_families]).choice(1500, 60, replace=False)
+        mine = rng.choice(1500, 12, replace=False)
+        for rows in out:
+            parts = [
+                rng.choice(shared, of_family, replace=False),
+                rng.choice(mine, 6, replace=False),
+                rng.choice(1500, 5),
+            ]
+            item = np.unique(np.concatenate(parts))
+            rows.append(np.column_stack([np.full(item.size, person), item, np.full(item.size, 3), np.zeros(item.size)]))
+    return [np.concatenate(rows).astype(int) for rows in out]
+
+
+def test_relatives_in_the_release_give_no_all_clear():
+    """Relatives of a person score high, so that the test cannot tell them apart: the likelihood's number is said as well."""
+    entries, facts = families(61)
+    data = release(entries, value=False, time=False, without=np.arange(0, 610, 2))
+    aux = knowledge(facts[facts[:, 0] < 300], value=False, time=False)
+    right = truth(data, aux)
+    found = so.link(data, aux)
+    hit = (found.best == right) & (right >= 0)
+    sure = found.model_posterior > 0.95
+    assert (~hit[sure]).mean() > 0.3
+    assert not found.accepted(0.05)[~hit].any()
+    assert found.model_posterior.sum() > hit.sum() > found.interval[1]
+    assert any("upper limit of the risk" in line for line in found.findings.warnings)
+
+
+def test_items_that_the_release_lacks_are_counted_and_change_nothing(pair, links):
+    data, aux, _ = pair
+    more = so.Knowledge.from_arrays(
+        np.concatenate([aux.queries[aux.query], aux.queries]),
+        np.concatenate([aux.item, 10_000 + np.arange(aux.n_queries) % 3]),
+        np.concatenate([aux.value, np.full(aux.n_queries, 3.0)]),
+    )
+    found = so.link(data, more)
+    assert found.details["data"]["n_items_unknown"] == 3
+    assert found.details["data"]["n_facts_unknown"] == aux.n_queries
+    np.testing.assert_array_equal(found.best, links.best)
+    np.testing.assert_allclose(found.posterior, links.posterior, atol=1e-6)
+
+
+def test_a_map_of_items_replaces_their_labels(pair, links):
+    data, aux, _ = pair
+    renamed = so.Knowledge.from_arrays(aux.queries[aux.query], [f"title {i}" for i in aux.item], aux.value)
+    found = so.link(data, renamed, items={f"title {i}": i for i in np.unique(aux.item).tolist()})
+    np.testing.assert_array_equal(found.best, links.best)
+
+
+def test_nothing_shows_who_is_linked_unless_labels_are_asked_for(entries):
+    names = np.array([f"Ann Example {k}" for k in range(400)])
+    data = so.Dataset.from_arrays(names[entries[:, 0]], entries[:, 1], entries[:, 2])
+    found = so.link(data, data, canaries=False)
+    shown = repr(found) + str(found) + found._repr_html_() + found.to_frame().to_string() + found.findings.to_json()
+    assert "Ann" not in shown
+    assert "best" not in json.loads(found.findings.to_json())["links"]
+    frame = found.to_frame(labels=True)
+    assert (frame["person"] == frame["record"]).all()
+
+
+def test_findings_survive_saving_and_damage_is_refused(links, tmp_path):
+    path = links.save(tmp_path / "links.json")
+    assert so.LinkFindings.load(path).to_dict() == links.findings.to_dict()
+    for text, what in (("{", "not JSON"), ('{"kind": "link"}', "schema version"), ("[1]", "schema version")):
+        path.write_text(text)
+        with pytest.raises(InputError, match=what):
+            so.LinkFindings.load(path)
+    path.write_text(json.dumps({k: v for k, v in links.findings.to_dict().items() if k != "noise"}))
+    with pytest.raises(InputError, match="lack 'noise'"):
+        so.LinkFindings.load(path)
+
+
+def test_a_release_too_small_for_the_test_accepts_nobody_and_says_so(entries):
+    data = release(entries[entries[:, 0] < 12])
+    found = so.link(data, data)
+    assert found.refused.all()
+    assert not found.accepted(0.05).any()
+    assert (found.best == np.arange(12)).all()
+    assert any("applies to nobody" in line for line in found.details["warnings"])
+
+
+def test_people_with_one_or_two_plain_items_are_refused_not_accepted():
+    rng = np.random.default_rng(0)
+    record, item = np.repeat(np.arange(500), 3), rng.integers(0, 20, 1500)
+    data = so.Dataset.from_arrays(record, item, repeats="last")
+    found = so.link(data, so.Knowledge.from_arrays(np.arange(100), rng.integers(0, 20, 100)))
+    assert found.refused.mean() > 0.9
+    assert not found.accepted(0.2).any()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [({"noise": "informed"}, "use 'fit' or a LinkNoise"), ({"noise": 3}, "noise=3")]
+)
+def test_wrong_options_are_refused(pair, options, words):
+    with pytest.raises(ParameterError, match=words):
+        so.link(pair[0], pair[1], **options)
+    with pytest.raises(ParameterError, match="Dataset or a Knowledge"):
+        so.link(pair[0], [1, 2, 3])
+
+
+def test_wrong_cuts_are_refused(links):
+    with pytest.raises(ParameterError, match="fdr=0"):
+        links.accepted(0)
+    with pytest.raises(ParameterError, match="use 'spacing' or 'posterior'"):
+        links.accepted(0.05, rule="own")
+
+
+def test_absent_canaries_are_rarely_accepted_and_present_ones_mostly_found(links):
+    seen = links.details["canaries"]
+    assert seen["absent_below_5"]["rate"] < 0.12
+    assert seen["found"]["rate"] > 0.7
+
+
+def test_whole_profiles_of_hundreds_of_items_score_like_the_formula():
+    """Sums of hundreds of logarithms exceed 32 bits at full precision: they must be scaled, not overflow."""
+    from standout.linking.attack import LinkLikelihood
+    from standout.linking.mentions import Mentions
+    from standout.linking.noise import LinkNoise
+
+    rng = np.random.default_rng(5)
+    n, m = 60, 900
+    held = rng.random((n, m)) < 0.6
+    record, item = np.nonzero(held)
+    data = so.Dataset.from_arrays(record, item)
+    noise = LinkNoise((0.001,))
+    aux = so.Knowledge.from_arrays(record, item)
+    mentions = Mentions.of(data, aux.bind(data))
+    got = LinkLikelihood(noise, mentions).scores(data, aux)
+    count = held.sum(axis=0)
+    q = (count[None, :] - held + mentions.strength * count / count.sum()) / (
+        count.sum() - held.sum(axis=1)[:, None] + mentions.strength
+    )
+    for query in range(0, n, 7):
+        facts = np.flatnonzero(held[query])
+        odds = 0.999 / (0.001 * q[query, facts])
+        want = facts.size * np.log(0.001) + [np.log1p(odds[held[r, facts]] / held[r].sum()).sum() for r in range(n)]
+        np.testing.assert_allclose(got[query], want, rtol=1e-5, atol=0.02)
+    assert np.abs(got).max() > 1000
+    assert (link(data, aux, noise=noise, canaries=False).best == np.arange(n)).all()
