@@ -170,7 +170,24 @@ def _labels(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             near[0].append(p)
         else:
             groups.append([p])
-    return [{"x": g[0]["x"], "rate": g[0]["rate"], "label": ", ".join(str(p["number"]) for p in g)} for g in groups]
+    return [{"x": g[0]["x"], "rate": g[0]["rate"], "label": _runs([p["number"] for p in g])} for g in groups]
+
+
+def _runs(numbers: Sequence[int]) -> str:
+    """Write ascending numbers, with a dash for three or more in a row.
+
+    >>> _runs([1, 2, 3, 5, 6])
+    '1–3, 5, 6'
+    """
+    out: list[str] = []
+    rest = list(numbers)
+    while rest:
+        n = 1
+        while n < len(rest) and rest[n] == rest[0] + n:
+            n += 1
+        out += [f"{rest[0]}–{rest[n - 1]}"] if n > 2 else [str(x) for x in rest[:n]]
+        rest = rest[n:]
+    return ", ".join(out)
 
 
 def _spec(points: list[dict[str, Any]], labels: list[dict[str, Any]], cost: str, popularity: float | None) -> Any:
@@ -196,8 +213,11 @@ def _spec(points: list[dict[str, Any]], labels: list[dict[str, Any]], cost: str,
              "encoding": {**at, "x": {"field": "x_low", **x}, "x2": {"field": "x_high"}, "color": color}},
             {"mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
              "encoding": {**at, "color": color, "shape": shape, "description": {"field": "tip"}}},
-            {"data": {"values": labels}, "encoding": {**at, "text": {"field": "label"}},
-             "mark": {"type": "text", "align": "left", "dx": 7, "dy": -8, "color": INK, "fontWeight": "bold", "aria": False}},
+            # below points at the top, where the legend is; above all others
+            *({"data": {"values": [x for x in labels if (x["rate"] > 0.9) == top]},
+               "encoding": {**at, "text": {"field": "label"}},
+               "mark": {"type": "text", "align": "left", "dx": 7, "dy": 14 if top else -8, "color": INK, "fontWeight": "bold",
+                        "aria": False}} for top in (False, True)),
         ]  # fmt: skip
         if popularity is not None:
             layers.insert(0, {"data": {"values": [{"x": popularity}]}, "encoding": {"x": {"field": "x", **x}},
