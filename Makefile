@@ -78,6 +78,7 @@ frontier: $(READY)  ## rebuild docs/frontier.md: defenses compared on two real r
 	@mkdir -p .bench-cache
 	$(BIN)/python docs/scripts/frontier.py ml-latest-small
 	$(BIN)/python docs/scripts/frontier.py online-retail
+	$(BIN)/python docs/scripts/frontier.py f06
 	$(BIN)/python docs/scripts/frontier.py speed
 
 linking: $(READY)  ## rebuild docs/linking.md: two real pairs of files, linked without the truth (STANDOUT_DATA)

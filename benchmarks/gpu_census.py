@@ -49,6 +49,14 @@ def make(folder: Path, n_records: int, out: Path) -> None:
     say(out, what="release", entries=data.n_entries, records=data.n_records, made_s=made, read_s=read, cores=cores)
 
 
+def attacks(data: Dataset) -> dict[str, so.Attack]:
+    """What the device runs; its likelihood is the product over facts, because the exact one runs on the CPU."""
+    return {
+        "scoreboard-rh": so.attack("scoreboard-rh"),
+        "likelihood": so.attack("likelihood", noise=so.Noise.informed(WHO, data)),
+    }
+
+
 def compile_all(attack: so.Attack, data: Dataset, targets: np.ndarray):
     """Plans of all targets, in the engine's batches."""
     facts = WHO.sample(data, targets, seed=7).bind(data)
@@ -60,8 +68,8 @@ def tune(data: Dataset, out: Path) -> tuple[int, int, int]:
     targets = WHO.eligible(data)
     targets = targets[np.linspace(0, targets.size - 1, min(targets.size, 20_000)).astype(int)]
     plans = {}
-    for name in ("scoreboard-rh", "likelihood"):
-        attack, facts = compile_all(so.attack(name), data, targets)
+    for name, made in attacks(data).items():
+        attack, facts = compile_all(made, data, targets)
         plans[name] = attack.compile(data, facts, np.full(targets.size, -1))
     postings = int(data.supports[plans["scoreboard-rh"].tables.item].sum())
     times, shards = {}, [data.index]
@@ -87,8 +95,8 @@ def census(data: Dataset, shape: tuple[int, int, int], out: Path) -> None:
     t, shards = time.perf_counter(), [data.index]
     index = engine.index(shards[0])
     say(out, what="index", gpu_s=time.perf_counter() - t, mib=index.nbytes / 2**20, device=engine.device_name)
-    for name in ("scoreboard-rh", "likelihood"):
-        attack, facts = compile_all(so.attack(name), data, targets)
+    for name, made in attacks(data).items():
+        attack, facts = compile_all(made, data, targets)
         total, wall, mass = 0.0, time.perf_counter(), 0.0
         hits = 0.0
         for lo in range(0, targets.size, engine.batch_queries):

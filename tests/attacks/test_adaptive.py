@@ -13,7 +13,7 @@ from standout.data.channel import Channel, ItemMap, Origin, TimeMap, ValueMap
 from standout.data.periods import period_starts
 from standout.engines.memory import MemoryEngine
 from standout.scoring.partials import LOWEST
-from standout.scoring.tasks import AllScores
+from standout.scoring.tasks import AllScores, Mass, Score
 
 LEVELS = np.arange(1.0, 6.0)
 LENGTHS = np.bincount([3, 4, 5, 5, 6, 8, 9])
@@ -164,7 +164,13 @@ def test_an_unsure_match_of_names_counts_by_its_chance():
     source = random_data(12)
     release = random_data(1012)
     names = ItemMap(source.item_labels, source.item_labels[::-1].copy(), np.linspace(0.2, 1.0, 7))
-    compare(replace(release, origin=Origin(source, None, Channel(items=names))), ADVERSARIES["rough"], seed=5)
+    renamed = replace(release, origin=Origin(source, None, Channel(items=names)))
+    knowledge = ADVERSARIES["rough"].sample(source, seed=5)
+    facts = knowledge.bind(renamed)
+    at = np.searchsorted(source.item_labels, knowledge.item)
+    assert np.array_equal(facts.item, 6 - at)
+    assert np.array_equal(facts.chance, names.chance[at])
+    compare(renamed, ADVERSARIES["rough"], seed=5)
 
 
 def test_facts_about_withheld_items_change_nothing():
@@ -175,3 +181,18 @@ def test_facts_about_withheld_items_change_nothing():
     release = replace(release, origin=Origin(source, None, Channel(kept_pairs=0.6)))
     for who in ("rough", "one wrong value", "a third wrong"):
         compare(release, ADVERSARIES[who], seed=5)
+
+
+@pytest.mark.parametrize("name", ["drop", "swap", "all"])
+def test_any_cut_into_shards_gives_the_same_scores_and_partials(name):
+    release = released(21, CHANNELS[name])
+    facts = ADVERSARIES["one wrong value"].sample(release.source, seed=3).bind(release)
+    plan = compile_adaptive(release, facts, np.where(np.arange(facts.n_queries) % 2, 4, -1))
+    one, many = [release.index], release.shards(4, block_size=2)
+    for task in (AllScores(plan, release.n_records), Score(plan, k=3)):
+        whole, parts = (MemoryEngine(threads=2).map(task, shards) for shards in (one, many))
+        for a, b in zip(whole, parts, strict=True):
+            assert np.asarray(a) == pytest.approx(np.asarray(b))
+    top = MemoryEngine().map(Score(plan), one).best_score
+    masses = [MemoryEngine().map(Mass(plan, top, 1.0 / plan.scale), shards).total for shards in (one, many)]
+    assert masses[0] == pytest.approx(masses[1], rel=1e-9)

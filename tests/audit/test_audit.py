@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import standout as so
-from standout.audit.judge import Trial, Truth, judge
+from standout.audit.judge import Trial, Truth, _by_group, judge
 from standout.errors import EligibilityError, InputError, ParameterError
 
 
@@ -349,3 +349,9 @@ def test_a_bar_is_drawn_on_a_terminal(monkeypatch):
     with progress_bar(Console(file=out, force_terminal=True, width=60)) as move:
         move("attacking", 5, 10)
     assert "attacking" in out.getvalue() and "50%" in out.getvalue()
+
+
+def test_a_few_people_with_rare_items_are_not_counted_with_the_crowd():
+    credit = np.r_[np.ones(9), np.zeros(91)]
+    rows = _by_group(credit, np.r_[np.ones(9), np.full(91, 50)].astype(np.int64), "rarest_from", "rarest_to")
+    assert [(row["rarest_from"], row["rarest_to"], row["rate"]) for row in rows] == [(1, 1, 1.0), (2, 50, 0.0)]

@@ -10,10 +10,11 @@ import pytest
 from tastes import grouped_tastes
 
 import standout as so
-from standout.defenses import frontier_cells, frontier_front
+from standout.audit.judge import Truth
+from standout.defenses import frontier_cells, frontier_front, frontier_risk
 from standout.defenses.frontier import frontier, settings_of
 from standout.defenses.frontier_cells import Bench, Setting
-from standout.defenses.frontier_risk import RiskTest, default_adversary
+from standout.defenses.frontier_risk import RiskTest, default_adversary, strongest_of
 from standout.defenses.frontier_strengths import default_strengths
 from standout.defenses.utility_ranking import GRID, RankingSettings
 from standout.report.frontier import page, table
@@ -99,6 +100,24 @@ def test_the_rate_is_that_of_an_audit_of_the_same_release(data, found):
     assert mine["risk"]["n_tried"] == best["n_attacks"]
     assert mine["risk"]["hit"]["rate"] == pytest.approx(best["hit"]["rate"], abs=1e-12)
     assert mine["risk"]["hit"]["n"] == best["hit"]["n"]
+
+
+def test_the_attacker_is_not_chosen_on_the_people_she_is_judged_on(data, monkeypatch):
+    """The best of several on the reported half would look stronger than she is."""
+    seen = []
+
+    def choose(tried, chosen):
+        seen.append(chosen)
+        return strongest_of(tried, chosen)
+
+    monkeypatch.setattr(frontier_risk, "strongest_of", choose)
+    risk = RiskTest(data, None, ATTACKS, 60, 0)
+    found = risk.of(data)
+    truth = Truth.of(risk.targets, None, data.record_keys[risk.targets], 0)
+    assert np.array_equal(seen[0], truth.calibration)
+    assert len(found["credit"]) == int((~truth.calibration).sum())
+    one, two = {"credit": np.array([1.0, 0, 0])}, {"credit": np.array([0.0, 1, 1])}
+    assert strongest_of([one, two], np.array([True, False, False])) is one
 
 
 def test_every_cell_is_measured_on_the_same_people(data):

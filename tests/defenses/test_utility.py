@@ -238,6 +238,13 @@ def test_tuning_uses_no_held_out_pair(data, monkeypatch):
     assert tune(emptied, 3, grid) == tune(split, 3, grid)
 
 
+def test_records_too_short_for_a_second_split_get_the_default_settings():
+    rng = np.random.default_rng(0)
+    item = np.concatenate([rng.choice(8, 3, replace=False) for _ in range(40)])
+    ds = so.Dataset.from_arrays(np.repeat(np.arange(40), 3), item, rng.integers(1, 6, 120))
+    assert UtilityTest(ds, 0).settings == Settings(RankingSettings(), RatingSettings())
+
+
 # Predicted values
 
 

@@ -10,10 +10,11 @@ from known_rate import rate_of, with_rate
 from scipy.stats import binom
 
 import standout as so
+from standout.audit.groups import cut
 from standout.formulas.exact_tests import holm, look_shares, look_sizes, over_looks, p_above, p_below
 from standout.gate.measure import Outcomes, Progress
 from standout.gate.policy import Limit
-from standout.gate.question import MOST_GROUPS, Question, cut
+from standout.gate.question import MOST_GROUPS, Question
 
 LIMIT = 0.09
 

@@ -12,6 +12,7 @@ from standout.adversary.sampling import PURPOSE_SPLIT, starts
 from standout.attacks.attack import Attack
 from standout.attacks.verdicts import Verdicts
 from standout.audit import calibrate
+from standout.audit.groups import cut
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate
@@ -19,7 +20,6 @@ from standout.formulas.rates import Rate
 Array = npt.NDArray[Any]
 
 KS = (1, 5, 10, 100)
-GROUPS = 4
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -164,14 +164,8 @@ def _calibrated(trial: Trial, truth: Truth, credit: Array, eligible_share: float
 
 
 def _by_group(credit: Array, size: Array, low: str, high: str) -> list[dict[str, Any]]:
-    """Hit rate by a size of the query, in groups of about equal number; `low` and `high` name the bounds."""
-    edges = np.unique(np.quantile(size, np.linspace(0, 1, GROUPS + 1)).astype(np.int64))
-    if edges.size == 1:
-        edges = np.append(edges, edges[0])
-    rows = []
-    for k in range(edges.size - 1):
-        last = int(edges[k + 1]) if k == edges.size - 2 else int(edges[k + 1]) - 1
-        inside = (size >= edges[k]) & (size <= last)
-        if inside.any():
-            rows.append({low: int(edges[k]), high: last, **Rate.of(credit[inside])._asdict()})
-    return rows
+    """Hit rate by a size of the query, in groups; `low` and `high` name the bounds."""
+    ends = cut(size)
+    first_of = [int(size.min()), *(end + 1 for end in ends[:-1])]
+    groups = [(lo, hi, (size >= lo) & (size <= hi)) for lo, hi in zip(first_of, ends, strict=True)]
+    return [{low: lo, high: hi, **Rate.of(credit[inside])._asdict()} for lo, hi, inside in groups if inside.any()]

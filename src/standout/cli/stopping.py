@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 GRACE = 3.0
@@ -86,8 +86,11 @@ def _watch(reading: int, wanted: set[int]) -> None:
         if first is not None:
             break
         first = sent[0] if sent else None
+    from standout.cli.workfolder import give_back_all
     from standout.data.scratch import remove_all
 
-    remove_all()
+    with suppress(Exception):  # the command may be removing the same folders right now
+        remove_all()
+        give_back_all()
     say_stopped([])
     os._exit(128 + first)

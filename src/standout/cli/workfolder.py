@@ -10,6 +10,14 @@ from pathlib import Path
 from typing import IO
 
 LOCK = "audit.lock"
+PARTS = "part-*.json"
+_held: list[WorkFolder] = []
+
+
+def give_back_all() -> None:
+    """Release all folders of this process before it exits without unwinding; keep those with finished parts."""
+    for folder in list(_held):
+        folder.give_back(keep=any(folder.path.glob(PARTS)))
 
 
 class WorkFolder:
@@ -30,6 +38,7 @@ class WorkFolder:
                     return False
                 if _is_at(handle, self.path / LOCK):
                     self._handle = handle
+                    _held.append(self)
                     return True
                 handle.close()
         return False
@@ -41,6 +50,7 @@ class WorkFolder:
                 shutil.rmtree(self.path, ignore_errors=True)
             self._handle.close()
             self._handle = None
+            _held.remove(self)
 
 
 def _locked(handle: IO[bytes]) -> bool:

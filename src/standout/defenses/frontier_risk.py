@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,6 +76,11 @@ def labels_of(attacks: Sequence[Attack], kinds: Sequence[str]) -> list[str]:
     return labels
 
 
+def strongest_of(tried: Sequence[dict[str, Any]], chosen: Array) -> dict[str, Any]:
+    """The attacker with most hits on the chosen targets; a tie goes to the one named first."""
+    return max(tried, key=lambda t: math.fsum(t["credit"][chosen]))
+
+
 class RiskTest:
     """Targets and knowledge, drawn once from the source; every release is attacked with them.
 
@@ -142,7 +148,7 @@ class RiskTest:
                 tried.append({"turn": turn, "adversary": who.describe(), "attack": label, "kind": kind,
                               "one": one, "credit": credit})  # fmt: skip
         chosen, reported = truth.calibration, ~truth.calibration
-        best = max(tried, key=lambda t: t["credit"][chosen].sum())
+        best = strongest_of(tried, chosen)
         absent = best["one"].run(
             release, self._knowledge[best["turn"]], self.engine, exclude=truth.target, lineup=False
         )

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from standout.defenses.utility_release import Matrix, matrix_of
 from standout.defenses.utility_split import Split, exact_mean, hold_out, people_to_test
-from standout.errors import EngineError
+from standout.errors import EligibilityError, EngineError
 from standout.formulas.ranking import ndcg, recall
 
 Array = npt.NDArray[Any]
@@ -154,9 +154,13 @@ def recommend(split: Split, matrix: Matrix, people: Array, settings: RankingSett
 def tune(split: Split, seed: int = 0, grid: Sequence[RankingSettings] = GRID) -> RankingSettings:
     """Settings with the best NDCG@10 on undefended data: part of the training data is held out once more.
 
-    Held-out pairs of `split` are not used. A tie goes to the settings that come first.
+    Held-out pairs of `split` are not used. A tie goes to the settings that come first. Records that are too short for a second
+    split get the default settings.
     """
-    inner = hold_out(_smaller(split, seed), seed)
+    try:
+        inner = hold_out(_smaller(split, seed), seed)
+    except EligibilityError:
+        return RankingSettings()
     matrix = matrix_of(inner.train, inner.train)
     return max(grid, key=lambda one: exact_mean(rank(inner, matrix, one, seed).ndcg))
 

@@ -24,6 +24,7 @@ from standout.data.dataset import Dataset
 from standout.data.values import grid_step
 from standout.defenses.utility_release import Matrix, matrix_of
 from standout.defenses.utility_split import Split, exact_mean, hold_out
+from standout.errors import EligibilityError
 
 Array = npt.NDArray[Any]
 
@@ -131,7 +132,11 @@ def constant_error(split: Split) -> float | None:
 
 def tune(split: Split, seed: int = 0) -> RatingSettings:
     """Settings with the smallest error on undefended data: part of the training data is held out once more."""
-    inner = hold_out(split.train, seed)
+    try:
+        inner = hold_out(split.train, seed)
+    except EligibilityError:
+        # records too short for a second split
+        return RatingSettings()
     matrix = matrix_of(inner.train, inner.train)
     return min(GRID, key=lambda one: _or_infinite(rating_error(inner, matrix, one, seed)))
 

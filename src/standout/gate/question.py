@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
+from standout.audit.groups import cut
 from standout.formulas.exact_tests import fewest_to_pass, look_shares, over_looks, p_above, p_below
 from standout.formulas.rates import at_least, at_most
 from standout.gate.measure import Outcomes, Progress
@@ -55,30 +55,6 @@ def groups(by: str, sofar: Progress) -> list[Group | None]:
     ends = cut(size)
     lows = [int(size.min()), *(end + 1 for end in ends[:-1])]
     return [Group(by, lo, hi, k == 0, k == len(ends) - 1) for k, (lo, hi) in enumerate(zip(lows, ends, strict=True))]
-
-
-def cut(size: Array) -> list[int]:
-    """Largest number of each group: groups of about a quarter of the targets, and of at least a twentieth.
-
-    A number that a quarter of the targets share is a group of its own, so that a few people beside a crowd are not
-    counted with it.
-
-    >>> cut(np.arange(8)), cut(np.array([1] * 9 + [50] * 91)), cut(np.array([1] * 2 + [50] * 98))
-    ([1, 3, 5, 7], [1, 50], [50])
-    """
-    values, counts = np.unique(size, return_counts=True)
-    quarter, least = size.size / 4, size.size / 20
-    ends: list[int] = []
-    inside = 0
-    for k, n in enumerate(counts.tolist()):
-        inside += n
-        is_last = k == counts.size - 1
-        if not is_last and (inside >= quarter or (counts[k + 1] >= quarter and inside >= least)):
-            ends.append(int(values[k]))
-            inside = 0
-    if ends and inside < least:
-        ends.pop()
-    return [*ends, int(values[-1])]
 
 
 @dataclass(eq=False)

@@ -27,6 +27,7 @@ from standout.scoring.summarize import summarize_listed
 Array = npt.NDArray[Any]
 
 
+ALL = np.int64(-1)
 SEARCH = 8
 """Steps of a search for one record in one run, on average."""
 
@@ -176,13 +177,19 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def score_block(
-    b: int, q: int, post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, scratch: ExactScratch
-) -> int:
-    """Put the candidates of the block and their integer scores into `scratch`; return their number."""
+def score_block(b: int, q: int, only: int, post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
+                scratch: ExactScratch) -> int:  # fmt: skip
+    """Put the candidates of the block and their integer scores into `scratch`; return their number.
+
+    With `only` ≥ 0, that record of the block alone. One function for both: compiling it takes seconds.
+    """
     offset = b * post.block_size
     size = min(post.block_size, post.n_records - offset)
-    n = list_holders(b, size, q, post, plan, t, scratch)
+    if only >= 0:
+        scratch.local[0] = only
+        n = np.int64(1)
+    else:
+        n = list_holders(b, size, q, post, plan, t, scratch)
     if t.wrong_items and plan.exclude[q] >= 0:
         count_shared(n, b, size, q, post, t, scratch)
     start_search(b, q, post, plan, scratch)
@@ -218,7 +225,7 @@ def _run_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings,
     for b in range(post.ptr.shape[0]):
         offset = b * post.block_size
         for q in range(queries[0], queries[1]):
-            n = score_block(b, q, post, plan, how, t, scratch)
+            n = score_block(b, q, ALL, post, plan, how, t, scratch)
             summarize_listed(n, scratch.local, scratch.score, offset, q, watch[q], post, plan, how, out)
 
 
@@ -235,7 +242,7 @@ def _mass_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings
                  how: KernelVariant, t: ExactTables, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
     for b in range(post.ptr.shape[0]):
         for q in range(queries[0], queries[1]):
-            for c in range(score_block(b, q, post, plan, how, t, scratch)):
+            for c in range(score_block(b, q, ALL, post, plan, how, t, scratch)):
                 out[q] += exponential(beta[q] * np.float64(scratch.score[c] - top[q]))
 
 
@@ -245,15 +252,10 @@ def score_record(post: Postings, plan: Tables, how: KernelVariant, t: ExactTable
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
     for q in range(plan.query_ptr.size - 1):
         local = record[q] - post.first_record
-        if 0 <= local < post.n_records and allowed(local, q, post, plan, how):
+        if 0 <= local < post.n_records:
             b = local // post.block_size
-            start_search(b, q, post, plan, scratch)
-            if t.wrong_items and plan.exclude[q] >= 0:
-                scratch.local[0] = local - b * post.block_size
-                count_shared(1, b, post.block_size, q, post, t, scratch)
-            x = log_chance(local - b * post.block_size, b, q, post, plan, t, scratch)
-            if x > -np.inf:
-                out[q] = to_integer(x, t.scale[q])
+            if score_block(b, q, local - b * post.block_size, post, plan, how, t, scratch) > 0:
+                out[q] = scratch.score[0]
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -266,7 +268,7 @@ def all_scores(
     for b in range(post.ptr.shape[0]):
         start = b * post.block_size
         for q in range(queries[0], queries[1]):
-            for c in range(score_block(b, q, post, plan, how, t, scratch)):
+            for c in range(score_block(b, q, ALL, post, plan, how, t, scratch)):
                 out[q - queries[0], start + scratch.local[c]] = scratch.score[c]
 
 
