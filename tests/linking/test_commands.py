@@ -84,6 +84,12 @@ def test_wrong_options_end_with_code_2_and_write_nothing(call, files, tmp_path, 
     assert not (tmp_path / "out" / "links.json").exists()
 
 
+def test_a_column_that_the_second_file_lacks_is_named_with_the_right_option(call, files, tmp_path):
+    done = call("link", files / "ratings.csv", files / "forum.csv", "--record", "user", "--out", tmp_path / "out")
+    assert done.code == 2
+    assert "--person" in done.err
+
+
 def test_proposed_matches_are_not_used_until_they_are_confirmed(call, files, tmp_path):
     a, b, out = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "map.csv"
     a.write_text('movieId,title\n1,Heat (1995)\n2,Heat (1986)\n3,"Matrix, The (1999)"\n')

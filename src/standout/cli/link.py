@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from standout.cli import options
-from standout.errors import ParameterError
+from standout.errors import ColumnError, ParameterError
 
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
@@ -70,7 +70,12 @@ def link(
     data = session.busy("reading the release", lambda: Dataset.read(release, **reading.keywords))
     session.say_data(data)
     asked = _columns(person, known_item, known_value, known_time)
-    second = session.busy("reading the second file", lambda: Dataset.read(knowledge, **asked))
+    try:
+        second = session.busy("reading the second file", lambda: Dataset.read(knowledge, **asked))
+    except ColumnError as error:
+        raise ColumnError(
+            f"{error} (for the second file: --person, --known-item, --known-value, --known-time)"
+        ) from None
     session.say_data(second)
     right = _truth(knowledge, second, data, truth) if truth is not None else None
     with waiting(json) as progress:
