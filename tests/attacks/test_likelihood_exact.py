@@ -146,7 +146,9 @@ def chances(post, plan, how, t, out):
     for q in range(plan.query_ptr.size - 1):
         for b in range(post.ptr.shape[0]):
             offset = b * post.block_size
-            n = exact.list_holders(b, min(post.block_size, post.n_records - offset), q, post, plan, t, scratch)
+            size = min(post.block_size, post.n_records - offset)
+            n = exact.list_holders(b, size, q, post, plan, t, scratch)
+            exact.count_shared(n, b, size, q, post, t, scratch)
             exact.start_search(b, q, post, plan, scratch)
             for c in range(n):
                 r = offset + scratch.local[c]
