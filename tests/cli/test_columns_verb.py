@@ -13,7 +13,7 @@ from standout.cli import app
 
 READING = {
     "record", "item", "value", "time", "repeats", "skip_bad", "max_bad", "time_unit", "date_format", "encoding",
-    "delimiter", "decimal", "header", "names", "wide", "zeros", "ignore",
+    "delimiter", "decimal", "header", "names", "wide", "zeros", "ignore", "table", "resolution",
 }  # fmt: skip
 
 
