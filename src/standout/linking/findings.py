@@ -166,7 +166,8 @@ def sentences(found: LinkFindings) -> list[str]:
     ]
     if links["refused"]:
         out.append(
-            f"For {links['refused']:,} people the test does not apply, because too little is known of them: she accepts none."
+            f"For {links['refused']:,} {'person' if links['refused'] == 1 else 'people'} the test does not apply, because too "
+            "little is known of them: she accepts none of these."
         )
     if found.truth:
         rate = Rate.from_count(found.truth["right"], found.truth["n_present"])
