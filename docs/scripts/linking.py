@@ -49,8 +49,8 @@ would be, without ground truth and without knowing who is in the release. `so.li
 LIMITS = """## Limits
 
 - The numbers hold for this second file. A file with more facts links more people.
-- The choices of this method (the groups of the posterior, the three-fact minimum, the variant of the one-to-one assignment) were made with a look at the truth of
-  these two datasets. Calibration, false discovery and coverage may be worse on other data.
+- The choices of this method (the groups of the posterior, the three-fact minimum, the variant of the one-to-one assignment)
+  were made with a look at the truth of these two datasets. Calibration, false discovery and coverage may be worse on other data.
 - Presence and activity go together in real data: the people who are found are not typical of all, and the share found among
   people with few facts is far smaller.
 - With one or two facts the spacing test does not apply. Such people are never accepted, and their posterior is the likelihood's.
