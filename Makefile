@@ -114,7 +114,6 @@ endef
 
 packages: chromium
 	$(call package,ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null,postgresql,PostgreSQL)
-	$(call package,command -v java >/dev/null,default-jre-headless,Spark)
 
 chromium:
 	$(call package,command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null,chromium,browser)

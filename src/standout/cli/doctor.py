@@ -39,7 +39,12 @@ def examine() -> dict[str, str]:
 
     out = {"standout": __version__, "python": platform.python_version(), "cores": str(os.cpu_count())}
     needed = ("numpy", "numba", "duckdb", "pyarrow", "scipy", "pandas", "altair", "vl-convert-python", "jinja2")
-    optional = {"cupy-cuda12x": "gpu", "pyspark": "spark"}
+    optional = {
+        "cupy-cuda12x": "gpu",
+        "implicit": "utility",
+        "adbc-driver-postgresql": "postgresql",
+        "cryptography": "sign",
+    }
     for name in (*needed, *optional):
         try:
             out[name] = version(name)
