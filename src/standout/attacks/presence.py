@@ -150,8 +150,10 @@ def _on_second_release(release: Dataset, who: Adversary, run: Run) -> Presence:
     place = find_labels(again.record_labels, release.record_labels[records])
     records, place = records[place >= 0], place[place >= 0]
     if again.origin is not None and release.channel is not None and release.channel.items is None:
-        # what the defense removed the first time, it cannot remove again: its parameters stay those of the release
-        again = replace(again, origin=replace(again.origin, channel=release.channel))
+        # what the defense removed the first time, it cannot remove again: its parameters stay those of the release, except for
+        # the change of values, which starts from the release's levels
+        same = replace(release.channel, value=again.origin.channel.value)
+        again = replace(again, origin=replace(again.origin, channel=same))
     if records.size < FEWEST_CANARIES:
         return Presence()
     knowledge = _withheld(who.sample(release, records, canary_seed(who)), release, again, records)
