@@ -150,7 +150,8 @@ class _Answer(NamedTuple):
         checked = top.checked(probabilities(top, n_facts, groups, n_records)[:, 0])
         if checked is not top:
             top = checked
-            groups = TwoGroups.start(covariates, null_mean).improved(top.y(), covariates, ROUNDS)
+            # corrected p-values are uniform if nobody is found: what the canaries showed must not be counted twice
+            groups = TwoGroups.start(covariates).improved(top.y(), covariates, ROUNDS)
         chance = probabilities(top, n_facts, groups, n_records)
         chance[n_facts == 0] = 0.0
         return cls(top, groups, chance)
