@@ -25,7 +25,8 @@ from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.chances import seek
 from standout.scoring.exact import to_integer
 from standout.scoring.factors import factors_of
-from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline, postings, variant_of
+from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
+from standout.scoring.listed import ListedKernel
 from standout.scoring.mass import exponential
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan, Tables
@@ -169,28 +170,9 @@ def all_scores(queries: tuple[int, int], post: Postings, plan: Tables, how: Kern
                 out[q - queries[0], start + scratch.local[c]] = scratch.score[c]
 
 
-class AdaptiveKernel:
-    """Kernel of plans with adaptive tables (`Plan.adaptive`)."""
-
-    def score(self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials) -> None:
-        """Add all records to the partials."""
-        run_blocks(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), watch, out)
-
-    def mass(self, shard: Shard, plan: Plan, queries: tuple[int, int], top: Array, beta: Array, out: Array) -> None:
-        """Add Σ exp(beta · (score - top)) over the candidates to `out`."""
-        mass_blocks(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), top, beta, out)
-
-    def score_record(self, shard: Shard, plan: Plan, record: Array, out: Array) -> None:
-        """Put the score of one record per query into `out`."""
-        score_record(postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), record, out)
-
-    def all_scores(self, shard: Shard, plan: Plan, queries: tuple[int, int], out: Array) -> None:
-        """Put the scores (some queries, records of the shard) into `out`."""
-        all_scores(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), out)
-
-    def same_scores(self, a: Plan, b: Plan) -> bool:
-        """No: a score depends on the supports of all items, which change with the excluded record."""
-        return False
+def same_scores(a: Plan, b: Plan) -> bool:
+    """No: a score depends on the supports of all items, which change with the excluded record."""
+    return False
 
 
-KERNEL = AdaptiveKernel()
+KERNEL = ListedKernel(run_blocks, mass_blocks, score_record, all_scores, for_shard, same_scores)

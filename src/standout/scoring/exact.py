@@ -16,8 +16,9 @@ from standout.data.index import Shard
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
 from standout.scoring.chances import pair_chances, seek
 from standout.scoring.factors import factors_of
-from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline, postings, variant_of
+from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.kernels import same_arrays, same_tables
+from standout.scoring.listed import ListedKernel
 from standout.scoring.mass import exponential
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import SCORE_LIMIT, ExactTables, Plan, Tables
@@ -272,33 +273,14 @@ def all_scores(
                 out[q - queries[0], start + scratch.local[c]] = scratch.score[c]
 
 
-class ExactKernel:
-    """Kernel of plans with exact tables (`Plan.exact`)."""
+def same_scores(a: Plan, b: Plan) -> bool:
+    """Whether two plans give every record the same score, but for the records that they exclude.
 
-    def score(self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials) -> None:
-        """Add all records to the partials."""
-        run_blocks(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), watch, out)
-
-    def mass(self, shard: Shard, plan: Plan, queries: tuple[int, int], top: Array, beta: Array, out: Array) -> None:
-        """Add Σ exp(beta · (score - top)) over the candidates to `out`."""
-        mass_blocks(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), top, beta, out)
-
-    def score_record(self, shard: Shard, plan: Plan, record: Array, out: Array) -> None:
-        """Put the score of one record per query into `out`."""
-        score_record(postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), record, out)
-
-    def all_scores(self, shard: Shard, plan: Plan, queries: tuple[int, int], out: Array) -> None:
-        """Put the scores (some queries, records of the shard) into `out`."""
-        all_scores(queries, postings(shard), plan.tables, variant_of(plan), for_shard(plan, shard), out)
-
-    def same_scores(self, a: Plan, b: Plan) -> bool:
-        """Whether two plans give every record the same score, but for the records that they exclude.
-
-        Not if wrong facts are items that the target lacks: then a score depends on the supports of all items.
-        """
-        if a.exact is None or b.exact is None or a.exact.wrong_items or b.exact.wrong_items:
-            return False
-        return same_tables(a, b) and same_arrays(a.exact, b.exact, _OF_WRONG_ITEMS)
+    Not if wrong facts are items that the target lacks: then a score depends on the supports of all items.
+    """
+    if a.exact is None or b.exact is None or a.exact.wrong_items or b.exact.wrong_items:
+        return False
+    return same_tables(a, b) and same_arrays(a.exact, b.exact, _OF_WRONG_ITEMS)
 
 
-KERNEL = ExactKernel()
+KERNEL = ListedKernel(run_blocks, mass_blocks, score_record, all_scores, for_shard, same_scores)
