@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from standout.audit.structure import check_structure
+from standout.data.whole_file import whole_file
 from standout.errors import InputError
 
 SCHEMA_VERSION = 2
@@ -40,11 +40,11 @@ class Findings:
 
     def __post_init__(self) -> None:
         for name in PARTS:
-            object.__setattr__(self, name, _freeze(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as in the JSON file."""
-        return {"schema_version": SCHEMA_VERSION, **{name: _thaw(getattr(self, name)) for name in PARTS}}
+        return {"schema_version": SCHEMA_VERSION, **{name: thaw(getattr(self, name)) for name in PARTS}}
 
     def to_json(self) -> str:
         """The JSON text."""
@@ -58,7 +58,7 @@ class Findings:
     def load(cls, path: str | Path) -> Findings:
         """Read a JSON file that `save` wrote."""
         try:
-            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_number))
+            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=refuse_constant))
         except OSError as error:
             raise InputError(f"cannot read findings {str(path)!r}: {error.strerror}") from None
         except (ValueError, RecursionError):
@@ -150,41 +150,34 @@ def _row(result: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
 def write_whole(path: str | Path, text: str) -> Path:
     """Write a text file under a temporary name, then rename it: a reader sees all of it or nothing."""
     target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        # mkstemp makes private files; findings get the usual permissions
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with ExitStack() as stack:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            draft = stack.enter_context(whole_file(target))
+        except OSError as error:
+            raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from None
+        draft.write_text(text, encoding="utf-8")
     return target
 
 
-def _no_number(text: str) -> float:
+def refuse_constant(text: str) -> float:
     """Refuse NaN and Infinity, which JSON does not have."""
     raise ValueError(text)
 
 
-def _freeze(x: Any) -> Any:
+def freeze(x: Any) -> Any:
+    """Return a copy of plain data that cannot be changed."""
     if isinstance(x, Mapping):
-        return MappingProxyType({k: _freeze(v) for k, v in x.items()})
+        return MappingProxyType({k: freeze(v) for k, v in x.items()})
     if isinstance(x, list | tuple):
-        return tuple(_freeze(v) for v in x)
+        return tuple(freeze(v) for v in x)
     return x
 
 
-def _thaw(x: Any) -> Any:
+def thaw(x: Any) -> Any:
+    """Return frozen data as dicts and lists."""
     if isinstance(x, Mapping):
-        return {k: _thaw(v) for k, v in x.items()}
+        return {k: thaw(v) for k, v in x.items()}
     if isinstance(x, list | tuple):
-        return [_thaw(v) for v in x]
+        return [thaw(v) for v in x]
     return x

@@ -12,7 +12,6 @@ The numbers are solved from marginals in `twin.model` and `twin.items`; the draw
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,6 +23,7 @@ import numpy.typing as npt
 
 from standout.data.twin.kernels import draw_entries, draw_people
 from standout.data.twin.model import FIRST_DAY, N_ITEMS, N_RECORDS, real_marginals, twin_model
+from standout.data.whole_file import whole_file
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -162,22 +162,17 @@ def write_twin(
     if not path.parent.is_dir():
         raise ParameterError(f"no folder {str(path.parent)!r} to write the twin into; make it first")
     schema = pa.schema({"record": pa.int32(), "item": pa.int32(), "value": pa.uint8(), "day": pa.date32()})
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     n_entries = 0
-    try:
-        with pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
-            waiting: list[pa.RecordBatch] = []
-            rows = 0
-            for batch in twin(n_records, n_items, seed=seed, mean_length=mean_length, threads=threads):
-                waiting.append(batch)
-                rows += batch.num_rows
-                if rows >= row_group:
-                    writer.write_table(pa.Table.from_batches(waiting), row_group_size=rows)
-                    waiting, rows = [], 0
-                n_entries += batch.num_rows
-            if waiting:
+    with whole_file(path) as draft, pq.ParquetWriter(draft, schema, compression="zstd") as writer:
+        waiting: list[pa.RecordBatch] = []
+        rows = 0
+        for batch in twin(n_records, n_items, seed=seed, mean_length=mean_length, threads=threads):
+            waiting.append(batch)
+            rows += batch.num_rows
+            if rows >= row_group:
                 writer.write_table(pa.Table.from_batches(waiting), row_group_size=rows)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+                waiting, rows = [], 0
+            n_entries += batch.num_rows
+        if waiting:
+            writer.write_table(pa.Table.from_batches(waiting), row_group_size=rows)
     return n_entries

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from standout.data.dataset import Dataset
+from standout.data.whole_file import whole_file
 from standout.errors import InputError, ParameterError
 
 ROLES = ("record", "item", "value", "time")
@@ -93,7 +92,7 @@ def write_entries(dataset: Dataset, layout: FileLayout, path: Path) -> None:
     if layout.kind == "parquet":
         import pyarrow.parquet as pq
 
-        write_whole(path, lambda draft: pq.write_table(table, draft))
+        write_file(path, lambda draft: pq.write_table(table, draft))
         return
 
     def write(draft: Path) -> None:
@@ -105,26 +104,16 @@ def write_entries(dataset: Dataset, layout: FileLayout, path: Path) -> None:
                 lineterminator="\n", mode="wb", encoding="utf-8",
             )  # fmt: skip
 
-    write_whole(path, write)
+    write_file(path, write)
 
 
-def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
+def write_file(path: Path, write: Callable[[Path], Any]) -> None:
     """Write a file under a temporary name and rename it, so that no half-written file is left behind."""
-    draft: Path | None = None
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
-        draft = Path(name)
-        write(draft)
-        umask = os.umask(0)
-        os.umask(umask)
-        draft.chmod(0o666 & ~umask)
-        draft.replace(path)
+        with whole_file(path) as draft:
+            write(draft)
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
-    finally:
-        if draft is not None:
-            draft.unlink(missing_ok=True)
 
 
 def _found(path: Any, keywords: dict[str, Any], *, look: bool = True) -> tuple[str, str, bool]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from standout.data.dataset import Dataset
-from standout.data.writing import FileLayout, write_whole
+from standout.data.writing import FileLayout, write_file
 from standout.defenses.defense import Defense, defense
 from standout.errors import InputError
 from standout.versions import version_of
@@ -53,7 +53,7 @@ def manifest_of(release: Dataset, layout: FileLayout) -> dict[str, Any]:
 def write_manifest(release: Dataset, layout: FileLayout, path: Path) -> None:
     """Write the manifest of the release that is written to `path`."""
     text = json.dumps(manifest_of(release, layout), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    write_whole(manifest_path(path), lambda draft: draft.write_text(text, encoding="utf-8"))
+    write_file(manifest_path(path), lambda draft: draft.write_text(text, encoding="utf-8"))
 
 
 def read_manifest(release: Path) -> Manifest | None:
