@@ -15,6 +15,9 @@ A message says what was wrong, the value, and what to do. It never holds a recor
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+
 LONGEST = 2000
 """Characters of a message: names from a file may be very long."""
 
@@ -49,3 +52,14 @@ class EligibilityError(StandoutError):
 
 class EngineError(StandoutError):
     """The requested engine cannot run here."""
+
+
+def unknown_name(kind: str, name: object, known: Sequence[str]) -> ParameterError:
+    """Error for a name that is not registered, with the known names and the nearest of them.
+
+    >>> print(unknown_name("engine", "memry", ["memory", "gpu"]))
+    no engine 'memry'. Engines: memory, gpu. Did you mean 'memory'?
+    """
+    close = difflib.get_close_matches(str(name), known, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return ParameterError(f"no {kind} {name!r}. {kind.capitalize()}s: {', '.join(known)}.{hint}")

@@ -35,7 +35,6 @@ def test_the_c_loop_gives_the_engines_partials(case):
 
 
 def test_every_peer_finds_the_record_that_we_find(case):
-    pytest.importorskip("sparse_dot_topn")
     lines = [line for line in measure.others(case, 12) if "same" in line]
     assert [line["what"].split()[0] for line in lines] == ["sparse_dot_topn,", "SciPy", "DuckDB"]
     assert all(line["same"] for line in lines)

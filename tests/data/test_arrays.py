@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from standout.data.dataset import Dataset
 from standout.errors import InputError, ParameterError
@@ -266,7 +267,6 @@ def test_an_error_does_not_quote_the_cells():
 
 
 def test_a_sparse_matrix_keeps_its_stored_numbers():
-    sparse = pytest.importorskip("scipy.sparse")
     matrix = sparse.csr_matrix((np.array([2.0, 0.0, 5.0]), (np.array([0, 0, 3]), np.array([1, 4, 1]))), shape=(5, 6))
     ds = Dataset.from_sparse(matrix)
     assert entries(ds) == {(0, 1, 2.0, None): 1, (0, 4, 0.0, None): 1, (3, 1, 5.0, None): 1}
@@ -274,21 +274,18 @@ def test_a_sparse_matrix_keeps_its_stored_numbers():
 
 
 def test_a_sparse_matrix_adds_what_it_stores_twice():
-    sparse = pytest.importorskip("scipy.sparse")
     ds = Dataset.from_sparse(sparse.coo_array((np.array([2, 3]), (np.array([0, 0]), np.array([0, 0])))))
     assert entries(ds) == {(0, 0, 5.0, None): 1}
     assert ds.cleaning.repeated_pairs == 1
 
 
 def test_a_sparse_matrix_of_booleans_has_no_values():
-    sparse = pytest.importorskip("scipy.sparse")
     ds = Dataset.from_sparse(sparse.csr_matrix(np.eye(3, dtype=bool)))
     assert not ds.has_value
     assert ds.n_entries == 3
 
 
 def test_from_sparse_refuses_what_is_not_sparse_or_holds_nothing():
-    sparse = pytest.importorskip("scipy.sparse")
     with pytest.raises(ParameterError, match="not ndarray"):
         Dataset.from_sparse(np.eye(2))
     with pytest.raises(InputError, match="holds no entry"):

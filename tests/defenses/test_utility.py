@@ -100,7 +100,7 @@ def plain_ndcg(listed: list[int], relevant: set[int], k: int) -> float:
 
 
 def test_numbers_agree_with_implicit_used_by_hand(data, bench):
-    implicit = pytest.importorskip("implicit")
+    import implicit
     from threadpoolctl import threadpool_limits
 
     split = bench.split

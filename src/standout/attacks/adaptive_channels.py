@@ -10,7 +10,7 @@ from scipy import sparse
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.bayes import SHRINK, spread, wrong_values
-from standout.attacks.likelihood import _histograms
+from standout.attacks.likelihood import entry_histograms
 from standout.attacks.noise import value_kernel
 from standout.attacks.tables import Known
 from standout.data.background import background
@@ -77,7 +77,7 @@ def seen_values(known: Known, who: Adversary, source: Dataset, channel: Channel)
     change = change_of(channel, source, known.dataset)
     told, place = np.unique(known.value[has], return_inverse=True)
     place = place.reshape(-1)
-    own, n_own, common = _histograms(known, np.flatnonzero(has), "value")
+    own, n_own, common = entry_histograms(known, np.flatnonzero(has), "value")
     prior = source_values(own, n_own, common, change)
     right, back = through_values(prior, change, kernel.table(told, source.levels)[place])
     off = wrong_values(told, source.levels, who.value_tolerance(source), spread(told, source, kernel))[place]
@@ -118,7 +118,7 @@ def day_backgrounds(known: Known, source: Dataset, channel: Channel) -> tuple[Ar
     back, wrong = np.ones(n), np.ones(n)
     if not has.any():
         return back, wrong
-    own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
+    own, n_own, common = entry_histograms(known, np.flatnonzero(has), "day")
     rows, total = np.arange(own.shape[0]), np.zeros(own.shape[0])
     shift = channel.time.shift if channel.time else 0
     shifts = np.unique(np.linspace(-shift, shift, min(2 * shift + 1, MOST_SHIFTS)).round().astype(np.int64))

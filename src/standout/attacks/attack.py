@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from copy import copy
@@ -18,7 +17,7 @@ from standout.attacks.tables import time_columns
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine, engine, shards_of
-from standout.errors import ParameterError
+from standout.errors import ParameterError, unknown_name
 from standout.scoring.partials import LOWEST
 from standout.scoring.plan import Plan
 from standout.scoring.tasks import AllScores, Score, ScoreRecord
@@ -118,10 +117,10 @@ class Attack(ABC):
         """Scores of all records for all queries, by the production kernel; for small data. -inf for non-candidates."""
         facts = knowledge.bind(dataset)
         rows = []
-        absent = _one_per_query(exclude, facts, "exclude", dataset)
+        absent = one_per_query(exclude, facts, "exclude", dataset)
         fitted = self.fit(dataset, facts, absent)
         machine = engine(engine_)
-        for part, gone in _batches(dataset, facts, absent, self.alone, machine):
+        for part, gone in query_batches(dataset, facts, absent, self.alone, machine):
             plan = fitted.compile(dataset, part, gone)
             whole = machine.map(AllScores(_uncapped(plan), dataset.n_records), shards_of(dataset)).score
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
@@ -138,7 +137,7 @@ class Attack(ABC):
         if chosen.size == 0 or chosen.min() < 0 or chosen.max() >= dataset.n_records:
             raise ParameterError(f"records: give at least one record index, from 0 to {dataset.n_records - 1}")
         rows = []
-        for part, gone in _batches(dataset, facts, nobody, False, machine):
+        for part, gone in query_batches(dataset, facts, nobody, False, machine):
             plan = fitted.compile(dataset, part, gone)
             bare = _uncapped(plan)
             tasks = [ScoreRecord(bare, np.full(part.n_queries, r)) for r in chosen]
@@ -149,19 +148,21 @@ class Attack(ABC):
     def top(self, dataset: Dataset, knowledge: Knowledge, k: int, engine_: str | Engine = "memory") -> Array:
         """Record indices (queries, k) of the k best records, in the order of `Verdicts.best`; -1 = no candidate left."""
         facts = knowledge.bind(dataset)
-        nobody = _one_per_query(None, facts, "exclude", dataset)
+        nobody = one_per_query(None, facts, "exclude", dataset)
         fitted, machine = self.fit(dataset, facts, nobody), engine(engine_)
-        plans = (fitted.compile(dataset, part, gone) for part, gone in _batches(dataset, facts, nobody, False, machine))
+        plans = (
+            fitted.compile(dataset, part, gone) for part, gone in query_batches(dataset, facts, nobody, False, machine)
+        )
         return np.concatenate([machine.map(Score(plan, k=k), shards_of(dataset)).top[:, :k] for plan in plans])
 
     def top_scores(self, dataset: Dataset, knowledge: Knowledge, k: int, engine_: str | Engine = "memory",
                    exclude: Any = None, progress: Callable[[int], None] | None = None) -> tuple[Array, Array]:  # fmt: skip
         """Record indices and scores (queries, k) of the k best records, descending; -1 and NaN = no candidate left."""
         facts = knowledge.bind(dataset)
-        gone = _one_per_query(exclude, facts, "exclude", dataset)
+        gone = one_per_query(exclude, facts, "exclude", dataset)
         fitted, machine = self.fit(dataset, facts, gone), engine(engine_)
         records, scores = [], []
-        for part, absent in _batches(dataset, facts, gone, self.alone, machine):
+        for part, absent in query_batches(dataset, facts, gone, self.alone, machine):
             plan = fitted.compile(dataset, part, absent)
             found = machine.map(Score(plan, k=k), shards_of(dataset))
             records.append(found.top[:, :k])
@@ -195,13 +196,13 @@ class Attack(ABC):
             Whether to report the p-value of the spacing test if the decision does not need it.
         """
         facts = knowledge.bind(dataset)
-        gone = _one_per_query(exclude, facts, "exclude", dataset)
-        seen = _one_per_query(watch, facts, "watch", dataset)
+        gone = one_per_query(exclude, facts, "exclude", dataset)
+        seen = one_per_query(watch, facts, "watch", dataset)
         fitted = self.fit(dataset, facts, gone)
         parts = []
         done = 0
         machine = _engine(engine)
-        for part, absent in _batches(dataset, facts, gone, self.alone, machine):
+        for part, absent in query_batches(dataset, facts, gone, self.alone, machine):
             run = Run(fitted, dataset, machine, spacing)
             plan = fitted.compile(dataset, part, absent)
             parts.append(run.verdicts(plan, seen[done : done + part.n_queries], lineup))
@@ -227,14 +228,14 @@ class Attack(ABC):
             Called with the number of queries answered after each batch: two for each target.
         """
         facts = knowledge.bind(dataset)
-        gone = _one_per_query(targets, facts, "targets", dataset)
+        gone = one_per_query(targets, facts, "targets", dataset)
         if self.alone or type(self).run is not Attack.run:  # an attack with a `run` of its own is asked twice
             return (self.run(dataset, knowledge, engine, watch=gone, progress=progress),
                     self.run(dataset, knowledge, engine, exclude=gone, lineup=False, progress=progress))  # fmt: skip
         nobody = np.full(gone.size, -1, np.int64)
         machine, parts = _engine(engine), []
         here, away = (Run(self.fit(dataset, facts, who), dataset, machine) for who in (nobody, gone))
-        for part, absent in _batches(dataset, facts, gone, False, machine):
+        for part, absent in query_batches(dataset, facts, gone, False, machine):
             present = here.attack.compile(dataset, part, nobody[: absent.size])
             parts.append(run_both(here, away, present, away.attack.compile(dataset, part, absent), absent))
             if progress:
@@ -255,7 +256,8 @@ def _uncapped(plan: Plan) -> Plan:
     return plan.replace_tables(cap=np.full(plan.n_queries, 2**31, np.int64))
 
 
-def _one_per_query(records: Any, facts: Facts, name: str, dataset: Dataset) -> Array:
+def one_per_query(records: Any, facts: Facts, name: str, dataset: Dataset) -> Array:
+    """Record indices of the argument `name`, checked; -1 for every query if there are none."""
     if records is None:
         return np.full(facts.n_queries, -1, np.int64)
     array = np.asarray(records, dtype=np.int64).reshape(-1)
@@ -268,7 +270,7 @@ def _one_per_query(records: Any, facts: Facts, name: str, dataset: Dataset) -> A
     return array
 
 
-def _batches(
+def query_batches(
     dataset: Dataset, facts: Facts, exclude: Array, alone: bool, machine: Engine
 ) -> Iterator[tuple[Facts, Array]]:
     """Cut the queries into batches whose tables fit the engine's limits."""
@@ -337,9 +339,7 @@ def attack(name: str, *, decide: str = "own", level: float = 0.05, **options: An
 
         import_module(f"standout.attacks.{_BUILT_IN[name]}")
     if name not in _REGISTRY:
-        close = difflib.get_close_matches(name, attack_names(), n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ParameterError(f"no attack {name!r}. Attacks: {', '.join(attack_names())}.{hint}")
+        raise unknown_name("attack", name, attack_names())
     try:
         made = _REGISTRY[name].make(**options)
     except TypeError as error:

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.adversary.knowledge import Facts
 from standout.adversary.sampling import sample_targets
-from standout.attacks.attack import _batches
+from standout.attacks.attack import query_batches
 from standout.attacks.bayes import SHRINK
+from standout.attacks.events import events_of
 from standout.attacks.gap_bins import averaged_bins
 from standout.attacks.likelihood import (
     _even_chance,
-    _histograms,
     compile_odds,
+    entry_histograms,
     item_share,
     pick_rates,
     time_background,
@@ -71,32 +71,6 @@ class Evidence:
     """Level nearest to the known value, -1 = value unknown on one side."""
     day_bin: Array
     """Bin of the day gap, -1 = day unknown on one side."""
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _events(record_ptr: Array, record_item: Array, candidate: Array, query_ptr: Array, item: Array, row: Array,
-            fact: Array, cell: Array, at: Array, share: Array) -> tuple[int, int]:  # fmt: skip
-    """List cells and their events; with empty outputs, only count them."""
-    n, n_cells = 0, 0
-    for q in range(candidate.shape[0]):
-        for c in range(candidate.shape[1]):
-            r = candidate[q, c]
-            if r < 0:
-                continue
-            lo, hi = record_ptr[r], record_ptr[r + 1]
-            for f in range(query_ptr[q], query_ptr[q + 1]):
-                k = lo + np.searchsorted(record_item[lo:hi], item[f])
-                first = k
-                while k < hi and record_item[k] == item[f]:
-                    k += 1
-                if k > first:
-                    if row.size > 0:
-                        row[n_cells], fact[n_cells] = q * candidate.shape[1] + c, f
-                        for e in range(first, k):
-                            cell[n + e - first], at[n + e - first], share[n + e - first] = n_cells, e, 1.0 / (k - first)
-                    n_cells += 1
-                    n += k - first
-    return n_cells, n
 
 
 def fit_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
@@ -163,7 +137,7 @@ def _candidates(dataset: Dataset, known: Known, noise: Noise) -> tuple[Array, Ar
     drawn = sample_targets(dataset, np.arange(dataset.n_records), N_SAMPLED if n_top < dataset.n_records else 0, seed=0)
     machine = MemoryEngine()
     parts = []
-    for facts, exclude in _batches(dataset, known.facts, known.exclude, False, machine):
+    for facts, exclude in query_batches(dataset, known.facts, known.exclude, False, machine):
         plan = compile_odds(dataset, facts, exclude, noise)
         found = machine.map(Score(plan, k=n_top), shards_of(dataset))
         low, high = plan.tables.low[:, None], plan.tables.high[:, None]
@@ -179,13 +153,8 @@ def _candidates(dataset: Dataset, known: Known, noise: Noise) -> tuple[Array, Ar
 
 
 def _evidence(dataset: Dataset, known: Known, candidate: Array, noise: Noise) -> Evidence:
-    arguments = (dataset.record_ptr, dataset.record_item, candidate, known.query_ptr, known.item)
-    none = np.empty(0, np.int64)
-    n_cells, n = _events(*arguments, none, none, none, none, np.empty(0))
-    row, cell_fact = np.empty(n_cells, np.int64), np.empty(n_cells, np.int64)
-    cell, at, share = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    _events(*arguments, row, cell_fact, cell, at, share)
-    fact = cell_fact[cell]
+    row, cell_fact, cell, at, share = events_of(dataset, known, candidate)
+    n, fact = at.size, cell_fact[cell]
     code = dataset.record_code[at].astype(np.int64) if dataset.has_value else np.zeros(n, np.int64)
     known_code, day_bin = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     if isinstance(noise.value, ValueBins):
@@ -307,7 +276,7 @@ class Weighing:
 
 def _value_parts(known: Known, kernel: ValueBins) -> tuple[Array, Array, Array]:
     """(facts, bins), (facts,), (facts, bins): the contents of `Weighing.value_parts`."""
-    own, n_own, common = _histograms(known, np.flatnonzero(known.has_value), "value")
+    own, n_own, common = entry_histograms(known, np.flatnonzero(known.has_value), "value")
     distinct, place = np.unique(known.value[known.has_value], return_inverse=True)
     parts = np.empty((2, n_own.size, len(kernel.share)))
     for b, one in enumerate(np.eye(len(kernel.share))):

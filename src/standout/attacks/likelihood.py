@@ -12,7 +12,7 @@ import numpy.typing as npt
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.adversary.sampling import count_marked
-from standout.attacks.attack import Attack, _one_per_query, register
+from standout.attacks.attack import Attack, one_per_query, register
 from standout.attacks.bayes import SHRINK, compile_exact, is_complete, is_drawn_here
 from standout.attacks.noise import Noise
 from standout.attacks.presence import Presence, calibrated, calibrated_again
@@ -109,7 +109,7 @@ class Likelihood(Attack):
             if release is dataset and adversary == who:
                 return self
         fitted = copy(self)
-        noise = self._settle(dataset, facts, _one_per_query(exclude, facts, "exclude", dataset))
+        noise = self._settle(dataset, facts, one_per_query(exclude, facts, "exclude", dataset))
         fitted._noise, fitted._presence, fitted._fitted_for = noise, Presence(), None
         if who is not None:
             fitted._fitted_for = dataset, who
@@ -285,7 +285,7 @@ def _pickable(dataset: Dataset, facts: Facts) -> Array | None:
 def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] | None = None) -> tuple[Array, Array]:
     """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background.
 
-    `counted` is the result of `_histograms` for the facts with values, if the caller has it already.
+    `counted` is the result of `entry_histograms` for the facts with values, if the caller has it already.
     """
     n = known.item.size
     has = known.has_value
@@ -296,7 +296,7 @@ def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] |
     back = np.ones(n)
     distinct, place = np.unique(known.value[has], return_inverse=True)
     chance = noise.value.table(distinct, levels)[place]
-    own, n_own, common = _histograms(known, np.flatnonzero(has), "value")
+    own, n_own, common = entry_histograms(known, np.flatnonzero(has), "value")
     back[has] = np.maximum(
         formula.shrunk((chance * own).sum(axis=1) / np.maximum(n_own, 1), n_own, (chance * common).sum(axis=1), SHRINK),
         1e-12,
@@ -344,7 +344,7 @@ def time_background(known: Known, noise: Noise) -> Array:
     if noise.time is None or not has.any():
         return back
     bins = background(known.dataset).bin_ticks
-    own, n_own, common = _histograms(known, np.flatnonzero(has), "day")
+    own, n_own, common = entry_histograms(known, np.flatnonzero(has), "day")
     at = np.clip(known.tick[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
     rows = np.arange(at.size)
     ticks_in_bin = np.minimum(bins, known.dataset.tick_span + 1 - at * bins)
@@ -374,7 +374,7 @@ def _even_chance(known: Known, noise: Noise) -> Array:
     return out
 
 
-def _histograms(known: Known, facts: Array, channel: str) -> tuple[Array, Array, Array]:
+def entry_histograms(known: Known, facts: Array, channel: str) -> tuple[Array, Array, Array]:
     """Per fact: the item's histogram, its total, and the common distribution (with one pseudo-count per cell)."""
     back = background(known.dataset)
     by_item = back.value if channel == "value" else back.day

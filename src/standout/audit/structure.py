@@ -28,26 +28,26 @@ def check_structure(data: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     It reads the keywords that the schema uses; `jsonschema` is not needed to open findings. Provenance may lack parts.
     """
     parts = {**schema["properties"], "provenance": {**schema["properties"]["provenance"], "required": ["versions"]}}
-    place = _misfit(data, {**schema, "properties": parts}, schema["$defs"], "findings")
+    place = misfit(data, {**schema, "properties": parts}, schema["$defs"], "findings")
     place = place or _inconsistent(data)
     if place is not None:
         raise InputError(f"the findings are damaged at {place[:100]}; make them again with `standout audit`")
 
 
-def _misfit(x: Any, rule: Mapping[str, Any], defs: Mapping[str, Any], place: str) -> str | None:
+def misfit(x: Any, rule: Mapping[str, Any], defs: Mapping[str, Any], place: str) -> str | None:
     """First place where the data does not fit the rule; None where all of it fits."""
     if "$ref" in rule:
-        found = _misfit(x, defs[rule["$ref"].removeprefix("#/$defs/")], defs, place)
+        found = misfit(x, defs[rule["$ref"].removeprefix("#/$defs/")], defs, place)
         if found is not None:
             return found
     if not _fits(x, rule) or (isinstance(x, float) and not math.isfinite(x)):
         return place
     for one in rule.get("allOf", ()):
-        found = _misfit(x, one, defs, place)
+        found = misfit(x, one, defs, place)
         if found is not None:
             return found
     if "oneOf" in rule:
-        misfits = [_misfit(x, one, defs, place) for one in rule["oneOf"]]
+        misfits = [misfit(x, one, defs, place) for one in rule["oneOf"]]
         if None not in misfits:
             return max((m for m in misfits if m is not None), key=len)
     return _misfit_inside(x, rule, defs, place)
@@ -83,7 +83,7 @@ def _misfit_inside(x: Any, rule: Mapping[str, Any], defs: Mapping[str, Any], pla
         inside = [(x[name], one, f"{place}.{name}") for name, one in rules.items() if isinstance(one, Mapping)]
     else:
         return None
-    return next((found for part in inside if (found := _misfit(part[0], part[1], defs, part[2])) is not None), None)
+    return next((found for part in inside if (found := misfit(part[0], part[1], defs, part[2])) is not None), None)
 
 
 def _inconsistent(data: Mapping[str, Any]) -> str | None:

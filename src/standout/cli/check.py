@@ -64,13 +64,13 @@ def check(
 
     Example: standout check ratings.csv --policy policy.toml --junit check.xml
     """
-    from standout.cli.session import _check_writable, _target_count
+    from standout.cli.session import check_writable, target_count
     from standout.cli.waiting import waiting
     from standout.engines.engine import engine as engine_of
     from standout.gate.policy import Policy
 
     rules = with_self_test(Policy.load(policy), self_test)
-    wanted = None if targets is None else _target_count(targets)
+    wanted = None if targets is None else target_count(targets)
     engine_of(engine)
     if sign is not None and evidence is None:
         raise ParameterError("--sign signs the evidence: name its file with --evidence")
@@ -86,7 +86,7 @@ def check(
             raise ParameterError(f"{str(file)!r} is a folder; name a file")
         if files.count(file) > 1:
             raise ParameterError(f"{str(file)!r} is named for two outputs; give each its own file")
-        _check_writable(file.parent)
+        check_writable(file.parent)
     quiet = json or github
     keywords = reading.keywords_for(*(who.time_within for who in rules.adversaries.values()))
     source, published = read_both(path, release, defense, quiet, keywords)

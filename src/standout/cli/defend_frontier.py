@@ -131,27 +131,20 @@ def strength_values(text: str | None) -> Any:
 
 
 def _values(text: str) -> list[Any]:
+    from standout.defenses.parse import number_or_word
+
     words = [x.strip() for x in text.split(",")]
     if not all(words):
         raise ParameterError(f"--strengths {text!r}: use values separated by commas")
-    return [_number(x) for x in words]
-
-
-def _number(word: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(word)
-        except ValueError:
-            continue
-    return word
+    return [number_or_word(x) for x in words]
 
 
 def _check_folder(folder: Path, overwrite: bool) -> None:
     """Refuse a folder that cannot or should not be written, before any data is read."""
-    from standout.cli.session import _check_writable
+    from standout.cli.session import check_writable
 
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"--out {str(folder)!r} is a file; name a folder")
     if not overwrite and any((folder / name).exists() for name in FILES):
         raise ParameterError(f"--out {str(folder)!r} holds another frontier: name another folder, or use --overwrite")
-    _check_writable(folder)
+    check_writable(folder)

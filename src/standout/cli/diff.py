@@ -40,7 +40,7 @@ def diff(
 
     Example: standout diff old.csv new.csv
     """
-    from standout.cli.session import Session, _names, _target_count
+    from standout.cli.session import Session, attack_list, target_count
     from standout.cli.waiting import waiting
 
     Session(Path(), json=json).check(attacks, targets, engine)
@@ -49,7 +49,7 @@ def diff(
     with waiting(json) as progress:
         from standout.gate.regression import diff as run
 
-        done = run(first, second, source=truth, attacks=_names(attacks), targets=_target_count(targets), seed=seed,
+        done = run(first, second, source=truth, attacks=attack_list(attacks), targets=target_count(targets), seed=seed,
                    engine=engine, progress=progress)  # fmt: skip
     if json:
         import json as json_text

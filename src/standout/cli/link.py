@@ -53,7 +53,7 @@ def link(
 
     Example: standout link ratings.csv tags.csv --known-time timestamp --truth userId
     """
-    from standout.cli.session import Session, _check_writable
+    from standout.cli.session import Session, check_writable
     from standout.cli.waiting import waiting
     from standout.data.dataset import Dataset
     from standout.engines.engine import engine as engine_of
@@ -62,7 +62,7 @@ def link(
 
     engine_of(engine)
     _check_out(out)
-    _check_writable(out)
+    check_writable(out)
     if pairs is not None and pairs.is_dir():
         raise ParameterError(f"--pairs {str(pairs)!r} is a folder; name a file")
     named = read_map(items) if items is not None else None
@@ -90,7 +90,7 @@ def link(
 def audit_split(path: str, keywords: dict[str, Any], at: str, out: Path | None, seed: int, engine: str,
                 json: bool) -> None:  # fmt: skip
     """`standout audit --split-time`: knowledge from before a day, the release from that day on."""
-    from standout.cli.session import Session, _check_writable
+    from standout.cli.session import Session, check_writable
     from standout.cli.waiting import waiting
     from standout.data.dataset import Dataset
     from standout.engines.engine import engine as engine_of
@@ -99,7 +99,7 @@ def audit_split(path: str, keywords: dict[str, Any], at: str, out: Path | None, 
     engine_of(engine)
     folder = out or FOLDER
     _check_out(folder)
-    _check_writable(folder)
+    check_writable(folder)
     session = Session(folder, json=json)
     data = session.busy("reading", lambda: Dataset.read(path, **keywords))
     session.say_data(data)

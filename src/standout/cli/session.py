@@ -70,7 +70,7 @@ class Session:
                 )
             self.out = _next_free(self.out)
             self.log.print(f"{FOLDER} holds the findings of another audit; writing to {self.out}", markup=False)
-        _check_writable(self.out)
+        check_writable(self.out)
         self._take_work_folder()
         return self
 
@@ -148,10 +148,10 @@ class Session:
         from standout.attacks.attack import attack
         from standout.engines.engine import engine as engine_of
 
-        for name in _names(attacks):
-            if name != "all" or len(_names(attacks)) > 1:
+        for name in attack_list(attacks):
+            if name != "all" or len(attack_list(attacks)) > 1:
                 attack(name)
-        _target_count(targets)
+        target_count(targets)
         engine_of(engine)
 
     def audit(self, dataset: Dataset, attacks: str, targets: str, seed: int, engine: str, sweep: str = "default",
@@ -164,7 +164,7 @@ class Session:
 
         chosen = default_sweep(dataset, sweep, asked) if asked is not None and asked != Axes() else None
         made_by = None if release is None else release.defense
-        job = Audit(dataset, chosen, _names(attacks), _target_count(targets), seed, engine, sweep=sweep, release=release,
+        job = Audit(dataset, chosen, attack_list(attacks), target_count(targets), seed, engine, sweep=sweep, release=release,
                     defense=made_by, journal=None if self._work is None else Journal(self._work.path))  # fmt: skip
         with progress_bar(self.log) as progress:
             findings = job.run(progress)
@@ -224,7 +224,7 @@ def _next_free(folder: Path, taken: Path | None = None) -> Path:
     return numbered
 
 
-def _check_writable(folder: Path) -> None:
+def check_writable(folder: Path) -> None:
     """Refuse a folder that cannot be written to, and leave nothing behind."""
     place = folder
     while not place.exists() and place != place.parent:
@@ -253,11 +253,12 @@ def _move(draft: Path, folder: Path) -> None:
     draft.rename(folder)
 
 
-def _names(attacks: str) -> list[str]:
+def attack_list(attacks: str) -> list[str]:
+    """Names of a comma-separated list."""
     return [name.strip() for name in attacks.split(",")]
 
 
-def _target_count(text: str) -> int | str:
+def target_count(text: str) -> int | str:
     """Read the number of targets, or `all`."""
     if text == "all":
         return text

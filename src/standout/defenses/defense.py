@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -17,7 +16,7 @@ from standout.data.channel import Channel, Origin
 from standout.data.dataset import Dataset
 from standout.data.derive import with_entries
 from standout.defenses import draws
-from standout.errors import InputError, ParameterError
+from standout.errors import InputError, ParameterError, unknown_name
 
 Array = npt.NDArray[Any]
 
@@ -239,9 +238,7 @@ def defense(name: str, **parameters: Any) -> Defense:
     if name not in _REGISTRY and name in _BUILT_IN:
         import_module(f"standout.defenses.{_BUILT_IN[name]}")
     if name not in _REGISTRY:
-        close = difflib.get_close_matches(str(name), defense_names(), n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ParameterError(f"no defense {name!r}. Defenses: {', '.join(defense_names())}.{hint}")
+        raise unknown_name("defense", name, defense_names())
     make = _REGISTRY[name]
     try:
         inspect.signature(make).bind(**parameters)

@@ -59,6 +59,15 @@ def _value(word: str, text: str) -> Any:
         raise _wrong(text, f"{word!r} is not a value: use a number, a word, or a list like [1, 2]")
     if word.lower() in _WORDS:
         return _WORDS[word.lower()]
+    return number_or_word(word)
+
+
+def number_or_word(word: str) -> Any:
+    """The word as a number, if it is one.
+
+    >>> number_or_word("3"), number_or_word("0.5"), number_or_word("month")
+    (3, 0.5, 'month')
+    """
     for kind in (int, float):
         try:
             return kind(word)

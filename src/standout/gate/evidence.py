@@ -10,8 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from standout.audit.findings import write_whole
-from standout.audit.structure import _misfit
+from standout.audit.findings import refuse_constant, write_whole
+from standout.audit.structure import misfit
 from standout.errors import InputError, ParameterError, StandoutError
 from standout.gate.canonical import canonical
 from standout.gate.policy import Policy
@@ -62,7 +62,7 @@ def load_evidence(path: str | Path) -> dict[str, Any]:
             text = file.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
             raise InputError(f"{str(path)!r} is larger than {MOST_BYTES:,} bytes: is it evidence?")
-        content = json.loads(text.decode("utf-8"), parse_constant=_no_number)
+        content = json.loads(text.decode("utf-8"), parse_constant=refuse_constant)
     except OSError as error:
         raise InputError(f"cannot read evidence {str(path)!r}: {error.strerror}") from None
     except (ValueError, RecursionError):
@@ -70,7 +70,7 @@ def load_evidence(path: str | Path) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("schema") != SCHEMA or content.get("schema_version") != 1:
         raise InputError(f"{str(path)!r} is not evidence of version 1; make it with `standout check --evidence`")
     try:
-        if (place := _misfit(content, schema(), {}, "evidence")) is not None:
+        if (place := misfit(content, schema(), {}, "evidence")) is not None:
             raise InputError(f"it does not fit the format at {place[:100]}")
         _check_created(content)
         Policy.from_dict(content["policy"])
@@ -185,8 +185,3 @@ def _check_created(content: Mapping[str, Any]) -> None:
             raise ValueError
     except ValueError:
         raise InputError("'created' is not a time with a time zone") from None
-
-
-def _no_number(text: str) -> float:
-    """Refuse NaN and Infinity, which JSON does not have."""
-    raise ValueError(text)

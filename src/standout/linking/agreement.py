@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.attacks.bayes import SHRINK
-from standout.attacks.likelihood import _histograms
+from standout.attacks.likelihood import entry_histograms
 from standout.attacks.tables import Known
 from standout.data.background import background
 from standout.formulas.likelihood import shrunk
@@ -92,7 +92,7 @@ def value_background(known: Known, bins: Agreement) -> Array:
     levels = known.dataset.levels
     for lo in range(0, has.size, _AT_ONCE):
         part = has[lo : lo + _AT_ONCE]
-        own, n_own, common = _histograms(known, part, "value")
+        own, n_own, common = entry_histograms(known, part, "value")
         # the levels within a gap are consecutive: differences of running sums
         low, high = bins.reach(known.value[part], levels)
         mine, all_ = (np.concatenate([np.zeros((part.size, 1)), np.cumsum(x, axis=1)], axis=1) for x in (own, common))
@@ -110,7 +110,7 @@ def day_background(known: Known, bins: Agreement) -> Array:
     width = background(known.dataset).bin_ticks
     for lo in range(0, has.size, _AT_ONCE):
         part = has[lo : lo + _AT_ONCE]
-        own, n_own, common = _histograms(known, part, "day")
+        own, n_own, common = entry_histograms(known, part, "day")
         mixed = shrunk(own / np.maximum(n_own, 1)[:, None], n_own[:, None], common, SHRINK)
         below = np.concatenate([np.zeros((part.size, 1)), np.cumsum(mixed, axis=1)], axis=1)
         day = known.tick[part]

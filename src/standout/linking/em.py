@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
-from standout.attacks.fit import _events, decreasing
+from standout.attacks.events import events_of
+from standout.attacks.fit import decreasing
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.linking.agreement import Agreement, day_background, day_bins, value_background, value_bins
@@ -159,12 +160,8 @@ def _geometric(n: int) -> tuple[float, ...]:
 def _cells(case: Case, candidate: Array, noise: LinkNoise) -> Cells:
     """Look up what the candidates hold."""
     data, known = case.dataset, case.known
-    arguments = (data.record_ptr, data.record_item, candidate, known.query_ptr, known.item)
-    none = np.empty(0, np.int64)
-    n_cells, n = _events(*arguments, none, none, none, none, np.empty(0))
-    row, fact = np.empty(n_cells, np.int64), np.empty(n_cells, np.int64)
-    cell, at, share = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    _events(*arguments, row, fact, cell, at, share)
+    row, fact, cell, at, share = events_of(data, known, candidate)
+    n = at.size
     value_bin, day_bin = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     of = fact[cell]
     if noise.value is not None:
@@ -230,7 +227,7 @@ def _em(case: Case, record: Array, cells: Cells, noise: LinkNoise, rounds: int) 
         ranked = np.take_along_axis(score, order, axis=1)
         top = TopScores.of(record, np.where(np.isfinite(ranked), ranked, np.nan), case.n_facts)
         covariates = top.covariates(case.n_facts)
-        # the first fit starts anew; later ones continue from the last
+        # the first fit has nothing to start from; each later one continues from the one before
         groups = (groups or TwoGroups.start(covariates)).improved(top.y(), covariates, 20 if groups is None else 4)
         who = np.empty(record.shape)
         np.put_along_axis(who, order, probabilities(top, case.n_facts, groups, case.dataset.n_records), axis=1)

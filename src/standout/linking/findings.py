@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.audit.findings import _freeze, _no_number, _thaw, write_whole
+from standout.audit.findings import freeze, refuse_constant, thaw, write_whole
 from standout.errors import InputError
 from standout.formulas.rates import Rate
 
@@ -46,7 +46,7 @@ class LinkFindings:
 
     def __post_init__(self) -> None:
         for name in PARTS:
-            object.__setattr__(self, name, _freeze(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     @classmethod
     def of(cls, links: Links) -> LinkFindings:
@@ -59,7 +59,7 @@ class LinkFindings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as in the JSON file."""
-        return {"schema_version": SCHEMA_VERSION, "kind": KIND, **{name: _thaw(getattr(self, name)) for name in PARTS}}
+        return {"schema_version": SCHEMA_VERSION, "kind": KIND, **{name: thaw(getattr(self, name)) for name in PARTS}}
 
     def to_json(self) -> str:
         """The JSON text."""
@@ -73,7 +73,7 @@ class LinkFindings:
     def load(cls, path: str | Path) -> LinkFindings:
         """Read a JSON file that `save` wrote."""
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_number)
+            data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=refuse_constant)
         except OSError as error:
             raise InputError(f"cannot read link findings {str(path)!r}: {error.strerror}") from None
         except (ValueError, RecursionError):

@@ -1,0 +1,71 @@
+"""What candidate records hold of the known items, entry by entry; noise is fitted to it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from standout.attacks.tables import Known
+from standout.data.dataset import Dataset
+
+Array = npt.NDArray[Any]
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _events(record_ptr: Array, record_item: Array, candidate: Array, query_ptr: Array, item: Array, row: Array,
+            fact: Array, cell: Array, at: Array, share: Array) -> tuple[int, int]:  # fmt: skip
+    """List cells and their events; with empty outputs, only count them."""
+    n, n_cells = 0, 0
+    for q in range(candidate.shape[0]):
+        for c in range(candidate.shape[1]):
+            r = candidate[q, c]
+            if r < 0:
+                continue
+            lo, hi = record_ptr[r], record_ptr[r + 1]
+            for f in range(query_ptr[q], query_ptr[q + 1]):
+                k = lo + np.searchsorted(record_item[lo:hi], item[f])
+                first = k
+                while k < hi and record_item[k] == item[f]:
+                    k += 1
+                if k > first:
+                    if row.size > 0:
+                        row[n_cells], fact[n_cells] = q * candidate.shape[1] + c, f
+                        for e in range(first, k):
+                            cell[n + e - first], at[n + e - first], share[n + e - first] = n_cells, e, 1.0 / (k - first)
+                    n_cells += 1
+                    n += k - first
+    return n_cells, n
+
+
+class Events(NamedTuple):
+    """What candidates hold of the known items. A cell is one fact of one candidate; it has an event per entry."""
+
+    row: Array
+    """int64 (cells): place of the candidate in the flattened table of candidates."""
+    fact: Array
+    """int64 (cells)."""
+    cell: Array
+    """int64 (events)."""
+    at: Array
+    """int64 (events): place of the entry in the dataset."""
+    share: Array
+    """float64 (events): 1/(events of the cell)."""
+
+
+def events_of(dataset: Dataset, known: Known, candidate: Array) -> Events:
+    """Look up the known items in the records of the candidates (queries, k); -1 = none."""
+    arguments = (dataset.record_ptr, dataset.record_item, candidate, known.query_ptr, known.item)
+    none = np.empty(0, np.int64)
+    n_cells, n = _events(*arguments, none, none, none, none, np.empty(0))
+    found = Events(
+        np.empty(n_cells, np.int64),
+        np.empty(n_cells, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n),
+    )
+    _events(*arguments, *found)
+    return found
