@@ -28,7 +28,7 @@ _HOME = {
     "Combine": "standout.scoring.plan",
     "Partials": "standout.scoring.partials",
     "Shard": "standout.data.index",
-    "Task": "standout.scoring.tasks",
+    "Task": "standout.data.tasks",
     "stands_out": "standout.attacks.criterion",
     "one_over_sigma": "standout.attacks.criterion",
     "Noise": "standout.attacks.noise",
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from standout.data.channel import Channel as Channel
     from standout.data.dataset import Dataset as Dataset
     from standout.data.index import Shard as Shard
+    from standout.data.tasks import Task as Task
     from standout.defenses.defense import Defense as Defense
     from standout.defenses.defense import defense as defense
     from standout.defenses.defense import defense_names as defense_names
@@ -106,7 +107,6 @@ if TYPE_CHECKING:
     from standout.scoring.partials import Partials as Partials
     from standout.scoring.plan import Combine as Combine
     from standout.scoring.plan import Plan as Plan
-    from standout.scoring.tasks import Task as Task
     from standout.theory.amplification import amplification as amplification
     from standout.theory.bounds import bounds as bounds
     from standout.theory.certificates import certificates as certificates

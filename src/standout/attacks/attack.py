@@ -16,7 +16,7 @@ from standout.attacks.running import Run, run_both
 from standout.attacks.tables import time_columns
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.dataset import Dataset
-from standout.engines.engine import Engine, engine, shards_of
+from standout.engines.engine import Engine, engine
 from standout.errors import ParameterError, unknown_name
 from standout.scoring.partials import LOWEST
 from standout.scoring.plan import Plan
@@ -119,10 +119,10 @@ class Attack(ABC):
         rows = []
         absent = one_per_query(exclude, facts, "exclude", dataset)
         fitted = self.fit(dataset, facts, absent)
-        machine = engine(engine_)
+        machine = engine(engine_, dataset)
         for part, gone in query_batches(dataset, facts, absent, self.alone, machine):
             plan = fitted.compile(dataset, part, gone)
-            whole = machine.map(AllScores(_uncapped(plan), dataset.n_records), shards_of(dataset)).score
+            whole = machine.map(AllScores(_uncapped(plan), dataset.n_records), dataset.all_shards).score
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 
@@ -132,7 +132,7 @@ class Attack(ABC):
         """Scores (queries, records) of these records alone, as in `scores`, without the scores of all others."""
         facts = knowledge.bind(dataset)
         nobody = np.full(facts.n_queries, -1, np.int64)
-        fitted, machine = self.fit(dataset, facts, nobody), engine(engine_)
+        fitted, machine = self.fit(dataset, facts, nobody), engine(engine_, dataset)
         chosen = np.asarray(records, np.int64).reshape(-1)
         if chosen.size == 0 or chosen.min() < 0 or chosen.max() >= dataset.n_records:
             raise ParameterError(f"records: give at least one record index, from 0 to {dataset.n_records - 1}")
@@ -141,7 +141,7 @@ class Attack(ABC):
             plan = fitted.compile(dataset, part, gone)
             bare = _uncapped(plan)
             tasks = [ScoreRecord(bare, np.full(part.n_queries, r)) for r in chosen]
-            whole = np.array([machine.map(task, shards_of(dataset)).score for task in tasks]).T
+            whole = np.array([machine.map(task, dataset.all_shards).score for task in tasks]).T
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 
@@ -149,22 +149,22 @@ class Attack(ABC):
         """Record indices (queries, k) of the k best records, in the order of `Verdicts.best`; -1 = no candidate left."""
         facts = knowledge.bind(dataset)
         nobody = one_per_query(None, facts, "exclude", dataset)
-        fitted, machine = self.fit(dataset, facts, nobody), engine(engine_)
+        fitted, machine = self.fit(dataset, facts, nobody), engine(engine_, dataset)
         plans = (
             fitted.compile(dataset, part, gone) for part, gone in query_batches(dataset, facts, nobody, False, machine)
         )
-        return np.concatenate([machine.map(Score(plan, k=k), shards_of(dataset)).top[:, :k] for plan in plans])
+        return np.concatenate([machine.map(Score(plan, k=k), dataset.all_shards).top[:, :k] for plan in plans])
 
     def top_scores(self, dataset: Dataset, knowledge: Knowledge, k: int, engine_: str | Engine = "memory",
                    exclude: Any = None, progress: Callable[[int], None] | None = None) -> tuple[Array, Array]:  # fmt: skip
         """Record indices and scores (queries, k) of the k best records, descending; -1 and NaN = no candidate left."""
         facts = knowledge.bind(dataset)
         gone = one_per_query(exclude, facts, "exclude", dataset)
-        fitted, machine = self.fit(dataset, facts, gone), engine(engine_)
+        fitted, machine = self.fit(dataset, facts, gone), engine(engine_, dataset)
         records, scores = [], []
         for part, absent in query_batches(dataset, facts, gone, self.alone, machine):
             plan = fitted.compile(dataset, part, absent)
-            found = machine.map(Score(plan, k=k), shards_of(dataset))
+            found = machine.map(Score(plan, k=k), dataset.all_shards)
             records.append(found.top[:, :k])
             score = plan.base[:, None] + found.top_score[:, :k] / plan.scale[:, None]
             scores.append(np.where(records[-1] >= 0, score, np.nan))
@@ -201,7 +201,7 @@ class Attack(ABC):
         fitted = self.fit(dataset, facts, gone)
         parts = []
         done = 0
-        machine = _engine(engine)
+        machine = _engine(engine, dataset)
         for part, absent in query_batches(dataset, facts, gone, self.alone, machine):
             run = Run(fitted, dataset, machine, spacing)
             plan = fitted.compile(dataset, part, absent)
@@ -233,7 +233,7 @@ class Attack(ABC):
             return (self.run(dataset, knowledge, engine, watch=gone, progress=progress),
                     self.run(dataset, knowledge, engine, exclude=gone, lineup=False, progress=progress))  # fmt: skip
         nobody = np.full(gone.size, -1, np.int64)
-        machine, parts = _engine(engine), []
+        machine, parts = _engine(engine, dataset), []
         here, away = (Run(self.fit(dataset, facts, who), dataset, machine) for who in (nobody, gone))
         for part, absent in query_batches(dataset, facts, gone, False, machine):
             present = here.attack.compile(dataset, part, nobody[: absent.size])

@@ -32,7 +32,6 @@ from standout.attacks.likelihood import (
 from standout.attacks.noise import VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
-from standout.engines.engine import shards_of
 from standout.engines.memory import MemoryEngine
 from standout.formulas.likelihood import shrunk
 from standout.scoring.tasks import Score
@@ -139,7 +138,7 @@ def _candidates(dataset: Dataset, known: Known, noise: Noise) -> tuple[Array, Ar
     parts = []
     for facts, exclude in query_batches(dataset, known.facts, known.exclude, False, machine):
         plan = compile_odds(dataset, facts, exclude, noise)
-        found = machine.map(Score(plan, k=n_top), shards_of(dataset))
+        found = machine.map(Score(plan, k=n_top), dataset.all_shards)
         low, high = plan.tables.low[:, None], plan.tables.high[:, None]
         others = (low <= dataset.lengths[drawn]) & (dataset.lengths[drawn] <= high) & (drawn != exclude[:, None])
         for row, top in zip(others, found.top, strict=True):

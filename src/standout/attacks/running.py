@@ -11,7 +11,7 @@ import numpy.typing as npt
 from standout.attacks import criterion
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.dataset import Dataset
-from standout.engines.engine import Engine, shards_of
+from standout.engines.engine import Engine
 from standout.formulas.spacing import K
 from standout.scoring.kernels import kernel_of
 from standout.scoring.partials import LOWEST, Partials
@@ -38,7 +38,7 @@ class Run:
     def watched(self, plan: Plan, watch: Array) -> tuple[Array, Array]:
         """Integer score of one record per query, `LOWEST` = no candidate; and the scores to count against."""
         task = ScoreRecord(plan, watch)
-        own = (self.machine.map(task, shards_of(self.dataset)) if (watch >= 0).any() else task.empty()).score
+        own = (self.machine.map(task, self.dataset.all_shards) if (watch >= 0).any() else task.empty()).score
         # queries without a watched record have no score to compare with
         return own, np.where(watch >= 0, own, UNWATCHED)
 
@@ -46,7 +46,7 @@ class Run:
         """Score all records; compute the mass as well if it is wanted and its sharpness is known."""
         k = K + 1 if self.spacing or self.attack.rule == "spacing" else 2
         beta = self.attack.known_beta(plan) if self.wants(lineup) else None
-        return self.machine.map(Score(plan, marks, k, beta), shards_of(self.dataset))
+        return self.machine.map(Score(plan, marks, k, beta), self.dataset.all_shards)
 
     def wants(self, lineup: bool) -> bool:
         """Whether the distribution over the records is needed."""
@@ -64,7 +64,7 @@ class Run:
         if partials.beta.size:
             seen = replace(seen, beta=partials.beta, mass=rounded(partials.mass))
         elif self.wants(lineup) and (beta := attack.beta(seen)) is not None:
-            mass = self.machine.map(Mass(plan, partials.best_score, beta), shards_of(dataset)).total
+            mass = self.machine.map(Mass(plan, partials.best_score, beta), dataset.all_shards).total
             seen = replace(seen, beta=beta, mass=rounded(mass))
         statistic, matched = (
             attack.decide(seen) if attack.rule == "own" else criterion.unlikely_absent(seen, attack.level)

@@ -18,11 +18,12 @@ import numpy as np
 from standout.bench import peers, reference
 from standout.bench.case import Case, twin_file
 from standout.bench.clock import Took, best_of
+from standout.data.tasks import Task
 from standout.engines.memory import MemoryEngine
 from standout.errors import EngineError
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Plan
-from standout.scoring.tasks import Mass, Score, ScoreRecord, Task
+from standout.scoring.tasks import Mass, Score, ScoreRecord
 
 Line = dict[str, Any]
 ROUNDS = 5

@@ -7,28 +7,29 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from standout.data.build import missing_tick
-from standout.data.channel import Channel, Origin
+from standout.data.catalog import Catalog
+from standout.data.channel import Origin
 from standout.data.cleaning import Cleaning
-from standout.data.index import Shard, build_shard, fitting_block
-from standout.data.keys import digest, record_keys
+from standout.data.index import Rows, Shard, build_shard, fitting_block, rows_of
+from standout.data.keys import LazyKeys, digest
 from standout.data.reading.options import GUESS, Column, ReadOptions
-from standout.data.scale import ValueScale
-from standout.data.times import TICKS_PER_DAY
+from standout.data.tasks import Result, Task
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
+R = TypeVar("R", bound=Result)
 
 REPEATS = ("keep", "last", "first", "max", "sum", "count")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset(ValueScale):
+class Dataset(Catalog):
     """Records × items. Make one with `Dataset.read`, `from_arrays`, `from_frame`, `from_sparse` or `open`.
 
     Indices run over sorted labels. `record_item[record_ptr[r]:record_ptr[r+1]]` are the items of record `r`, sorted;
@@ -238,39 +239,14 @@ class Dataset(ValueScale):
         return self.to_arrow().to_pandas(date_as_object=False)
 
     @property
-    def source(self) -> Dataset | None:
-        """The data that a defense made this release from; None if no defense did."""
-        return self.origin.source if self.origin else None
-
-    @property
-    def defense(self) -> Any:
-        """The defense that made this release; None if no defense did."""
-        return self.origin.defense if self.origin else None
-
-    @property
-    def channel(self) -> Channel | None:
-        """How the defense changed the data, as far as its published parameters say; None if no defense did."""
-        return self.origin.channel if self.origin else None
-
-    @property
     def n_records(self) -> int:
         """Number of records."""
         return int(self.record_ptr.size - 1)
 
     @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return int(self.item_labels.size)
-
-    @property
     def n_entries(self) -> int:
         """Number of entries; with `repeats="keep"` every event counts."""
         return int(self.record_item.size)
-
-    @property
-    def n_pairs(self) -> int:
-        """Number of distinct (record, item) pairs."""
-        return int(self.lengths.sum())
 
     @property
     def has_value(self) -> bool:
@@ -283,31 +259,24 @@ class Dataset(ValueScale):
         return self.record_tick.size > 0
 
     @property
-    def has_repeats(self) -> bool:
-        """Whether some (record, item) pair has several entries."""
-        return self.n_pairs < self.n_entries
-
-    @property
-    def ticks_per_day(self) -> int:
-        """Number of ticks in a day."""
-        return TICKS_PER_DAY[self.time_resolution]
-
-    @property
     def no_tick(self) -> int:
         """Tick offset that means "no time"."""
         return missing_tick(self.record_tick.dtype)
 
     @cached_property
-    def popularity_rank(self) -> Array:
-        """Rank of each item by support, 0 = most held; ties go to the lower index."""
-        rank = np.empty(self.n_items, np.int64)
-        rank[np.argsort(-self.supports, kind="stable")] = np.arange(self.n_items)
-        return rank
+    def length_counts(self) -> Array:
+        """int64 (longest + 1): number of records with 0, 1, … distinct items."""
+        return np.bincount(self.lengths, minlength=1).astype(np.int64)
 
     @cached_property
+    def lazy_keys(self) -> LazyKeys:
+        """`record_keys`, computed when they are needed."""
+        return LazyKeys(self.record_ptr, self.record_item, self.record_code, self.record_tick)
+
+    @property
     def record_keys(self) -> Array:
         """A number per record that depends on its contents, not on its label; the seed of its random draws."""
-        return record_keys(self.record_ptr, self.record_item, self.record_code, self.record_tick)
+        return self.lazy_keys.values
 
     @cached_property
     def fingerprint(self) -> str:
@@ -321,6 +290,23 @@ class Dataset(ValueScale):
     def index(self) -> Shard:
         """Posting lists of the whole dataset, made on first use."""
         return self.shards(1)[0]
+
+    @property
+    def all_shards(self) -> list[Shard]:
+        """Shards that together hold every record once."""
+        return [self.index]
+
+    def map(self, task: Task[R]) -> R:
+        """Run the task on all records, on one thread."""
+        return task.run(self.index)
+
+    def rows(self, records: Any) -> Rows:
+        """Entries and keys of some records, given by distinct ascending indices."""
+        chosen = np.asarray(records, np.int64)
+        ptr, at = rows_of(self.record_ptr, chosen)
+        code, tick = (entries[at] if entries.size else entries for entries in (self.record_code, self.record_tick))
+        return Rows(chosen, ptr, self.record_item[at], code, tick, self.lengths[chosen].astype(np.int64),
+                    self.record_keys[chosen])  # fmt: skip
 
     def shards(self, n: int, block_size: int | None = None) -> list[Shard]:
         """Cut the records into `n` ranges of about equal length and index each."""
@@ -341,7 +327,7 @@ class Dataset(ValueScale):
         shard = build_shard(self.record_ptr, self.record_item, self.record_code, self.record_tick, self.n_items, lo, hi,
                             block_size, self.has_repeats)  # fmt: skip
         shard.__dict__["lengths"] = np.ascontiguousarray(self.lengths[lo:hi], np.int64)  # counted already
-        return shard
+        return shard.with_keys(self.lazy_keys)
 
     def __repr__(self) -> str:
         channels = "".join(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.data.build import missing_tick
+from standout.data.keys import LazyKeys
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
@@ -77,6 +78,19 @@ class Shard:
         return missing_tick(self.tick.dtype)
 
     @cached_property
+    def keys(self) -> Array:
+        """uint64: number per record that its random draws start from; it depends on the record's contents."""
+        if self.parent is not None:
+            return self.of_parent(self.parent.keys)
+        of_all: LazyKeys = self.__dict__["_keys_of_all"]
+        return of_all.values[self.first_record : self.first_record + self.n_records]
+
+    def with_keys(self, of_all: LazyKeys) -> Shard:
+        """Let the shard compute its keys from those of all records of its dataset, when they are needed."""
+        self.__dict__["_keys_of_all"] = of_all
+        return self
+
+    @cached_property
     def lengths(self) -> Array:
         """int64: distinct items of each record."""
         if self.parent is not None:
@@ -134,6 +148,7 @@ class Shard:
                            self.has_repeats, threads)  # fmt: skip
         made = replace(made, first_record=self.first_record)
         made.__dict__["lengths"] = self.lengths
+        made.__dict__.update({name: self.__dict__[name] for name in ("keys", "_keys_of_all") if name in self.__dict__})
         return made
 
     def rows(self, records: Array) -> Rows:
@@ -150,14 +165,22 @@ class Shard:
         _fill_rows(
             self.block_size, self.ptr, self.local, self.code, self.tick, held, place, ptr[:-1].copy(), item, code, tick
         )
-        return Rows(self.first_record + records, ptr, item, code, tick, self.lengths[records])
+        return Rows(self.first_record + records, ptr, item, code, tick, self.lengths[records],
+                    self.keys[records])  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
         """Fields without caches; a slice takes only its own entries along."""
         lo, hi = (int(self.ptr[0, 0]), int(self.ptr[-1, -1])) if self.n_blocks else (0, 0)
         cut = {"local": self.local[lo:hi], "code": self.code[lo:hi], "tick": self.tick[lo:hi]}
         own = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {**own, **cut, "ptr": self.ptr - self.ptr.dtype.type(lo), "parent": None, "lengths": self.lengths}
+        return {
+            **own,
+            **cut,
+            "ptr": self.ptr - self.ptr.dtype.type(lo),
+            "parent": None,
+            "lengths": self.lengths,
+            "keys": self.keys,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -178,6 +201,8 @@ class Rows:
     """Ticks; empty if the release has no times."""
     lengths: Array
     """int64 (records): distinct items."""
+    keys: Array
+    """uint64 (records): number per record that its random draws start from."""
 
     def __repr__(self) -> str:
         return f"<Rows of {self.record.size:,} records>"
@@ -192,7 +217,8 @@ class Rows:
         starts, at = rows_of(ptr, order)
         both = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("item", "code", "tick"))
         item, code, tick = (entries[at] if entries.size else entries for entries in both)
-        return Rows(record[order], starts, item, code, tick, np.concatenate([self.lengths, other.lengths])[order])
+        return Rows(record[order], starts, item, code, tick, np.concatenate([self.lengths, other.lengths])[order],
+                    np.concatenate([self.keys, other.keys])[order])  # fmt: skip
 
 
 def rows_of(ptr: Array, row: Array) -> tuple[Array, Array]:

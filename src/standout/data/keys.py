@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -49,6 +50,18 @@ def record_keys(ptr: Array, item: Array, code: Array, day: Array) -> Array:
     number = (np.arange(keys.size) - first).astype(np.uint64)
     keys[order] += number * np.uint64(_GOLDEN)
     return keys
+
+
+class LazyKeys:
+    """Keys of all records of a dataset, computed on first use; shared by the dataset and its shards."""
+
+    def __init__(self, ptr: Array, item: Array, code: Array, tick: Array) -> None:
+        self._entries = ptr, item, code, tick
+
+    @cached_property
+    def values(self) -> Array:
+        """uint64 (records)."""
+        return record_keys(*self._entries)
 
 
 def digest(*arrays: Array) -> str:

@@ -105,7 +105,8 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
         index_arrays: dict[str, Any] = {
             name: _load(source, old.get(f"index_{name}", f"index_{name}")) for name in _INDEX_ARRAYS
         }
-        ds.__dict__["index"] = Shard(**meta["index"], **index_arrays)  # the cached property finds it there
+        index = Shard(**meta["index"], **index_arrays).with_keys(ds.lazy_keys)
+        ds.__dict__["index"] = index  # the cached property finds it there
     return ds
 
 

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 from standout.data.index import Shard
+from standout.data.tasks import Result, Task
 from standout.errors import EngineError, ParameterError
-from standout.scoring.tasks import Result, Task
 
 R = TypeVar("R", bound=Result)
 
@@ -28,15 +28,19 @@ class Engine(Protocol):
         ...
 
 
-def shards_of(dataset: Dataset) -> Sequence[Shard]:
-    """Shards that together hold every record of the dataset once."""
-    return [dataset.index]
+def engine(which: str | Engine, data: Catalog | None = None) -> Engine:
+    """Return the engine of that name, or `which` itself. Without a GPU, "gpu" gives "memory" with a warning.
 
-
-def engine(which: str | Engine) -> Engine:
-    """Return the engine of that name, or `which` itself. Without a GPU, "gpu" gives "memory" with a warning."""
+    Data whose records are not in memory brings its own engine, which is used instead of "memory".
+    """
     from standout.engines.memory import MemoryEngine
 
+    home: Engine | None = None if data is None else data.home_engine
+    if home is not None:
+        name = which if isinstance(which, str) else which.name
+        if name not in ("memory", home.name):
+            raise ParameterError(f"engine={name!r}: the records of this dataset are not in memory; use {home.name!r}")
+        return home
     if not isinstance(which, str):
         return which
     if which == "memory":

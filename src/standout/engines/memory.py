@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from standout.data.index import Shard
-from standout.scoring.tasks import Result, Task
+from standout.data.tasks import Result, Task
 
 R = TypeVar("R", bound=Result)
 

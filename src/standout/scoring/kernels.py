@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.index import Shard
+from standout.data.tasks import Range
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Combine, Plan
 
 Array = npt.NDArray[Any]
-Range = tuple[int, int]
 """Queries of a plan: first, and one after the last."""
 
 _HOME = {

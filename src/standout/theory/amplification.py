@@ -13,7 +13,7 @@ import numpy.typing as npt
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample, sample_targets, starts
 from standout.data.dataset import Dataset
-from standout.engines.engine import Engine, shards_of
+from standout.engines.engine import Engine
 from standout.engines.engine import engine as find_engine
 from standout.errors import ParameterError
 from standout.formulas import dss12
@@ -246,7 +246,7 @@ def _similar(dataset: Dataset, aux: Knowledge, least: float, machine: Engine) ->
         m = np.diff(part.query_ptr)
         # each contribution was rounded once: records at the threshold are included
         cut = np.floor(least * m * plan.scale).astype(np.int64) - m
-        found = machine.map(FindAbove(plan, cut), shards_of(dataset))
+        found = machine.map(FindAbove(plan, cut), dataset.all_shards)
         edges = np.searchsorted(found.query, np.arange(part.n_queries + 1))
         for q, (first, stop) in enumerate(pairwise(edges.tolist())):
             yield found.record[first:stop], (found.score[first:stop] + m[q]) / (plan.scale[q] * m[q])

@@ -1,0 +1,144 @@
+"""`Catalog`: what is known of a dataset without reading its records, and how to reach the records."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.channel import Channel, Origin
+from standout.data.cleaning import Cleaning
+from standout.data.scale import ValueScale
+from standout.data.times import TICKS_PER_DAY
+
+if TYPE_CHECKING:
+    from standout.data.index import Rows
+    from standout.data.tasks import Result, Task
+
+    R = TypeVar("R", bound=Result)
+
+Array = npt.NDArray[Any]
+
+
+class Catalog(ValueScale, ABC):
+    """Items, scales, totals and counts of a dataset: O(items), wherever the records lie.
+
+    `Dataset` has its records in memory. Other subclasses have them on disk or on a cluster. Attacks, adversaries and
+    audits read the attributes below, fetch single records with `rows`, and run everything else as tasks with `map`.
+    """
+
+    item_labels: Array
+    supports: Array
+    """int64 (items): records that hold the item."""
+    first_tick: int
+    """Tick of offset 0, counted from 1970-01-01 in UTC. A tick is one step of `time_resolution`."""
+    tick_span: int
+    """Largest tick offset."""
+    time_resolution: str
+    """What a tick is: "day", "hour" or "minute"."""
+    cleaning: Cleaning
+    origin: Origin | None
+    """Where a release comes from, if a defense made it."""
+
+    @property
+    @abstractmethod
+    def n_records(self) -> int:
+        """Number of records."""
+
+    @property
+    @abstractmethod
+    def n_entries(self) -> int:
+        """Number of entries; with `repeats="keep"` every event counts."""
+
+    @property
+    @abstractmethod
+    def has_value(self) -> bool:
+        """Whether entries carry values."""
+
+    @property
+    @abstractmethod
+    def has_time(self) -> bool:
+        """Whether entries carry times."""
+
+    @property
+    @abstractmethod
+    def no_tick(self) -> int:
+        """Tick offset that means "no time"."""
+
+    @property
+    @abstractmethod
+    def length_counts(self) -> Array:
+        """int64 (longest + 1): number of records with 0, 1, … distinct items."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """SHA-256 of the content: labels, entries, levels. The order of the rows in the file does not matter."""
+
+    @property
+    @abstractmethod
+    def all_shards(self) -> Any:
+        """Shards that together hold every record once, in the form that the dataset's engine takes."""
+
+    @property
+    def home_engine(self) -> Any:
+        """Engine that must run tasks on this dataset; None if any engine can, because the records are in memory."""
+        return None
+
+    @abstractmethod
+    def map(self, task: Task[R]) -> R:
+        """Run the task on all records and merge the results, without a choice of engine."""
+
+    @abstractmethod
+    def rows(self, records: Any) -> Rows:
+        """Entries and keys of some records, given by distinct ascending indices."""
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.item_labels.size)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of distinct (record, item) pairs."""
+        return int(self.supports.sum())
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether some (record, item) pair has several entries."""
+        return self.n_pairs < self.n_entries
+
+    @property
+    def longest(self) -> int:
+        """Largest number of distinct items of a record."""
+        return int(self.length_counts.size - 1)
+
+    @property
+    def ticks_per_day(self) -> int:
+        """Number of ticks in a day."""
+        return TICKS_PER_DAY[self.time_resolution]
+
+    @cached_property
+    def popularity_rank(self) -> Array:
+        """Rank of each item by support, 0 = most held; ties go to the lower index."""
+        rank = np.empty(self.n_items, np.int64)
+        rank[np.argsort(-self.supports, kind="stable")] = np.arange(self.n_items)
+        return rank
+
+    @property
+    def source(self) -> Any:
+        """The data that a defense made this release from; None if no defense did."""
+        return self.origin.source if self.origin else None
+
+    @property
+    def defense(self) -> Any:
+        """The defense that made this release; None if no defense did."""
+        return self.origin.defense if self.origin else None
+
+    @property
+    def channel(self) -> Channel | None:
+        """How the defense changed the data, as far as its published parameters say; None if no defense did."""
+        return self.origin.channel if self.origin else None
