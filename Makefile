@@ -24,7 +24,7 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking frontier gate-trial
-.PHONY: fuzz mutation chromium packages clean
+.PHONY: fuzz mutation kill-trial chromium packages clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ calibration: $(READY)  ## rebuild docs/calibration.md: what the likelihood says 
 
 gate-trial: $(READY)  ## how often the release gate is wrong, in 1,000 seeded checks of data with a known rate; takes ten minutes
 	@$(BIN)/python docs/scripts/gate_trial.py
+
+kill-trial: $(READY)  ## kill the long commands KILLS times at random moments and compare the numbers after they continue
+	@$(BIN)/python docs/scripts/kill_trial.py $(or $(KILLS),50) $(or $(SEED),0)
 
 fuzz: $(READY)  ## read N damaged files of every format (make fuzz N=20000 SEED=0); failures are printed with their seed
 	@cd tests && nice ../$(BIN)/python -m fuzz.run --n $(or $(N),2000) --seed $(or $(SEED),0) --workers $(JOBS) \
