@@ -188,6 +188,9 @@ class Session:
 
                 self.busy("printing the report", lambda: render_pdf(findings, draft / FILES[2]))
             _move(draft, self.out)
+            if self._work is not None:
+                # at once: a kill from here on leaves complete output and nothing else
+                self._work.give_back(keep=False)
         except OSError as error:
             raise InputError(f"cannot write to {str(self.out)!r}: {error.strerror}") from None
         if self.json:
