@@ -88,11 +88,22 @@ def test_the_bill_of_materials_names_every_dependency_once_with_its_version():
         assert {row["ref"], *row["dependsOn"]} <= known
 
 
-def test_an_audit_of_dependencies_that_cannot_run_is_not_a_pass(tmp_path):
-    (tmp_path / "pip_audit.py").write_text(
-        "import sys; print('ConnectionError: no network', file=sys.stderr); sys.exit(1)"
-    )
-    script = str(SCRIPTS / "audit_dependencies.py")
-    asked = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False,
-                           env={**os.environ, "PYTHONPATH": str(tmp_path)})  # fmt: skip
-    assert asked.returncode == 2 and asked.stderr.startswith("not checked: pip-audit got no answer")
+VULNERABLE = {"name": "b", "version": "1", "vulns": [{"id": "CVE-1"}]}
+
+
+@pytest.mark.parametrize(("answer", "code", "words"), [
+    (None, 2, "not checked: pip-audit got no answer: no network"),
+    ([], 2, "not checked"),
+    ([{"name": "a", "skip_reason": "not found"}, {"name": "b", "version": "1", "vulns": []}], 2, "not checked: 1 packages"),
+    ([{"name": "a", "skip_reason": "not found"}, VULNERABLE], 1, "b 1: CVE-1"),
+    ([{"name": "b", "version": "1", "vulns": []}], 0, "1 of 1 packages checked, 0 known"),
+])  # fmt: skip
+def test_an_audit_of_dependencies_that_saw_only_a_part_is_not_a_pass(tmp_path, answer, code, words):
+    said = "import sys; print('no network', file=sys.stderr); sys.exit(1)" if answer is None else (
+        f"import json; print(json.dumps({{'dependencies': {answer!r}}}))"
+    )  # fmt: skip
+    (tmp_path / "pip_audit.py").write_text(said)
+    asked = subprocess.run([sys.executable, str(SCRIPTS / "audit_dependencies.py")], capture_output=True, text=True,
+                           check=False, env={**os.environ, "PYTHONPATH": str(tmp_path)})  # fmt: skip
+    assert asked.returncode == code, asked
+    assert words in asked.stdout + asked.stderr
