@@ -38,6 +38,10 @@ test: $(READY) packages lint  ## lint, then run all tests except the slow ones
 test-all: $(READY) packages lint  ## lint, then run all tests; STANDOUT_DATA names the folder of public datasets
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests src
 
+test-offline: $(READY)  ## all tests but the slow ones and those of browser, databases and Spark, with connections refused
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not browser" --no-network tests src \
+	  --ignore=tests/data/test_postgres.py --ignore=tests/data/test_object_stores.py --ignore-glob='tests/*/test_spark*'
+
 lint: $(READY)  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
