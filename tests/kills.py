@@ -87,30 +87,38 @@ def nothing_left(folder: Path) -> bool:
 def trial(folder: Path, verb: str, n_kills: int, seed: int) -> Counter[str]:
     """Kill the command `n_kills` times at random moments, let it finish, and compare; counts of what happened."""
     rng = random.Random(f"{verb}/{seed}")
-    began = time.monotonic()
     finish(start(folder, verb, "whole"))
-    seconds, whole = time.monotonic() - began, numbers(folder / "whole")
-    counts: Counter[str] = Counter()
+    whole, counts = numbers(folder / "whole"), Counter[str]()
+    shutil.rmtree(folder / "whole")
+    began = time.monotonic()
+    finish(start(folder, verb, "whole"))  # once more: nothing has to be compiled now
+    seconds = time.monotonic() - began
+    counts["different"] += numbers(folder / "whole") != whole
     while True:
-        before = parts(folder)
+        before, began = parts(folder), time.monotonic()
         process = start(folder, verb, "out")
         if counts["kills"] < n_kills:
             try:
-                process.wait(rng.uniform(0, 1.2 * seconds))
+                process.wait(rng.uniform(0, seconds))
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
                 process.communicate()
                 counts["kills"] += 1
-                counts["lost"] += max(0, before - parts(folder))
-                counts["most parts found"] = max(counts["most parts found"], parts(folder))
+                counts["kills with finished parts"] += parts(folder) > 0
+                # parts are removed when the output is there
+                counts["lost"] += (
+                    0 if (folder / "out").exists() and verb != "defend" else max(0, before - parts(folder))
+                )
                 continue
         said = process.communicate(timeout=1200)[1]
-        if process.returncode == 2 and "holds" in said and counts["kills"]:
-            counts["complete when killed"] += 1
-        else:
-            assert process.returncode == 0, said[-2000:]
         counts["finished"] += 1
-        counts["after parts were kept"] += before > 0
+        counts["continued"] += before > 0
+        if process.returncode == 2 and "holds" in said:  # it was complete when it was killed
+            counts["different"] += numbers(folder / "out") != whole
+            shutil.rmtree(folder / "out")
+            continue
+        assert process.returncode == 0, said[-2000:]
+        seconds = min(seconds, time.monotonic() - began) if not before else seconds
         counts["different"] += numbers(folder / "out") != whole
         counts["left behind"] += not nothing_left(folder)
         shutil.rmtree(folder / "out")
