@@ -94,7 +94,11 @@ def test_the_threshold_comes_from_one_half_and_its_rates_from_the_other(judged):
     assert counts(found["false_match"]) == (1, 3, 1 / 3)
     assert found["matched_right_all"] == 0.0
     other = judge(trial(), truth((False, False, False, True, True, True)), release(), eligible_share=0.5)["calibrated"]
-    assert other["threshold"] > 2 and counts(other["matched_right"])[1] == 3
+    assert (other["threshold"], counts(other["matched_right"]), other["matched_right_all"]) == (
+        2.0,
+        (1.5, 3, 0.5),
+        0.25,
+    )
 
 
 def test_without_a_second_half_nothing_is_calibrated():
