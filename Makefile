@@ -73,7 +73,9 @@ gate-trial: $(READY)  ## how often the release gate is wrong, in 1,000 seeded ch
 	@$(BIN)/python docs/scripts/gate_trial.py
 
 fuzz: $(READY)  ## read N damaged files of every format (make fuzz N=20000 SEED=0); failures are printed with their seed
-	@cd tests && nice ../$(BIN)/python -m fuzz.run --n $(or $(N),2000) --seed $(or $(SEED),0) $(if $(LOG),--log $(abspath $(LOG)))
+	@cd tests && nice ../$(BIN)/python -m fuzz.run --n $(or $(N),2000) --seed $(or $(SEED),0) --workers $(JOBS) \
+	  $(if $(LOG),--log $(abspath $(LOG)))
+
 frontier: $(READY)  ## rebuild docs/frontier.md: defenses compared on two real releases (STANDOUT_DATA); takes half an hour
 	@mkdir -p .bench-cache
 	$(BIN)/python docs/scripts/frontier.py ml-latest-small

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.noise import Noise
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 
 
-def unaware_noise(dataset: Dataset, who: Adversary, ignore: bool) -> Noise:
+def unaware_noise(dataset: Catalog, who: Adversary, ignore: bool) -> Noise:
     """The adversary's noise as if the release were the source; with `ignore`, without the channels that the defense changed."""
     noise, channel = Noise.informed(who, dataset), dataset.channel
     if not ignore or channel is None:

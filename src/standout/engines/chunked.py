@@ -14,7 +14,7 @@ from standout.data.chunked.memory import MEMORY, Budget, bytes_of
 from standout.data.chunked.saved import StoredShard
 from standout.data.index import Shard
 from standout.data.tasks import Result, Task
-from standout.engines.memory import query_ranges
+from standout.data.threads import query_ranges
 from standout.engines.partials_store import PartialStore
 
 R = TypeVar("R", bound=Result)
