@@ -12,6 +12,11 @@ SHRINK = 10.0
 BIN = 30
 
 
+def falling(n, k):
+    """n(n-1)…(n-k+1); 0 if n is too small."""
+    return np.prod([n - i for i in range(k)]) if n > k - 1 else 0.0
+
+
 class Reference:
     """LLR(r) of one query, computed entry by entry from a release, its channel and the adversary."""
 
@@ -171,13 +176,14 @@ class Reference:
         m, exact = len(facts) + n_gone, not who.wrong_varies and not self.grouped
         w, share = (int(who.wrong), 0.0) if exact else (0, who.wrong_share)
         items = who.wrong_kind == "item" and who.wrong > 0
-        n_right = who.n_right_items if (exact or not items) and not self.merged else 1
+        n_right = who.n_right_items if exact or not items else 1
         length = sum(len(e) for e in row.values()) if self.grouped else len(row)
         if self.merged:
             length = self.source_length(len(row))
         q_r = sum(self.support[i] for i in row) / self.total
         stays = (1 - c.moved) * (1 - c.replaced)
-        nodes = [(1.0, length / (c.kept_pairs * (1 - c.lost) * stays), 1 - (1 - c.lost) * stays)]
+        n_held = 1 if self.merged else sum(f[0] in row for f in facts)
+        nodes = [(1.0, max(length, n_held), c.kept_pairs * (1 - c.lost) * stays, 1 - (1 - c.lost) * stays)]
         if c.cap is not None and length >= c.cap:
             z = [
                 (n, k)
@@ -185,13 +191,16 @@ class Reference:
                 if n and k >= max(c.cap / (c.kept_pairs * (1 - c.lost)), n_right)
             ]
             all_ = sum(n for n, _ in z)
-            nodes = [
-                (n / all_, k / stays, 1 - min(c.cap * stays / (k * c.kept_pairs), stays * (1 - c.lost))) for n, k in z
-            ]
+            wrong_items = w if items else 0
+            k_lost = min(len(facts) - n_held, 1) if items and share else max(len(facts) - n_held - wrong_items, 0)
+            nodes = []
+            for n, k in z:
+                gone = k * (1 - min(c.cap * stays / (k * c.kept_pairs), stays * (1 - c.lost)))
+                miss = (falling(gone, k_lost) / falling(k - n_held, k_lost)) ** (1 / max(k_lost, 1))
+                nodes.append((n / all_, k, stays, miss))
         whole = 0.0
-        for weight, believed, miss in nodes:
-            lam = max(believed, n_right)
-            rho = np.exp(-(lgamma(lam + 1) - lgamma(lam - n_right + 1)) / n_right) if n_right else 1.0
+        for weight, believed, keeps, miss in nodes:
+            rho = keeps * falling(believed, n_held) ** (-1 / n_held) if n_held else 1.0
             for z in self.shifts():
                 right, wrong = np.ones(m), np.ones(m)
                 for j, fact in enumerate(facts):

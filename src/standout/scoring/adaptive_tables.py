@@ -54,17 +54,33 @@ class AdaptiveTables(NamedTuple):
     slack: int
     """Ticks by which a shown time may lie before the true one: the longest period."""
     rho: Array
-    """float64 (lengths): ρ by the number of released items."""
+    """float64 (lengths, held facts + 1): ρ by the number of released items and of held facts."""
     node_log: Array
+    """float64 (nodes): log weight of each source length of capped records."""
     node_rho: Array
+    """float64 (nodes, held facts + 1): ρ."""
     node_miss: Array
-    """float64 (nodes): source lengths of capped records: log weight, ρ, miss."""
+    """float64 (nodes, held facts + 1, lost facts + 1): miss."""
+    node_low: Array
+    node_high: Array
+    """float64 (nodes): shortest and longest source length of a node."""
+    classes: bool
+    """Whether a choice rule picks a fixed number of facts among rare items, and the rest among the others."""
+    lose: float
+    """Probability that an item of a record's source is not in the release, for the known length."""
+    know_length: bool
+    low: Array
+    high: Array
+    """float64 (queries): shortest and longest source length that agrees with the known one."""
+    length_back: Array
+    """float64 (queries): probability that the length of a person outside the release agrees."""
     log_ways: Array
     """float64 (queries): logarithm of the number of ways to choose the wrong facts."""
     start: Array
     """float64 (queries, wrong facts + 1): polynomial of the facts about items that the release withholds."""
     total: Array
-    """float64 (queries): (record, item) pairs of the release, those of the excluded record not counted."""
+    """float64 (queries, 2): (record, item) pairs of the release that can be picked, other and rare ones, those of the excluded
+    record not counted."""
     n_possible: Array
     """int64 (queries): records that may be the target."""
     scale: Array
@@ -72,7 +88,10 @@ class AdaptiveTables(NamedTuple):
     gone_ptr: Array
     gone_item: Array
     gone_weight: Array
-    """Range of each query's excluded record, its items, and the weight of each."""
+    gone_rare: Array
+    """Range of each query's excluded record, its items, the weight of each, and whether it is rare."""
+    rare: Array
+    """int64 (facts): 1 for a rare item under a choice rule with classes."""
     right_value: Array
     """float64 (facts, levels + 1): probability of the known value by released level, last = no value."""
     wrong_value: Array
@@ -106,6 +125,12 @@ class AdaptiveTables(NamedTuple):
     n_same: Array
     """int64 (facts): first fact of the query about the same item, by its place in the query, and their number."""
     length: Array
-    """float64 (records of a shard; empty in a plan): items of each record. A shard computes it with `Plan.factor`."""
+    """float64 (records of a shard; empty in a plan): items of each record that can be picked, rare ones not counted. A shard
+    computes it with `Plan.factor`."""
     weight: Array
-    """float64 (records of a shard; empty in a plan): pairs of the record's items. Computed with `Plan.weight`."""
+    """float64 (records of a shard; empty in a plan): pairs of these items. Computed with `Plan.weight`."""
+    every_length: Array
+    rare_length: Array
+    rare_weight: Array
+    """float64 (records of a shard; empty in a plan): all items, rare items, and their pairs. Computed with `Plan.further`; the
+    latter two are empty without classes."""
