@@ -180,10 +180,13 @@ class Reference:
         length = sum(len(e) for e in row.values()) if self.grouped else len(row)
         if self.merged:
             length = self.source_length(len(row))
-        q_r = sum(self.support[i] for i in row) / self.total
         stays = (1 - c.moved) * (1 - c.replaced)
+        q_r = sum(self.support[i] * (1 - self.strange(i)) for i in row) / self.total
+        strangers = np.mean([self.strange(i) for i in row]) if row else 0.0
+        if self.grouped:
+            q_r, strangers = sum(self.support[i] for i in row) / self.total, 1 - stays
         n_held = 1 if self.merged else sum(f[0] in row for f in facts)
-        nodes = [(1.0, max(length, n_held), c.kept_pairs * (1 - c.lost) * stays, 1 - (1 - c.lost) * stays)]
+        nodes = [(1.0, max(length, n_held), c.kept_pairs * (1 - c.lost) * stays, 1 - (1 - c.lost) * (1 - strangers))]
         if c.cap is not None and length >= c.cap:
             z = [
                 (n, k)
@@ -220,6 +223,12 @@ class Reference:
                 whole += weight * product / len(self.shifts())
         return np.log(whole) if whole > 0 else -np.inf
 
+    def strange(self, item):
+        """Probability that an entry of the item came from another record or replaced another item."""
+        q = max(self.support[item], 0.5) / self.total
+        noise = min(self.channel.replaced / self.release.n_items / q, 1.0)
+        return 1 - (1 - self.channel.moved) * (1 - noise)
+
     def factors(self, row, fact, z, rho, miss, q_r, items):
         c, item = self.channel, fact[0]
         g, off = self.backs(fact)
@@ -227,9 +236,7 @@ class Reference:
         absent = (1 - h) * g + h * off
         gm, gm_off = self.mean(fact) if c.moved or c.attributes else (g, off)
         q = max(self.support[item], 0.5) / self.total
-        n_items = self.release.n_items
-        noise = min(c.replaced / n_items / q, 1.0)
-        strange = 1 - (1 - c.moved) * (1 - noise)
+        strange = self.strange(item)
         moved = c.moved / (c.moved + c.lost + c.replaced) if c.moved else 0.0
         rest, rest_kept = max(1 - q_r, 1e-9), max(1 - c.kept_pairs * q_r, 1e-9)
         if item not in row:
@@ -240,7 +247,8 @@ class Reference:
         n = self.support[item]
         x = (c.attributes - (1 - (1 - c.attributes) ** n) / n) * n / max(n - 1, 1) if c.attributes else 0.0
         own = 1 - x
-        by_chance = (1 - (1 - c.moved) * (1 - c.replaced)) * strange / absent
+        # another entry of the record must have been this one
+        by_chance = miss * strange / absent / rest if c.moved or c.replaced else 0.0
         ratio = rho / (c.kept_pairs * q * absent)
         right = by_chance * gm + ratio * (own * k + x * gm)
         wrong = strange * g / absent / rest_kept if items else by_chance * gm_off + ratio * (own * u + x * gm_off)
@@ -281,7 +289,9 @@ class Reference:
             right, wrong = self.chances(fact, *event, z)
             absent = (1 - h) * g + h * off
             ratio.append(((1 - h) * right + h * wrong) / absent)
-            near = self.near(fact[2] - event[1]) / self.day_back(fact[0], int(fact[2]))
+            near = 1.0
+            if not np.isnan(fact[2]):
+                near = self.near(fact[2] - event[1]) / self.day_back(fact[0], int(fact[2]))
             other.append(((1 - h) * g * near + h * off) / absent)
         shown = sum(ratio[j] * np.prod([o for i, o in enumerate(other) if i != j]) for j in range(k))
         total = 0.0

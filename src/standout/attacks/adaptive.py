@@ -109,20 +109,20 @@ def _tables(known: Known, who: Adversary, source: Dataset, channel: Channel, wro
     return AdaptiveTables(
         use_value=value.right.shape[1] > 1, use_time=use_time, wrong_items=wrong.items,
         wrong_values=wrong.h > 0, n_wrong=wrong.n, share_wrong=wrong.share, floor=0.0, kept_pairs=channel.kept_pairs,
-        grouped=False, merged=False, together=0, most_facts=1, cap=-1, miss=0.0, within=who.time_ticks(source),
+        grouped=False, merged=False, together=0, most_facts=1, cap=-1, miss=0.0, lost=0.0, within=who.time_ticks(source),
         per_day=release.ticks_per_day,
         shift=shift if use_time else 0, period_first=period_first,
         span_first=int(source.first_tick) - int(release.first_tick), span=int(source.tick_span),
         bucket=bucket if use_time else np.ones(1, np.int64), near=np.ones(1),
         slack=int(bucket.max(initial=1)) - 1, rho=np.ones((1, 1)), node_log=_NONE, node_rho=_NONE.reshape(0, 1),
         node_miss=_NONE.reshape(0, 1, 1), node_low=_NONE, node_high=_NONE, classes=False, lose=0.0, know_length=False,
-        low=_NONE, high=_NONE, length_back=_NONE, gone_ptr=_NONE, gone_item=_NONE, gone_weight=_NONE, gone_rare=_NONE,
-        log_ways=_NONE, start=np.ones((1, 1)), total=np.ones((1, 2)), n_possible=_NONE, scale=_NONE,
+        low=_NONE, high=_NONE, length_back=_NONE, gone_ptr=_NONE, gone_item=_NONE, gone_weight=_NONE, gone_inside=_NONE,
+        gone_rare=_NONE,         log_ways=_NONE, start=np.ones((1, 1)), total=np.ones((1, 2)), n_possible=_NONE, scale=_NONE,
         rare=np.zeros(n, np.int64), right_value=value.right, wrong_value=value.wrong, has_tick=known.has_tick & use_time,
         tick_back=ones if day is None else day[0], tick_back_wrong=ones if day is None else day[1], q_g=ones, q=ones,
         by_chance_right=zeros, by_chance_wrong=zeros, lost_right=ones, lost_wrong=ones, outside=ones, strange=zeros,
         own=ones, mix_right=zeros, mix_wrong=zeros, chance=ones, same=np.zeros(n, np.int64), n_same=np.ones(n, np.int64),
-        length=_NONE, weight=_NONE, every_length=_NONE, rare_length=_NONE, rare_weight=_NONE,
+        length=_NONE, weight=_NONE, every_length=_NONE, strangers=_NONE, rare_length=_NONE, rare_weight=_NONE,
     )  # fmt: skip
 
 
@@ -146,6 +146,7 @@ def _queries(known: Known, size: Sizes, wrong: Wrong, grouped: bool) -> dict[str
         "n_possible": release.n_records - (known.exclude >= 0).astype(np.int64),
         "scale": fixed_point(NATS_PER_FACT * np.maximum(known.n_known, 1)), "gone_ptr": gone_ptr,
         "gone_item": gone_item, "gone_weight": gone_weight, "gone_rare": gone_rare,
+        "gone_inside": gone_weight * (1 - size.strange[gone_item]),
         "most_facts": int(m.max(initial=1)), "same": same,
         "n_same": n_same, "together": int(n_same.max(initial=1)) if grouped else 0,
     }  # fmt: skip
@@ -191,16 +192,13 @@ def _facts(known: Known, channel: Channel, size: Sizes, wrong: Wrong, value: See
     mean_right, mean_wrong = g, off
     if x > 0 or channel.attributes > 0:
         mean_right, mean_wrong = _mean_chances(known, tables)
-    # an item that replaced another one is uniform over the catalog
-    noise = np.minimum((y / max(known.dataset.n_items, 1)) / q, 1.0)
-    strange = 1 - (1 - x) * (1 - noise)
+    strange = size.strange[known.item]
     # the mean over all holders includes the entry itself
     swapped = formula.attribute_share(channel.attributes, support) * support / np.maximum(support - 1, 1)
     moved = x / (x + channel.lost + y) if x > 0 else 0.0
-    by_chance = (1 - (1 - x) * (1 - y)) * strange
     return {
         "q_g": channel.kept_pairs * q * absent, "q": q,
-        "by_chance_right": by_chance * mean_right / absent, "by_chance_wrong": by_chance * mean_wrong / absent,
+        "by_chance_right": strange * mean_right / absent, "by_chance_wrong": strange * mean_wrong / absent,
         "lost_right": (moved * mean_right + (1 - moved) * g) / absent,
         "lost_wrong": (moved * mean_wrong + (1 - moved) * off) / absent,
         "outside": g / absent, "strange": strange,

@@ -51,19 +51,21 @@ class Sizes(NamedTuple):
     """Items that can be picked, rare ones not counted."""
     weight: RecordFactor
     """Pairs of these items."""
-    further: tuple[RecordFactor, ...]
-    """All items; under a rule with classes also rare items, and their pairs."""
+    further: tuple[RecordFactor | None, ...]
+    """All items; where entries move, those that are not the person's own; under a rule with classes, rare items, their pairs."""
     supports: Array
     """float64 (items): (record, item) pairs of the source behind each released item, as far as the release shows them; 0 for
     items that the choice rule never picks."""
     rare: Array
     """int64 (items): 1 for rare items under a rule with classes."""
+    strange: Array
+    """float64 (items): probability that an entry of the item is not the person's own."""
     longest: int
 
     @property
     def classes(self) -> bool:
         """Whether the rule picks a fixed number of facts among rare items."""
-        return len(self.further) > 1
+        return self.further[-1] is not None
 
     @property
     def totals(self) -> Array:
@@ -86,19 +88,32 @@ def sizes(release: Dataset, who: Adversary, grouped: bool, merged: bool) -> Size
     return kept[key]
 
 
+def strange_items(release: Dataset) -> Array:
+    """Probability, per item, that an entry was moved from another record or replaced another item, uniform over the catalog."""
+    channel, n = release.channel, max(release.n_items, 1)
+    assert channel is not None
+    share = np.maximum(release.supports, 0.5) / max(release.n_pairs, 1)
+    return np.asarray(1 - (1 - channel.moved) * (1 - np.minimum(channel.replaced / n / share, 1.0)))
+
+
 def _sizes(release: Dataset, pickable: Array | None, rare: Array | None) -> Sizes:
     longest = int(release.lengths.max(initial=0))
     count = np.arange(longest + 1, dtype=np.float64)
     supports, every = release.supports.astype(np.float64), ByCount(count)
+    strange = strange_items(release)
+    strangers = BySum(strange) if strange.any() else None
     none = np.zeros(release.n_items, np.int64)
     if rare is not None:
-        factors = ByCount(count, ~rare), BySum(np.where(rare, 0.0, supports))
-        further = every, ByCount(count, rare), BySum(np.where(rare, supports, 0.0))
-        return Sizes(*factors, further, supports, rare.astype(np.int64), longest)
-    if pickable is None:
-        return Sizes(every, BySum(supports), (every,), supports, none, longest)
-    supports = np.where(pickable, supports, 0.0)
-    return Sizes(ByCount(count, pickable), BySum(supports), (every,), supports, none, longest)
+        own = supports * (1 - strange)
+        return Sizes(ByCount(count, ~rare), BySum(np.where(rare, 0.0, own)),
+                     (every, strangers, ByCount(count, rare), BySum(np.where(rare, own, 0.0))), supports,
+                     rare.astype(np.int64), strange, longest)  # fmt: skip
+    length = every if pickable is None else ByCount(count, pickable)
+    if pickable is not None:
+        supports = np.where(pickable, supports, 0.0)
+    return Sizes(
+        length, BySum(supports * (1 - strange)), (every, strangers, None, None), supports, none, strange, longest
+    )
 
 
 def _grouped_sizes(release: Dataset, merged: bool) -> Sizes:
@@ -112,7 +127,8 @@ def _grouped_sizes(release: Dataset, merged: bool) -> Sizes:
         supports = np.bincount(release.record_item, minlength=release.n_items).astype(np.float64)
         longest = int(np.diff(release.record_ptr).max(initial=0))
         length = ByEntries(longest)
-    return Sizes(length, BySum(supports), (length,), supports, none, longest)
+    unknown = np.zeros(release.n_items)
+    return Sizes(length, BySum(supports), (length, None, None, None), supports, none, unknown, longest)
 
 
 def chosen_items(release: Dataset, who: Adversary) -> tuple[Array | None, Array | None]:
@@ -142,7 +158,11 @@ def source_lengths(channel: Channel, size: Sizes, most_facts: int, n_right: int,
         count = formula.grouped_length(count, size.supports / max(size.supports.sum(), 1e-9))
     held = np.arange(most_facts + 1)
     keeps = max(channel.kept_pairs, 1e-9) * survives
-    out: dict[str, Any] = {"rho": formula.held_share(count[:, None], held, keeps), "miss": 1 - survives}
+    out: dict[str, Any] = {
+        "rho": formula.held_share(count[:, None], held, keeps),
+        "miss": 1 - survives,
+        "lost": channel.lost,
+    }
     if channel.cap is None:
         return out
     node = capped_lengths(channel, n_right)

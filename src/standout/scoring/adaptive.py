@@ -21,11 +21,11 @@ from standout.scoring.adaptive_factors import (
     make_adaptive_scratch,
     mark_changes,
 )
-from standout.scoring.adaptive_records import log_length, lost_facts, set_rest, set_rho
+from standout.scoring.adaptive_records import log_length, lost_facts, missing, set_rest, set_rho
 from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.chances import seek
 from standout.scoring.exact import to_integer
-from standout.scoring.factors import NO_FACTOR, factors_of
+from standout.scoring.factors import factors_of
 from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.listed import ListedKernel
 from standout.scoring.mass import exponential
@@ -40,11 +40,10 @@ Array = npt.NDArray[Any]
 def for_shard(plan: Plan, shard: Shard) -> AdaptiveTables:
     """Tables of the plan, with the per-record arrays of the shard filled in."""
     assert plan.adaptive is not None
-    every, *rare = (factors_of(factor, shard) for factor in plan.further)
-    rare_length, rare_weight = rare or (NO_FACTOR, NO_FACTOR)
+    every, strangers, rare_length, rare_weight = (factors_of(factor, shard) for factor in plan.further)
     return plan.adaptive._replace(
         length=factors_of(plan.factor, shard), weight=factors_of(plan.weight, shard), every_length=every,
-        rare_length=rare_length, rare_weight=rare_weight,
+        strangers=strangers, rare_length=rare_length, rare_weight=rare_weight,
     )  # fmt: skip
 
 
@@ -76,7 +75,7 @@ def log_chance(
     total = -np.inf
     for node in range(t.node_log.size if capped else 1):
         set_rho(record, node if capped else np.int64(-1), t, scratch)
-        miss = t.node_miss[node, n_held, n_lost] if capped else t.miss
+        miss = t.node_miss[node, n_held, n_lost] if capped else missing(record, t)
         weight = t.node_log[node] if capped else 0.0
         if t.know_length:
             weight += log_length(q, whole, n_held, plan.n_known[q], node if capped else np.int64(-1), t)
@@ -102,7 +101,7 @@ def share_with_excluded(b: int, size: int, q: int, post: Postings, t: AdaptiveTa
         for p in range(post.ptr[b, t.gone_item[j]], post.ptr[b, t.gone_item[j] + 1]):
             k = np.int64(post.local[p])
             if k != last:
-                scratch.shared[t.gone_rare[j], k] += t.gone_weight[j]
+                scratch.shared[t.gone_rare[j], k] += t.gone_inside[j]
             last = k
 
 

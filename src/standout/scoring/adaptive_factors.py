@@ -97,11 +97,12 @@ def fact_factors(f: int, p: int, stop: int, z: int, rho: float, miss: float, res
             right, wrong = right + one_right, wrong + one_wrong
         if not t.grouped:
             right, wrong = right / (stop - p), wrong / (stop - p)
-        right = held(rho, t.own[f] * right + t.mix_right[f], t.q_g[f], t.by_chance_right[f])
+        by_chance = miss / rest
+        right = held(rho, t.own[f] * right + t.mix_right[f], t.q_g[f], by_chance * t.by_chance_right[f])
         if t.wrong_items:
             wrong = t.strange[f] * t.outside[f] / rest_kept
         else:
-            wrong = held(rho, t.own[f] * wrong + t.mix_wrong[f], t.q_g[f], t.by_chance_wrong[f])
+            wrong = held(rho, t.own[f] * wrong + t.mix_wrong[f], t.q_g[f], by_chance * t.by_chance_wrong[f])
         if t.grouped:
             # the record may hold other items of the group
             right += miss * t.lost_right[f]

@@ -41,6 +41,14 @@ def set_rho(record: int, node: int, t: AdaptiveTables, scratch: AdaptiveScratch)
 
 
 @jit_inline  # type: ignore[untyped-decorator]
+def missing(record: int, t: AdaptiveTables) -> float:
+    """Probability that an item of the record's source is not in the record, which is not capped."""
+    if t.strangers.size == 0:
+        return t.miss
+    return 1.0 - (1.0 - t.lost) * (1.0 - t.strangers[record] / max(t.every_length[record], 1.0))
+
+
+@jit_inline  # type: ignore[untyped-decorator]
 def lost_facts(m: int, n_held: int, t: AdaptiveTables) -> int:
     """Number of right facts about items that the record lacks; at most 1 if the number of wrong items varies."""
     n = m - n_held

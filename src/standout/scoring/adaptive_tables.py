@@ -36,6 +36,8 @@ class AdaptiveTables(NamedTuple):
     """Records with this many items may have lost some; -1 = no cap."""
     miss: float
     """Probability that an item of the source is not in the released record; for records below the cap."""
+    lost: float
+    """Probability that an entry was removed."""
     within: int
     """Largest error of a known time, in ticks."""
     per_day: int
@@ -88,8 +90,10 @@ class AdaptiveTables(NamedTuple):
     gone_ptr: Array
     gone_item: Array
     gone_weight: Array
+    gone_inside: Array
     gone_rare: Array
-    """Range of each query's excluded record, its items, the weight of each, and whether it is rare."""
+    """Range of each query's excluded record, its items, the weight of each, the part of it that counts in Q_r, and whether it
+    is rare."""
     rare: Array
     """int64 (facts): 1 for a rare item under a choice rule with classes."""
     right_value: Array
@@ -107,7 +111,7 @@ class AdaptiveTables(NamedTuple):
     """float64 (facts): share of the item in the pairs of the source."""
     by_chance_right: Array
     by_chance_wrong: Array
-    """float64 (facts): A."""
+    """float64 (facts): A, before miss/(1-Q_r)."""
     lost_right: Array
     lost_wrong: Array
     """float64 (facts): factor of a lost entry, before miss/(1-Q_r)."""
@@ -130,7 +134,8 @@ class AdaptiveTables(NamedTuple):
     weight: Array
     """float64 (records of a shard; empty in a plan): pairs of these items. Computed with `Plan.weight`."""
     every_length: Array
+    strangers: Array
     rare_length: Array
     rare_weight: Array
-    """float64 (records of a shard; empty in a plan): all items, rare items, and their pairs. Computed with `Plan.further`; the
-    latter two are empty without classes."""
+    """float64 (records of a shard; empty in a plan): all items, expected number of those that are not the person's own, rare
+    items, and their pairs. Computed with `Plan.further`; empty where entries do not move, and without classes."""
