@@ -67,6 +67,8 @@ _HOME = {
     "Verdict": "standout.gate.verdict",
     "Engine": "standout.engines.engine",
     "MemoryEngine": "standout.engines.memory",
+    "SparkEngine": "standout.engines.spark",
+    "SparkDataset": "standout.engines.spark_dataset",
     "StandoutError": "standout.errors",
 }
 
@@ -97,6 +99,8 @@ if TYPE_CHECKING:
     from standout.defenses.parse import parse_defense as parse_defense
     from standout.engines.engine import Engine as Engine
     from standout.engines.memory import MemoryEngine as MemoryEngine
+    from standout.engines.spark import SparkEngine as SparkEngine
+    from standout.engines.spark_dataset import SparkDataset as SparkDataset
     from standout.errors import StandoutError as StandoutError
     from standout.gate.check import check as check
     from standout.gate.evidence import save_evidence as save_evidence
