@@ -169,3 +169,16 @@ def test_naive_runs_on_a_release_that_was_made_elsewhere(source):
     assert release.channel is None and record.size
     found = credit(source, release, KINDS["rough"], adapt=False)
     assert 0.2 < found.mean() <= 0.5 + 1e-9
+
+
+def test_a_naive_attacker_does_not_know_which_secret_name_stands_for_which_item(source):
+    # labels that no release of opaque items has
+    named = source.with_entries(
+        item=source.record_item, item_labels=np.array([f"item {i:03}" for i in range(source.n_items)])
+    )
+    release = parse_defense("opaque-items()").apply(named, seed=5)
+    naive, ignored, adaptive = (credit(named, release, KINDS["rough"], adapt=a) for a in (False, "ignore", True))
+    assert naive == pytest.approx(1 / named.n_records)
+    assert below(naive, ignored) and not below(adaptive, ignored)
+    grouped = parse_defense("group-items(groups=40)").apply(named, seed=5)
+    assert credit(named, grouped, KINDS["rough"], adapt=False).mean() > 0.1

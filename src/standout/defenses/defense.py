@@ -169,7 +169,10 @@ def _seed(seed: Any) -> int:
 def _tidied(before: Dataset, after: Dataset, what: str) -> Dataset:
     """The changed data without the records that became empty and without the items that nobody holds any more."""
     if not after.n_entries:
-        raise ParameterError(f"{what} leaves no entry: use a weaker setting")
+        raise ParameterError(
+            f"{what} leaves no entry: there is nothing to release and nothing to attack. Without a release one can only "
+            f"guess, and is right for 1 in {before.n_records:,} people; use a weaker setting"
+        )
     there = after.lengths > 0
     if not there.all():
         after = after.take(there, drop_empty=False)
