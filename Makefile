@@ -119,6 +119,7 @@ define package
 endef
 
 packages: chromium
+	$(call package,command -v java >/dev/null || [ -n "$$JAVA_HOME" ],default-jre-headless,Spark)
 	$(call package,ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null,postgresql,PostgreSQL)
 
 chromium:
