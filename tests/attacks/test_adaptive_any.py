@@ -79,7 +79,13 @@ def test_the_adaptive_attack_is_no_worse_than_unaware_ones_and_no_better_than_wi
     assert beyond(credit(source, source, who, knowledge), adaptive) < FAR
 
 
-TIMES = ("drop-time()", "coarsen-time(to=year)", "coarsen-time(to=quarter)", "coarsen-time(to=month)", "coarsen-time(to=week)")
+TIMES = (
+    "drop-time()",
+    "coarsen-time(to=year)",
+    "coarsen-time(to=quarter)",
+    "coarsen-time(to=month)",
+    "coarsen-time(to=week)",
+)
 VALUES = ("drop-values()", "round-values(step=4)", "round-values(step=2)")
 
 
