@@ -18,7 +18,7 @@ from standout.defenses.frontier_risk import RiskTest
 from standout.defenses.utility import Settings, UtilityTest
 from standout.errors import ParameterError
 
-CELL_VERSION = 1
+CELL_VERSION = 2
 """Raise it when cells of an earlier version must not be used any more."""
 
 UNDEFENDED = "undefended"
