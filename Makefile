@@ -24,7 +24,7 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking frontier gate-trial
-.PHONY: fuzz chromium packages clean
+.PHONY: fuzz mutation chromium packages clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,7 +73,13 @@ gate-trial: $(READY)  ## how often the release gate is wrong, in 1,000 seeded ch
 	@$(BIN)/python docs/scripts/gate_trial.py
 
 fuzz: $(READY)  ## read N damaged files of every format (make fuzz N=20000 SEED=0); failures are printed with their seed
-	@cd tests && nice ../$(BIN)/python -m fuzz.run --n $(or $(N),2000) --seed $(or $(SEED),0) $(if $(LOG),--log $(abspath $(LOG)))
+	@cd tests && nice ../$(BIN)/python -m fuzz.run --n $(or $(N),2000) --seed $(or $(SEED),0) --workers $(JOBS) \
+	  $(if $(LOG),--log $(abspath $(LOG)))
+
+mutation: $(READY)  ## change the code in N places, one at a time: do the tests notice? (make mutation N=150 SEED=0 LOG=mutation.jsonl)
+	@cd tests && nice ../$(BIN)/python -m mutation.run --n $(or $(N),150) --seed $(or $(SEED),0) --workers $(JOBS) \
+	  $(if $(LOG),--log $(abspath $(LOG))) $(if $(ONLY),--only $(ONLY))
+
 frontier: $(READY)  ## rebuild docs/frontier.md: defenses compared on two real releases (STANDOUT_DATA); takes half an hour
 	@mkdir -p .bench-cache
 	$(BIN)/python docs/scripts/frontier.py ml-latest-small

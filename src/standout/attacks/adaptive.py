@@ -102,7 +102,7 @@ def compile_adaptive(release: Dataset, facts: Facts, exclude: Array, floor: floa
 def _tables(known: Known, who: Adversary, source: Dataset, channel: Channel, wrong: Wrong, value: Seen,
             day: tuple[Array, Array] | None) -> AdaptiveTables:  # fmt: skip
     """Tables with the kernels of values and days, neutral in all else."""
-    n, release = known.item.size, known.dataset
+    n, release = known.item.size, known.in_memory
     shift, period_first, bucket = buckets(release, channel)
     use_time = day is not None and release.has_time and bool(known.has_tick.any())
     zeros, ones = np.zeros(n), np.ones(n)
@@ -128,7 +128,7 @@ def _tables(known: Known, who: Adversary, source: Dataset, channel: Channel, wro
 
 def _queries(known: Known, size: Sizes, wrong: Wrong, grouped: bool) -> dict[str, Any]:
     """Tables per query."""
-    release, n = known.dataset, known.facts.n_queries
+    release, n = known.in_memory, known.facts.n_queries
     m = np.diff(known.query_ptr)
     n_gone = known.n_known - m
     start = np.zeros((n, wrong.n + 1))
@@ -224,7 +224,7 @@ def _own_weight(known: Known, tables: AdaptiveTables) -> Array:
 
 def _mean_chances(known: Known, tables: AdaptiveTables) -> tuple[Array, Array]:
     """Mean over the item's released entries of the chance of its fact: right, wrong."""
-    post, n = postings(known.dataset.index), known.item.size
+    post, n = postings(known.in_memory.index), known.item.size
     right, wrong = np.zeros(n), np.zeros(n)
     item, gone = known.item.astype(np.int64), known.exclude[known.query].astype(np.int64)
     day = known.tables().known_tick

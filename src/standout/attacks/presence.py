@@ -18,9 +18,10 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
-from standout.adversary.sampling import sample_targets, starts
 from standout.attacks.verdicts import Verdicts
+from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.errors import StandoutError
@@ -35,7 +36,7 @@ FEWEST_CANARIES = 20
 
 PURPOSE_WITHHELD = 40
 
-Run = Callable[[Dataset, Knowledge, Array], tuple[Verdicts, Verdicts]]
+Run = Callable[[Catalog, Knowledge, Array], tuple[Verdicts, Verdicts]]
 
 
 @dataclass(frozen=True)
@@ -89,12 +90,12 @@ def canary_seed(who: Adversary) -> int:
     return 2**40 + crc32(who.describe().encode())
 
 
-def canaries(dataset: Dataset, who: Adversary) -> Array:
+def canaries(dataset: Catalog, who: Adversary) -> Array:
     """Records that serve as canaries."""
-    return sample_targets(dataset, who.eligible(dataset), CANARIES, canary_seed(who))
+    return who.choose_targets(dataset, CANARIES, canary_seed(who))[1]
 
 
-def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:
+def calibrated(dataset: Catalog, who: Adversary, run: Run) -> Presence:
     """Presence fitted on canaries; a function of the release and the adversary, computed once and cached on the release.
 
     Parameters

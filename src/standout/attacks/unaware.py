@@ -9,11 +9,11 @@ import numpy as np
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts
 from standout.attacks.noise import Noise
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 from standout.data.labels import find_labels
 
 
-def unaware_noise(dataset: Dataset, who: Adversary, ignore: bool) -> Noise:
+def unaware_noise(dataset: Catalog, who: Adversary, ignore: bool) -> Noise:
     """The adversary's noise as if the release were the source; with `ignore`, without the channels that the defense changed."""
     noise, channel = Noise.informed(who, dataset), dataset.channel
     if not ignore or channel is None:
@@ -26,13 +26,13 @@ def unaware_noise(dataset: Dataset, who: Adversary, ignore: bool) -> Noise:
     )
 
 
-def has_secret_names(dataset: Dataset) -> bool:
+def has_secret_names(dataset: Catalog) -> bool:
     """Whether the defense replaced the names of items without publishing which is which."""
     channel = dataset.channel
     return channel is not None and channel.items is not None and not channel.items.published
 
 
-def at_face_value(dataset: Dataset, facts: Facts) -> Facts:
+def at_face_value(dataset: Catalog, facts: Facts) -> Facts:
     """Facts with the names of items read as they stand in the release, where the defense replaced them secretly.
 
     A naive attacker does not match items by their popularity: a name that the release lacks tells her nothing, and one that it

@@ -41,7 +41,11 @@ def record_keys(ptr: Array, item: Array, code: Array, day: Array) -> Array:
     >>> len(set(keys.tolist()))
     3
     """
-    keys = np.asarray(hash_records(ptr, item, code, day))
+    return number_equal(np.asarray(hash_records(ptr, item, code, day)))
+
+
+def number_equal(keys: Array) -> Array:
+    """Keys of records from the hashes of their contents: equal ones are numbered in the order of the records."""
     order = np.argsort(keys, kind="stable")
     equal = np.concatenate([[False], keys[order][1:] == keys[order][:-1]])
     if not equal.any():

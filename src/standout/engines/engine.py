@@ -53,4 +53,8 @@ def engine(which: str | Engine, data: Catalog | None = None) -> Engine:
         except EngineError as error:
             warnings.warn(f"{error}: engine 'memory' runs instead, with the same answers", stacklevel=2)
             return MemoryEngine()
-    raise ParameterError(f"no engine {which!r}. Engines: memory, gpu")
+    if which == "chunked":
+        from standout.engines.chunked import ChunkedEngine
+
+        return ChunkedEngine()
+    raise ParameterError(f"no engine {which!r}. Engines: memory, gpu, chunked")
