@@ -10,6 +10,7 @@ import typer
 from standout.audit.defaults import ATTACKS as DEFAULT_ATTACKS
 from standout.audit.defaults import SWEEPS, TARGETS
 from standout.cli import options
+from standout.cli.redacting import Redact
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def audit(
     release: Release = None,
     defense: DefenseText = None,
     split_time: SplitTime = None,
+    redact: Redact = False,
     json: options.Json = False,
 ) -> None:
     """Attack a release and report how many people are found with how much knowledge.
@@ -104,10 +106,12 @@ def audit(
 
         if release is not None:
             raise ParameterError("--split-time makes its own release: leave out --release")
+        if redact:
+            raise ParameterError("--redact does not search links.json and links.html: leave it out with --split-time")
         audit_split(path, reading.keywords, split_time, out, seed, engine, json)
         return
     asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
-    with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf) as session:
+    with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf, redact=redact) as session:
         session.check(attacks, targets, engine)
         dataset = session.busy(
             "reading",

@@ -43,12 +43,15 @@ class Session:
         Name of the dataset, for the report.
     pdf
         Whether to write the report as PDF too.
+    redact
+        Whether to search everything for labels of the data before it is written.
     """
 
     def __init__(self, out: Path | None, *, json: bool = False, overwrite: bool = False, title: str | None = None,
-                 pdf: bool = False) -> None:  # fmt: skip
+                 pdf: bool = False, redact: bool = False) -> None:  # fmt: skip
         from rich.console import Console
 
+        self._redact = redact
         self._title, self._pdf = title, pdf
         self.out, self.json = out or FOLDER, json
         self._named, self._overwrite = out is not None, overwrite
@@ -166,11 +169,19 @@ class Session:
         findings = findings.with_provenance(command=["standout", *_public(sys.argv[1:])])
         if self._title is not None:
             findings = findings.with_provenance(title=self._title)
-        self.write(findings)
+        self.write(findings, *((dataset, release) if self._redact else ()))
         return findings
 
-    def write(self, findings: Findings) -> None:
-        """Write findings.json, report.html and the PDF, if requested, to the output folder in one step."""
+    def write(self, findings: Findings, *searched: Dataset | None) -> None:
+        """Write findings.json, report.html and the PDF, if requested, to the output folder in one step.
+
+        Parameters
+        ----------
+        findings
+            The numbers.
+        searched
+            Datasets whose labels must not occur in what is written and printed.
+        """
         from standout.data.scratch import scratch_folder
         from standout.report.page import render
 
@@ -187,21 +198,36 @@ class Session:
                 from standout.report.pdf import render_pdf
 
                 self.busy("printing the report", lambda: render_pdf(findings, draft / FILES[2]))
+            said = self._said(findings)
+            if searched:
+                from standout.cli.redacting import refuse_labels
+
+                texts = {name: (draft / name).read_text(encoding="utf-8") for name in FILES[:2]}
+                refuse_labels({**texts, "standard output": said}, *searched)
             _move(draft, self.out)
+            if self._work is not None:
+                # at once: a kill from here on leaves complete output and nothing else
+                self._work.give_back(keep=False)
+            self._drafts.close()
         except OSError as error:
             raise InputError(f"cannot write to {str(self.out)!r}: {error.strerror}") from None
+        print(said, end="", flush=True)
+        for name in FILES[1:]:
+            if not self.json and (self.out / name).exists():
+                print(f"report: {self.out / name}")
+
+    def _said(self, findings: Findings) -> str:
+        """What goes to standard output."""
         if self.json:
-            print(findings.to_json(), end="")
-        else:
-            from rich.console import Console
+            return findings.to_json()
+        from rich.console import Console
 
-            from standout.report.terminal import show
+        from standout.report.terminal import show
 
-            console = Console(highlight=False)
+        console = Console(highlight=False)
+        with console.capture() as captured:
             show(findings, console)
-            for name in FILES[1:]:
-                if (self.out / name).exists():
-                    console.print(f"report: {self.out / name}", markup=False, soft_wrap=True)
+        return captured.get()
 
 
 def _holds_findings(folder: Path) -> bool:
