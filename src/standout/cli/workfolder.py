@@ -11,13 +11,14 @@ from typing import IO
 
 LOCK = "audit.lock"
 PARTS = "part-*.json"
+DATA = "chunked"
 _held: list[WorkFolder] = []
 
 
 def give_back_all() -> None:
     """Release all folders of this process before it exits without unwinding; keep those with finished parts."""
     for folder in list(_held):
-        folder.give_back(keep=any(folder.path.glob(PARTS)))
+        folder.give_back(keep=any(folder.path.glob(PARTS)) or folder.has_data)
 
 
 class WorkFolder:
@@ -42,6 +43,16 @@ class WorkFolder:
                     return True
                 handle.close()
         return False
+
+    @property
+    def data(self) -> Path:
+        """Folder for records on disk and partial results of the engine "chunked"."""
+        return self.path / DATA
+
+    @property
+    def has_data(self) -> bool:
+        """Whether records were sorted there, which takes time to do again."""
+        return any(self.data.glob("data-*")) or any(self.data.glob("partials/*"))
 
     def give_back(self, *, keep: bool) -> None:
         """Release the folder; remove it unless its parts are to be kept."""
