@@ -141,9 +141,7 @@ def test_data_that_does_not_fit_is_read_in_parts_and_one_sentence_says_so(source
     monkeypatch.setattr(budget, "SHARE", 0.001)
     code, _, err = run("audit", source, "--out", tmp_path / "out", *KINDS, "--attacks", "scoreboard-rh")
     assert code == 0
-    assert "records stay on disk and are read in parts (--engine chunked --memory 100MB)" in " ".join(
-        done.stderr.split()
-    )
+    assert "records stay on disk and are read in parts (--engine chunked --memory 100MB)" in " ".join(err.split())
     assert so.Findings.load(tmp_path / "out" / "findings.json").provenance["engine"] == "chunked"
 
 
