@@ -15,6 +15,7 @@ from standout.errors import ParameterError
 
 if TYPE_CHECKING:
     from standout.audit.sweep import Axes, Within
+    from standout.data.catalog import Catalog
 
 ATTACKS = ",".join(DEFAULT_ATTACKS)
 
@@ -59,6 +60,7 @@ def audit(
     seed: options.Seed = 0,
     attacks: options.Attacks = ATTACKS,
     engine: options.Engine = "memory",
+    memory: options.Memory = None,
     sweep: Sweep = "default",
     knows: Annotated[str | None, typer.Option(help="Numbers of known items, e.g. 2,4,8.")] = None,
     wrong: Annotated[str | None, typer.Option(help="Wrong facts among them, e.g. 0,2, or a share, e.g. 25%.")] = None,
@@ -91,9 +93,10 @@ def audit(
 
     Example: standout audit ratings.csv --knows 4,8 --time-within 14
     """
+    from standout.cli.budget import budget_for
     from standout.cli.release import read_release
     from standout.cli.session import Session
-    from standout.data.dataset import Dataset
+    from standout.data.dataset import Dataset, in_memory
 
     if defense is not None and release is None:
         raise ParameterError("--defense describes a release: name its file with --release")
@@ -113,16 +116,20 @@ def audit(
     asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
     with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf, redact=redact) as session:
         session.check(attacks, targets, engine)
-        dataset = session.busy(
-            "reading",
-            lambda: Dataset.read(path, **reading.keywords_for(*(asked.time_within or ()))),
-        )
+        budget = budget_for(path, engine, memory, session.log)
+        keywords = reading.keywords_for(*(asked.time_within or ()))
+        if budget is None:
+            whole = session.busy("reading", lambda: Dataset.read(path, **keywords))
+            session.propose_split(whole)
+            dataset: Catalog = whole
+        else:
+            dataset = session.read_in_parts(path, budget, keywords)
         session.say_data(dataset)
-        session.propose_split(dataset)
         judged = None
         if release is not None:
             judged = session.busy(
-                "reading the release", lambda: read_release(release, dataset, reading.keywords, defense)
+                "reading the release",
+                lambda: read_release(release, in_memory(dataset, "--release"), reading.keywords, defense),
             )
             session.say_data(judged)
             session.log.print(f"  release: {judged.defense or 'no defense is known'}", markup=False)
