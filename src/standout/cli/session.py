@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from standout.audit.findings import Findings
     from standout.audit.sweep import Axes
     from standout.cli.workfolder import WorkFolder
+    from standout.data.catalog import Catalog
     from standout.data.dataset import Dataset
 
 T = TypeVar("T")
@@ -111,7 +112,7 @@ class Session:
         with self.log.status(f"{what} …"):
             return work()
 
-    def say_data(self, dataset: Dataset) -> None:
+    def say_data(self, dataset: Catalog) -> None:
         """Print what was read and what cleaning did."""
         c = dataset.cleaning
         self.log.print(
@@ -154,7 +155,7 @@ class Session:
         target_count(targets)
         engine_of(engine)
 
-    def audit(self, dataset: Dataset, attacks: str, targets: str, seed: int, engine: str, sweep: str = "default",
+    def audit(self, dataset: Catalog, attacks: str, targets: str, seed: int, engine: str, sweep: str = "default",
               asked: Axes | None = None, release: Dataset | None = None) -> Findings:  # fmt: skip
         """Run the audit, write findings and report, print the table; without a release the dataset itself is attacked."""
         from standout.audit.audit import Audit
