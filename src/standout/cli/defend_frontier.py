@@ -30,6 +30,7 @@ def show_frontier(path: str, reading: options.Reading, *, defenses: str = "all",
     from rich.console import Console
 
     from standout.cli.waiting import read_quietly, waiting
+    from standout.cli.workfolder import journaled
     from standout.defenses.frontier import frontier
     from standout.defenses.utility import MEASURES
     from standout.defenses.utility_ranking import library
@@ -42,13 +43,14 @@ def show_frontier(path: str, reading: options.Reading, *, defenses: str = "all",
     n_targets = options.target_count(targets)
     folder = out or FOLDER
     _check_folder(folder, overwrite)
-    source = read_quietly(path, json, **reading.keywords)
-    log = Console(stderr=True, quiet=json, highlight=False)
-    with waiting(json) as progress:
-        found = frontier(source, wanted, values, targets=n_targets, seed=seed, measure=measure, work=folder / CELLS,
-                         progress=progress, log=lambda text: log.print(text, markup=False))  # fmt: skip
-    render_frontier(found, folder / FILES[1])
-    found.save(folder / FILES[0])
+    with journaled(folder):
+        source = read_quietly(path, json, **reading.keywords)
+        log = Console(stderr=True, quiet=json, highlight=False)
+        with waiting(json) as progress:
+            found = frontier(source, wanted, values, targets=n_targets, seed=seed, measure=measure, work=folder / CELLS,
+                             progress=progress, log=lambda text: log.print(text, markup=False))  # fmt: skip
+        render_frontier(found, folder / FILES[1])
+        found.save(folder / FILES[0])
     if json:
         print(found.to_json(), end="")
         return

@@ -79,16 +79,8 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._drafts.close()
-        from standout.audit.journal import Journal
-
-        n_kept = 0
         if self._work is not None:
-            n_kept = 0 if error is None else len(Journal(self._work.path))
-            self._work.give_back(keep=n_kept > 0)
-        if isinstance(error, KeyboardInterrupt):
-            error.add_note("nothing was written")
-            if n_kept:
-                error.add_note(f"{n_kept} finished parts are kept: the same command continues from there")
+            self._work.end(error)
 
     def _take_work_folder(self) -> None:
         """Lock the output folder against a second audit; without a named folder, use the next free one."""
@@ -99,7 +91,7 @@ class Session:
             while not work.take():
                 if self._named:
                     raise ParameterError(
-                        f"another audit is writing to {str(self.out)!r}: wait for it, or name another folder with --out"
+                        f"another run is writing to {str(self.out)!r}: wait for it, or name another folder with --out"
                     )
                 self.out = _next_free(self.out, taken=self.out)
                 work = WorkFolder(self.out)
@@ -162,6 +154,7 @@ class Session:
         from standout.audit.journal import Journal
         from standout.audit.progress import progress_bar
         from standout.audit.sweep import Axes, default_sweep
+        from standout.cli.workfolder import say_reused
 
         chosen = default_sweep(dataset, sweep, asked) if asked is not None and asked != Axes() else None
         made_by = None if release is None else release.defense
@@ -169,8 +162,8 @@ class Session:
                     defense=made_by, journal=None if self._work is None else Journal(self._work.path))  # fmt: skip
         with progress_bar(self.log) as progress:
             findings = job.run(progress)
-        if job.journal is not None and job.journal.n_reused:
-            self.log.print(f"{job.journal.n_reused} parts kept from an earlier run that was stopped")
+        if job.journal is not None:
+            say_reused(job.journal, self.log)
         findings = findings.with_provenance(command=["standout", *_public(sys.argv[1:])])
         if self._title is not None:
             findings = findings.with_provenance(title=self._title)
