@@ -29,10 +29,10 @@ class Slow(so.Task):
     def __init__(self, task: so.Task, folder: str, seconds: float) -> None:
         self.task, self.folder, self.seconds = task, folder, seconds
 
-    def empty(self):  # noqa: D102
+    def empty(self):
         return self.task.empty()
 
-    def run(self, shard, into=None, queries=None):  # noqa: D102
+    def run(self, shard, into=None, queries=None):
         Path(self.folder, f"{shard.first_record}-{os.getpid()}-{time.time_ns()}").touch()
         time.sleep(self.seconds)
         return self.task.run(shard, into, queries)
@@ -47,7 +47,7 @@ class SlowEngine:
         self.inner, self.folder, self.seconds = inner, folder, seconds
         self.batch_bytes, self.batch_queries = inner.batch_bytes, inner.batch_queries
 
-    def map(self, task, shards):  # noqa: D102
+    def map(self, task, shards):
         return self.inner.map(Slow(task, self.folder, self.seconds), shards)
 
 

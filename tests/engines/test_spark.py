@@ -9,12 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from plans import release
-from spark_here import frame_of, on_spark, session, spark  # noqa: F401
+from same_findings import assert_same_findings
+from spark_here import frame_of, on_spark, spark  # noqa: F401
 
 import standout as so
-from standout.data.tasks import FetchRows
 from standout.errors import ColumnError, EngineError, InputError, ParameterError, RowError, StandoutError
-from standout.scoring.tasks import Score
 
 CATALOG = ("item_labels", "supports", "levels", "level_low", "level_high", "first_tick", "tick_span", "time_resolution",
            "n_records", "n_entries", "n_items", "n_pairs", "has_value", "has_time", "has_repeats", "no_tick",
@@ -69,8 +68,9 @@ def assert_same_data(mine: so.SparkDataset, usual: so.Dataset) -> None:
         np.testing.assert_array_equal(a, b, err_msg=name)
         assert getattr(a, "dtype", type(a)) == getattr(b, "dtype", type(b)), name
     every = np.arange(usual.n_records)
+    rows = mine.rows(every)
     for name, expected in vars(usual.index.rows(every)).items():
-        found = getattr(mine.rows(every), name)
+        found = getattr(rows, name)
         np.testing.assert_array_equal(found, expected, err_msg=name)
         assert found.dtype == expected.dtype, name
     for name in (f.name for f in dataclasses.fields(so.Dataset) if f.name == "cleaning"):
@@ -79,7 +79,10 @@ def assert_same_data(mine: so.SparkDataset, usual: so.Dataset) -> None:
         assert a == b
 
 
-@pytest.mark.parametrize("kind", list(TABLES))
+FIRST, *OTHERS = TABLES
+
+
+@pytest.mark.parametrize("kind", [FIRST, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS)])
 def test_catalog_and_records_are_those_of_the_dataset_in_memory(kind):
     table = TABLES[kind]
     assert_same_data(on_spark(table), so.Dataset.from_frame(table))
@@ -91,7 +94,7 @@ def small():
     data = so.Dataset.from_frame(release("repeats", n_records=300).to_arrow())
     who = so.Adversary(knows=3, value_within=1, time_within=14)
     targets = who.eligible(data)[:20]
-    return data, on_spark(data.to_arrow(), 4), who.sample(data, targets, seed=1), targets
+    return data, on_spark(data.to_arrow(), 2, shards=5), who.sample(data, targets, seed=1), targets
 
 
 def assert_same_answers(mine: so.Verdicts, usual: so.Verdicts) -> None:
@@ -113,9 +116,25 @@ def test_an_attack_on_data_on_spark_gives_the_answers_of_memory_without_naming_t
     assert_same_answers(attack.run(far, aux, watch=targets), attack.run(data, aux, watch=targets))
 
 
+def test_an_audit_of_a_spark_frame_finds_what_the_audit_in_memory_finds(small):
+    data, far, *_ = small
+    knows = [so.Adversary(knows=3, wrong=1, value_within=1, time_within=14), so.Adversary(knows=2, choose="rare:0.3@2")]
+    mine, usual = (
+        so.Audit(place, knows, ["scoreboard-rh", "likelihood"], targets=15, seed=3, describe=False).run()
+        for place in (far, data)
+    )
+    assert mine.provenance["engine"] == "spark"
+    columns = far.cleaning.columns, data.cleaning.columns
+    assert [use.role for use in columns[0]] == [use.role for use in columns[1]]
+    mine.data["cleaning"]["columns"] = usual.data["cleaning"][
+        "columns"
+    ]  # the sample that is described holds other rows
+    assert_same_findings(mine, usual)
+
+
 def test_results_of_many_shards_are_merged_in_a_tree(small, monkeypatch):
     data, far, *_ = small
-    assert far.shards.n_shards > 4
+    assert far.shards.n_shards == 5
     monkeypatch.setattr("standout.engines.spark.FAN_IN", 2)
     every = np.arange(data.n_records)
     assert far.rows(every).item.tolist() == data.rows(every).item.tolist()
@@ -125,13 +144,13 @@ def test_each_partition_gets_one_shard_so_that_no_core_waits_for_another(small):
     from pyspark.sql import functions
 
     _, far, *_ = small
-    sizes = far.shards.frame.groupBy(functions.spark_partition_id()).count().collect()
-    assert [row["count"] for row in sizes] == [1] * far.shards.n_shards
+    sizes = far.home_engine.fetch(far.shards.frame.groupBy(functions.spark_partition_id()).count())
+    assert sizes.column("count").to_pylist() == [1] * far.shards.n_shards
 
 
 def test_data_on_spark_refuses_another_engine(small):
     _, far, aux, _ = small
-    with pytest.raises(ParameterError, match="'gpu'.*not in memory; use 'spark'"):
+    with pytest.raises(ParameterError, match=r"'gpu'.*not in memory; use 'spark'"):
         so.attack("scoreboard").run(far, aux, engine="gpu")
 
 
@@ -141,16 +160,24 @@ BAD = {
     "only text in the values": (pa.table({"user": ["a", "b"], "item": ["x", "y"], "rating": ["good", "bad"]}), InputError),
     "no labels": (pa.table({"user": pa.array([None, None], pa.string()), "item": ["x", "y"]}), InputError),
     "infinite values": (pa.table({"user": [1, 2], "item": [1, 2], "rating": [1.0, np.inf]}), InputError),
-    "times in two units": (pa.table({"user": [1, 2], "item": [1, 2], "timestamp": [1_500_000_000_000, 1_500_000_000]}), InputError),
+    "times in two units": (pa.table({"user": [1, 2], "item": [1, 2], "timestamp": [1_500_000_000_000, 1_500_000_000]}),
+                           InputError),
     "no such columns": (pa.table({"x": [1, 2], "y": [1, 2]}), ColumnError),
     "nested values": (pa.table({"user": [1, 2], "item": [1, 2], "rating": [[1], [2]]}), InputError),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", list(BAD))
+FIRST_BAD, *OTHERS_BAD = BAD
+
+
+@pytest.mark.parametrize("kind", [FIRST_BAD, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS_BAD)])
 def test_bad_rows_give_the_error_that_they_give_in_memory(kind):
     table, error = BAD[kind]
-    named = {} if "x" in table.column_names else {"record": "user", "item": "item", "value": "rating" if "rating" in table.column_names else None}
+    named = (
+        {}
+        if "x" in table.column_names
+        else {"record": "user", "item": "item", "value": "rating" if "rating" in table.column_names else None}
+    )
     with pytest.raises(error) as usual:
         so.Dataset.from_frame(table, **named)
     with pytest.raises(error) as mine:
@@ -161,28 +188,16 @@ def test_bad_rows_give_the_error_that_they_give_in_memory(kind):
     assert "often" not in str(mine.value)
 
 
-def test_an_error_on_an_executor_reaches_the_driver_with_its_class_and_text(small):
-    _, far, *_ = small
-    with pytest.raises(InputError, match="two passes over the data"):
-        far.map(_Failing("rows differ"))
-
-
 def test_a_foreign_error_on_an_executor_does_not_quote_the_records(small):
     _, far, *_ = small
-    with pytest.raises(EngineError) as error:
-        far.map(_Failing("4711 holds Heat"))
+
+    def fail(batches):
+        raise ValueError("4711 holds Heat")
+
+    engine = far.home_engine
+    with pytest.raises(EngineError, match="its log has the details") as error:
+        engine.fetch(engine.apply(far.shards.frame, fail, "part int"))
     assert "Heat" not in str(error.value)
-
-
-class _Failing(FetchRows):
-    def __init__(self, why: str) -> None:
-        object.__setattr__(self, "records", np.array([0]))
-        object.__setattr__(self, "why", why)
-
-    def run(self, shard, into=None, queries=None):
-        from standout.data.build import rows_differ
-
-        raise rows_differ() if self.why == "rows differ" else ValueError(self.why)
 
 
 @pytest.mark.parametrize("options, text", [
@@ -203,7 +218,7 @@ def test_without_java_the_engine_says_what_to_install(monkeypatch):
     monkeypatch.setattr(SparkSession, "getActiveSession", classmethod(lambda cls: None))
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(EngineError, match="needs Java 17 or 21.*apt-get install"):
+    with pytest.raises(EngineError, match=r"needs Java 17 or 21.*apt-get install"):
         SparkEngine()
 
 

@@ -1,4 +1,4 @@
-"""The Spark engine: tasks run where the records lie, and their results are merged in a tree. Only this module uses Spark's API."""
+"""The Spark engine: tasks run where the records lie, and results merge in a tree. Only this module uses Spark's API."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PER_CORE = 3
 """Slices per core: cores that finish early take another one."""
 
 _INSTALL = "pip install 'standout[spark]'"
-_JAVA = "apt-get install openjdk-17-jre-headless"
+_JAVA = "apt-get install default-jre-headless"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,7 +86,10 @@ class SparkEngine:
         return done
 
     def _run(self, task: Task[R], shards: ClusterShards) -> R:
-        shared = self.session.sparkContext.broadcast(pickle.dumps(task))
+        from pyspark import cloudpickle
+
+        # tasks of a notebook travel with their code
+        shared = self.session.sparkContext.broadcast(cloudpickle.dumps(task))
         try:
             n = -(-shards.n_shards // FAN_IN)
             results = self.apply(shards.frame, RunTask(shared, n), "part int, result binary")
@@ -181,7 +184,11 @@ class SparkEngine:
 
     def spread(self, rows: Any) -> tuple[float, float, list[float]]:
         """Smallest and largest number in the column `value`, and its quartiles, about."""
-        cells = "min(value) AS low", "max(value) AS high", "percentile_approx(value, array(0.25, 0.5, 0.75)) AS quarters"
+        cells = (
+            "min(value) AS low",
+            "max(value) AS high",
+            "percentile_approx(value, array(0.25, 0.5, 0.75)) AS quarters",
+        )
         found = self.fetch(rows.selectExpr(*cells)).to_pylist()[0]
         return found["low"], found["high"], found["quarters"]
 

@@ -26,7 +26,16 @@ from standout.data.reading.workspace import workspace
 from standout.data.tasks import FetchRows, Result, Task
 from standout.data.values import Scale
 from standout.engines.spark import ClusterShards, SparkEngine
-from standout.engines.spark_shards import ENTRIES, RECORDS, BuildRecords, Coding, CountPairs, FinishShards, HashRecords, PlaceEntries
+from standout.engines.spark_shards import (
+    ENTRIES,
+    RECORDS,
+    BuildRecords,
+    Coding,
+    CountPairs,
+    FinishShards,
+    HashRecords,
+    PlaceEntries,
+)
 from standout.engines.spark_source import NAME, ClusterConnection, roles_of, weighted_cuts
 from standout.engines.spark_worker import seats_for
 from standout.errors import InputError, ParameterError
@@ -49,6 +58,8 @@ class Totals(NamedTuple):
     has_value: bool
     has_time: bool
     length_counts: Array
+    content: Array
+    """uint64 (2): sums of hashes of the records."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,7 +108,9 @@ class SparkDataset(Catalog):
         options = ReadOptions(record, item, value, time, repeats, skip_bad, max_bad, time_unit, date_format,
                               decimal=decimal, ignore=ignore, resolution=resolution)  # fmt: skip
         if repeats != "keep":
-            raise ParameterError(f"repeats={repeats!r}: on Spark, repeated pairs stay; use 'keep', or merge them before")
+            raise ParameterError(
+                f"repeats={repeats!r}: on Spark, repeated pairs stay; use 'keep', or merge them before"
+            )
         if shards is not None and shards < 1:
             raise ParameterError(f"shards={shards}: use at least one shard")
         machine = engine or SparkEngine(getattr(source, "sparkSession", None))
@@ -135,9 +148,14 @@ class SparkDataset(Catalog):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the catalog. It begins with "spark:", because the records are not in it."""
+        """SHA-256 of the catalog and of hashes of the records, without their labels; it begins with "spark:".
+
+        It is the same however the rows lie on the cluster, but not the fingerprint of the same data in memory, which
+        goes through all entries in order.
+        """
         made = sha256()
         for array in (self.item_labels, self.supports, self.levels, self.level_low, self.level_high, self.length_counts,
+                      self.totals.content,
                       np.array([self.first_tick, self.tick_span, self.n_records, self.n_entries])):  # fmt: skip
             made.update(repr((array.dtype.str, array.tolist())).encode())
         return f"spark:{made.hexdigest()}"
@@ -161,7 +179,9 @@ class SparkDataset(Catalog):
         return self.map(FetchRows(np.asarray(records, np.int64)))
 
     def __repr__(self) -> str:
-        channels = "".join([", values" if self.has_value else "", f", {self.time_resolution}s" if self.has_time else ""])
+        channels = "".join(
+            [", values" if self.has_value else "", f", {self.time_resolution}s" if self.has_time else ""]
+        )
         return (
             f"<SparkDataset {self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries{channels}, "
             f"{self.shards.n_shards:,} shards>"
@@ -177,7 +197,7 @@ def _read(cls: type[SparkDataset], engine: SparkEngine, frame: Any, options: Rea
         with workspace(NAME) as (local, _):
             con = ClusterConnection(engine, chosen, _kinds(engine, chosen, local), local)
             source = Source(NAME, text=False, place=lambda n: f"row {n:,} of its partition")
-            found = survey(con, source, roles, options)  # type: ignore[arg-type]
+            found = survey(con, source, roles, options)
             return _built(cls, con, source, roles, found, shards)
     finally:
         chosen.unpersist()
@@ -230,7 +250,7 @@ def _built(cls: type[SparkDataset], con: ClusterConnection, source: Source, role
     return cls(
         engine=engine, shards=made, item_labels=labels, supports=counted.supports, levels=scale.levels,
         first_tick=found.first_tick, tick_span=found.tick_span, time_resolution=found.resolution if has_time else "day",
-        totals=Totals(n_records, n_entries, roles.value is not None, has_time, counted.length_counts),
+        totals=Totals(n_records, n_entries, roles.value is not None, has_time, *counted[1:]),
         cleaning=replace(cleaning, repeated_pairs=n_entries - n_pairs),
         level_low=scale.low if scale.error else np.empty(0), level_high=scale.high if scale.error else np.empty(0),
     )  # fmt: skip
@@ -283,13 +303,16 @@ class _Tally:
         if found.n_distinct <= MOST_DISTINCT:
             table = engine.fetch(summed).sort_by("value")
             return scale_of(table.column("value").to_numpy() + 0.0, table.column("n").to_numpy(), None, found)
-        key = bin_of_value(*engine.spread(self.con.select("SELECT value FROM rows WHERE value IS NOT NULL", "value double")))
+        key = bin_of_value(
+            *engine.spread(self.con.select("SELECT value FROM rows WHERE value IS NOT NULL", "value double"))
+        )
         ranges = self.con.select(
             f"SELECT {key} AS bin, min(value) AS low, max(value) AS high, count(*) AS n FROM rows WHERE value IS NOT NULL "
             "GROUP BY ALL", "bin long, low double, high double, n long",
         )  # fmt: skip
         table = engine.fetch(engine.joined_ranges(ranges)).sort_by("high")
-        return scale_of(*(table.column(name).to_numpy() for name in ("high", "n", "low")), found)
+        high, n, low = (table.column(name).to_numpy() for name in ("high", "n", "low"))
+        return scale_of(high, n, low, found)
 
     def cuts(self, n_shards: int) -> list[Any]:
         """Labels at which the records are cut into ranges of about the same number of entries, from a sample of records."""

@@ -192,8 +192,10 @@ class FinishShards:
             if len(twins := batch.filter(batch.column("payload").is_null())):
                 at = twins.column("part").to_numpy()
                 for part in np.unique(at).tolist():
-                    pair = (twins.column(name).to_numpy(zero_copy_only=False)[at == part] for name in ("hash", "before"))
-                    known.setdefault(part, []).append(tuple(pair))  # type: ignore[arg-type]
+                    pair = (
+                        twins.column(name).to_numpy(zero_copy_only=False)[at == part] for name in ("hash", "before")
+                    )
+                    known.setdefault(part, []).append((next(pair), next(pair)))
         whole = (batch.filter(batch.column("payload").is_valid()) for batch in came)
         for part, entries in _entries(whole):
             shard = self._shard(part, entries, known.get(part, []))
@@ -208,7 +210,9 @@ class FinishShards:
         size = fitting_block(n, self.n_items, entries.item.size)
         made = build_shard(*entries[:4], self.n_items, 0, n, size, self.has_repeats, threads=1)
         made = replace(made, first_record=self.first[part])
-        hashes = np.concatenate([h for h, _ in known]).astype(np.int64).view(np.uint64) if known else np.empty(0, np.uint64)
+        hashes = (
+            np.concatenate([h for h, _ in known]).astype(np.int64).view(np.uint64) if known else np.empty(0, np.uint64)
+        )
         before = np.concatenate([b for _, b in known]).astype(np.int64) if known else np.empty(0, np.int64)
         order = np.argsort(hashes)
         made.__dict__["lengths"] = entries.lengths
@@ -222,19 +226,21 @@ def _entries(batches: Any) -> Iterator[tuple[int, Entries]]:
 
 
 class Counted(NamedTuple):
-    """Counts of distinct (record, item) pairs."""
+    """Counts of distinct (record, item) pairs, and sums that change with the contents of a record."""
 
     supports: Array
     """int64 (items)."""
     length_counts: Array
     """int64: records with 0, 1, … distinct items."""
+    content: Array
+    """uint64 (2): sums, modulo 2^64, of two hashes of each record's index and key."""
 
     def merge(self, other: Counted) -> Counted:
         """Counts of both sets of records."""
         counts = np.zeros(max(self.length_counts.size, other.length_counts.size), np.int64)
         for part in (self.length_counts, other.length_counts):
             counts[: part.size] += part
-        return Counted(self.supports + other.supports, counts)
+        return Counted(self.supports + other.supports, counts, self.content + other.content)
 
 
 @dataclass(frozen=True)
@@ -245,14 +251,26 @@ class CountPairs(Task[Counted]):
 
     def empty(self) -> Counted:
         """No records."""
-        return Counted(np.zeros(self.n_items, np.int64), np.zeros(1, np.int64))
+        return Counted(np.zeros(self.n_items, np.int64), np.zeros(1, np.int64), np.zeros(2, np.uint64))
 
     def run(self, shard: Shard, into: Counted | None = None, queries: Range | None = None) -> Counted:
         """Counts of the shard's records."""
         supports = np.zeros(self.n_items, np.int64)
         _count_supports(shard.ptr, shard.local, supports)
-        found = Counted(supports, np.bincount(shard.lengths, minlength=1).astype(np.int64))
+        index = np.arange(shard.first_record, shard.first_record + shard.n_records, dtype=np.uint64)
+        content = [_mixed(shard.keys, index * np.uint64(odd)).sum() for odd in (0x9E3779B97F4A7C15, 0xD1342543DE82EF95)]
+        found = Counted(
+            supports, np.bincount(shard.lengths, minlength=1).astype(np.int64), np.array(content, np.uint64)
+        )
         return found if into is None else into.merge(found)
+
+
+def _mixed(keys: Array, salt: Array) -> Array:
+    """Hash of each key and its salt, 64 bits."""
+    x = keys + salt
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

@@ -6,7 +6,7 @@ import pickle
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -124,7 +124,9 @@ class ChooseRoles:
 class ClusterConnection:
     """Stands in for the DuckDB connection of the reader: views are noted, and counts over all rows run on the cluster."""
 
-    def __init__(self, engine: SparkEngine, frame: Any, kinds: dict[str, str], local: duckdb.DuckDBPyConnection) -> None:
+    def __init__(
+        self, engine: SparkEngine, frame: Any, kinds: dict[str, str], local: duckdb.DuckDBPyConnection
+    ) -> None:
         self.engine, self.frame, self.local = engine, frame, local
         self.views = Views(tuple(kinds.items()))
         columns = ", ".join(f"NULL::{kind} AS {role}" for role, kind in kinds.items())

@@ -97,12 +97,12 @@ class RunTask:
     def __call__(self, batches: Batches) -> Batches:
         """One row per partition that has shards."""
         task: Task[Any] = pickle.loads(self.shared.value)
-        part, done = -1, task.empty()
+        group, done = None, task.empty()
         for part, payload in rows_of_batches(batches, "part", "payload"):
             # not `run(shard, into)`: the shards of a partition may come in any order
-            done = done.merge(task.run(pickle.loads(payload)))
-        if part >= 0:
-            yield _result(part % self.n_groups, done)
+            done, group = done.merge(task.run(pickle.loads(payload))), part % self.n_groups
+        if group is not None:
+            yield _result(group, done)
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,12 @@ class MergeResults:
     @carried
     def __call__(self, batches: Batches) -> Batches:
         """One row per partition that has results."""
-        part, done = -1, None
+        group, done = 0, None
         for part, payload in rows_of_batches(batches, "part", "result"):
             found = pickle.loads(payload)
-            done = found if done is None else done.merge(found)
+            done, group = found if done is None else done.merge(found), part % self.n_groups
         if done is not None:
-            yield _result(part % self.n_groups, done)
+            yield _result(group, done)
 
 
 def _result(part: int, result: Any) -> pa.RecordBatch:
