@@ -57,9 +57,10 @@ figures: $(READY)  ## rebuild docs/reproduction.md and its pictures; takes half 
 	@mkdir -p .bench-cache
 	$(BIN)/python docs/scripts/reproduction.py full --twin .bench-cache/netflix-twin.parquet
 
-bench: $(READY)  ## measure speed at Netflix Prize size and rewrite docs/speed.md; takes ten minutes and 6 GB
+bench: $(READY)  ## measure speed at Netflix Prize size and beyond memory; rewrites docs/speed.md; takes half an hour and 10 GB
 	$(BIN)/standout bench --size 1 --targets 300 --out benchmarks/results/bench.jsonl --growth docs/images/growth.png
 	$(BIN)/python docs/scripts/speed.py
+	$(BIN)/python benchmarks/chunked.py --copies 0.1,1,3 --work .bench-cache/chunked --out benchmarks/results/chunked.jsonl
 
 screenshots: $(READY) chromium  ## rebuild the pictures of the README and the docs
 	@$(BIN)/python docs/scripts/screenshots.py
@@ -135,6 +136,7 @@ define package
 endef
 
 packages: chromium
+	$(call package,command -v java >/dev/null || [ -n "$$JAVA_HOME" ],default-jre-headless,Spark)
 	$(call package,ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null,postgresql,PostgreSQL)
 
 chromium:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from parts import cut_small
 
 import standout as so
 from standout.errors import StandoutError
@@ -36,10 +37,17 @@ def _gpu(file: Path, data: so.Dataset) -> Place:
     return Place(data, GpuEngine())
 
 
+def _on_disk(file: Path, data: so.Dataset) -> Place:
+    with pytest.MonkeyPatch.context() as patch:
+        cut_small(patch)
+        made = so.ChunkedDataset.read(file, threads=2)
+    return Place(made, made.home_engine)
+
+
 PLACES: dict[str, dict[str, Callable[[Path, so.Dataset], Place]]] = {
     "memory": {"in memory": _in_memory("memory")},
     "gpu": {"in memory": _gpu},
-    "chunked": {"in memory": _in_memory("chunked")},
+    "chunked": {"in memory": _in_memory("chunked"), "on disk": _on_disk},
     "spark": {"in memory": _in_memory("spark")},
 }
 """Per engine: ways to hold a release, each from a Parquet file and from the same release in memory."""

@@ -175,7 +175,8 @@ class Knowledge:
             index = self._index
         else:
             index = find_labels(dataset.item_labels, self.item)
-            if (index < 0).all():
+            # a defense may have removed all items that are known of the targets
+            if (index < 0).all() and not from_source:
                 raise InputError(
                     "none of the known items is in the data; are the item labels the same as in the release?"
                 )

@@ -15,7 +15,7 @@ from standout.attacks.bayes import compile_exact, is_complete, is_drawn_here
 from standout.attacks.noise import Noise
 from standout.attacks.odds import compile_odds, told_background
 from standout.attacks.presence import Presence, calibrated, calibrated_again
-from standout.attacks.unaware import unaware_noise
+from standout.attacks.unaware import at_face_value, unaware_noise
 from standout.attacks.verdicts import Outcome
 from standout.data.catalog import Catalog
 from standout.data.dataset import in_memory
@@ -48,7 +48,7 @@ class Likelihood(Attack):
     adapt
         For knowledge of the source of a release that a defense made. True: the likelihood under the defense's published
         parameters (`attacks.adaptive`). False: naive, as if the release were the source. "ignore": naive, without the values
-        or times that the defense changed.
+        or times that the defense changed; items with secret names are matched by their popularity.
     prior
         λ, the prior that the target is in the release.
     cut
@@ -153,6 +153,8 @@ class Likelihood(Attack):
             from standout.attacks.adaptive import compile_adaptive
 
             return compile_adaptive(in_memory(dataset, ADAPTIVE), facts, exclude)
+        if self.adapt is False:
+            facts = at_face_value(dataset, facts)
         noise = self._noise or self._settle(dataset, facts, exclude)
         who = facts.adversary if self._is_informed(facts) else None
         if who is not None and not who.wrong_varies and is_drawn_here(facts):

@@ -321,7 +321,7 @@ class Known:
     def tables(self, **given: Array) -> Tables:
         """Tables with everything neutral that is not given."""
         n = self.facts.n_queries
-        low, high = self._length_window()
+        low, high = self.length_window(self.facts.length_within)
         none_i, none_f = np.zeros((self.item.size, 1), np.int32), np.zeros((self.item.size, 1))
         neutral: dict[str, Array] = {
             "query_ptr": self.query_ptr,
@@ -340,9 +340,9 @@ class Known:
         }  # fmt: skip
         return Tables(**{**neutral, **{k: np.ascontiguousarray(v) for k, v in given.items()}})
 
-    def _length_window(self) -> tuple[Array, Array]:
+    def length_window(self, share: float | None) -> tuple[Array, Array]:
         """Lengths L for which the known length lies within the stated share of L (NS08, Fig. 12)."""
-        n, share = self.facts.n_queries, self.facts.length_within
+        n = self.facts.n_queries
         low, high = np.zeros(n, np.int64), np.full(n, 2**62, np.int64)
         if share is not None:
             known = self.facts.length

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from standout.attacks.attack import Attack, attack
+from standout.attacks.unaware import has_secret_names
 from standout.data.catalog import Catalog
 
 MODEL = "likelihood"
@@ -41,9 +42,12 @@ def is_source_of(source: Catalog, release: Catalog) -> bool:
 
 
 def changes_attributes(release: Catalog) -> bool:
-    """Whether the defense changed values or times, so that an unaware attacker may do better without them."""
+    """Whether the defense changed values, times or names, so that an unaware attacker may do better without them."""
     channel = release.channel
-    return channel is not None and (channel.value is not None or channel.time is not None or channel.attributes > 0)
+    if channel is None:
+        return False
+    changed = channel.value is not None or channel.time is not None or channel.attributes > 0
+    return changed or has_secret_names(release)
 
 
 def awareness(judged: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from standout.errors import InputError, ParameterError
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from standout.audit.findings import Findings
     from standout.audit.sweep import Axes
     from standout.cli.workfolder import WorkFolder
+    from standout.data.catalog import Catalog
+    from standout.data.chunked.dataset import ChunkedDataset
     from standout.data.dataset import Dataset
 
 T = TypeVar("T")
@@ -106,7 +108,16 @@ class Session:
         with self.log.status(f"{what} …"):
             return work()
 
-    def say_data(self, dataset: Dataset) -> None:
+    def read_in_parts(self, path: str, memory: int, keywords: dict[str, Any]) -> ChunkedDataset:
+        """Read a source that may be larger than memory; its records lie in the work folder until the audit is done."""
+        from standout.audit.progress import progress_bar
+        from standout.data.chunked.dataset import ChunkedDataset
+
+        work = None if self._work is None else self._work.data
+        with progress_bar(self.log) as progress:
+            return ChunkedDataset.read(path, memory=memory, work=work, progress=progress, **keywords)
+
+    def say_data(self, dataset: Catalog) -> None:
         """Print what was read and what cleaning did."""
         c = dataset.cleaning
         self.log.print(
@@ -149,8 +160,8 @@ class Session:
         target_count(targets)
         engine_of(engine)
 
-    def audit(self, dataset: Dataset, attacks: str, targets: str, seed: int, engine: str, sweep: str = "default",
-              asked: Axes | None = None, release: Dataset | None = None) -> Findings:  # fmt: skip
+    def audit(self, dataset: Catalog, attacks: str, targets: str, seed: int, engine: str, sweep: str = "default",
+              asked: Axes | None = None, release: Catalog | None = None) -> Findings:  # fmt: skip
         """Run the audit, write findings and report, print the table; without a release the dataset itself is attacked."""
         from standout.audit.audit import Audit
         from standout.audit.journal import Journal

@@ -24,7 +24,7 @@ def run_on_threads(task: Task[R], shards: Sequence[Shard], threads: int) -> R:
     # ascending, also for each thread: kernels keep the earlier record if a later one has the same score
     slices = [piece for shard in sorted(shards, key=lambda s: s.first_record) for piece in shard.slices(n)]
     # with fewer slices than threads, several threads take the same slice for different queries
-    queries = _ranges(task.n_queries, -(-n // max(len(slices), 1)))
+    queries = query_ranges(task.n_queries, -(-n // max(len(slices), 1)))
     waiting, lock = iter([(piece, some) for piece in slices for some in queries]), Lock()
 
     def work(_: int = 0) -> R:
@@ -43,7 +43,7 @@ def run_on_threads(task: Task[R], shards: Sequence[Shard], threads: int) -> R:
         return reduce(lambda a, b: a.merge(b), pool.map(work, range(min(threads, n_jobs))))
 
 
-def _ranges(n: int, most: int) -> list[tuple[int, int]]:
+def query_ranges(n: int, most: int) -> list[tuple[int, int]]:
     """Cut 0 … n-1 into at most `most` ranges of about the same size."""
     edges = np.linspace(0, n, max(min(most, n), 1) + 1).astype(int).tolist()
     return list(pairwise(edges))
