@@ -12,6 +12,11 @@ SHRINK = 10.0
 BIN = 30
 
 
+def falling(n, k):
+    """n(n-1)…(n-k+1); 0 if n is too small."""
+    return np.prod([n - i for i in range(k)]) if n > k - 1 else 0.0
+
+
 class Reference:
     """LLR(r) of one query, computed entry by entry from a release, its channel and the adversary."""
 
@@ -171,13 +176,17 @@ class Reference:
         m, exact = len(facts) + n_gone, not who.wrong_varies and not self.grouped
         w, share = (int(who.wrong), 0.0) if exact else (0, who.wrong_share)
         items = who.wrong_kind == "item" and who.wrong > 0
-        n_right = who.n_right_items if (exact or not items) and not self.merged else 1
+        n_right = who.n_right_items if exact or not items else 1
         length = sum(len(e) for e in row.values()) if self.grouped else len(row)
         if self.merged:
             length = self.source_length(len(row))
-        q_r = sum(self.support[i] for i in row) / self.total
         stays = (1 - c.moved) * (1 - c.replaced)
-        nodes = [(1.0, length / (c.kept_pairs * (1 - c.lost) * stays), 1 - (1 - c.lost) * stays)]
+        q_r = sum(self.support[i] * (1 - self.strange(i)) for i in row) / self.total
+        strangers = np.mean([self.strange(i) for i in row]) if row else 0.0
+        if self.grouped:
+            q_r, strangers = sum(self.support[i] for i in row) / self.total, 1 - stays
+        n_held = 1 if self.merged else sum(f[0] in row for f in facts)
+        nodes = [(1.0, max(length, n_held), c.kept_pairs * (1 - c.lost) * stays, 1 - (1 - c.lost) * (1 - strangers))]
         if c.cap is not None and length >= c.cap:
             z = [
                 (n, k)
@@ -185,13 +194,16 @@ class Reference:
                 if n and k >= max(c.cap / (c.kept_pairs * (1 - c.lost)), n_right)
             ]
             all_ = sum(n for n, _ in z)
-            nodes = [
-                (n / all_, k / stays, 1 - min(c.cap * stays / (k * c.kept_pairs), stays * (1 - c.lost))) for n, k in z
-            ]
+            wrong_items = w if items else 0
+            k_lost = min(len(facts) - n_held, 1) if items and share else max(len(facts) - n_held - wrong_items, 0)
+            nodes = []
+            for n, k in z:
+                gone = k * (1 - min(c.cap * stays / (k * c.kept_pairs), stays * (1 - c.lost)))
+                miss = (falling(gone, k_lost) / falling(k - n_held, k_lost)) ** (1 / max(k_lost, 1))
+                nodes.append((n / all_, k, stays, miss))
         whole = 0.0
-        for weight, believed, miss in nodes:
-            lam = max(believed, n_right)
-            rho = np.exp(-(lgamma(lam + 1) - lgamma(lam - n_right + 1)) / n_right) if n_right else 1.0
+        for weight, believed, keeps, miss in nodes:
+            rho = keeps * falling(believed, n_held) ** (-1 / n_held) if n_held else 1.0
             for z in self.shifts():
                 right, wrong = np.ones(m), np.ones(m)
                 for j, fact in enumerate(facts):
@@ -211,6 +223,12 @@ class Reference:
                 whole += weight * product / len(self.shifts())
         return np.log(whole) if whole > 0 else -np.inf
 
+    def strange(self, item):
+        """Probability that an entry of the item came from another record or replaced another item."""
+        q = max(self.support[item], 0.5) / self.total
+        noise = min(self.channel.replaced / self.release.n_items / q, 1.0)
+        return 1 - (1 - self.channel.moved) * (1 - noise)
+
     def factors(self, row, fact, z, rho, miss, q_r, items):
         c, item = self.channel, fact[0]
         g, off = self.backs(fact)
@@ -218,9 +236,7 @@ class Reference:
         absent = (1 - h) * g + h * off
         gm, gm_off = self.mean(fact) if c.moved or c.attributes else (g, off)
         q = max(self.support[item], 0.5) / self.total
-        n_items = self.release.n_items
-        noise = min(c.replaced / n_items / q, 1.0)
-        strange = 1 - (1 - c.moved) * (1 - noise)
+        strange = self.strange(item)
         moved = c.moved / (c.moved + c.lost + c.replaced) if c.moved else 0.0
         rest, rest_kept = max(1 - q_r, 1e-9), max(1 - c.kept_pairs * q_r, 1e-9)
         if item not in row:
@@ -231,7 +247,8 @@ class Reference:
         n = self.support[item]
         x = (c.attributes - (1 - (1 - c.attributes) ** n) / n) * n / max(n - 1, 1) if c.attributes else 0.0
         own = 1 - x
-        by_chance = (1 - (1 - c.moved) * (1 - c.replaced)) * strange / absent
+        # another entry of the record must have been this one
+        by_chance = miss * strange / absent / rest if c.moved or c.replaced else 0.0
         ratio = rho / (c.kept_pairs * q * absent)
         right = by_chance * gm + ratio * (own * k + x * gm)
         wrong = strange * g / absent / rest_kept if items else by_chance * gm_off + ratio * (own * u + x * gm_off)
@@ -272,7 +289,9 @@ class Reference:
             right, wrong = self.chances(fact, *event, z)
             absent = (1 - h) * g + h * off
             ratio.append(((1 - h) * right + h * wrong) / absent)
-            near = self.near(fact[2] - event[1]) / self.day_back(fact[0], int(fact[2]))
+            near = 1.0
+            if not np.isnan(fact[2]):
+                near = self.near(fact[2] - event[1]) / self.day_back(fact[0], int(fact[2]))
             other.append(((1 - h) * g * near + h * off) / absent)
         shown = sum(ratio[j] * np.prod([o for i, o in enumerate(other) if i != j]) for j in range(k))
         total = 0.0

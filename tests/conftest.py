@@ -12,8 +12,8 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["command_line", "servers"]
-"""Fixtures of the command line and of servers; a second conftest.py would clash with this one."""
+pytest_plugins = ["command_line", "parts", "engine_choice", "no_network", "servers"]
+"""Fixtures of the command line and of servers, and the choice of engines; a second conftest.py would clash with this one."""
 
 _SLOW_IS_FINE = (HealthCheck.too_slow, HealthCheck.data_too_large)
 

@@ -3,6 +3,7 @@
     python docs/scripts/frontier.py DATASET [FOLDER]      measure ml-latest-small or online-retail (folder: STANDOUT_DATA)
     python docs/scripts/frontier.py f06 [FOLDER]          measure F06's defenses against an attacker who knows them
     python docs/scripts/frontier.py speed                 measure the time for two million entries
+    python docs/scripts/frontier.py risk [FOLDER]         attack the stored settings again, after a change of the attacks
     python docs/scripts/frontier.py page                  write the page from what was measured
 
 Finished cells are kept in .bench-cache, so that a run that was stopped goes on.
@@ -20,7 +21,9 @@ from typing import Any
 
 import standout as so
 from standout.audit.findings import write_whole
+from standout.defenses.frontier import TARGETS, UNDEFENDED
 from standout.defenses.frontier_front import highest_rate, losses
+from standout.defenses.frontier_risk import RiskTest
 from standout.report.frontier import SHORT, numbered
 from standout.report.words import between, percent
 
@@ -68,6 +71,26 @@ def measure(name: str, folder: Path) -> None:
     found.save(RESULTS / f"frontier-{name}.json")
     (DOCS / "images" / f"frontier-{name}.png").write_bytes(found.chart().to_bytes("png"))
     print(found.sentence)
+
+
+def measure_risk(folder: Path) -> None:
+    """Attack every stored setting again; utility does not depend on the attacks, and stays."""
+    for name in NAMES:
+        data, path = read(name, folder), RESULTS / f"frontier-{name}.json"
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        risk = RiskTest(data, None, None, CHOSEN[name].get("targets", TARGETS), stored["provenance"]["seed"])
+        for cell in stored["cells"]:
+            if "risk" in cell:
+                made = (
+                    data if cell["defense"] == UNDEFENDED else so.parse_defense(cell["defense"]).apply(data, risk.seed)
+                )
+                cell["risk"] = risk.of(made)
+                print(name, cell["defense"], percent(cell["risk"]["hit"]["rate"]), flush=True)
+        write_whole(path, json.dumps(stored, allow_nan=False, ensure_ascii=False) + "\n")
+        found = so.Frontier.load(path)
+        found.save(path)
+        (DOCS / "images" / f"frontier-{name}.png").write_bytes(found.chart().to_bytes("png"))
+        print(found.sentence)
 
 
 def measure_speed() -> None:
@@ -284,16 +307,18 @@ def main() -> None:
     what = sys.argv[1] if len(sys.argv) > 1 else "page"
     if what == "speed":
         measure_speed()
-    elif what in (*NAMES, "f06"):
+    elif what in (*NAMES, "f06", "risk"):
         folder = sys.argv[2] if len(sys.argv) > 2 else os.environ.get("STANDOUT_DATA", "")
         if not folder:
             sys.exit("set STANDOUT_DATA to the folder with ml-latest-small and online-retail")
         if what == "f06":
             measure_f06(Path(folder))
+        elif what == "risk":
+            measure_risk(Path(folder))
         else:
             measure(what, Path(folder))
     elif what != "page":
-        sys.exit(f"no command {what!r}: use {', '.join(NAMES)}, f06, speed or page")
+        sys.exit(f"no command {what!r}: use {', '.join(NAMES)}, f06, risk, speed or page")
     write_whole(DOCS / "frontier.md", page())
 
 

@@ -67,6 +67,10 @@ _HOME = {
     "Verdict": "standout.gate.verdict",
     "Engine": "standout.engines.engine",
     "MemoryEngine": "standout.engines.memory",
+    "ChunkedDataset": "standout.data.chunked.dataset",
+    "ChunkedEngine": "standout.engines.chunked",
+    "SparkEngine": "standout.engines.spark",
+    "SparkDataset": "standout.engines.spark_dataset",
     "StandoutError": "standout.errors",
 }
 
@@ -85,6 +89,7 @@ if TYPE_CHECKING:
     from standout.attacks.tables import Known as Known
     from standout.attacks.verdicts import Verdicts as Verdicts
     from standout.data.channel import Channel as Channel
+    from standout.data.chunked.dataset import ChunkedDataset as ChunkedDataset
     from standout.data.dataset import Dataset as Dataset
     from standout.data.index import Shard as Shard
     from standout.data.tasks import Task as Task
@@ -95,8 +100,11 @@ if TYPE_CHECKING:
     from standout.defenses.frontier import Frontier as Frontier
     from standout.defenses.frontier import frontier as frontier
     from standout.defenses.parse import parse_defense as parse_defense
+    from standout.engines.chunked import ChunkedEngine as ChunkedEngine
     from standout.engines.engine import Engine as Engine
     from standout.engines.memory import MemoryEngine as MemoryEngine
+    from standout.engines.spark import SparkEngine as SparkEngine
+    from standout.engines.spark_dataset import SparkDataset as SparkDataset
     from standout.errors import StandoutError as StandoutError
     from standout.gate.check import check as check
     from standout.gate.evidence import save_evidence as save_evidence

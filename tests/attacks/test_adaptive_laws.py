@@ -140,7 +140,8 @@ def test_the_posterior_of_a_sampled_release_counts_people_who_are_not_in_it(sour
 
 
 @pytest.mark.parametrize(
-    "text", ["drop-entries(share=0.5)", "keep-top-items(k=30)", "shift-time(days=60)", "drop-time()"]
+    "text",
+    ["drop-entries(share=0.5)", "keep-top-items(k=30)", "cap-entries(most=6)", "shift-time(days=60)", "drop-time()"],
 )
 def test_calibration_on_the_release_of_the_release_brings_absent_nearer_to_the_truth(source, text):
     who, release = KINDS["one wrong"], parse_defense(text).apply(source, seed=5)
@@ -169,3 +170,16 @@ def test_naive_runs_on_a_release_that_was_made_elsewhere(source):
     assert release.channel is None and record.size
     found = credit(source, release, KINDS["rough"], adapt=False)
     assert 0.2 < found.mean() <= 0.5 + 1e-9
+
+
+def test_a_naive_attacker_does_not_know_which_secret_name_stands_for_which_item(source):
+    # labels that no release of opaque items has
+    named = source.with_entries(
+        item=source.record_item, item_labels=np.array([f"item {i:03}" for i in range(source.n_items)])
+    )
+    release = parse_defense("opaque-items()").apply(named, seed=5)
+    naive, ignored, adaptive = (credit(named, release, KINDS["rough"], adapt=a) for a in (False, "ignore", True))
+    assert naive == pytest.approx(1 / named.n_records)
+    assert below(naive, ignored) and not below(adaptive, ignored)
+    grouped = parse_defense("group-items(groups=40)").apply(named, seed=5)
+    assert credit(named, grouped, KINDS["rough"], adapt=False).mean() > 0.1

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import standout as so
+from standout.attacks.bayes import SHRINK
 from standout.attacks.fit import Weighing, start_noise, usable
-from standout.attacks.likelihood import SHRINK, Likelihood, compile_odds, value_odds, wrong_chance
+from standout.attacks.likelihood import Likelihood
 from standout.attacks.noise import Noise
+from standout.attacks.odds import compile_odds, value_odds, wrong_chance
 from standout.errors import ParameterError
 from standout.scoring.tasks import AllScores
 

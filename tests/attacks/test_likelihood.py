@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import standout as so
-from standout.attacks.likelihood import SHRINK, Likelihood
+from standout.attacks.bayes import SHRINK
+from standout.attacks.likelihood import Likelihood
 from standout.attacks.noise import DayBins, Gaussian, Laplace, Noise, Steps, Uniform, ValueBins, Window
 from standout.errors import ParameterError
 

@@ -74,6 +74,26 @@ def test_a_flipped_bit_in_an_arrow_offset_does_not_end_the_process(tmp_path):
     assert "refused: o.arrow is not an Arrow IPC file that can be read" in read_apart(path)
 
 
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_an_arrow_column_whose_name_is_not_text_is_refused(tmp_path, kind):
+    table = pa.table({"user": ["a", "b"], "item": ["i", "j"]})
+    path = tmp_path / "o.arrow"
+    with getattr(pa.ipc, f"new_{kind}")(path, table.schema) as writer:
+        writer.write_table(table)
+    data = path.read_bytes().replace(b"item", b"\x84tem")
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"o\.arrow is not an Arrow IPC file that can be read"):
+        Dataset.read(path)
+
+
+def test_a_parquet_column_whose_name_is_not_text_is_refused(tmp_path):
+    path = tmp_path / "o.parquet"
+    pq.write_table(pa.table({"user": ["a", "b"], "item": ["i", "j"]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"item", b"\x84tem"))
+    with pytest.raises(InputError, match=r"^o\.parquet (cannot be read|is not a Parquet file)"):
+        Dataset.read(path)
+
+
 OUT_OF_RANGE = {
     "record": ([0, 2], [0, 0], [0, 0], [0, 0]),
     "negative record": ([0, -1], [0, 0], [0, 0], [0, 0]),

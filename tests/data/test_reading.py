@@ -355,3 +355,24 @@ def test_nothing_temporary_is_left_behind(tmp_path, monkeypatch):
     (tmp_path / "tmp").mkdir()
     Dataset.read(written(tmp_path, "csv.gz"))
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("column", ["rating", "day", "item"])
+def test_nan_in_a_parquet_file_is_missing_although_its_statistics_leave_nan_out(tmp_path, column):
+    numbers = {
+        "user": np.arange(900) % 60,
+        "item": np.arange(900) // 60,
+        "rating": np.arange(900) % 5,
+        "day": np.arange(900) + 13_000,
+    }
+    columns = {name: x.astype(float if name == column else int) for name, x in numbers.items()}
+    columns[column][::10] = np.nan
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    ds = Dataset.read(tmp_path / "x.parquet", record="user", item="item", value="rating", time="day", time_unit="day")
+    missing = {
+        "rating": ds.cleaning.values_missing,
+        "day": ds.cleaning.times_missing,
+        "item": ds.cleaning.rows_without_item,
+    }
+    assert missing[column] == 90
+    assert ds.n_items == 15 and ds.tick_span < 900 and ds.levels.tolist() == [0, 1, 2, 3, 4]

@@ -140,7 +140,7 @@ def test_a_save_that_fails_leaves_nothing_and_keeps_what_was_there(tmp_path, mon
         if name == "lengths":
             raise error
 
-    monkeypatch.setattr(store, "_dump", failing)
+    monkeypatch.setattr(store, "dump_array", failing)
     raised = ParameterError if isinstance(error, OSError) else type(error)
     with pytest.raises(raised):
         Dataset.from_arrays([1], ["z"]).save(tmp_path / "d")

@@ -11,6 +11,7 @@ import sqlite3
 import sys
 import zipfile
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 
 import duckdb
@@ -118,7 +119,37 @@ def _findings() -> bytes:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "report"))
     import made_findings
 
-    return made_findings.sweep({1: 0.1, 4: 0.6, 8: 0.9}).to_json().encode()
+    return made_findings.sweep({2: 0.6}).to_json().encode()
+
+
+@lru_cache
+def _evidence() -> bytes:
+    """Evidence of a check of these rows, without the time of day."""
+    from standout.gate.check import check
+    from standout.gate.evidence import evidence_of
+
+    record, item, _, _ = zip(*ROWS, strict=True)
+    policy = {"limit": [{"name": "x", "max": 0.2, "adversaries": ["a"]}], "adversary": {"a": {"knows": 2}},
+              "attacks": ["scoreboard"], "max_age_days": 30, "self_test": False}  # fmt: skip
+    content = evidence_of(check(Dataset.from_arrays(record, item), policy, targets=20, seed=0, progress=False))
+    content["provenance"] = {**content["provenance"], "created": "2020-01-01T00:00:00+00:00"}
+    return json.dumps(content, indent=1).encode()
+
+
+def _item_map() -> bytes:
+    rows = [f"m{i},Müßiggänger {i},0.9{i % 10},{('yes', 'no')[i % 3 == 0]}" for i in range(30)]
+    return "\n".join(["item_second,item_release,score,confirm", *rows]).encode()
+
+
+def _manifest() -> bytes:
+    from standout.defenses.manifest import FORMAT
+
+    stages = [
+        {"name": "drop-entries", "parameters": {"share": 0.5}},
+        {"name": "round-values", "parameters": {"step": 1.0}},
+    ]
+    reading = {"record": "user", "item": "item", "value": "rating", "time": "date"}
+    return json.dumps({"format": FORMAT, "standout": "0.1.0", "stages": stages, "reading": reading}, indent=1).encode()
 
 
 def _policy() -> bytes:
@@ -143,7 +174,8 @@ def formats(folder: Path) -> dict[str, bytes]:
     made |= {"arrow": _arrow(table(), "file"), "stream.arrow": _arrow(table(), "stream")}
     made["zstd.arrow"] = _arrow(numbers(), "file", compression="zstd")
     made |= {"sqlite": _database(folder, "sqlite"), "duckdb": _database(folder, "duckdb"), "xlsx": _workbook()}
-    made |= {"findings.json": _findings(), "policy.toml": _policy()}
+    made |= {"findings.json": _findings(), "policy.toml": _policy(), "evidence.json": _evidence()}
+    made |= {"items.csv": _item_map(), "manifest.json": _manifest()}
     return made
 
 
@@ -154,3 +186,17 @@ def saved(folder: Path) -> Path:
     record, item, value, _ = zip(*ROWS, strict=True)
     Dataset.from_arrays(record, item, value).save(target)
     return target
+
+
+def store(folder: Path) -> None:
+    """Write the corpus for the workers."""
+    made = formats(folder)
+    (folder / "formats").mkdir()
+    for ending, content in made.items():
+        (folder / "formats" / ending).write_bytes(content)
+    saved(folder)
+
+
+def stored(folder: Path) -> dict[str, bytes]:
+    """Formats of a stored corpus, in a fixed order."""
+    return {path.name: path.read_bytes() for path in sorted((folder / "formats").iterdir())}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+
 import pytest
 from fuzz import worker
-from fuzz.corpus import formats, saved
+from fuzz.corpus import formats, store, stored
 from fuzz.damage import damaged
-from fuzz.run import ENDINGS, fuzz
+from fuzz.run import ENDINGS, fuzz, main
 
 from standout.data.dataset import Dataset
 from standout.errors import InputError
@@ -14,13 +18,15 @@ from standout.errors import InputError
 
 @pytest.mark.slow
 def test_every_format_of_the_corpus_is_fuzzed_and_valid(tmp_path):
-    made = formats(tmp_path)
+    store(tmp_path)
+    made = stored(tmp_path)
     assert {*made, "saved"} == set(ENDINGS)
     for ending, content in made.items():
         path = tmp_path / (ending if "combined" in ending else f"x.{ending}")
         path.write_bytes(content)
-        assert worker.read(path, ending) == "read", ending
-    Dataset.open(saved(tmp_path))
+        for seed in (0, 1):
+            assert worker.read(path, ending, seed) == "read", ending
+    Dataset.open(tmp_path / "saved")
 
 
 def test_damage_is_a_function_of_the_seed_and_changes_something(tmp_path):
@@ -54,9 +60,74 @@ def test_the_fuzzer_sees_lost_rows_labels_in_messages_and_long_messages(tmp_path
             worker.read(path, "csv")
 
 
+def test_a_fuzz_run_that_was_stopped_continues_and_counts_every_input_once(tmp_path, monkeypatch, capsys):
+    made = formats(tmp_path)
+
+    def small(folder):
+        (folder / "formats").mkdir()
+        for ending in ("items.csv", "policy.toml"):
+            (folder / "formats" / ending).write_bytes(made[ending])
+
+    def run(*words):
+        monkeypatch.setattr("sys.argv", ["fuzz.run", *map(str, words)])
+        return main(), capsys.readouterr().out
+
+    monkeypatch.setattr("fuzz.run.store", small)
+    monkeypatch.setattr("fuzz.run.FAST", 25)
+    log = tmp_path / "log.jsonl"
+    words = ("--n", 60, "--seed", 7, "--only", "items.csv,policy.toml", "--log", log)
+    assert "4 pieces are left" in run(*words, "--seconds", 0)[1] and not log.exists()
+    assert run("--n", 50, *words[2:])[0] == 0
+    log.write_text(log.read_text() + '{"format": "items.csv", "fir')  # cut off by a kill
+    assert run(*words)[0] == 0
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
+    assert len(lines) == 4
+    seeds = [(line["format"], seed) for line in lines for seed in range(line["first"], line["last"])]
+    assert sorted(seeds) == sorted((ending, 7 + k) for ending in ("items.csv", "policy.toml") for k in range(30))
+    assert sum(line.get("read", 0) + line.get("refused", 0) for line in lines) == 60
+    assert "| all | 60 |" in run("--log", log, "--summary")[1]
+
+
+HARM = """
+import os, sys, time
+from fuzz import worker
+def harm(path, ending, seed=0):
+    if seed == 3: os.abort()
+    if seed == 5: raise KeyError("x")
+    if seed == 7: time.sleep(60)
+    if seed == 9: open(path.parent / "left", "w").close()
+    if seed == 11: worker.held = bytearray(os.urandom(1 << 20)) * 300
+    return "read"
+worker.read, worker.SECONDS, worker.GROWTH = harm, 2, 1 << 17
+worker.main()
+"""
+
+
+def test_the_fuzzer_sees_crashes_hangs_memory_and_files_left_behind(tmp_path, monkeypatch):
+    script = tmp_path / "worker.py"
+    script.write_text(HARM)
+    corpus = tmp_path / "corpus"
+    (corpus / "formats").mkdir(parents=True)
+    (corpus / "formats" / "csv").write_text("user,item\n1,2\n")
+    monkeypatch.setattr("fuzz.run.HERE", tmp_path)
+    monkeypatch.setattr("fuzz.run._environment", lambda: {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    line, failures = fuzz("csv", 0, 14, corpus)
+    assert [(f["seed"], f["what"].partition(" ")[0]) for f in failures] == [
+        (3, "crash"), (5, "bug"), (7, "hang"), (11, "memory"), (13, "bug"),
+    ]  # fmt: skip
+    assert line["read"] == 10 and line["peak_mb"] > 300
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_damaged_files_are_read_or_refused(ending):
-    counts, failures = fuzz(ending, 0, 40)
+def test_damaged_files_are_read_or_refused(ending, corpus):
+    counts, failures = fuzz(ending, 0, 40, corpus)
     assert not failures
     assert counts["read"] + counts["refused"] == 40
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    store(folder)
+    return folder

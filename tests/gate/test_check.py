@@ -13,7 +13,7 @@ import standout as so
 from standout.adversary.sampling import sample_targets
 from standout.attacks import attack as attacks
 from standout.errors import ParameterError
-from standout.gate.measure import in_order
+from standout.gate.measure import prepare
 
 ONE = {"adversary": {"a": {"knows": 3}}, "attacks": ["scoreboard-rh"], "self_test": False}
 
@@ -201,7 +201,7 @@ def test_every_measure_agrees_with_the_counts_of_an_audit(measure, unsafe):
 def test_targets_grow_by_adding_to_the_targets_of_an_audit(safe):
     job = so.Audit(safe, [so.Adversary(knows=3, value_within=None)], ["unicity"], 500, seed=4)
     eligible = np.arange(safe.n_records)
-    order = in_order(job, eligible)
+    order = prepare(job, job.adversaries[0]).targets
     for n in (1, 50, 500):
         assert set(order[:n]) == set(sample_targets(safe, eligible, n, 4).tolist())
 

@@ -258,6 +258,15 @@ def test_what_is_no_evidence_is_refused(tmp_path, text):
         load_evidence(path)
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "Infinity"])
+def test_evidence_with_a_number_that_is_not_finite_is_refused(saved, number):
+    text = saved.read_text()
+    at = text.index('"table"')
+    saved.write_text(text[:at] + '"table": [{"rate": NUMBER}],\n "old_'.replace("NUMBER", number) + text[at + 1 :])
+    with pytest.raises(InputError, match="not JSON"):
+        load_evidence(saved)
+
+
 def test_evidence_holds_no_label(verdict, saved):
     content = json.loads(saved.read_text())
     hashes = {"schema", "schema_version", "findings_sha256"}

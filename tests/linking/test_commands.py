@@ -121,6 +121,10 @@ def test_a_map_that_contradicts_itself_is_refused(tmp_path):
     path.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="item_second and item_release"):
         read_map(path)
+    path.write_text("item_second,item_release\nx,1\ny\n")
+    with pytest.raises(InputError, match="too few cells"):
+        read_map(path)
+    path.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="no column 'nope'"):
         read_items(path, title="nope")
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.dataset import Dataset
+from standout.adversary.choosing import choose_records, count_eligible
+from standout.adversary.eligible import conditions, levels_outside
+from standout.data.catalog import Catalog
 from standout.data.times import days_within, ticks_within, time_words
 from standout.data.values import percent
 from standout.errors import EligibilityError, ParameterError
@@ -193,15 +195,15 @@ class Adversary:
             plain["value_within"] = 0
         return plain
 
-    def tells_value(self, dataset: Dataset) -> bool:
+    def tells_value(self, dataset: Catalog) -> bool:
         """Whether values of this dataset are known."""
         return dataset.has_value and (self.gamma is not None or self.value_within is not None)
 
-    def tells_time(self, dataset: Dataset) -> bool:
+    def tells_time(self, dataset: Catalog) -> bool:
         """Whether times of this dataset are known."""
         return dataset.has_time and self.time_within is not None
 
-    def time_ticks(self, dataset: Dataset) -> int:
+    def time_ticks(self, dataset: Catalog) -> int:
         """Largest error of a known time in ticks of this dataset; 0 if times are not known.
 
         Raises
@@ -211,13 +213,13 @@ class Adversary:
         """
         return 0 if self.time_within is None else ticks_within(self.time_within, dataset.time_resolution)
 
-    def value_tolerance(self, dataset: Dataset) -> Array:
+    def value_tolerance(self, dataset: Catalog) -> Array:
         """(levels,): largest error of a known value if the true one is that of the level."""
         if self.gamma is not None:
             return dataset.tolerance(self.gamma * dataset.value_range)
         return dataset.tolerance(0.0 if self.value_within is None else self.value_within)
 
-    def check_channels(self, dataset: Dataset) -> None:
+    def check_channels(self, dataset: Catalog) -> None:
         """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
         # gamma is not refused: the theorems of DSS12 take it as a parameter, and hold for data without values (T = 1)
         asked = self.value_within is not None and not isinstance(self.value_within, _LeftOut)
@@ -244,20 +246,20 @@ class Adversary:
                 f"time_within={self.time_within} off; lower time_within, or use wrong_kind='item'"
             )
 
-    def pickable(self, dataset: Dataset) -> Array:
+    def pickable(self, dataset: Catalog) -> Array:
         """Marks of the items that may be known, bool (items); all of them for `rare`."""
         if self.choice.kind == "outside-top":
             return np.asarray(dataset.popularity_rank >= self.choice.top)
         return np.ones(dataset.n_items, np.bool_)
 
-    def _pools(self, dataset: Dataset) -> list[tuple[Array, int]]:
+    def pools(self, dataset: Catalog) -> list[tuple[Array, int]]:
         """Sets of items that facts are drawn from, as marks, and the number of facts from each."""
         if self.choice.kind != "rare":
             return [(self.pickable(dataset), self.n_right_items)]
         rare, n_rare = self.rare_items(dataset)
         return [(rare, n_rare), (~rare, self.knows - n_rare)]
 
-    def rare_items(self, dataset: Dataset) -> tuple[Array, int]:
+    def rare_items(self, dataset: Catalog) -> tuple[Array, int]:
         """Marks of the rare items, and the number of facts about them (`choose="rare:SHARE@T"`)."""
         from standout.formulas.dss12 import is_rare
 
@@ -265,29 +267,22 @@ class Adversary:
         n_rare = int(np.ceil(self.choice.share * self.knows - 1e-9))
         return is_rare(dataset.supports, self.choice.rarity), n_rare
 
-    def eligible(self, dataset: Dataset) -> Array:
+    def eligible(self, dataset: Catalog) -> Array:
         """Indices of the records that hold enough items for this adversary."""
-        from standout.adversary.sampling import count_marked, count_wrongable, wrongable
+        return self.choose_targets(dataset, None)[1]
 
-        self.check_channels(dataset)
-        counts = [count_marked(dataset.record_ptr, dataset.record_item, marks) for marks, _ in self._pools(dataset)]
-        if self.choice.kind == "rare":
-            delta = self.choice.share * self.knows
-            # the rule that reproduces the published Table 1: more than δm rare items and at least (1-δ)m others
-            fits = (counts[0] > delta + 1e-9) & (counts[1] >= self.knows - delta - 1e-9)
-        else:
-            fits = counts[0] >= self.n_right_items
-        if self.wrong_kind == "item" and self.wrong:
-            pickable = self.pickable(dataset)
-            held = counts[0] if self.choice.kind != "rare" else dataset.lengths
-            fits &= pickable.sum() - held >= self.most_wrong
-        elif self.wrong and not (fine := wrongable(self, dataset)).all():
-            for marks, n in self._pools(dataset):
-                usable = count_wrongable(dataset.record_ptr, dataset.record_item, marks, fine)
-                fits &= usable >= min(n, self.most_wrong)
-        return np.flatnonzero(fits)
+    def n_eligible(self, dataset: Catalog) -> int:
+        """Number of records that hold enough items for this adversary."""
+        return count_eligible(dataset, conditions(self, dataset))
 
-    def sample(self, dataset: Dataset, targets: Any = None, seed: int = 0) -> Knowledge:
+    def choose_targets(self, dataset: Catalog, n: int | None, seed: int = 0) -> tuple[int, Array]:
+        """Number of eligible records, and `n` of them (all if None or if there are not more).
+
+        The choice depends on (seed, contents of the record).
+        """
+        return choose_records(dataset, conditions(self, dataset), n, seed)
+
+    def sample(self, dataset: Catalog, targets: Any = None, seed: int = 0) -> Knowledge:
         """Draw the knowledge of each target; a draw depends only on (seed, target).
 
         Wrong values are drawn first, among the target's entries that can be wrong: with a value or a time known, and a value
@@ -306,34 +301,14 @@ class Adversary:
         """
         from standout.adversary.sampling import sample
 
-        eligible = self.eligible(dataset)
-        chosen = eligible if targets is None else _indices(targets, dataset.n_records)
         if not _is_whole(seed):
             raise ParameterError(f"seed={seed!r}: use a whole number")
+        chosen = self.eligible(dataset) if targets is None else _indices(targets, dataset.n_records)
         if chosen.size == 0:
             raise EligibilityError(
                 f"no record holds enough items for an adversary who knows {self.describe()}; lower knows={self.knows}"
             )
-        fit = np.zeros(dataset.n_records, np.bool_)
-        fit[eligible] = True
-        unfit = int((~fit[chosen]).sum())
-        if unfit:
-            raise EligibilityError(
-                f"{unfit} of {chosen.size} targets do not hold enough items for an adversary who knows {self.describe()}; "
-                "take targets from adversary.eligible(dataset)"
-            )
         return sample(self, dataset, chosen, int(seed))
-
-
-def levels_outside(levels: Array, tolerance: Array) -> Array:
-    """Per level: number of levels outside its tolerance; a wrong value is one of them, each with the same chance.
-
-    >>> levels_outside(np.arange(1.0, 6.0), np.full(5, 2.0)).tolist()
-    [2, 1, 0, 1, 2]
-    """
-    reach = tolerance + 1e-9  # for rounding: 0.4 - 0.3 is slightly above 0.1 in binary
-    first, stop = np.searchsorted(levels, levels - reach), np.searchsorted(levels, levels + reach, side="right")
-    return np.asarray(levels.size - (stop - first))
 
 
 def _indices(targets: Any, n_records: int) -> Array:

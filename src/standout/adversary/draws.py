@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from standout.adversary.splitmix import below, start, step
+from standout.adversary.splitmix import below, draw_bits, mix, start, step
 
 Array = npt.NDArray[Any]
 
@@ -25,15 +25,12 @@ class Source(NamedTuple):
 
     key: Array
     """uint64 per record: what its draws start from."""
-    by_key: Array
-    """Records in the order of their keys, so that a random pair does not depend on labels. Size 0 where no item is wrong."""
-    entries_before: Array
-    """Entries of all records before each place of `by_key`."""
     ptr: Array
     item: Array
     code: Array
     tick: Array
-    supports: Array
+    supports_before: Array
+    """int64 (items + 1): (record, item) pairs of all pickable items before each item. Size 0 where no item is wrong."""
     fine: Array
     """Per entry: whether it can give a wrong fact. Size 0 if wrong facts are not wrong values."""
     levels: Array
@@ -146,21 +143,9 @@ def _random_event(state: Array, at: int, stop: int, data: Source, only_fine: boo
 
 
 @jit  # type: ignore[untyped-decorator]
-def _random_pair(state: Array, data: Source) -> int:
-    """First entry of a (record, item) pair of the release, uniformly drawn."""
-    while True:
-        j = below(state, data.item.size)
-        place = np.searchsorted(data.entries_before, j, side="right") - 1
-        first = data.ptr[data.by_key[place]]
-        at = first + j - data.entries_before[place]
-        if at == first or data.item[at] != data.item[at - 1]:
-            return at
-
-
-@jit  # type: ignore[untyped-decorator]
-def _may_be_wrong(data: Source, r: int, i: int, pickable: Array, taken: Array, n_taken: int) -> bool:
+def _may_be_wrong(data: Source, r: int, i: int, taken: Array, n_taken: int) -> bool:
     """Whether item `i` can be a wrong item: pickable, not held by the target, not taken before."""
-    if not pickable[i] or _place_of(data, r, i) >= 0:
+    if data.supports_before[i] == data.supports_before[i + 1] or _place_of(data, r, i) >= 0:
         return False
     for k in range(n_taken):
         if taken[k] == i:
@@ -169,35 +154,25 @@ def _may_be_wrong(data: Source, r: int, i: int, pickable: Array, taken: Array, n
 
 
 @jit  # type: ignore[untyped-decorator]
-def _wrong_pair(state: Array, r: int, data: Source, pickable: Array, taken: Array, n_taken: int) -> int:
-    """First entry of a random (record, item) pair among those whose item can be a wrong item."""
+def _wrong_item(state: Array, r: int, data: Source, taken: Array, n_taken: int) -> int:
+    """Item of a random (record, item) pair among the items that can be wrong."""
+    before = data.supports_before
     for _ in range(_TRIES):
-        at = _random_pair(state, data)
-        if _may_be_wrong(data, r, np.int64(data.item[at]), pickable, taken, n_taken):
-            return at
+        i = np.searchsorted(before, below(state, before[-1]), side="right") - 1
+        if _may_be_wrong(data, r, i, taken, n_taken):
+            return np.int64(i)
     # the target holds nearly everything: count the pairs of the remaining items, and take one of those
     total = np.int64(0)
-    for i in range(pickable.size):
-        if _may_be_wrong(data, r, i, pickable, taken, n_taken):
-            total += data.supports[i]
+    for i in range(before.size - 1):
+        if _may_be_wrong(data, r, i, taken, n_taken):
+            total += before[i + 1] - before[i]
     turn = below(state, total)
-    for i in range(pickable.size):
-        if _may_be_wrong(data, r, i, pickable, taken, n_taken):
-            if turn < data.supports[i]:
-                for s in data.by_key:
-                    at = _place_of(data, s, i)
-                    if at >= 0:
-                        if turn == 0:
-                            return at
-                        turn -= 1
-            turn -= data.supports[i]
+    for i in range(before.size - 1):
+        if _may_be_wrong(data, r, i, taken, n_taken):
+            if turn < before[i + 1] - before[i]:
+                return np.int64(i)
+            turn -= before[i + 1] - before[i]
     return np.int64(-1)
-
-
-@jit  # type: ignore[untyped-decorator]
-def _end_of(data: Source, at: int) -> int:
-    """End of the record that the entry at `at` belongs to."""
-    return data.ptr[np.searchsorted(data.ptr, at, side="right")]
 
 
 @jit  # type: ignore[untyped-decorator]
@@ -241,9 +216,12 @@ def _choose_wrong(state: Array, rule: Rule, wrong: Array) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
-def draw_queries(targets: Array, seed: int, data: Source, marked: Array, pickable: Array, rule: Rule, lengths: Array,
-          item: Array, value: Array, time: Array, length: Array) -> None:  # fmt: skip
-    """Draw the facts of each target into `item` (indices), `value`, `time` and `length`."""
+def draw_queries(targets: Array, seed: int, data: Source, marked: Array, rule: Rule, lengths: Array,
+                 item: Array, salt: Array, value: Array, time: Array, length: Array) -> None:  # fmt: skip
+    """Draw the facts of each target into `item` (indices), `value`, `time` and `length`.
+
+    A wrong item only gets its index and a random number, `salt`: its value and time are those of one of its holders.
+    """
     longest = 0
     for r in targets:
         longest = max(longest, data.ptr[r + 1] - data.ptr[r])
@@ -282,10 +260,18 @@ def draw_queries(targets: Array, seed: int, data: Source, marked: Array, pickabl
             item[base + place[k]] = data.item[at]
             _tell(state, at, is_wrong, data, rule, base + place[k], value, time)
         for k in range(right, rule.knows):
-            at = _wrong_pair(state, r, data, pickable, taken, k - right)
-            taken[k - right] = data.item[at]
-            at = _random_event(state, at, _end_of(data, at), data, np.bool_(False))
-            item[base + place[k]] = data.item[at]
-            _tell(state, at, np.bool_(False), data, rule, base + place[k], value, time)
+            taken[k - right] = _wrong_item(state, r, data, taken, k - right)
+            item[base + place[k]] = taken[k - right]
+            # 0 marks a right item
+            salt[base + place[k]] = draw_bits(state) | np.uint64(1)
         if rule.length_within >= 0.0:
             length[q] = lengths[r] * (1.0 + rule.length_within * (2.0 * step(state) - 1.0))
+
+
+@jit  # type: ignore[untyped-decorator]
+def tell_held(fact: Array, salt: Array, data: Source, rule: Rule, value: Array, time: Array) -> None:
+    """Write what is known of the entries `data.code`, `data.tick` into the facts, one entry per fact."""
+    state = np.empty(1, np.uint64)
+    for k in range(fact.size):
+        state[0] = mix(salt[k])
+        _tell(state, k, np.bool_(False), data, rule, fact[k], value, time)

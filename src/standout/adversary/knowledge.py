@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
+from standout.data.catalog import Catalog
 from standout.data.channel import ItemMap
-from standout.data.dataset import Dataset
 from standout.data.labels import find_labels, index_labels
 from standout.data.times import PER_DAY, check_time_unit, ticks_of, unit_by_size
 from standout.errors import InputError, ParameterError
@@ -76,7 +76,7 @@ class Knowledge:
     adversary: Adversary | None = None
     """The adversary that sampled this knowledge; None for knowledge from outside."""
     seed: int | None = None
-    source: Dataset | None = None
+    source: Catalog | None = None
     """The dataset that this knowledge was sampled from; None for knowledge from outside."""
     times: Array | None = None
     """int64 per fact: how often the adversary saw it; None = once."""
@@ -163,7 +163,7 @@ class Knowledge:
         """Number of the query of each fact."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.query_ptr))
 
-    def bind(self, dataset: Dataset) -> Facts:
+    def bind(self, dataset: Catalog) -> Facts:
         """Look the items up in a dataset; in a release whose defense renamed items, by their published names."""
         from_source = (
             self.source is not None and dataset.source is not None and _same_content(self.source, dataset.source)
@@ -175,7 +175,8 @@ class Knowledge:
             index = self._index
         else:
             index = find_labels(dataset.item_labels, self.item)
-            if (index < 0).all():
+            # a defense may have removed all items that are known of the targets
+            if (index < 0).all() and not from_source:
                 raise InputError(
                     "none of the known items is in the data; are the item labels the same as in the release?"
                 )
@@ -190,14 +191,14 @@ class Knowledge:
         return f"<Knowledge {self.n_queries:,} queries, {self.n_facts:,} facts, {source}>"
 
 
-def _same_content(one: Dataset, other: Dataset) -> bool:
+def _same_content(one: Catalog, other: Catalog) -> bool:
     """Whether two datasets hold the same entries; content is hashed only if all sizes agree."""
     if one is other:
         return True
 
-    def sizes(data: Dataset) -> tuple[int, ...]:
-        return (data.n_records, data.n_items, data.n_entries, data.n_levels, data.record_code.size,
-                data.record_tick.size, int(data.first_tick), int(data.tick_span),
+    def sizes(data: Catalog) -> tuple[int, ...]:
+        return (data.n_records, data.n_items, data.n_entries, data.n_levels, data.has_value,
+                data.has_time, int(data.first_tick), int(data.tick_span),
                 data.ticks_per_day)  # fmt: skip
 
     return sizes(one) == sizes(other) and one.fingerprint == other.fingerprint

@@ -31,6 +31,13 @@ def start(seed: int, purpose: int, target: int) -> int:
 
 
 @jit  # type: ignore[untyped-decorator]
+def draw_bits(state: Array) -> int:
+    """Next 64 random bits and the state after them."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    return mix(state[0])
+
+
+@jit  # type: ignore[untyped-decorator]
 def step(state: Array) -> float:
     """Next uniform number in [0, 1) and the state after it (SplitMix64)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)

@@ -1,14 +1,13 @@
 """Tables of the adaptive likelihood: an adversary's knowledge of the source, and a release with published parameters.
 
-The formulas are those of `formulas.defended`. Nothing of the source is read except its value scale and its range of days,
-which are public.
+The formulas are those of `formulas.defended`. Nothing of the source is read except its value scale, its range of days, and
+which items the adversary's own choice rule covers.
 """
 
 from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,15 +16,14 @@ import numpy.typing as npt
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts
 from standout.attacks.adaptive_channels import Seen, buckets, day_backgrounds, day_distances, seen_values
+from standout.attacks.adaptive_sizes import Sizes, is_grouped, known_lengths, sizes, source_lengths
 from standout.attacks.bayes import NATS_PER_FACT, log_ways
 from standout.attacks.tables import Known
 from standout.data.channel import Channel
 from standout.data.dataset import Dataset
-from standout.data.index import Shard
 from standout.formulas import defended as formula
 from standout.scoring.adaptive_factors import mean_chances
 from standout.scoring.adaptive_tables import AdaptiveTables
-from standout.scoring.factors import ByCount, BySum, RecordFactor
 from standout.scoring.fill import postings
 from standout.scoring.plan import Combine, Plan, Tie, fixed_point
 
@@ -34,71 +32,11 @@ Array = npt.NDArray[Any]
 FLOOR = 1e-6
 """Added to the factor of every fact: one fact that the channel cannot explain does not exclude a record."""
 
-MOST_NODES = 24
-"""Source lengths of capped records that are told apart; more are grouped by quantiles."""
-
 MOST_TOGETHER = 10
 """Most facts about one released item."""
 
 _AT_ONCE = 256
 _NONE = np.empty(0)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ByEntries:
-    """Number of entries of a record: items of the source, where several share one name in the release."""
-
-    most: int
-
-    @property
-    def largest(self) -> float:
-        """No factor is larger than this."""
-        return float(self.most)
-
-    def compute(self, shard: Shard) -> Array:
-        """float64 (records of the shard)."""
-        out = np.zeros(shard.n_records)
-        for b in range(shard.n_blocks):
-            part = shard.local[int(shard.ptr[b, 0]) : int(shard.ptr[b, -1])]
-            count = np.bincount(part, minlength=min(shard.block_size, shard.n_records - b * shard.block_size))
-            out[b * shard.block_size : b * shard.block_size + count.size] = count
-        return out
-
-
-class Sizes(NamedTuple):
-    """Sizes of records and items that the channel's model refers to."""
-
-    length: RecordFactor
-    weight: RecordFactor
-    supports: Array
-    """float64 (items): (record, item) pairs of the source behind each released item, as far as the release shows them."""
-    longest: int
-
-
-def sizes(release: Dataset, grouped: bool, merged: bool) -> Sizes:
-    """Sizes for this release; computed on first use and cached on it."""
-    kept: dict[tuple[bool, bool], Sizes] = release.__dict__.setdefault("_adaptive_sizes", {})
-    key = grouped, merged
-    if key not in kept:
-        if merged:
-            n, longest = release.n_records, int(release.lengths.max(initial=0))
-            # Poisson: expected number of the source's pairs behind the records that show the group
-            supports = -n * np.log1p(-np.minimum(release.supports, n - 0.5) / n)
-            length: RecordFactor = ByCount(np.arange(longest + 1, dtype=np.float64))
-        elif grouped:
-            supports = np.bincount(release.record_item, minlength=release.n_items).astype(np.float64)
-            longest = int(np.diff(release.record_ptr).max(initial=0))
-            length = ByEntries(longest)
-        else:
-            supports, longest = release.supports.astype(np.float64), int(release.lengths.max(initial=0))
-            length = ByCount(np.arange(longest + 1, dtype=np.float64))
-        kept[key] = Sizes(length, BySum(supports), supports, longest)
-    return kept[key]
-
-
-def is_grouped(channel: Channel) -> bool:
-    """Whether several items of the source share one name in the release."""
-    return channel.items is not None and np.unique(channel.items.release).size < channel.items.release.size
 
 
 class Wrong(NamedTuple):
@@ -112,16 +50,15 @@ class Wrong(NamedTuple):
     h: float
     """Share of facts with a wrong value and day."""
     n_right: int
-    """Number of right items, picked without replacement; 1 if it varies."""
+    """Most right items of a query."""
 
 
-def wrong_of(who: Adversary, grouped: bool, merged: bool) -> Wrong:
+def wrong_of(who: Adversary, grouped: bool) -> Wrong:
     """How the adversary's facts are wrong; for grouped items, an exact number is treated as a probability."""
     items = who.wrong_kind == "item" and who.wrong > 0
     exact = not who.wrong_varies and not grouped
     return Wrong(items, int(who.wrong) if exact else 0, 0.0 if exact else float(who.wrong_share),
-                 0.0 if items else float(who.wrong_share),
-                 who.n_right_items if not merged and (exact or not items) else 1)  # fmt: skip
+                 0.0 if items else float(who.wrong_share), who.n_right_items if exact or not items else 1)  # fmt: skip
 
 
 def compile_adaptive(release: Dataset, facts: Facts, exclude: Array, floor: float = FLOOR) -> Plan:
@@ -141,7 +78,7 @@ def compile_adaptive(release: Dataset, facts: Facts, exclude: Array, floor: floa
     known = Known.of(release, facts, exclude)
     grouped = is_grouped(channel)
     merged = grouped and not source.has_repeats
-    size, wrong = sizes(release, grouped, merged), wrong_of(who, grouped, merged)
+    size, wrong = sizes(release, who, grouped, merged), wrong_of(who, grouped)
     value = seen_values(known, who, source, channel)
     day = day_backgrounds(known, source, channel) if who.time_within is not None else None
     tables = _tables(known, who, source, channel, wrong, value, day)._replace(
@@ -149,106 +86,74 @@ def compile_adaptive(release: Dataset, facts: Facts, exclude: Array, floor: floa
     )
     if merged and tables.use_time:
         tables = tables._replace(near=day_distances(release, tables.within))
-    tables = tables._replace(**_lengths(channel, size, wrong, merged), **_queries(known, size, wrong, grouped))
+    tables = tables._replace(
+        **_queries(known, size, wrong, grouped), **known_lengths(known, who, channel, size, grouped)
+    )
+    tables = tables._replace(**source_lengths(channel, size, tables.most_facts, wrong.n_right, merged))
     tables = tables._replace(**_facts(known, channel, size, wrong, value, day, tables))
     plan_tables = known.tables()
     return Plan(
         combine=Combine.ADAPTIVE, tie=Tie.INDEX, use_value=tables.use_value, use_time=tables.use_time, filtered=False,
         tables=plan_tables, scale=tables.scale, base=np.zeros(facts.n_queries), factor=size.length,
-        weight=size.weight, n_possible=tables.n_possible, adaptive=tables,
+        weight=size.weight, further=size.further, n_possible=tables.n_possible, adaptive=tables,
     )  # fmt: skip
 
 
 def _tables(known: Known, who: Adversary, source: Dataset, channel: Channel, wrong: Wrong, value: Seen,
             day: tuple[Array, Array] | None) -> AdaptiveTables:  # fmt: skip
     """Tables with the kernels of values and days, neutral in all else."""
-    n, release = known.item.size, known.dataset
+    n, release = known.item.size, known.in_memory
     shift, period_first, bucket = buckets(release, channel)
     use_time = day is not None and release.has_time and bool(known.has_tick.any())
     zeros, ones = np.zeros(n), np.ones(n)
     return AdaptiveTables(
         use_value=value.right.shape[1] > 1, use_time=use_time, wrong_items=wrong.items,
         wrong_values=wrong.h > 0, n_wrong=wrong.n, share_wrong=wrong.share, floor=0.0, kept_pairs=channel.kept_pairs,
-        grouped=False, merged=False, together=0, most_facts=1, cap=-1, miss=0.0, within=who.time_ticks(source),
+        grouped=False, merged=False, together=0, most_facts=1, cap=-1, miss=0.0, lost=0.0, within=who.time_ticks(source),
         per_day=release.ticks_per_day,
         shift=shift if use_time else 0, period_first=period_first,
         span_first=int(source.first_tick) - int(release.first_tick), span=int(source.tick_span),
         bucket=bucket if use_time else np.ones(1, np.int64), near=np.ones(1),
-        slack=int(bucket.max(initial=1)) - 1, rho=ones, node_log=_NONE, node_rho=_NONE, node_miss=_NONE,
-        log_ways=_NONE, start=np.ones((1, 1)), total=_NONE, n_possible=_NONE, scale=_NONE, gone_ptr=_NONE, gone_item=_NONE,
-        gone_weight=_NONE, right_value=value.right, wrong_value=value.wrong, has_tick=known.has_tick & use_time,
+        slack=int(bucket.max(initial=1)) - 1, rho=np.ones((1, 1)), node_log=_NONE, node_rho=_NONE.reshape(0, 1),
+        node_miss=_NONE.reshape(0, 1, 1), node_low=_NONE, node_high=_NONE, classes=False, lose=0.0, know_length=False,
+        low=_NONE, high=_NONE, length_back=_NONE, gone_ptr=_NONE, gone_item=_NONE, gone_weight=_NONE, gone_inside=_NONE,
+        gone_rare=_NONE,         log_ways=_NONE, start=np.ones((1, 1)), total=np.ones((1, 2)), n_possible=_NONE, scale=_NONE,
+        rare=np.zeros(n, np.int64), right_value=value.right, wrong_value=value.wrong, has_tick=known.has_tick & use_time,
         tick_back=ones if day is None else day[0], tick_back_wrong=ones if day is None else day[1], q_g=ones, q=ones,
         by_chance_right=zeros, by_chance_wrong=zeros, lost_right=ones, lost_wrong=ones, outside=ones, strange=zeros,
         own=ones, mix_right=zeros, mix_wrong=zeros, chance=ones, same=np.zeros(n, np.int64), n_same=np.ones(n, np.int64),
-        length=_NONE, weight=_NONE,
+        length=_NONE, weight=_NONE, every_length=_NONE, strangers=_NONE, rare_length=_NONE, rare_weight=_NONE,
     )  # fmt: skip
-
-
-def _lengths(channel: Channel, size: Sizes, wrong: Wrong, merged: bool) -> dict[str, Any]:
-    """Believed source lengths: ρ by released length, and the nodes of capped records."""
-    stays = (1 - channel.moved) * (1 - channel.replaced)
-    survives = max((1 - channel.lost) * stays, 1e-9)
-    count = np.arange(size.longest + 1, dtype=np.float64)
-    if merged:
-        count = formula.grouped_length(count, size.supports / max(size.supports.sum(), 1e-9))
-    believed = formula.believed_length(count, max(channel.kept_pairs, 1e-9) * survives, wrong.n_right)
-    out: dict[str, Any] = {"rho": formula.pick_share(believed, wrong.n_right), "miss": 1 - survives}
-    if channel.cap is None:
-        return out
-    lengths, weight = capped_lengths(channel, wrong.n_right)
-    fits = np.minimum(channel.cap * stays / np.maximum(lengths * channel.kept_pairs, 1e-9), stays * (1 - channel.lost))
-    believed = formula.believed_length(lengths, stays, wrong.n_right)
-    return out | {
-        "cap": int(channel.cap), "node_log": np.log(weight), "node_rho": formula.pick_share(believed, wrong.n_right),
-        "node_miss": 1 - fits,
-    }  # fmt: skip
-
-
-def capped_lengths(channel: Channel, at_least: int) -> tuple[Array, Array]:
-    """Source lengths of records at the cap, and their probabilities; at most `MOST_NODES` of them.
-
-    Without published lengths, one, two and four times the cap are equally likely.
-    """
-    assert channel.cap is not None
-    least = max(channel.cap / max(channel.kept_pairs * (1 - channel.lost), 1e-9), at_least, 1)
-    if channel.source_lengths is None:
-        return least * np.array([1.0, 2.0, 4.0]), np.full(3, 1 / 3)
-    counts = np.asarray(channel.source_lengths, np.float64)
-    lengths = np.flatnonzero((counts > 0) & (np.arange(counts.size) >= least))
-    if lengths.size == 0:
-        return np.array([least]), np.ones(1)
-    weight = counts[lengths] / counts[lengths].sum()
-    if lengths.size <= MOST_NODES:
-        return lengths.astype(np.float64), weight
-    group = np.minimum((np.cumsum(weight) - weight / 2) * MOST_NODES, MOST_NODES - 1).astype(np.int64)
-    group = np.unique(group, return_inverse=True)[1].reshape(-1)
-    whole = np.bincount(group, weights=weight)
-    return np.bincount(group, weights=weight * lengths) / whole, whole
 
 
 def _queries(known: Known, size: Sizes, wrong: Wrong, grouped: bool) -> dict[str, Any]:
     """Tables per query."""
-    release, n = known.dataset, known.facts.n_queries
+    release, n = known.in_memory, known.facts.n_queries
     m = np.diff(known.query_ptr)
     n_gone = known.n_known - m
     start = np.zeros((n, wrong.n + 1))
     for k in range(wrong.n + 1):
         # a fact about a withheld item is as probable for every record as for a person outside the release
         start[:, k] = np.where(n_gone >= k, np.exp(log_ways(np.maximum(n_gone, k), k)), 0.0)
-    gone_ptr, gone_item, gone_weight, lost = _excluded(release, known.exclude, grouped)
+    gone_ptr, gone_item, gone_weight = _excluded(release, known.exclude, grouped, size)
+    gone_rare = size.rare[gone_item]
+    query = np.repeat(np.arange(n), np.diff(gone_ptr))
+    lost = np.bincount(2 * query + gone_rare, weights=gone_weight, minlength=2 * n).reshape(n, 2)
     same, n_same = _together(known, grouped)
     return {
         "log_ways": np.asarray(log_ways(known.n_known, np.full(n, wrong.n))), "start": start,
-        "total": np.maximum(size.supports.sum() - lost, 1.0),
+        "total": np.maximum(size.totals - lost, 1.0), "classes": size.classes, "rare": size.rare[known.item],
         "n_possible": release.n_records - (known.exclude >= 0).astype(np.int64),
         "scale": fixed_point(NATS_PER_FACT * np.maximum(known.n_known, 1)), "gone_ptr": gone_ptr,
-        "gone_item": gone_item, "gone_weight": gone_weight, "most_facts": int(m.max(initial=1)), "same": same,
+        "gone_item": gone_item, "gone_weight": gone_weight, "gone_rare": gone_rare,
+        "gone_inside": gone_weight * (1 - size.strange[gone_item]),
+        "most_facts": int(m.max(initial=1)), "same": same,
         "n_same": n_same, "together": int(n_same.max(initial=1)) if grouped else 0,
     }  # fmt: skip
 
 
-def _excluded(release: Dataset, exclude: Array, grouped: bool) -> tuple[Array, Array, Array, Array]:
-    """Items of each query's excluded record: range, item, weight (pairs), and their sum per query."""
+def _excluded(release: Dataset, exclude: Array, grouped: bool, size: Sizes) -> tuple[Array, Array, Array]:
+    """Items of each query's excluded record: range, item, weight (pairs; 0 for items that are never picked)."""
     rows, weights = [], []
     for r in exclude.tolist():
         row = (
@@ -256,10 +161,9 @@ def _excluded(release: Dataset, exclude: Array, grouped: bool) -> tuple[Array, A
         )
         item, count = np.unique(row, return_counts=True)
         rows.append(item.astype(np.int64))
-        weights.append((count if grouped else np.ones(item.size)).astype(np.float64))
+        weights.append((count if grouped else size.supports[item] > 0).astype(np.float64))
     ptr = np.concatenate([[0], np.cumsum([row.size for row in rows])]).astype(np.int64)
-    total = np.array([w.sum() for w in weights])
-    return ptr, np.concatenate([*rows, np.empty(0, np.int64)]), np.concatenate([*weights, _NONE]), total
+    return ptr, np.concatenate([*rows, np.empty(0, np.int64)]), np.concatenate([*weights, _NONE])
 
 
 def _together(known: Known, grouped: bool) -> tuple[Array, Array]:
@@ -281,23 +185,20 @@ def _facts(known: Known, channel: Channel, size: Sizes, wrong: Wrong, value: See
     """Tables per fact: backgrounds, and what the channel makes of held and lost entries."""
     x, y = channel.moved, channel.replaced
     support = np.maximum(size.supports[known.item] - _own_weight(known, tables), 0.0)
-    q = np.maximum(support, 0.5) / tables.total[known.query]
+    q = np.maximum(support, 0.5) / tables.total[known.query, tables.rare]
     g = value.back * (day[0] if day is not None else 1.0)
     off = value.back_wrong * (day[1] if day is not None else 1.0)
     absent = (1 - wrong.h) * g + wrong.h * off
     mean_right, mean_wrong = g, off
     if x > 0 or channel.attributes > 0:
         mean_right, mean_wrong = _mean_chances(known, tables)
-    # an item that replaced another one is uniform over the catalog
-    noise = np.minimum((y / max(known.dataset.n_items, 1)) / q, 1.0)
-    strange = 1 - (1 - x) * (1 - noise)
+    strange = size.strange[known.item]
     # the mean over all holders includes the entry itself
     swapped = formula.attribute_share(channel.attributes, support) * support / np.maximum(support - 1, 1)
     moved = x / (x + channel.lost + y) if x > 0 else 0.0
-    by_chance = (1 - (1 - x) * (1 - y)) * strange
     return {
         "q_g": channel.kept_pairs * q * absent, "q": q,
-        "by_chance_right": by_chance * mean_right / absent, "by_chance_wrong": by_chance * mean_wrong / absent,
+        "by_chance_right": strange * mean_right / absent, "by_chance_wrong": strange * mean_wrong / absent,
         "lost_right": (moved * mean_right + (1 - moved) * g) / absent,
         "lost_wrong": (moved * mean_wrong + (1 - moved) * off) / absent,
         "outside": g / absent, "strange": strange,
@@ -323,7 +224,7 @@ def _own_weight(known: Known, tables: AdaptiveTables) -> Array:
 
 def _mean_chances(known: Known, tables: AdaptiveTables) -> tuple[Array, Array]:
     """Mean over the item's released entries of the chance of its fact: right, wrong."""
-    post, n = postings(known.dataset.index), known.item.size
+    post, n = postings(known.in_memory.index), known.item.size
     right, wrong = np.zeros(n), np.zeros(n)
     item, gone = known.item.astype(np.int64), known.exclude[known.query].astype(np.int64)
     day = known.tables().known_tick

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.bayes import SHRINK, spread, wrong_values
-from standout.attacks.likelihood import entry_histograms
 from standout.attacks.noise import value_kernel
+from standout.attacks.odds import entry_histograms
 from standout.attacks.tables import Known
 from standout.data.background import background
 from standout.data.channel import Channel
@@ -74,7 +74,7 @@ def seen_values(known: Known, who: Adversary, source: Dataset, channel: Channel)
     n, kernel, has = known.item.size, value_kernel(who, source), known.has_value
     if kernel is None or not has.any():
         return unused(n)
-    change = change_of(channel, source, known.dataset)
+    change = change_of(channel, source, known.in_memory)
     told, place = np.unique(known.value[has], return_inverse=True)
     place = place.reshape(-1)
     own, n_own, common = entry_histograms(known, np.flatnonzero(has), "value")
@@ -124,7 +124,7 @@ def day_backgrounds(known: Known, source: Dataset, channel: Channel) -> tuple[Ar
     shifts = np.unique(np.linspace(-shift, shift, min(2 * shift + 1, MOST_SHIFTS)).round().astype(np.int64))
     day = known.tick[has].astype(np.int64)
     for z in shifts:
-        at, width = _bins(known.dataset, channel, day + z * known.dataset.ticks_per_day)
+        at, width = _bins(known.in_memory, channel, day + z * known.dataset.ticks_per_day)
         total += shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / width
     back[has] = np.maximum(total / shifts.size, LEAST_CHANCE)
     wrong[has] = 1.0 / (source.tick_span + 1)

@@ -15,7 +15,7 @@ from standout.adversary.knowledge import Facts, Knowledge
 from standout.attacks.running import Run, run_both
 from standout.attacks.tables import time_columns
 from standout.attacks.verdicts import Outcome, Verdicts
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 from standout.engines.engine import Engine, engine
 from standout.errors import ParameterError, unknown_name
 from standout.scoring.partials import LOWEST
@@ -49,7 +49,7 @@ class Attack(ABC):
     """For the rule "spacing": largest p-value at which the best record is named."""
 
     @abstractmethod
-    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+    def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Turn the facts of a batch of queries into tables; `exclude` is one record per query, -1 = none."""
 
     @abstractmethod
@@ -99,7 +99,7 @@ class Attack(ABC):
         changed.rule, changed.level = decide, level
         return changed
 
-    def fit(self, dataset: Dataset, knowledge: Knowledge | Facts, exclude: Any = None) -> Attack:
+    def fit(self, dataset: Catalog, knowledge: Knowledge | Facts, exclude: Any = None) -> Attack:
         """Return the attack with parameters fitted to the whole knowledge; attacks without such parameters return themselves.
 
         Parameters
@@ -112,7 +112,7 @@ class Attack(ABC):
         return self
 
     def scores(
-        self, dataset: Dataset, knowledge: Knowledge, engine_: str | Engine = "memory", exclude: Any = None
+        self, dataset: Catalog, knowledge: Knowledge, engine_: str | Engine = "memory", exclude: Any = None
     ) -> Array:
         """Scores of all records for all queries, by the production kernel; for small data. -inf for non-candidates."""
         facts = knowledge.bind(dataset)
@@ -127,7 +127,7 @@ class Attack(ABC):
         return np.concatenate(rows)
 
     def scores_of(
-        self, dataset: Dataset, knowledge: Knowledge, records: Any, engine_: str | Engine = "memory"
+        self, dataset: Catalog, knowledge: Knowledge, records: Any, engine_: str | Engine = "memory"
     ) -> Array:
         """Scores (queries, records) of these records alone, as in `scores`, without the scores of all others."""
         facts = knowledge.bind(dataset)
@@ -145,7 +145,7 @@ class Attack(ABC):
             rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
         return np.concatenate(rows)
 
-    def top(self, dataset: Dataset, knowledge: Knowledge, k: int, engine_: str | Engine = "memory") -> Array:
+    def top(self, dataset: Catalog, knowledge: Knowledge, k: int, engine_: str | Engine = "memory") -> Array:
         """Record indices (queries, k) of the k best records, in the order of `Verdicts.best`; -1 = no candidate left."""
         facts = knowledge.bind(dataset)
         nobody = one_per_query(None, facts, "exclude", dataset)
@@ -155,7 +155,7 @@ class Attack(ABC):
         )
         return np.concatenate([machine.map(Score(plan, k=k), dataset.all_shards).top[:, :k] for plan in plans])
 
-    def top_scores(self, dataset: Dataset, knowledge: Knowledge, k: int, engine_: str | Engine = "memory",
+    def top_scores(self, dataset: Catalog, knowledge: Knowledge, k: int, engine_: str | Engine = "memory",
                    exclude: Any = None, progress: Callable[[int], None] | None = None) -> tuple[Array, Array]:  # fmt: skip
         """Record indices and scores (queries, k) of the k best records, descending; -1 and NaN = no candidate left."""
         facts = knowledge.bind(dataset)
@@ -172,7 +172,7 @@ class Attack(ABC):
                 progress(part.n_queries)
         return np.concatenate(records), np.concatenate(scores)
 
-    def run(self, dataset: Dataset, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
+    def run(self, dataset: Catalog, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
             watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None,
             spacing: bool = False) -> Verdicts:  # fmt: skip
         """Attack every query.
@@ -211,7 +211,7 @@ class Attack(ABC):
                 progress(part.n_queries)
         return Verdicts.concatenate(parts)
 
-    def run_both(self, dataset: Dataset, knowledge: Knowledge, targets: Any, engine: str | Engine = "memory",
+    def run_both(self, dataset: Catalog, knowledge: Knowledge, targets: Any, engine: str | Engine = "memory",
                  progress: Callable[[int], None] | None = None) -> tuple[Verdicts, Verdicts]:  # fmt: skip
         """Attack every query twice: with its target in the release, and as if the target were not there.
 
@@ -256,7 +256,7 @@ def _uncapped(plan: Plan) -> Plan:
     return plan.replace_tables(cap=np.full(plan.n_queries, 2**31, np.int64))
 
 
-def one_per_query(records: Any, facts: Facts, name: str, dataset: Dataset) -> Array:
+def one_per_query(records: Any, facts: Facts, name: str, dataset: Catalog) -> Array:
     """Record indices of the argument `name`, checked; -1 for every query if there are none."""
     if records is None:
         return np.full(facts.n_queries, -1, np.int64)
@@ -271,7 +271,7 @@ def one_per_query(records: Any, facts: Facts, name: str, dataset: Dataset) -> Ar
 
 
 def query_batches(
-    dataset: Dataset, facts: Facts, exclude: Array, alone: bool, machine: Engine
+    dataset: Catalog, facts: Facts, exclude: Array, alone: bool, machine: Engine
 ) -> Iterator[tuple[Facts, Array]]:
     """Cut the queries into batches whose tables fit the engine's limits."""
     row = 8 * (dataset.n_levels + 2 + time_columns(dataset))

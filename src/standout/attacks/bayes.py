@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from standout.adversary.adversary import Adversary, levels_outside
+from standout.adversary.adversary import Adversary
+from standout.adversary.choosing import Condition, count_eligible, satisfied
+from standout.adversary.counts import ItemCount
+from standout.adversary.eligible import conditions, entry_test, levels_outside
 from standout.adversary.knowledge import Facts
-from standout.adversary.sampling import count_marked, wrongable
 from standout.attacks.noise import Cells, Noise, Steps, ValueKernel
 from standout.attacks.tables import Known
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 from standout.formulas.likelihood import shrunk
-from standout.scoring.chances import mean_chances
-from standout.scoring.factors import ByCount, BySum, EntryTest, RecordFactor, SumOfCounts
-from standout.scoring.fill import postings
+from standout.scoring.chances import SumChances
+from standout.scoring.factors import ByCount, BySum, RecordFactor, SumOfCounts
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
 
 Array = npt.NDArray[Any]
@@ -35,22 +34,20 @@ LEAST_CHANCE = 1e-12
 """Smallest probability of a known value and day in P(knowledge | absent)."""
 
 _SLACK = 1e-9
-_NO_LEVELS = np.empty(0, np.bool_)
-_AT_ONCE = 256
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Picks:
     """Effect of an adversary's choice rule on each record and item."""
 
-    eligible: Array
-    """bool (records): records that the knowledge can be drawn from."""
+    conditions: tuple[Condition, ...]
+    """Conditions of the records that the knowledge can be drawn from."""
+    n_eligible: int
+    """Number of these records."""
     log_pick: RecordFactor
     """Log of the number of ways to pick the right items in order; inf = not eligible."""
     weight: RecordFactor | None
     """Sum of the supports of the pickable items of a record, where items can be wrong."""
-    length: Array
-    """int64 (records): pickable items."""
     pickable: Array
     """bool (items)."""
     marked: Array
@@ -59,7 +56,7 @@ class Picks:
     """Rare items among the right ones, -1 = any number."""
 
 
-def picks(who: Adversary, dataset: Dataset) -> Picks:
+def picks(who: Adversary, dataset: Catalog) -> Picks:
     """Effect of the choice rule on the dataset; computed on first use and cached on it."""
     kept: dict[Any, Picks] = dataset.__dict__.setdefault("_picks", {})
     key = (who.choose, who.knows, who.wrong, who.wrong_kind, who.value_within, who.gamma, who.time_within)
@@ -68,39 +65,26 @@ def picks(who: Adversary, dataset: Dataset) -> Picks:
     return kept[key]
 
 
-def _picks(who: Adversary, dataset: Dataset) -> Picks:
-    pickable = who.pickable(dataset)
-    length = (
-        dataset.lengths
-        if pickable.all()
-        else np.asarray(count_marked(dataset.record_ptr, dataset.record_item, pickable))
-    )
-    eligible = np.zeros(dataset.n_records, np.bool_)
-    eligible[who.eligible(dataset)] = True
+def _picks(who: Adversary, dataset: Catalog) -> Picks:
+    pickable, able = who.pickable(dataset), conditions(who, dataset)
     right, n_marked = who.n_right_items, -1
     marked = np.zeros(dataset.n_items, np.bool_)
     if who.choice.kind == "rare":
         marked, n_marked = who.rare_items(dataset)
         n_marked = min(n_marked, right)
     weight = BySum(np.where(pickable, dataset.supports, 0.0)) if who.wrong and who.wrong_kind == "item" else None
-    return Picks(eligible, _log_pick(who, dataset), weight, length, pickable, marked, n_marked)
+    return Picks(able, count_eligible(dataset, able), _log_pick(who, dataset), weight, pickable, marked, n_marked)
 
 
-def _log_pick(who: Adversary, dataset: Dataset) -> RecordFactor:
+def _log_pick(who: Adversary, dataset: Catalog) -> RecordFactor:
     """Factor per record: log of the number of ways to pick its right items; inf = not eligible."""
     pickable, right, wrong = who.pickable(dataset), who.n_right_items, int(who.wrong)
     every = None if pickable.all() else pickable
-    count = np.arange(dataset.lengths.max(initial=0) + 1)
+    count = np.arange(dataset.longest + 1)
     able = np.ones(count.size, np.bool_)
-    test = None
     if wrong and who.wrong_kind == "item":
         able = pickable.sum() - count >= who.most_wrong
-    elif wrong and not wrongable(who, dataset).all():
-        levels = (
-            levels_outside(dataset.levels, who.value_tolerance(dataset)) > 0 if who.tells_value(dataset) else _NO_LEVELS
-        )
-        reach = who.time_ticks(dataset) if who.tells_time(dataset) else -1
-        test = EntryTest(levels, reach, dataset.tick_span)
+    test = entry_test(who, dataset)
     if who.choice.kind != "rare":
         if test is None:
             return ByCount(np.where(able, log_falling(count, right), np.inf), every)
@@ -151,7 +135,7 @@ def is_complete(facts: Facts) -> bool:
     return who is not None and bool((np.diff(facts.query_ptr) == who.knows).all())
 
 
-def compile_exact(dataset: Dataset, facts: Facts, exclude: Array, noise: Noise, background: Array) -> Plan:
+def compile_exact(dataset: Catalog, facts: Facts, exclude: Array, noise: Noise, background: Array) -> Plan:
     """Plan of log P(A|r) - log P(A|absent) for all queries.
 
     Parameters
@@ -186,15 +170,14 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
     wrong_items = who.wrong_kind == "item" and who.wrong > 0
     wrong = np.full(n, int(who.wrong), np.int64)
     fine = levels_outside(data.levels, who.value_tolerance(data)) > 0 if use_value else np.empty(0, np.bool_)
-    gone = known.exclude >= 0
     m = int(np.diff(known.query_ptr).max(initial=1))
     gone_ptr, gone_item = _gone_items(known, rule)
     return ExactTables(
         wrong_items=wrong_items, use_value=use_value, use_time=use_time,
         reach=who.time_ticks(data), tick_span=int(data.tick_span), n_marked=rule.n_marked,
         most_facts=m, most_wrong=int(wrong.max(initial=0)), wrong=wrong, log_ways=log_ways(np.diff(known.query_ptr), wrong),
-        total=int(data.supports[rule.pickable].sum()) - np.where(gone, rule.length[known.exclude], 0),
-        n_possible=int(rule.eligible.sum()) - np.where(gone, rule.eligible[known.exclude], 0),
+        total=int(data.supports[rule.pickable].sum()) - np.diff(gone_ptr),
+        n_possible=rule.n_eligible - np.append(satisfied(rule.conditions, known.gone), False)[known.gone_at],
         scale=fixed_point(NATS_PER_FACT * np.diff(known.query_ptr)), value_row=value_row, right_value=right_value,
         wrong_value=wrong_value, has_tick=known.has_tick & use_time, level_fine=fine,
         marked=rule.marked[known.item].astype(np.int64), support=known.support.astype(np.float64),
@@ -205,14 +188,10 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
 
 def _gone_items(known: Known, rule: Picks) -> tuple[Array, Array]:
     """Distinct pickable items of each query's excluded record: start per query, and the items."""
-    data = known.dataset
-    rows = [
-        np.unique(data.record_item[data.record_ptr[r] : data.record_ptr[r + 1]]).astype(np.int64)
-        if r >= 0
-        else np.empty(0, np.int64)
-        for r in known.exclude.tolist()
-    ]
-    rows = [row[rule.pickable[row]] for row in rows]
+    gone, none = known.gone, np.empty(0, np.int64)
+    own = [np.unique(gone.item[gone.ptr[k] : gone.ptr[k + 1]]).astype(np.int64) for k in range(gone.record.size)]
+    own = [*(row[rule.pickable[row]] for row in own), none]
+    rows = [own[k] for k in known.gone_at.tolist()]
     ptr = np.concatenate([[0], np.cumsum([row.size for row in rows])]).astype(np.int64)
     return ptr, np.concatenate([*rows, np.empty(0, np.int64)])
 
@@ -238,7 +217,7 @@ def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -
     return row, right, wrong
 
 
-def spread(told: Array, data: Dataset, kernel: ValueKernel | None) -> Array:
+def spread(told: Array, data: Catalog, kernel: ValueKernel | None) -> Array:
     """Per known value: unit of its row; 1 for probabilities, levels per unit of the scale for densities.
 
     Real-valued noise gives densities between the ends of the scale. A wrong value is drawn from the levels, which would
@@ -270,17 +249,11 @@ def wrong_values(told: Array, levels: Array, within: Array, unit: Array) -> Arra
 
 def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
     """Per fact: mean over the item's (record, item) pairs of the probability of its value and day, right and wrong."""
-    post = postings(known.dataset.index)
-    n, item = known.item.size, known.item.astype(np.int64)
     tick = np.where(known.has_tick, np.clip(known.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
-    right, wrong = np.zeros(n), np.zeros(n)
-    gone = known.exclude[known.query].astype(np.int64)
-
-    def add(first: int) -> None:
-        mean_chances(first, min(first + _AT_ONCE, n), post, item, tick, gone, tables, right, wrong)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(add, range(0, n, _AT_ONCE)))
+    data = known.dataset
+    task = SumChances(known.item.astype(np.int64), tick, known.exclude[known.query].astype(np.int64), tables,
+                      int(data.supports.max(initial=1)))  # fmt: skip
+    right, wrong = task.probabilities(data.map(task), data.has_repeats)
     pairs = np.maximum(known.support, 1)
     return right / pairs, wrong / pairs
 
@@ -308,8 +281,7 @@ def _log_absent(known: Known, who: Adversary, rule: Picks, tables: ExactTables, 
     by_class = rule.n_marked >= 0 and not tables.wrong_items
     if by_class:
         data = known.dataset
-        rare = np.asarray(count_marked(data.record_ptr, data.record_item, rule.marked))
-        own = np.where(known.exclude >= 0, rare[known.exclude], 0)[known.query]
+        own = np.append(ItemCount(rule.marked).of(known.gone), 0)[known.gone_at][known.query]
         n_rare = data.supports[rule.marked].sum() - own
         total = np.where(tables.marked == 1, n_rare, total - n_rare)
     # an item held only by the excluded record can still occur in a fact

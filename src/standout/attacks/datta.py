@@ -18,7 +18,7 @@ from standout.attacks import criterion
 from standout.attacks.attack import Attack, register
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome, Verdicts
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 from standout.data.values import percent
 from standout.errors import ParameterError
 from standout.formulas import dss12
@@ -96,7 +96,7 @@ class Generic(Attack):
     def __init__(self, *, gamma: float | None = None) -> None:
         self.gamma = _share(gamma, "gamma")
 
-    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+    def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Similarity tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
         # rounded like the table, so that a score equal to the threshold matches
@@ -150,7 +150,7 @@ class Weighted(Attack):
             raise ParameterError(f"threshold={threshold}: use a number ≥ 0, or None for the certificate's γM")
         self.threshold, self.gamma = threshold, _share(gamma, "gamma")
 
-    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+    def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Weighted similarity tables."""
         known = Known.of(dataset, facts, exclude)
         certified = perturbation(known, self.gamma) * _mean_weight(known)
@@ -172,7 +172,7 @@ class Weighted(Attack):
         """Lineup Π(r) ∝ e^(Score/σ)."""
         return criterion.one_over_sigma(seen)
 
-    def certificate(self, dataset: Dataset, knowledge: Knowledge, verdicts: Verdicts,
+    def certificate(self, dataset: Catalog, knowledge: Knowledge, verdicts: Verdicts,
                     exclude: Any = None) -> Certificate:  # fmt: skip
         """Isolation certificate of each query, whatever threshold the verdicts were made with.
 

@@ -9,30 +9,31 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.attacks.tables import Known
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
+from standout.data.index import Rows
 
 Array = npt.NDArray[Any]
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _events(record_ptr: Array, record_item: Array, candidate: Array, query_ptr: Array, item: Array, row: Array,
+def _events(ptr: Array, row_item: Array, place: Array, query_ptr: Array, item: Array, row: Array,
             fact: Array, cell: Array, at: Array, share: Array) -> tuple[int, int]:  # fmt: skip
     """List cells and their events; with empty outputs, only count them."""
     n, n_cells = 0, 0
-    for q in range(candidate.shape[0]):
-        for c in range(candidate.shape[1]):
-            r = candidate[q, c]
+    for q in range(place.shape[0]):
+        for c in range(place.shape[1]):
+            r = place[q, c]
             if r < 0:
                 continue
-            lo, hi = record_ptr[r], record_ptr[r + 1]
+            lo, hi = ptr[r], ptr[r + 1]
             for f in range(query_ptr[q], query_ptr[q + 1]):
-                k = lo + np.searchsorted(record_item[lo:hi], item[f])
+                k = lo + np.searchsorted(row_item[lo:hi], item[f])
                 first = k
-                while k < hi and record_item[k] == item[f]:
+                while k < hi and row_item[k] == item[f]:
                     k += 1
                 if k > first:
                     if row.size > 0:
-                        row[n_cells], fact[n_cells] = q * candidate.shape[1] + c, f
+                        row[n_cells], fact[n_cells] = q * place.shape[1] + c, f
                         for e in range(first, k):
                             cell[n + e - first], at[n + e - first], share[n + e - first] = n_cells, e, 1.0 / (k - first)
                     n_cells += 1
@@ -50,22 +51,23 @@ class Events(NamedTuple):
     cell: Array
     """int64 (events)."""
     at: Array
-    """int64 (events): place of the entry in the dataset."""
+    """int64 (events): place of the entry in `rows`."""
     share: Array
     """float64 (events): 1/(events of the cell)."""
+    record: Array
+    """int64 (cells): place of the candidate in `rows`."""
+    rows: Rows
+    """Rows of all candidates."""
 
 
-def events_of(dataset: Dataset, known: Known, candidate: Array) -> Events:
+def events_of(dataset: Catalog, known: Known, candidate: Array) -> Events:
     """Look up the known items in the records of the candidates (queries, k); -1 = none."""
-    arguments = (dataset.record_ptr, dataset.record_item, candidate, known.query_ptr, known.item)
+    rows = dataset.rows(np.unique(candidate[candidate >= 0]))
+    place = rows.places(candidate)
+    arguments = (rows.ptr, rows.item, place, known.query_ptr, known.item)
     none = np.empty(0, np.int64)
     n_cells, n = _events(*arguments, none, none, none, none, np.empty(0))
-    found = Events(
-        np.empty(n_cells, np.int64),
-        np.empty(n_cells, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n),
-    )
-    _events(*arguments, *found)
-    return found
+    row, fact = np.empty(n_cells, np.int64), np.empty(n_cells, np.int64)
+    cell, at, share = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
+    _events(*arguments, row, fact, cell, at, share)
+    return Events(row, fact, cell, at, share, place.reshape(-1)[row], rows)

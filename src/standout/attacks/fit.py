@@ -15,24 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from standout.adversary.choosing import choose_records
 from standout.adversary.knowledge import Facts
-from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import query_batches
 from standout.attacks.bayes import SHRINK
 from standout.attacks.events import events_of
 from standout.attacks.gap_bins import averaged_bins
-from standout.attacks.likelihood import (
-    _even_chance,
-    compile_odds,
-    entry_histograms,
-    item_share,
-    pick_rates,
-    time_background,
-)
 from standout.attacks.noise import VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
+from standout.attacks.odds import _even_chance, compile_odds, entry_histograms, item_share, pick_rates, time_background
 from standout.attacks.tables import Known
-from standout.data.dataset import Dataset
-from standout.engines.memory import MemoryEngine
+from standout.data.catalog import Catalog
+from standout.data.index import Rows
+from standout.engines.engine import engine
 from standout.formulas.likelihood import shrunk
 from standout.scoring.tasks import Score
 
@@ -70,9 +64,13 @@ class Evidence:
     """Level nearest to the known value, -1 = value unknown on one side."""
     day_bin: Array
     """Bin of the day gap, -1 = day unknown on one side."""
+    record: Array
+    """Per cell: place of the candidate in `rows`."""
+    rows: Rows
+    """Rows of the candidates."""
 
 
-def fit_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
+def fit_noise(dataset: Catalog, facts: Facts, exclude: Array) -> Noise:
     """Noise that explains the knowledge best.
 
     Parameters
@@ -93,7 +91,7 @@ def fit_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
     return _em(weighing, noise, ROUNDS[-1])
 
 
-def usable(dataset: Dataset, facts: Facts, exclude: Array) -> Known:
+def usable(dataset: Catalog, facts: Facts, exclude: Array) -> Known:
     """Facts about items that a candidate holds, of at most 400 queries that have such facts."""
     known = Known.of(dataset, facts, exclude)
     held = known.support > 0
@@ -110,7 +108,7 @@ def usable(dataset: Dataset, facts: Facts, exclude: Array) -> Known:
     return Known.of(dataset, few, exclude[queries])
 
 
-def start_noise(dataset: Dataset, known: Known) -> Noise:
+def start_noise(dataset: Catalog, known: Known) -> Noise:
     """Broad kernels over the bins that can occur."""
     value = time = None
     if known.has_value.any() and dataset.n_levels > 1:
@@ -126,21 +124,22 @@ def start_noise(dataset: Dataset, known: Known) -> Noise:
     return Noise(e=0.2, h=0.2 if value or time else 0.0, value=value, time=time)
 
 
-def _candidates(dataset: Dataset, known: Known, noise: Noise) -> tuple[Array, Array]:
+def _candidates(dataset: Catalog, known: Known, noise: Noise) -> tuple[Array, Array]:
     """(queries, candidates): candidate records of each query, -1 = none, and the number of records each represents.
 
     The records that score highest under the current noise represent themselves. A random sample represents all others:
     without it, weak knowledge would always seem to agree with some record, and e would be too small.
     """
     n_top = max(2, min(MOST_CANDIDATES, dataset.n_records))
-    drawn = sample_targets(dataset, np.arange(dataset.n_records), N_SAMPLED if n_top < dataset.n_records else 0, seed=0)
-    machine = MemoryEngine()
+    drawn = choose_records(dataset, (), N_SAMPLED if n_top < dataset.n_records else 0, seed=0)[1]
+    lengths = dataset.rows(np.sort(drawn)).lengths[np.argsort(np.argsort(drawn))]
+    machine = engine("memory", dataset)
     parts = []
     for facts, exclude in query_batches(dataset, known.facts, known.exclude, False, machine):
         plan = compile_odds(dataset, facts, exclude, noise)
         found = machine.map(Score(plan, k=n_top), dataset.all_shards)
         low, high = plan.tables.low[:, None], plan.tables.high[:, None]
-        others = (low <= dataset.lengths[drawn]) & (dataset.lengths[drawn] <= high) & (drawn != exclude[:, None])
+        others = (low <= lengths) & (lengths <= high) & (drawn != exclude[:, None])
         for row, top in zip(others, found.top, strict=True):
             row &= ~np.isin(drawn, top)
         is_top = found.top >= 0
@@ -151,26 +150,25 @@ def _candidates(dataset: Dataset, known: Known, noise: Noise) -> tuple[Array, Ar
     return candidate, weight
 
 
-def _evidence(dataset: Dataset, known: Known, candidate: Array, noise: Noise) -> Evidence:
-    row, cell_fact, cell, at, share = events_of(dataset, known, candidate)
+def _evidence(dataset: Catalog, known: Known, candidate: Array, noise: Noise) -> Evidence:
+    row, cell_fact, cell, at, share, record, rows = events_of(dataset, known, candidate)
     n, fact = at.size, cell_fact[cell]
-    code = dataset.record_code[at].astype(np.int64) if dataset.has_value else np.zeros(n, np.int64)
+    code = rows.code[at].astype(np.int64) if dataset.has_value else np.zeros(n, np.int64)
     known_code, day_bin = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     if isinstance(noise.value, ValueBins):
         told = known.has_value[fact] & (code < dataset.n_levels)
         known_code[told] = nearest_level(known.value[fact[told]], dataset.levels)
     if isinstance(noise.time, DayBins):
-        day = dataset.record_tick[at].astype(np.int64)
+        day = rows.tick[at].astype(np.int64)
         told = known.has_tick[fact] & (day != dataset.no_tick)
         day_bin[told] = noise.time.place(known.tick[fact[told]] - day[told])
-    return Evidence(row, cell_fact, cell, share, code, known_code, day_bin)
+    return Evidence(row, cell_fact, cell, share, code, known_code, day_bin, record, rows)
 
 
-def _weighed(known: Known, noise: Noise) -> tuple[Evidence, Array, Array]:
-    """What the candidates under a noise hold, the candidate of each cell, and the number of records each represents."""
+def _weighed(known: Known, noise: Noise) -> tuple[Evidence, Array]:
+    """What the candidates under a noise hold, and the number of records each represents."""
     candidate, n_like = _candidates(known.dataset, known, noise)
-    seen = _evidence(known.dataset, known, candidate, noise)
-    return seen, candidate.reshape(-1)[seen.row], n_like
+    return _evidence(known.dataset, known, candidate, noise), n_like
 
 
 class Chances(NamedTuple):
@@ -196,8 +194,6 @@ class Weighing:
 
     known: Known
     seen: Evidence
-    record: Array
-    """Per cell: the candidate."""
     n_like: Array
     """(queries, candidates): number of records that each candidate represents."""
     item_share: Array
@@ -212,15 +208,15 @@ class Weighing:
     @classmethod
     def of(cls, known: Known, noise: Noise) -> Weighing:
         """Choose candidates by their scores under the noise, and look up what they hold."""
-        seen, record, n_like = _weighed(known, noise)
+        seen, n_like = _weighed(known, noise)
         parts = _value_parts(known, noise.value) if isinstance(noise.value, ValueBins) else None
         background, even = time_background(known, noise), _even_chance(known, noise)
-        return cls(known, seen, record, n_like, item_share(known), background, parts, even)
+        return cls(known, seen, n_like, item_share(known), background, parts, even)
 
     def choose_again(self, noise: Noise) -> Weighing:
         """Return the same facts with candidates chosen under another noise."""
-        seen, record, n_like = _weighed(self.known, noise)
-        return replace(self, seen=seen, record=record, n_like=n_like)
+        seen, n_like = _weighed(self.known, noise)
+        return replace(self, seen=seen, n_like=n_like)
 
     @property
     def answerable(self) -> Array:
@@ -229,7 +225,7 @@ class Weighing:
 
     def rates(self, noise: Noise) -> Array:
         """Per cell: probability that one right fact is about this item of the candidate."""
-        return pick_rates(self.known.dataset, self.known.facts, noise)[self.record]
+        return pick_rates(self.known.dataset, self.known.facts, noise, self.seen.rows)[self.seen.record]
 
     def chances(self, noise: Noise, rate: Array) -> Chances:
         """Probabilities under a noise."""
@@ -239,7 +235,7 @@ class Weighing:
         g = value_background * self.time_background
         chance = _chances(self.known.dataset, noise, seen, value_background[fact], self.time_background[fact])
         right_events = (1 - noise.e) * (1 - noise.h) * rate[seen.cell] * seen.share * chance
-        right = np.bincount(seen.cell, weights=right_events, minlength=self.record.size)
+        right = np.bincount(seen.cell, weights=right_events, minlength=seen.row.size)
         wrong = noise.even_wrong * self.even_chance + (1 - noise.even_wrong) * g
         wrong_value = (1 - noise.e) * noise.h * rate * wrong[seen.fact]
         wrong_item = noise.e * self.item_share * g
@@ -248,7 +244,7 @@ class Weighing:
         return Chances(right_events, right, wrong_value, wrong_item, whole, absent)
 
     def _value_background(self, noise: Noise) -> Array:
-        """Per fact: probability of the known value among the item's own entries, as in `likelihood.value_odds`."""
+        """Per fact: probability of the known value among the item's own entries, as in `odds.value_odds`."""
         out = np.ones(self.known.item.size)
         if self.value_parts is not None and isinstance(noise.value, ValueBins):
             own, n_own, common = self.value_parts
@@ -309,7 +305,7 @@ def _em(weighing: Weighing, noise: Noise, rounds: int) -> Noise:
     return noise
 
 
-def _chances(dataset: Dataset, noise: Noise, seen: Evidence, value_back: Array, time_back: Array) -> Array:
+def _chances(dataset: Catalog, noise: Noise, seen: Evidence, value_back: Array, time_back: Array) -> Array:
     """K of each event; a channel unknown on one side counts as background."""
     out = np.ones(seen.cell.size)
     if isinstance(noise.value, ValueBins):
@@ -324,7 +320,7 @@ def _chances(dataset: Dataset, noise: Noise, seen: Evidence, value_back: Array, 
     return out
 
 
-def _maximize(dataset: Dataset, known: Known, noise: Noise, seen: Evidence, weight: Array, wrong_value: float,
+def _maximize(dataset: Catalog, known: Known, noise: Noise, seen: Evidence, weight: Array, wrong_value: float,
               wrong_item: float) -> Noise:  # fmt: skip
     """Shares and kernels that fit the responsibilities; e and h under Beta(1, 4)."""
     right = float(weight.sum())

@@ -12,7 +12,7 @@ from standout.adversary.knowledge import Facts
 from standout.attacks.fit import Weighing, start_noise, usable
 from standout.attacks.gap_bins import gap_widths
 from standout.attacks.noise import DayBins, Noise, ValueBins, averaged
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 
 Array = npt.NDArray[Any]
 
@@ -25,7 +25,7 @@ PRIOR = 0.5
 """Prior that a target is in the release."""
 
 
-def average_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
+def average_noise(dataset: Catalog, facts: Facts, exclude: Array) -> Noise:
     """Mean of the noises of a grid, weighted by P(knowledge | noise); the target may be absent.
 
     If the queries carry no information (an absent target is equally likely under every noise), it is the grid's mean.
@@ -57,7 +57,7 @@ def average_noise(dataset: Dataset, facts: Facts, exclude: Array) -> Noise:
     return _mean(grid, weight / weight.sum())
 
 
-def _grid(dataset: Dataset, start: Noise) -> list[Noise]:
+def _grid(dataset: Catalog, start: Noise) -> list[Noise]:
     """Every combination of shares and widths; none for a channel without a kernel."""
     values: list[ValueBins | None] = [None]
     times: list[DayBins | None] = [None]

@@ -16,7 +16,7 @@ from standout.attacks import criterion
 from standout.attacks.attack import Attack, register
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome, Verdicts
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 from standout.data.values import percent
 from standout.errors import ParameterError
 from standout.formulas import f06, ns08
@@ -37,7 +37,7 @@ class SetIntersection(Attack):
     named, and a rank counts them all. `reasons` says why it failed.
     """
 
-    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+    def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Ones; every mention must be held."""
         known = Known.of(dataset, facts, exclude)
         n = known.item.size
@@ -105,7 +105,7 @@ class TfIdf(Attack):
     def __init__(self, *, phi: float = ns08.PHI) -> None:
         self.phi = _at_least_0(phi)
 
-    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+    def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Squared weights of the mentions; records are divided by their norms, without the excluded record."""
         gone = np.unique(exclude)
         if gone.size > 1:
@@ -118,11 +118,10 @@ class TfIdf(Attack):
         return known.plan(Combine.SUM, value[:, None], np.zeros((value.size, 1)), factor=factor)
 
     @staticmethod
-    def _factor(dataset: Dataset, gone: int) -> ByNorm:
+    def _factor(dataset: Catalog, gone: int) -> ByNorm:
         supports = dataset.supports.copy()
         if gone >= 0:
-            own = dataset.record_item[dataset.record_ptr[gone] : dataset.record_ptr[gone + 1]]
-            supports[np.unique(own)] -= 1
+            supports[np.unique(dataset.rows(np.array([gone])).item)] -= 1
         return ByNorm(np.asarray(f06.w(supports, dataset.n_records - (gone >= 0))))
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
@@ -162,7 +161,7 @@ class Scoring(Attack):
             raise ParameterError(f"heavy={heavy}: a share of all items, 0 < heavy ≤ 1, or None")
         self.floor, self.heavy, self.flat, self.phi = floor, heavy, flat, _at_least_0(phi)
 
-    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+    def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Logarithms of sub-scores, counted from the floor."""
         known = Known.of(dataset, facts, exclude)
         ss = np.ones(known.item.size) if self.flat else f06.ss(known.support, known.n_records[known.query])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from standout.attacks.noise import DayBins, averaged
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 
 DAY_EDGES = (0, 3, 14, 30, 90, 365)
 """Edges in days."""
@@ -14,7 +14,7 @@ FINE_EDGES: dict[str, tuple[int, ...]] = {"day": (), "hour": (2, 12), "minute": 
 """Further edges below the days, in ticks."""
 
 
-def gap_edges(dataset: Dataset) -> tuple[int, ...]:
+def gap_edges(dataset: Catalog) -> tuple[int, ...]:
     """Edges of the bins in ticks, ascending from 0."""
     n = dataset.ticks_per_day
     # tables of minutes over a year would be long
@@ -22,12 +22,12 @@ def gap_edges(dataset: Dataset) -> tuple[int, ...]:
     return (0, *FINE_EDGES[dataset.time_resolution], *(n * day for day in days))
 
 
-def gap_widths(dataset: Dataset, days: tuple[float, ...]) -> tuple[float, ...]:
+def gap_widths(dataset: Catalog, days: tuple[float, ...]) -> tuple[float, ...]:
     """Half-widths in ticks: the given days, and the fine edges."""
     return (*(dataset.ticks_per_day * day for day in days), *map(float, FINE_EDGES[dataset.time_resolution]))
 
 
-def averaged_bins(dataset: Dataset, days: tuple[float, ...]) -> DayBins:
+def averaged_bins(dataset: Catalog, days: tuple[float, ...]) -> DayBins:
     """Probabilities by size of the gap, averaged over uniform noises of these half-widths and the fine ones."""
     edges = gap_edges(dataset)
     return DayBins(edges, averaged(np.asarray(edges, dtype=np.float64), gap_widths(dataset, days)), dataset.tick_span)

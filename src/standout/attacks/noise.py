@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 from standout.data.values import percent
 from standout.errors import ParameterError
 
@@ -344,7 +344,7 @@ class Noise:
             raise ParameterError(f"e={self.e}, h={self.h}: shares of wrong facts lie between 0 and 1")
 
     @classmethod
-    def informed(cls, who: Adversary, dataset: Dataset) -> Noise:
+    def informed(cls, who: Adversary, dataset: Catalog) -> Noise:
         """The noise of knowledge that the adversary draws from this dataset."""
         share = who.wrong_share
         wrong_item = share if who.wrong_kind == "item" else 0.0
@@ -359,7 +359,7 @@ class Noise:
         )
 
 
-def value_kernel(who: Adversary, dataset: Dataset) -> ValueKernel | None:
+def value_kernel(who: Adversary, dataset: Catalog) -> ValueKernel | None:
     """Kernel of a right value that the adversary draws from this dataset; None if values are not known.
 
     The same rules as in `adversary.sampling`: whole steps on a regular grid, real numbers on any other scale.

@@ -18,9 +18,10 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
-from standout.adversary.sampling import sample_targets, starts
 from standout.attacks.verdicts import Verdicts
+from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.errors import StandoutError
@@ -35,7 +36,7 @@ FEWEST_CANARIES = 20
 
 PURPOSE_WITHHELD = 40
 
-Run = Callable[[Dataset, Knowledge, Array], tuple[Verdicts, Verdicts]]
+Run = Callable[[Catalog, Knowledge, Array], tuple[Verdicts, Verdicts]]
 
 
 @dataclass(frozen=True)
@@ -89,12 +90,12 @@ def canary_seed(who: Adversary) -> int:
     return 2**40 + crc32(who.describe().encode())
 
 
-def canaries(dataset: Dataset, who: Adversary) -> Array:
+def canaries(dataset: Catalog, who: Adversary) -> Array:
     """Records that serve as canaries."""
-    return sample_targets(dataset, who.eligible(dataset), CANARIES, canary_seed(who))
+    return who.choose_targets(dataset, CANARIES, canary_seed(who))[1]
 
 
-def calibrated(dataset: Dataset, who: Adversary, run: Run) -> Presence:
+def calibrated(dataset: Catalog, who: Adversary, run: Run) -> Presence:
     """Presence fitted on canaries; a function of the release and the adversary, computed once and cached on the release.
 
     Parameters
@@ -120,13 +121,12 @@ def calibrated_again(release: Dataset, who: Adversary, run: Run) -> Presence:
 
     Canaries are records of the release, which is taken as a source. Their knowledge is drawn from the release, and the
     attack runs on the release of the release; on the release itself, if the defense cannot be applied again because
-    what it removes is gone. P(absent) is not calibrated for capped records, which lose nothing the second time, and for fewer
-    than `FEWEST_CANARIES` canaries.
+    what it removes is gone. Capped records would lose nothing the second time: the limit is lowered (`Defense.again`). P(absent)
+    is not calibrated for fewer than `FEWEST_CANARIES` canaries.
     """
     kept: dict[Adversary, Presence] = release.__dict__.setdefault("_presence_again", {})
     if who not in kept:
-        capped = release.channel is not None and release.channel.cap is not None
-        kept[who] = Presence() if capped else _on_second_release(release, who, run)
+        kept[who] = _on_second_release(release, who, run)
     return kept[who]
 
 
@@ -139,7 +139,8 @@ def _on_second_release(release: Dataset, who: Adversary, run: Run) -> Presence:
     if not release.has_time:
         who = replace(who, time_within=None)
     try:
-        again: Dataset = release.defense.apply(release, seed=canary_seed(who))
+        defense = release.defense.again(release) if hasattr(release.defense, "again") else release.defense
+        again: Dataset = defense.apply(release, seed=canary_seed(who))
         records = canaries(release, who)
     except StandoutError:
         again = release
@@ -151,8 +152,9 @@ def _on_second_release(release: Dataset, who: Adversary, run: Run) -> Presence:
     records, place = records[place >= 0], place[place >= 0]
     if again.origin is not None and release.channel is not None and release.channel.items is None:
         # what the defense removed the first time, it cannot remove again: its parameters stay those of the release, except for
-        # the change of values, which starts from the release's levels
-        same = replace(release.channel, value=again.origin.channel.value)
+        # the change of values, which starts from the release's levels, and for the lowered limit
+        now = again.origin.channel
+        same = replace(release.channel, value=now.value, cap=now.cap, source_lengths=now.source_lengths)
         again = replace(again, origin=replace(again.origin, channel=same))
     if records.size < FEWEST_CANARIES:
         return Presence()

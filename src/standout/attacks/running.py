@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from standout.attacks import criterion
 from standout.attacks.verdicts import Outcome, Verdicts
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 from standout.engines.engine import Engine
 from standout.formulas.spacing import K
 from standout.scoring.kernels import kernel_of
@@ -30,7 +30,7 @@ class Run:
     """A fitted attack on a release."""
 
     attack: Attack
-    dataset: Dataset
+    dataset: Catalog
     machine: Engine
     spacing: bool = False
     """Whether to keep enough records for the spacing test."""
@@ -69,9 +69,14 @@ class Run:
         statistic, matched = (
             attack.decide(seen) if attack.rule == "own" else criterion.unlikely_absent(seen, attack.level)
         )
-        # index -1 reads the length of the last record, which is not used
-        return Verdicts.of(seen, statistic, matched, watch, own, dataset.lengths[watch], self.wants(lineup),
+        return Verdicts.of(seen, statistic, matched, watch, own, lengths_of(dataset, watch), self.wants(lineup),
                            attack.posterior(seen), attack.absent(seen), criterion.spacing_p_values(seen))  # fmt: skip
+
+
+def lengths_of(dataset: Catalog, records: Array) -> Array:
+    """int64: distinct items of each record; 0 for record -1."""
+    rows = dataset.rows(np.unique(records[records >= 0]))
+    return np.append(rows.lengths, 0)[rows.places(records)]
 
 
 def rounded(x: Array) -> Array:
@@ -91,7 +96,7 @@ def run_both(here: Run, away: Run, with_target: Plan, without: Plan, targets: Ar
         return here.verdicts(with_target, targets, True), away.verdicts(without, nobody, False)
     own, marks = here.watched(with_target, targets)
     others = away.score(without, marks, True)
-    key = keys_of(targets, int(without.tie), without.tables.salt, here.dataset.lengths.astype(np.int64))
+    key = keys_of(targets, int(without.tie), without.tables.salt, lengths_of(here.dataset, targets))
     whole = others.merge(Partials.of_records(others, targets, own, key, marks, with_target.tables.cut))
     unwatched = others._replace(n_watch=np.zeros_like(others.n_watch))
     return (here.decide(with_target, whole, targets, own, True),

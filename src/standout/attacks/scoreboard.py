@@ -12,7 +12,7 @@ from standout.attacks import criterion
 from standout.attacks.attack import Attack, register
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 from standout.data.times import loose_ticks
 from standout.data.values import percent
 from standout.errors import ParameterError
@@ -104,7 +104,7 @@ class Scoreboard(Attack):
         self.value_within, self.time_within = check_value_within(value_within), check_time_within(time_within)
         self.alpha = alpha
 
-    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+    def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Similarity tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
         made = threshold_tables(
@@ -149,7 +149,7 @@ class ScoreboardRH(Attack):
         self.similarity, self.phi, self.length, self.rho0, self.d0 = similarity, phi, length, rho0, d0
         self.value_within, self.time_within = check_value_within(value_within), check_time_within(time_within)
 
-    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+    def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Weighted similarity tables."""
         known = Known.of(dataset, facts, exclude)
         weight = ns08.wt(known.support)
@@ -158,7 +158,7 @@ class ScoreboardRH(Attack):
             (value, time, time_row), shift = made, 0
         else:
             value, time, time_row, shift = self._exponential(known, weight)
-        lengths = np.arange(dataset.lengths.max(initial=0) + 1)
+        lengths = np.arange(dataset.longest + 1)
         factor = ByCount(1.0 / np.sqrt(np.maximum(lengths, 1))) if self.length == "sqrt" else None
         return known.plan(Combine.SUM, value, time, time_row=time_row, gap_shift=shift, factor=factor)
 

@@ -10,7 +10,10 @@ import numpy.typing as npt
 from numba import njit
 
 from standout.adversary.knowledge import Facts
-from standout.data.dataset import Dataset
+from standout.data.background import background
+from standout.data.catalog import Catalog
+from standout.data.dataset import Dataset, in_memory
+from standout.data.index import Rows
 from standout.data.times import to_ticks
 from standout.errors import ParameterError
 from standout.scoring.factors import RecordFactor
@@ -26,63 +29,49 @@ LONGEST_REACH = 2**24
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def holds(record_ptr: Array, record_item: Array, record: Array, item: Array) -> Array:
-    """Whether each record holds each item, pair by pair; False if either is -1."""
-    out = np.zeros(record.size, np.bool_)
-    for k in range(record.size):
-        r, i = record[k], item[k]
+def holds(ptr: Array, row_item: Array, place: Array, item: Array) -> Array:
+    """Whether the row at each place holds each item, pair by pair; False if either is -1."""
+    out = np.zeros(place.size, np.bool_)
+    for k in range(place.size):
+        r, i = place[k], item[k]
         if r >= 0 and i >= 0:
-            row = record_item[record_ptr[r] : record_ptr[r + 1]]
+            row = row_item[ptr[r] : ptr[r + 1]]
             at = np.searchsorted(row, i)
             out[k] = at < row.size and row[at] == i
     return out
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def sole_items(record_ptr: Array, record_item: Array, supports: Array, record: Array) -> Array:
-    """Number of items held only by the record, record by record; 0 if the record is -1."""
-    out = np.zeros(record.size, np.int64)
-    for q in range(record.size):
-        r = record[q]
+def sole_items(ptr: Array, item: Array, supports: Array, place: Array) -> Array:
+    """Number of items held only by the row at each place; 0 for place -1."""
+    out = np.zeros(place.size, np.int64)
+    for q in range(place.size):
+        r = place[q]
         if r < 0:
             continue
         last = np.int64(-1)
-        for k in range(record_ptr[r], record_ptr[r + 1]):
-            i = np.int64(record_item[k])
+        for k in range(ptr[r], ptr[r + 1]):
+            i = np.int64(item[k])
             if i != last and supports[i] == 1:
                 out[q] += 1
             last = i
     return out
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def ends_without(record_ptr: Array, record_code: Array, n_levels: int, record: Array) -> Array:
-    """(records, 2): lowest and highest value code of the scale when the record is not there."""
-    out = np.empty((record.size, 2), np.int64)
-    for q in range(record.size):
-        out[q, 0], out[q, 1] = 0, n_levels - 1
-        r = record[q]
-        if r < 0:
-            continue
-        own = record_code[record_ptr[r] : record_ptr[r + 1]]
-        low, high = np.int64(n_levels), np.int64(-1)
-        # the first few entries almost always hold both ends, and the loop stops
-        k = np.int64(0)
-        while k < record_code.size and (low > 0 or high < n_levels - 1):
-            if record_ptr[r] <= k < record_ptr[r + 1]:
-                k = record_ptr[r + 1]
-                continue
-            c = np.int64(record_code[k])
-            if c < n_levels:
-                low, high = min(low, c), max(high, c)
-            k += 1
+def ends_without(dataset: Catalog, rows: Rows, place: Array) -> Array:
+    """(queries, 2): lowest and highest value code of the scale when the row at `place` is not there; -1 = all are there."""
+    whole, last = background(dataset).all_values, dataset.n_levels - 1
+    ends = np.tile(np.array([0, last]), (rows.record.size + 1, 1))
+    for k in range(rows.record.size):
+        own = rows.code[rows.ptr[k] : rows.ptr[k + 1]]
         # an end that no entry has is still part of the scale
-        for c in own:
-            if c == 0:
-                out[q, 0] = low
-            if c == n_levels - 1:
-                out[q, 1] = high
-    return out
+        if (own == 0).any() or (own == last).any():
+            others = np.flatnonzero(whole - np.bincount(own[own <= last], minlength=whole.size))
+            if (own == 0).any():
+                ends[k, 0] = others[0] if others.size else last + 1
+            if (own == last).any():
+                ends[k, 1] = others[-1] if others.size else -1
+    return np.asarray(ends[place])
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -117,12 +106,12 @@ def numbered(x: Array, n: int) -> tuple[Array, Array]:
     return np.flatnonzero(there), (np.cumsum(there) - 1)[x]
 
 
-def time_columns(dataset: Dataset) -> int:
+def time_columns(dataset: Catalog) -> int:
     """About the most columns of a time table that are not shared among facts; for the size of batches."""
     reach = 1024
     if dataset.ticks_per_day > 1:
         # where entries lack times, rows differ in their last column, and those of fitted noise reach far (`attacks.gap_bins`)
-        all_timed = not dataset.has_time or int(dataset.record_tick.max()) < dataset.no_tick
+        all_timed = int(background(dataset).all_days.sum()) in (0, dataset.n_entries)
         reach = 16_384 if all_timed else dataset.ticks_per_day * (91 if dataset.time_resolution == "minute" else 366)
     return 2 * min(dataset.tick_span, reach) + 2
 
@@ -131,7 +120,7 @@ def time_columns(dataset: Dataset) -> int:
 class Known:
     """The facts about items that the release holds, with the quantities that attacks need."""
 
-    dataset: Dataset
+    dataset: Catalog
     facts: Facts
     exclude: Array
     query_ptr: Array
@@ -145,23 +134,28 @@ class Known:
     """Records that hold the item, the excluded one not counted."""
     n_records: Array
     """Per query: records in the release, the excluded one not counted."""
+    gone: Rows
+    """Rows of the excluded records."""
+    gone_at: Array
+    """Per query: place of its excluded record in `gone`, -1 = none."""
 
     @classmethod
-    def of(cls, dataset: Dataset, facts: Facts, exclude: Array) -> Known:
+    def of(cls, dataset: Catalog, facts: Facts, exclude: Array) -> Known:
         """Leave out facts about items that the release does not hold, and recount supports."""
         here = facts.item >= 0
         query = facts.query[here]
         item = facts.item[here]
         ptr = np.zeros(facts.n_queries + 1, np.int64)
         np.cumsum(np.bincount(query, minlength=facts.n_queries), out=ptr[1:])
-        gone = holds(dataset.record_ptr, dataset.record_item, exclude[query], item)
+        gone = dataset.rows(np.unique(exclude[exclude >= 0]))
+        gone_at = gone.places(exclude)
         nothing = np.full(item.size, np.nan)
         return cls(
             dataset, facts, exclude, ptr, query, item,
             value=facts.value[here] if dataset.has_value else nothing,
             tick=to_ticks(facts.day[here], dataset.time_resolution) - dataset.first_tick if dataset.has_time else nothing,
-            support=dataset.supports[item] - gone,
-            n_records=dataset.n_records - (exclude >= 0),
+            support=dataset.supports[item] - holds(gone.ptr, gone.item, gone_at[query], item),
+            n_records=dataset.n_records - (exclude >= 0), gone=gone, gone_at=gone_at,
         )  # fmt: skip
 
     @property
@@ -173,6 +167,11 @@ class Known:
     def has_tick(self) -> Array:
         """Facts with a known time."""
         return ~np.isnan(self.tick)
+
+    @property
+    def in_memory(self) -> Dataset:
+        """The dataset, for tables that read all of its records."""
+        return in_memory(self.dataset, "this attack")
 
     def longest_gap(self) -> int:
         """No entry's time is further from a known one than this, in ticks."""
@@ -213,7 +212,12 @@ class Known:
     def n_items(self) -> Array:
         """Per query: items of the release, those that only the excluded record holds not counted."""
         data = self.dataset
-        return data.n_items - np.asarray(sole_items(data.record_ptr, data.record_item, data.supports, self.exclude))
+        return data.n_items - np.asarray(sole_items(self.gone.ptr, self.gone.item, data.supports, self.gone_at))
+
+    @property
+    def gone_lengths(self) -> Array:
+        """Per query: distinct items of the excluded record, 0 = none is excluded."""
+        return np.append(self.gone.lengths, 0)[self.gone_at]
 
     @property
     def value_range(self) -> Array:
@@ -221,7 +225,7 @@ class Known:
         data = self.dataset
         if not data.has_value or not data.n_levels:
             return np.zeros(self.facts.n_queries)
-        ends = ends_without(data.record_ptr, data.record_code, data.n_levels, self.exclude)
+        ends = ends_without(data, self.gone, self.gone_at)
         some = ends[:, 1] >= ends[:, 0]
         inside = np.clip(ends, 0, data.n_levels - 1)
         low, high = data.level_bounds
@@ -268,7 +272,7 @@ class Known:
             time=to_integers(time, rows // rounding.size, rounding[rows % rounding.size]),
         )  # fmt: skip
         longest = more.get("longest")
-        if longest is not None and (longest < self.dataset.lengths.max(initial=0)).any():
+        if longest is not None and (longest < self.dataset.longest).any():
             tables = tables._replace(high=np.minimum(tables.high, longest))
         plan = self._wrap(combine, tables, scale, more.get("base", np.zeros(n)), more.get("tie", Tie.INDEX),
                           more.get("factor"))  # fmt: skip
@@ -317,7 +321,7 @@ class Known:
     def tables(self, **given: Array) -> Tables:
         """Tables with everything neutral that is not given."""
         n = self.facts.n_queries
-        low, high = self._length_window()
+        low, high = self.length_window(self.facts.length_within)
         none_i, none_f = np.zeros((self.item.size, 1), np.int32), np.zeros((self.item.size, 1))
         neutral: dict[str, Array] = {
             "query_ptr": self.query_ptr,
@@ -336,9 +340,9 @@ class Known:
         }  # fmt: skip
         return Tables(**{**neutral, **{k: np.ascontiguousarray(v) for k, v in given.items()}})
 
-    def _length_window(self) -> tuple[Array, Array]:
+    def length_window(self, share: float | None) -> tuple[Array, Array]:
         """Lengths L for which the known length lies within the stated share of L (NS08, Fig. 12)."""
-        n, share = self.facts.n_queries, self.facts.length_within
+        n = self.facts.n_queries
         low, high = np.zeros(n, np.int64), np.full(n, 2**62, np.int64)
         if share is not None:
             known = self.facts.length

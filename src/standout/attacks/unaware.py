@@ -1,15 +1,19 @@
-"""The noise model of attackers who do not know that a defense changed the release."""
+"""What attackers assume who do not know that a defense changed the release: its noise, and its names of items."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from standout.adversary.adversary import Adversary
+from standout.adversary.knowledge import Facts
 from standout.attacks.noise import Noise
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
+from standout.data.labels import find_labels
 
 
-def unaware_noise(dataset: Dataset, who: Adversary, ignore: bool) -> Noise:
+def unaware_noise(dataset: Catalog, who: Adversary, ignore: bool) -> Noise:
     """The adversary's noise as if the release were the source; with `ignore`, without the channels that the defense changed."""
     noise, channel = Noise.informed(who, dataset), dataset.channel
     if not ignore or channel is None:
@@ -20,3 +24,27 @@ def unaware_noise(dataset: Dataset, who: Adversary, ignore: bool) -> Noise:
         value=None if channel.value is not None or swapped else noise.value,
         time=None if channel.time is not None or swapped else noise.time,
     )
+
+
+def has_secret_names(dataset: Catalog) -> bool:
+    """Whether the defense replaced the names of items without publishing which is which."""
+    channel = dataset.channel
+    return channel is not None and channel.items is not None and not channel.items.published
+
+
+def at_face_value(dataset: Catalog, facts: Facts) -> Facts:
+    """Facts with the names of items read as they stand in the release, where the defense replaced them secretly.
+
+    A naive attacker does not match items by their popularity: a name that the release lacks tells her nothing, and one that it
+    has by chance misleads her. Published names, such as groups, are read by everyone.
+    """
+    channel = dataset.channel
+    if not facts.from_source or not has_secret_names(dataset) or channel is None or channel.items is None:
+        return facts
+    order = np.argsort(channel.items.release, kind="stable")
+    known = facts.item >= 0
+    at = find_labels(channel.items.release[order], dataset.item_labels[facts.item[known]])
+    name = channel.items.source[order][np.maximum(at, 0)]
+    item = facts.item.copy()
+    item[known] = np.where(at >= 0, find_labels(dataset.item_labels, name), -1)
+    return replace(facts, item=item, chance=None)

@@ -13,7 +13,7 @@ from standout.attacks.attack import Attack, register
 from standout.attacks.scoreboard import check_time_within, check_value_within, threshold_tables
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 from standout.data.times import loose_ticks
 from standout.scoring.plan import Combine, Plan
 
@@ -36,13 +36,13 @@ class Unicity(Attack):
     def __init__(self, *, value_within: float | str | None = None, time_within: float | str | None = None) -> None:
         self.value_within, self.time_within = check_value_within(value_within), check_time_within(time_within)
 
-    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+    def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Agreement tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
         made = threshold_tables(known, np.ones(known.item.size), *self._tolerances(dataset, facts))
         return known.plan(Combine.MIN, made.value, made.time, time_row=made.time_row, cut=1.0)
 
-    def _tolerances(self, dataset: Dataset, facts: Facts) -> tuple[Array, float]:
+    def _tolerances(self, dataset: Catalog, facts: Facts) -> tuple[Array, float]:
         who = facts.adversary
         value, time = self.value_within, self.time_within
         if value is None and who is not None:

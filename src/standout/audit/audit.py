@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack, attack, attack_names
+from standout.attacks.running import lengths_of
 from standout.audit import notes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
 from standout.audit.findings import Findings
@@ -76,7 +76,8 @@ class Audit:
                  seed: int = 0, engine: str | Engine = "memory", *, release: Any = None, defense: Any = None,
                  sweep: str = "default", describe: bool = True, journal: Journal | None = None) -> None:  # fmt: skip
         self.source = source_of(source)
-        self.targets, self.seed, self.engine = target_number(targets), seed_number(seed), engine_of(engine)
+        self.targets, self.seed = target_number(targets), seed_number(seed)
+        self.engine = engine_of(engine, self.source)
         self.release = released(self.source, release, defense, self.seed)
         self.defense, self.describe, self.journal = defense, describe, journal
         self._place = None if self.release is self.source else places(self.source, self.release)
@@ -115,9 +116,10 @@ class Audit:
             for who, n_eligible, targets in plan:
                 results.append(self._part(who, n_eligible, targets, advance))
         sections: dict[str, Any] = {}
-        if self.describe and self.release.n_entries <= MOST_TO_DESCRIBE:
+        whole = self.release.loaded() if self.describe and self.release.n_entries <= MOST_TO_DESCRIBE else None
+        if whole is not None:
             # by name: a sibling of this layer
-            made = import_module("standout.theory.describe").describe(self.release, seed=self.seed)
+            made = import_module("standout.theory.describe").describe(whole, seed=self.seed)
             sections["describe"] = made.to_dict()
         return Findings(
             provenance=self._provenance(time.perf_counter() - began),
@@ -132,13 +134,13 @@ class Audit:
         """Adversary, number of eligible records and the records to attack, for each adversary with eligible records."""
         plan = []
         for who in self.adversaries:
-            eligible = who.eligible(self.source)
-            if eligible.size:
-                plan.append((who, int(eligible.size), sample_targets(self.source, eligible, self.targets, self.seed)))
+            n_eligible, targets = who.choose_targets(self.source, self.targets, self.seed)
+            if n_eligible:
+                plan.append((who, n_eligible, targets))
         if not plan:
             fewest = min(a.knows for a in self.adversaries)
             raise EligibilityError(
-                f"no eligible target: the longest record holds {int(self.source.lengths.max())} items, the least demanding "
+                f"no eligible target: the longest record holds {self.source.longest} items, the least demanding "
                 f"adversary knows {fewest}; lower knows"
             )
         return plan
@@ -164,7 +166,9 @@ class Audit:
     def _attack(self, who: Adversary, n_eligible: int, targets: Array,
                 advance: Callable[[str, int], None]) -> dict[str, Any]:  # fmt: skip
         """Everything about one adversary: all attacks on the same targets and draws."""
-        truth = Truth.of(targets, self._place, self.source.record_keys[targets], self.seed)
+        rows = self.source.rows(np.sort(targets))
+        persons = rows.places(targets)
+        truth = Truth.of(targets, self._place, rows.keys[persons], self.seed)
         knowledge = who.sample(self.source, targets, self.seed)
         facts = knowledge.bind(self.release)
         held = np.where(facts.item >= 0, self.release.supports[np.maximum(facts.item, 0)], 0)
@@ -180,7 +184,7 @@ class Audit:
             trials[label] = trial = Trial(one, present, absent)
             judged.append({
                 "attack": {"label": label, "name": one.name, "options": one.options()},
-                **judge(trial, truth, self.release, self.source.lengths[targets], rarest, share),
+                **judge(trial, truth, self.release, rows.lengths[persons], rarest, share),
             })  # fmt: skip
         best = strongest(trials, truth, share)
         return {
@@ -197,7 +201,7 @@ class Audit:
         there = truth.target[truth.target >= 0]
         if there.size == 0:
             return None
-        return float(np.maximum(self.release.lengths[there] - who.n_right_items, 0).mean())
+        return float(np.maximum(lengths_of(self.release, there) - who.n_right_items, 0).mean())
 
     def __repr__(self) -> str:
         return f"<Audit: {len(self.adversaries)} kinds of knowledge × {len(self.attacks)} attacks on {self.release!r}>"

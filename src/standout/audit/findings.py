@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -58,7 +59,7 @@ class Findings:
     def load(cls, path: str | Path) -> Findings:
         """Read a JSON file that `save` wrote."""
         try:
-            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=refuse_constant))
+            return cls.from_dict(strict_json(Path(path).read_text(encoding="utf-8")))
         except OSError as error:
             raise InputError(f"cannot read findings {str(path)!r}: {error.strerror}") from None
         except (ValueError, RecursionError):
@@ -160,9 +161,20 @@ def write_whole(path: str | Path, text: str) -> Path:
     return target
 
 
-def refuse_constant(text: str) -> float:
-    """Refuse NaN and Infinity, which JSON does not have."""
-    raise ValueError(text)
+def strict_json(text: str) -> Any:
+    """Plain data of a JSON text; a number that is not finite, as NaN or 1e999, is a ValueError.
+
+    >>> strict_json('{"rate": 0.5}')
+    {'rate': 0.5}
+    """
+    return json.loads(text, parse_constant=_finite, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 def freeze(x: Any) -> Any:

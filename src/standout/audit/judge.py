@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.adversary.sampling import PURPOSE_SPLIT, starts
+from standout.adversary.choosing import starts
+from standout.adversary.sampling import PURPOSE_SPLIT
 from standout.attacks.attack import Attack
+from standout.attacks.running import lengths_of
 from standout.attacks.verdicts import Verdicts
 from standout.audit import calibrate
-from standout.audit.groups import cut
-from standout.data.dataset import Dataset
+from standout.audit.groups import SMALLEST, cut
+from standout.data.catalog import Catalog
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate
 
@@ -69,7 +71,7 @@ class Trial:
         return np.where(truth.target >= 0, found, 0.0)
 
 
-def judge(trial: Trial, truth: Truth, release: Dataset, lengths: Array | None = None, rarest: Array | None = None,
+def judge(trial: Trial, truth: Truth, release: Catalog, lengths: Array | None = None, rarest: Array | None = None,
           eligible_share: float = 1.0) -> dict[str, Any]:  # fmt: skip
     """All numbers of one trial, as plain data. No label, no index of a record.
 
@@ -137,10 +139,9 @@ def _bits(bits: Array, n_records: int) -> dict[str, Any] | None:
     }
 
 
-def _baselines(truth: Truth, release: Dataset) -> dict[str, Any]:
+def _baselines(truth: Truth, release: Catalog) -> dict[str, Any]:
     """Random: any record. Popularity: always the record with most items (a random one if several tie)."""
-    heaviest = np.flatnonzero(release.lengths == release.lengths.max())
-    credit = np.isin(truth.target, heaviest) / heaviest.size
+    credit = (lengths_of(release, truth.target) == release.longest) / release.length_counts[-1]
     return {"random": 1.0 / release.n_records, "popularity": Rate.of(credit)._asdict()}
 
 
@@ -165,7 +166,7 @@ def _calibrated(trial: Trial, truth: Truth, credit: Array, eligible_share: float
 
 def _by_group(credit: Array, size: Array, low: str, high: str) -> list[dict[str, Any]]:
     """Hit rate by a size of the query, in groups; `low` and `high` name the bounds."""
-    ends = cut(size)
+    ends = cut(size, SMALLEST)
     first_of = [int(size.min()), *(end + 1 for end in ends[:-1])]
     groups = [(lo, hi, (size >= lo) & (size <= hi)) for lo, hi in zip(first_of, ends, strict=True)]
     return [{low: lo, high: hi, **Rate.of(credit[inside])._asdict()} for lo, hi, inside in groups if inside.any()]

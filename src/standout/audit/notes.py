@@ -42,7 +42,7 @@ def _not_tried(audit: Audit) -> str:
     lost = [k for k in AMOUNTS if k > most]
     if not lost:
         return ""
-    held = int((audit.source.lengths >= lost[0]).sum())
+    held = int(audit.source.length_counts[lost[0] :].sum())
     return f"Too few records ({held:,}) hold {lost[0]} items or more: the sweep stops at {most} known items."
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from standout.attacks.attack import Attack, attack
-from standout.data.dataset import Dataset
+from standout.attacks.unaware import has_secret_names
+from standout.data.catalog import Catalog
 
 MODEL = "likelihood"
 """Attack that adapts to a defense; its posterior gives the remaining uncertainty, if it ran."""
@@ -18,7 +19,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Options of each attacker, the aware one first."""
 
 
-def attackers(attacks: Sequence[Attack], source: Dataset, release: Dataset) -> tuple[list[Attack], list[str]]:
+def attackers(attacks: Sequence[Attack], source: Catalog, release: Catalog) -> tuple[list[Attack], list[str]]:
     """The attacks to run, and the kind of attacker that each one is ("" where there is only one).
 
     On a release that a defense made from the source, an attack that adapts is joined by its unaware variants.
@@ -34,16 +35,19 @@ def attackers(attacks: Sequence[Attack], source: Dataset, release: Dataset) -> t
     return [one for one, _ in out], [kind for _, kind in out]
 
 
-def is_source_of(source: Dataset, release: Dataset) -> bool:
+def is_source_of(source: Catalog, release: Catalog) -> bool:
     """Whether a defense made the release from this source."""
     made = release.source
     return made is source or (made is not None and made.fingerprint == source.fingerprint)
 
 
-def changes_attributes(release: Dataset) -> bool:
-    """Whether the defense changed values or times, so that an unaware attacker may do better without them."""
+def changes_attributes(release: Catalog) -> bool:
+    """Whether the defense changed values, times or names, so that an unaware attacker may do better without them."""
     channel = release.channel
-    return channel is not None and (channel.value is not None or channel.time is not None or channel.attributes > 0)
+    if channel is None:
+        return False
+    changed = channel.value is not None or channel.time is not None or channel.attributes > 0
+    return changed or has_secret_names(release)
 
 
 def awareness(judged: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> dict[str, Any]:

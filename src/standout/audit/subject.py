@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
+from standout.data.dataset import Dataset, in_memory
 from standout.data.labels import find_labels
 from standout.data.times import tick_text
 from standout.errors import InputError, ParameterError
@@ -17,18 +18,22 @@ from standout.errors import InputError, ParameterError
 Array = npt.NDArray[Any]
 
 
-def source_of(data: Any, name: str = "source") -> Dataset:
-    """A dataset from what was given: a dataset, or a frame whose columns can be guessed."""
+def source_of(data: Any, name: str = "source") -> Catalog:
+    """A dataset from what was given: a dataset, or a frame whose columns can be guessed; one of Spark stays there."""
     if isinstance(data, str | Path):
         raise ParameterError(f"{name} is a path: read it first, Audit(Dataset.read(path), …)")
-    made: Dataset
-    if isinstance(data, Dataset):
+    made: Catalog
+    if isinstance(data, Catalog):
         made = data
+    elif hasattr(data, "mapInArrow"):  # a DataFrame of Spark
+        from standout.engines.spark_dataset import SparkDataset
+
+        made = SparkDataset.read(data)
     else:
         if not (hasattr(data, "columns") or hasattr(data, "column_names")):
             raise ParameterError(
-                f"{name} is a {type(data).__name__}: use a Dataset (Dataset.read, from_arrays) or a pandas, polars or "
-                "pyarrow frame"
+                f"{name} is a {type(data).__name__}: use a Dataset (Dataset.read, from_arrays) or a pandas, polars, "
+                "pyarrow or Spark frame"
             )
         made = Dataset.from_frame(data)
     if made.n_records < 2:
@@ -38,18 +43,19 @@ def source_of(data: Any, name: str = "source") -> Dataset:
     return made
 
 
-def released(source: Dataset, release: Any, defense: Any, seed: int) -> Dataset:
+def released(source: Catalog, release: Any, defense: Any, seed: int) -> Catalog:
     """The data to attack: the release that was given, what the defense makes, or the source itself."""
     if defense is not None and not callable(getattr(defense, "apply", None)):
         raise ParameterError(f"defense is a {type(defense).__name__}: use an object with apply(source, seed)")
     if release is None and defense is not None:
-        release = defense.apply(source, seed=seed)
+        release = defense.apply(in_memory(source, "a defense"), seed=seed)
     return source if release is None or release is source else source_of(release, "release")
 
 
-def places(source: Dataset, release: Dataset) -> Array:
+def places(source: Catalog, release: Catalog) -> Array:
     """Record index in the release of every record of the source, by label; -1 where it has none."""
-    at = find_labels(release.record_labels, source.record_labels)
+    what = "an audit with a separate release"
+    at = find_labels(in_memory(release, what).record_labels, in_memory(source, what).record_labels)
     if (at < 0).all():
         raise InputError(
             "no record of the source is in the release: are the record labels the same? Records are matched by label"
@@ -75,7 +81,7 @@ def seed_number(seed: Any) -> int:
     return int(seed)
 
 
-def describe_data(dataset: Dataset) -> dict[str, Any]:
+def describe_data(dataset: Catalog) -> dict[str, Any]:
     """Shape of a dataset and what reading did to it: counts only."""
     days = None
     if dataset.has_time:

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.audit.defaults import SWEEPS
-from standout.data.dataset import Dataset
+from standout.data.background import background
+from standout.data.catalog import Catalog
 from standout.data.times import ticks_within
 from standout.data.values import grid_step
 from standout.errors import ParameterError
@@ -70,7 +71,7 @@ class Axes:
     choose: str = "uniform"
 
 
-def default_sweep(dataset: Dataset, size: str = "default", asked: Axes | None = None) -> list[Adversary]:
+def default_sweep(dataset: Catalog, size: str = "default", asked: Axes | None = None) -> list[Adversary]:
     """Adversaries to try on this data: the given options, crossed with the sweep over the others.
 
     Numbers of items, each with all facts right and with a quarter of them wrong (from 4 items on: a quarter of one or two
@@ -113,7 +114,7 @@ def default_sweep(dataset: Dataset, size: str = "default", asked: Axes | None = 
     return [_adversary(row, k, w, axes, dataset) for row, k, w in cells]
 
 
-def fitting(who: Adversary, dataset: Dataset) -> Adversary:
+def fitting(who: Adversary, dataset: Catalog) -> Adversary:
     """Refuse knowledge that the data does not have; drop the default exact values if the data has no values."""
     who.check_channels(dataset)
     if who.gamma is not None and not dataset.has_value:
@@ -121,7 +122,7 @@ def fitting(who: Adversary, dataset: Dataset) -> Adversary:
     return who if dataset.has_value or who.value_within is None else replace(who, value_within=None)
 
 
-def _adversary(row: tuple[Within, Within], knows: int, wrong: float, axes: Axes, dataset: Dataset) -> Adversary:
+def _adversary(row: tuple[Within, Within], knows: int, wrong: float, axes: Axes, dataset: Catalog) -> Adversary:
     """One adversary. If no value or day can be wrong and `wrong_kind` is not given, wrong facts are wrong items."""
     # a wrong fact of an adversary who knows neither values nor days can only be a wrong item
     kind = "item" if row == (None, None) else axes.wrong_kind or "value"
@@ -177,7 +178,7 @@ def _plain(x: float) -> float:
     return int(short) if short == int(short) else short
 
 
-def _amounts(dataset: Dataset, choose: str) -> tuple[int, ...]:
+def _amounts(dataset: Catalog, choose: str) -> tuple[int, ...]:
     """Amounts of known items for which enough records are long enough."""
     held = {k: _holders(dataset, k, choose) for k in (*AMOUNTS, MANY)}
     enough = min(FEWEST, dataset.n_records / 2)
@@ -187,11 +188,11 @@ def _amounts(dataset: Dataset, choose: str) -> tuple[int, ...]:
     return tuple(out)
 
 
-def _holders(dataset: Dataset, k: int, choose: str) -> int:
-    return int(Adversary(knows=k, value_within=None, choose=choose).eligible(dataset).size)
+def _holders(dataset: Catalog, k: int, choose: str) -> int:
+    return Adversary(knows=k, value_within=None, choose=choose).n_eligible(dataset)
 
 
-def _rows(dataset: Dataset, axes: Axes, size: str) -> tuple[list[tuple[Within, Within]], set[tuple[Within, Within]]]:
+def _rows(dataset: Catalog, axes: Axes, size: str) -> tuple[list[tuple[Within, Within]], set[tuple[Within, Within]]]:
     """(value tolerance, time tolerance) of each row, and the rows that bound the others."""
     values: Sequence[Within] = axes.value_within or _exact_and_rough(
         rough_value(dataset.levels, _counts(dataset)), dataset.has_value and dataset.n_levels > 1
@@ -207,7 +208,7 @@ def _rows(dataset: Dataset, axes: Axes, size: str) -> tuple[list[tuple[Within, W
     return rows, corners
 
 
-def _times(dataset: Dataset) -> tuple[Within, ...]:
+def _times(dataset: Catalog) -> tuple[Within, ...]:
     """Tolerances of times, from unknown to exact."""
     span = dataset.tick_span // dataset.ticks_per_day
     days = rough_days(span)
@@ -218,14 +219,14 @@ def _times(dataset: Dataset) -> tuple[Within, ...]:
     return (None, *(() if rough is None else (rough,)), *((fine,) if _is_shorter(fine, dataset) else ()), 0)
 
 
-def _is_shorter(within: str, dataset: Dataset) -> bool:
+def _is_shorter(within: str, dataset: Catalog) -> bool:
     """Whether the data spans more than twice the tolerance."""
     return dataset.tick_span > 2 * ticks_within(within, dataset.time_resolution)
 
 
-def _counts(dataset: Dataset) -> Array:
+def _counts(dataset: Catalog) -> Array:
     """Entries per level of the value scale."""
-    return np.bincount(dataset.record_code, minlength=dataset.n_levels + 1)[: dataset.n_levels]
+    return background(dataset).all_values
 
 
 def _exact_and_rough(rough: Within, there: bool) -> tuple[Within, ...]:

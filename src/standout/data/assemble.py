@@ -86,24 +86,40 @@ def cores() -> int:
 def _check_left(numbers: Array | None, channel: str, repeats: str) -> None:
     """Refuse a channel that is empty after merging: the kept rows may be those without a value or a time."""
     if numbers is not None and bool(np.isnan(numbers).all()):
-        raise InputError(
-            f"repeats={repeats!r} keeps no row that has a {channel}: choose another way, or leave {channel} out"
-        )
+        raise empty_channel(channel, repeats)
+
+
+def empty_channel(channel: str, repeats: str) -> InputError:
+    """Error for a channel that is empty after merging."""
+    return InputError(
+        f"repeats={repeats!r} keeps no row that has a {channel}: choose another way, or leave {channel} out"
+    )
 
 
 def _coded(value: Array | None, cleaning: Cleaning) -> tuple[Array | None, Scale, Cleaning]:
     """Codes, their scale, and the cleaning with the coding error."""
     if value is None:
         return None, Scale.empty(), cleaning
-    if bool(np.isinf(value).any()):
-        raise InputError(f"{int(np.isinf(value).sum()):,} infinite values: replace or remove them")
+    check_finite(int(np.isinf(value).sum()))
     distinct, counts = np.unique(value[~np.isnan(value)], return_counts=True)
+    scale, cleaning = scale_of(distinct, counts, int(np.isnan(value).sum()), cleaning)
+    return codes_of(value, scale.high), scale, cleaning
+
+
+def check_finite(n_infinite: int) -> None:
+    """Refuse infinite values."""
+    if n_infinite:
+        raise InputError(f"{n_infinite:,} infinite values: replace or remove them")
+
+
+def scale_of(distinct: Array, counts: Array, n_missing: int, cleaning: Cleaning) -> tuple[Scale, Cleaning]:
+    """Scale of these values, and the cleaning with the coding error."""
     scale = code_values(distinct, counts)
-    cleaning = replace(cleaning, values_missing=int(np.isnan(value).sum()), value_error=scale.error)
+    cleaning = replace(cleaning, values_missing=n_missing, value_error=scale.error)
     if scale.error:
         note = coding_note(distinct.size, scale.levels.size, scale.error)
         cleaning = replace(cleaning, notes=(*cleaning.notes, note))
-    return codes_of(value, scale.high), scale, cleaning
+    return scale, cleaning
 
 
 def _counted(tick: Array | None, cleaning: Cleaning, resolution: str) -> tuple[Array | None, int, int, Cleaning]:

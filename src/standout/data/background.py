@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
+from standout.data.index import Rows, Shard
+from standout.data.tasks import Range, Task
 
 Array = npt.NDArray[Any]
 
@@ -34,26 +36,101 @@ class Background:
     all_values: Array
     all_days: Array
 
-    def values_of(self, dataset: Dataset, items: Array) -> Array:
+    def values_of(self, dataset: Catalog, items: Array) -> Array:
         """(items, levels): histogram of each item's values, counted from its postings if there is no table."""
         if self.value.shape[0] > 1 or dataset.n_items == 1:
             return np.asarray(self.value[items], np.float64)
         distinct, place = np.unique(items, return_inverse=True)
-        out = np.zeros((distinct.size, dataset.n_levels))
-        _count_postings(dataset.index.ptr, dataset.index.code, distinct, out)
-        return np.asarray(out[place.reshape(-1)])
+        return dataset.map(_CountValues(distinct, dataset.n_levels)).table[place.reshape(-1)].astype(np.float64)
+
+
+class _Table(NamedTuple):
+    """Counts that add up."""
+
+    table: Array
+
+    def merge(self, other: _Table) -> _Table:
+        """Counts of both sets of records."""
+        return _Table(self.table + other.table)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _CountValues(Task[_Table]):
+    """Value codes of all entries of some items."""
+
+    items: Array
+    n_levels: int
+
+    @property
+    def n_queries(self) -> int:
+        """Number of items."""
+        return int(self.items.size)
+
+    def empty(self) -> _Table:
+        """Zeros."""
+        return _Table(np.zeros((self.items.size, self.n_levels), np.int64))
+
+    def run(self, shard: Shard, into: _Table | None = None, queries: Range | None = None) -> _Table:
+        """Counts of the shard's entries."""
+        out = self.empty() if into is None else into
+        lo, hi = queries or (0, self.items.size)
+        _count_values(shard.ptr, shard.code, self.items[lo:hi], out.table[lo:hi])
+        return out
+
+
+class _Tables(NamedTuple):
+    """Histograms of values and times, by item or of all items together."""
+
+    value: Array
+    day: Array
+
+    def merge(self, other: _Tables) -> _Tables:
+        """Histograms of both sets of records."""
+        return _Tables(self.value + other.value, self.day + other.day)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _CountEntries(Task[_Tables]):
+    """Histograms of all entries."""
+
+    value_shape: tuple[int, int]
+    day_shape: tuple[int, int]
+    bin_ticks: int
+
+    def empty(self) -> _Tables:
+        """Zeros."""
+        return _Tables(np.zeros(self.value_shape, np.int32), np.zeros(self.day_shape, np.int32))
+
+    def run(self, shard: Shard, into: _Tables | None = None, queries: Range | None = None) -> _Tables:
+        """Histograms of the shard's entries."""
+        out = self.empty() if into is None else into
+        _count_entries(shard.ptr, shard.code, shard.tick, shard.no_tick, self.bin_ticks, *out)
+        return out
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _count(record_item: Array, record_code: Array, record_tick: Array, n_levels: int, no_tick: int, bin_ticks: int,
-           value: Array, day: Array) -> None:  # fmt: skip
-    by_item_v, by_item_d = value.shape[0] > 1, day.shape[0] > 1
-    for k in range(record_item.size):
-        i = record_item[k]
-        if record_code.size > 0 and record_code[k] < n_levels:
-            value[i if by_item_v else 0, record_code[k]] += 1
-        if record_tick.size > 0 and record_tick[k] != no_tick:
-            day[i if by_item_d else 0, record_tick[k] // bin_ticks] += 1
+def _count_entries(
+    ptr: Array, code: Array, tick: Array, no_tick: int, bin_ticks: int, value: Array, day: Array
+) -> None:
+    """Count the values and the times of all postings."""
+    by_item_v, by_item_d, n_levels = value.shape[0] > 1, day.shape[0] > 1, value.shape[1]
+    for b in range(ptr.shape[0]):
+        for i in range(ptr.shape[1] - 1):
+            for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
+                if code.size > 0 and code[p] < n_levels:
+                    value[i if by_item_v else 0, code[p]] += 1
+                if tick.size > 0 and tick[p] != no_tick:
+                    day[i if by_item_d else 0, tick[p] // bin_ticks] += 1
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _count_values(ptr: Array, code: Array, items: Array, out: Array) -> None:
+    """Count the value codes in the posting lists of the items."""
+    for row in range(items.size):
+        for b in range(ptr.shape[0]):
+            for p in range(np.int64(ptr[b, items[row]]), np.int64(ptr[b, items[row] + 1])):
+                if code[p] < out.shape[1]:
+                    out[row, code[p]] += 1
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -68,17 +145,7 @@ def _histogram_of(lo: int, hi: int, record_item: Array, record_code: Array, reco
                 day[record_tick[k] // bin_ticks] += 1
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _count_postings(ptr: Array, code: Array, items: Array, out: Array) -> None:
-    """Count the value codes in the posting lists of the items."""
-    for row in range(items.size):
-        for b in range(ptr.shape[0]):
-            for p in range(ptr[b, items[row]], ptr[b, items[row] + 1]):
-                if code[p] < out.shape[1]:
-                    out[row, code[p]] += 1.0
-
-
-def background(dataset: Dataset) -> Background:
+def background(dataset: Catalog) -> Background:
     """Histograms of the dataset, computed on first use and cached on it."""
     kept = dataset.__dict__.get("_background")
     if kept is not None:
@@ -90,27 +157,17 @@ def background(dataset: Dataset) -> Background:
         bin_ticks *= 2
     n_bins = dataset.tick_span // bin_ticks + 1
     rows = dataset.n_items if dataset.n_levels * dataset.n_items <= CELLS else 1
-    value = np.zeros((rows, dataset.n_levels), np.int32)
-    day = np.zeros((dataset.n_items if n_bins * dataset.n_items <= CELLS else 1, n_bins), np.int32)
-    _count(
-        dataset.record_item,
-        dataset.record_code,
-        dataset.record_tick,
-        dataset.n_levels,
-        dataset.no_tick,
-        bin_ticks,
-        value,
-        day,
-    )
+    days = dataset.n_items if n_bins * dataset.n_items <= CELLS else 1
+    value, day = dataset.map(_CountEntries((rows, dataset.n_levels), (days, n_bins), bin_ticks))
     made = Background(value, day, bin_ticks, value.sum(axis=0, dtype=np.int64), day.sum(axis=0, dtype=np.int64))
     dataset.__dict__["_background"] = made
     return made
 
 
-def entries_of(dataset: Dataset, record: int, item: int) -> tuple[Array, Array]:
-    """Histograms (levels, bins of time) of a record's entries of an item, or of all its items for -1."""
+def entries_of(dataset: Catalog, rows: Rows, place: int, item: int) -> tuple[Array, Array]:
+    """Histograms (levels, bins of time) of a fetched record's entries of an item, or of all its items for -1."""
     known = background(dataset)
     value, day = np.zeros(dataset.n_levels, np.int64), np.zeros(known.all_days.size, np.int64)
-    _histogram_of(dataset.record_ptr[record], dataset.record_ptr[record + 1], dataset.record_item, dataset.record_code,
-                  dataset.record_tick, item, dataset.n_levels, dataset.no_tick, known.bin_ticks, value, day)  # fmt: skip
+    _histogram_of(rows.ptr[place], rows.ptr[place + 1], rows.item, rows.code, rows.tick, item, dataset.n_levels,
+                  dataset.no_tick, known.bin_ticks, value, day)  # fmt: skip
     return value, day

@@ -31,6 +31,8 @@ class ItemMap:
     """Label of each in the release. Items of the source that are not listed here were removed from all records."""
     chance: Array
     """float64: probability that the attacker's match of the two names is right; 1 where the names are published."""
+    published: bool = True
+    """Whether the owner publishes which name stands for which item; otherwise the attacker infers it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,4 +163,5 @@ def _joined(first: ItemMap | None, second: ItemMap | None) -> ItemMap | None:
     place = np.array([at.get(label, -1) for label in first.release.tolist()], np.int64)
     kept = place >= 0
     place = place[kept]
-    return ItemMap(first.source[kept], second.release[place], first.chance[kept] * second.chance[place])
+    return ItemMap(first.source[kept], second.release[place], first.chance[kept] * second.chance[place],
+                   first.published and second.published)  # fmt: skip

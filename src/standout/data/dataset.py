@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +21,8 @@ from standout.data.index import Rows, Shard, build_shard, fitting_block, rows_of
 from standout.data.keys import LazyKeys, digest
 from standout.data.reading.options import GUESS, Column, ReadOptions
 from standout.data.tasks import Result, Task
-from standout.errors import ParameterError
+from standout.data.threads import run_on_threads
+from standout.errors import EngineError, ParameterError
 
 Array = npt.NDArray[Any]
 R = TypeVar("R", bound=Result)
@@ -296,9 +298,13 @@ class Dataset(Catalog):
         """Shards that together hold every record once."""
         return [self.index]
 
+    def loaded(self) -> Dataset:
+        """Return the dataset itself."""
+        return self
+
     def map(self, task: Task[R]) -> R:
-        """Run the task on all records, on one thread."""
-        return task.run(self.index)
+        """Run the task on all records, on all cores."""
+        return run_on_threads(task, self.all_shards, os.cpu_count() or 1)
 
     def rows(self, records: Any) -> Rows:
         """Entries and keys of some records, given by distinct ascending indices."""
@@ -334,3 +340,10 @@ class Dataset(Catalog):
             [", values" if self.has_value else "", f", {self.time_resolution}s" if self.has_time else ""]
         )
         return f"<Dataset {self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries{channels}>"
+
+
+def in_memory(data: Catalog, what: str) -> Dataset:
+    """The data itself if its records are in memory; `what` needs that."""
+    if not isinstance(data, Dataset):
+        raise EngineError(f"{what} needs the records in memory: read the data with Dataset.read, or a part of it")
+    return data

@@ -204,6 +204,11 @@ class Rows:
     keys: Array
     """uint64 (records): number per record that its random draws start from."""
 
+    def places(self, records: Array) -> Array:
+        """Position of each record among these rows; -1 for record -1. All other records must be here."""
+        at = np.searchsorted(self.record, records)
+        return np.where(np.asarray(records) >= 0, at, -1)
+
     def __repr__(self) -> str:
         return f"<Rows of {self.record.size:,} records>"
 

@@ -42,7 +42,7 @@ _OLD_NAMES = {
 """Names of files and numbers before version 3, where times were days."""
 _INDEX_NUMBERS = ("first_record", "n_records", "block_size", "has_repeats")
 _NO_CHECKSUMS = "saved by an older version without checksums: damage may go unnoticed; save it again"
-_DAMAGES = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, OverflowError,
+DAMAGES = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, OverflowError,
             SyntaxError, TokenError)  # fmt: skip
 """What a damaged file makes NumPy and Python raise."""
 
@@ -61,8 +61,8 @@ def save_folder(ds: Dataset, folder: str | Path) -> None:
             building = made / "files"
             building.mkdir()
             _write(ds, building)
-            _put(building, target)
-            _sync_folder(target.parent)
+            put_folder(building, target)
+            sync_folder(target.parent)
     except OSError as error:
         raise ParameterError(f"cannot write {target.name[:100]}: {error.strerror or type(error).__name__}") from None
 
@@ -74,7 +74,7 @@ def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
     A folder of schema 1 has no checksums: its entries are counted again, and its index is built again on first use.
     """
     source = Path(folder)
-    meta = _read_meta(source)
+    meta = read_meta(source)
     summed = _has_checksums(meta)
     ds = None
     try:
@@ -82,7 +82,7 @@ def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
         ds = _mapped_dataset(source, meta) if whole else None
         if ds is not None:
             whole = is_sound(ds) and (is_index_of(ds.index, ds) if summed else is_counted_right(ds))
-    except _DAMAGES:
+    except DAMAGES:
         whole = False
     if ds is None or not whole:
         raise InputError(f"{source.name} is a saved dataset, but damaged: save it again from the original data")
@@ -92,10 +92,9 @@ def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
 def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     """The dataset of a folder, not checked yet; with its index where the folder has checksums."""
     old = _OLD_NAMES if meta["schema"] < 3 else {}
-    arrays: dict[str, Any] = {name: _load(source, old.get(name, name)) for name in _ARRAYS}
-    arrays |= {name: _load(source, name) for name in _BOUNDS if (source / f"{name}.npy").exists()}
-    columns = tuple(ColumnUse(**use) for use in meta["cleaning"].get("columns", ()))
-    cleaning = Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns})
+    arrays: dict[str, Any] = {name: load_array(source, old.get(name, name)) for name in _ARRAYS}
+    arrays |= {name: load_array(source, name) for name in _BOUNDS if (source / f"{name}.npy").exists()}
+    cleaning = cleaning_of(meta)
     if not _has_checksums(meta):
         cleaning = replace(cleaning, notes=(*cleaning.notes, _NO_CHECKSUMS))
     times = {name: meta[old.get(name, name)] for name in ("first_tick", "tick_span")}
@@ -103,11 +102,17 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     ds = _with_bounds(Dataset(**arrays, **times, cleaning=cleaning))
     if _has_checksums(meta):
         index_arrays: dict[str, Any] = {
-            name: _load(source, old.get(f"index_{name}", f"index_{name}")) for name in _INDEX_ARRAYS
+            name: load_array(source, old.get(f"index_{name}", f"index_{name}")) for name in _INDEX_ARRAYS
         }
         index = Shard(**meta["index"], **index_arrays).with_keys(ds.lazy_keys)
         ds.__dict__["index"] = index  # the cached property finds it there
     return ds
+
+
+def cleaning_of(meta: dict[str, Any]) -> Cleaning:
+    """What reading did, as saved."""
+    columns = tuple(ColumnUse(**use) for use in meta["cleaning"].get("columns", ()))
+    return Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns})
 
 
 def _with_bounds(ds: Dataset) -> Dataset:
@@ -129,7 +134,8 @@ def is_saved(folder: Path) -> bool:
         return False
 
 
-def _read_meta(source: Path) -> dict[str, Any]:
+def read_meta(source: Path) -> dict[str, Any]:
+    """Content of meta.json; a folder of a newer version is refused."""
     if not is_saved(source):
         raise InputError(f"{source.name} is not a folder that Dataset.save wrote")
     meta = json.loads((source / "meta.json").read_text(encoding="utf-8"))
@@ -149,7 +155,7 @@ def _is_replaceable(target: Path) -> bool:
     return target.is_dir() and (is_saved(target) or not any(target.iterdir()))
 
 
-def _put(building: Path, target: Path) -> None:
+def put_folder(building: Path, target: Path) -> None:
     """Rename the new folder into place; the old one is removed last, and restored on failure."""
     if not target.exists():
         building.rename(target)
@@ -168,26 +174,36 @@ def _put(building: Path, target: Path) -> None:
 
 def _write(ds: Dataset, folder: Path) -> None:
     for name in (*_ARRAYS, *(_BOUNDS if ds.level_low.size else ())):
-        _dump(folder, name, getattr(ds, name))
+        dump_array(folder, name, getattr(ds, name))
     index = ds.index
     for name in _INDEX_ARRAYS:
-        _dump(folder, f"index_{name}", getattr(index, name))
-    meta = {
-        "format": FORMAT,
-        "schema": SCHEMA,
-        "first_tick": ds.first_tick,
-        "tick_span": ds.tick_span,
-        "time_resolution": ds.time_resolution,
-        "index": {name: getattr(index, name) for name in _INDEX_NUMBERS},
-        "cleaning": asdict(ds.cleaning),
-    }
+        dump_array(folder, f"index_{name}", getattr(index, name))
+    times = {"first_tick": ds.first_tick, "tick_span": ds.tick_span, "time_resolution": ds.time_resolution}
+    write_meta(folder, times, {name: getattr(index, name) for name in _INDEX_NUMBERS}, ds.cleaning)
+
+
+def write_meta(folder: Path, times: dict[str, Any], index: dict[str, Any], cleaning: Cleaning) -> None:
+    """Write meta.json for the arrays that the folder holds, with their checksums.
+
+    Parameters
+    ----------
+    folder
+        Folder of the .npy files.
+    times
+        `first_tick`, `tick_span` and `time_resolution` of the dataset.
+    index
+        `first_record`, `n_records`, `block_size` and `has_repeats` of the index.
+    cleaning
+        What reading did.
+    """
+    meta = {"format": FORMAT, "schema": SCHEMA, **times, "index": index, "cleaning": asdict(cleaning)}
     sums = file_checksums(folder, (path.name for path in folder.glob("*.npy")))
     meta["checksums"] = {"meta.json": meta_checksum(meta), **sums}
     with (folder / "meta.json").open("w", encoding="utf-8") as file:
         json.dump(meta, file, indent=2, ensure_ascii=False)
         file.flush()
         os.fsync(file.fileno())
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
 def _save_array(path: Path, array: Array) -> None:
@@ -198,7 +214,7 @@ def _save_array(path: Path, array: Array) -> None:
         os.fsync(file.fileno())
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Wait until the names in a folder are on disk, where the system can do that."""
     if not hasattr(os, "O_DIRECTORY"):
         return
@@ -209,7 +225,8 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _dump(folder: Path, name: str, array: Array) -> None:
+def dump_array(folder: Path, name: str, array: Array) -> None:
+    """Write an array of a saved folder."""
     if array.dtype.kind != "O":
         _save_array(folder / f"{name}.npy", array)
         return
@@ -219,7 +236,8 @@ def _dump(folder: Path, name: str, array: Array) -> None:
     _save_array(folder / f"{name}.ends.npy", np.cumsum([len(x) for x in encoded], dtype=np.int64))
 
 
-def _load(folder: Path, name: str) -> Array:
+def load_array(folder: Path, name: str) -> Array:
+    """Array of a saved folder, mapped into memory; labels of very different widths are read."""
     if (folder / f"{name}.npy").exists():
         return _mapped(folder / f"{name}.npy")
     data, ends = (

@@ -43,6 +43,13 @@ class Defense(ABC):
     def channel(self, source: Dataset, release: Dataset) -> Channel:
         """Return what an attacker may assume: the published parameters, and nothing about single records."""
 
+    def again(self, release: Dataset) -> Defense:
+        """Return the defense that changes the release about as much as this one changed its source: itself by default.
+
+        An attacker applies it to the release in order to calibrate P(absent). It knows the published parameters only.
+        """
+        return self
+
     @property
     def parameters(self) -> dict[str, Any]:
         """Published parameters; `defense(name, **parameters)` makes an equal defense."""
@@ -143,6 +150,10 @@ class Chain(Defense):
         """Return the data after all stages."""
         return self._run(source, seed)[1]
 
+    def again(self, release: Dataset) -> Defense:
+        """Return the chain of what each stage returns."""
+        return Chain(stage.again(release) for stage in self._stages)
+
     def channel(self, source: Dataset, release: Dataset) -> Channel:
         """Return what an attacker may assume about all stages."""
         return self._channels(self._run(source, 0)[0], release)
@@ -169,7 +180,10 @@ def _seed(seed: Any) -> int:
 def _tidied(before: Dataset, after: Dataset, what: str) -> Dataset:
     """The changed data without the records that became empty and without the items that nobody holds any more."""
     if not after.n_entries:
-        raise ParameterError(f"{what} leaves no entry: use a weaker setting")
+        raise ParameterError(
+            f"{what} leaves no entry: there is nothing to release and nothing to attack. Without a release one can only "
+            f"guess, and is right for 1 in {before.n_records:,} people; use a weaker setting"
+        )
     there = after.lengths > 0
     if not there.all():
         after = after.take(there, drop_empty=False)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.adversary.sampling import starts
+from standout.adversary.choosing import starts
 from standout.adversary.splitmix import jit, mix, start
 from standout.data.dataset import Dataset
 

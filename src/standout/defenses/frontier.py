@@ -20,7 +20,7 @@ from standout.audit.findings import write_whole
 from standout.audit.panel import ADAPTIVE, NAIVE
 from standout.audit.progress import Progress, reporting
 from standout.audit.subject import describe_data, seed_number, source_of
-from standout.data.dataset import Dataset
+from standout.data.dataset import Dataset, in_memory
 from standout.defenses import frontier_front
 from standout.defenses.frontier_cells import UNDEFENDED, Bench, Setting
 from standout.defenses.frontier_risk import RiskTest, labels_of
@@ -206,7 +206,7 @@ def frontier(source: Any, defenses: Any = "all", strengths: Any = None, adversar
         Called with the number of cells before anything is measured, and with the expected time after the first defended
         cell.
     """
-    data: Dataset = source_of(source)
+    data = in_memory(source_of(source), "a frontier")
     seed = seed_number(seed)
     if not isinstance(seeds, int) or seeds < 2:
         raise ParameterError(f"seeds={seeds!r}: use at least 2 splits, so that the noise can be measured")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.adversary.sampling import starts
+from standout.adversary.choosing import starts
 from standout.data.channel import Channel, ItemMap
 from standout.data.dataset import Dataset
 from standout.data.export import entry_values
@@ -112,7 +112,7 @@ def matched_profiles(source: Dataset, release: Dataset) -> ItemMap:
     mine, theirs = at[np.argsort(one[at], kind="stable")], np.argsort(other, kind="stable")
     if np.array_equal(one[mine], other[theirs]):
         _, inverse, count = np.unique(one[mine], return_inverse=True, return_counts=True)
-        return ItemMap(source.item_labels[mine], release.item_labels[theirs], 1.0 / count[inverse])
+        return ItemMap(source.item_labels[mine], release.item_labels[theirs], 1.0 / count[inverse], published=False)
     mine = at[np.lexsort((_means(source)[at], -source.supports[at]))]
     theirs = np.lexsort((_means(release), -release.supports))
     n = min(mine.size, theirs.size)
@@ -121,7 +121,8 @@ def matched_profiles(source: Dataset, release: Dataset) -> ItemMap:
     reach = 2 * np.sqrt(np.maximum(expected * (1 - share), 0.25))
     ascending = np.sort(release.supports)
     near = np.searchsorted(ascending, expected + reach, side="right") - np.searchsorted(ascending, expected - reach)
-    return ItemMap(source.item_labels[mine[:n]], release.item_labels[theirs[:n]], 1.0 / np.maximum(near, 1))
+    chance = 1.0 / np.maximum(near, 1)
+    return ItemMap(source.item_labels[mine[:n]], release.item_labels[theirs[:n]], chance, published=False)
 
 
 def _profiles(dataset: Dataset) -> Array:

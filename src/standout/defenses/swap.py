@@ -55,8 +55,10 @@ class SwapEntries(Defense):
         )
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
-        """Return the probability of an exchange."""
-        return Channel(moved=self.share)
+        """Return the probability of an exchange: no pair within one record is exchanged."""
+        n = np.diff(source.record_ptr).astype(np.float64)
+        pairs = source.n_entries * (source.n_entries - 1.0)
+        return Channel(moved=self.share * float(1 - (n * (n - 1)).sum() / max(pairs, 1.0)))
 
 
 @register_defense("swap-attributes")

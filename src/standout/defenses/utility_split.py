@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from standout.adversary.sampling import starts
+from standout.adversary.choosing import starts
 from standout.adversary.splitmix import mix, start
 from standout.data.dataset import Dataset
 from standout.errors import EligibilityError, ParameterError

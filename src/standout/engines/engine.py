@@ -53,4 +53,12 @@ def engine(which: str | Engine, data: Catalog | None = None) -> Engine:
         except EngineError as error:
             warnings.warn(f"{error}: engine 'memory' runs instead, with the same answers", stacklevel=2)
             return MemoryEngine()
-    raise ParameterError(f"no engine {which!r}. Engines: memory, gpu")
+    if which == "chunked":
+        from standout.engines.chunked import ChunkedEngine
+
+        return ChunkedEngine()
+    if which == "spark":
+        from standout.engines.spark import SparkEngine
+
+        return SparkEngine()
+    raise ParameterError(f"no engine {which!r}. Engines: memory, gpu, chunked, spark")

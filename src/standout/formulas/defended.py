@@ -9,8 +9,9 @@ for right facts. A wrong item has F = 1/(1-Q_r) if r lacks the item, and F = x/(
 probability x. If each fact is wrong with probability W, F is the mixture. If exactly w of m are wrong, Π_j is the
 coefficient of x^w in Π_j (right_j + wrong_j·x), divided by C(m, w).
 
-Departure from the first version of this formula: that one had W instead of 0 for a held item of a record without moved
-entries. Wrong items are drawn among those that the target lacks, so 0 is right.
+Departures from the first version of this formula: it had W instead of 0 for a held item of a record without moved
+entries; wrong items are drawn among those that the target lacks, so 0 is right. It took the source length as a point estimate,
+and all m facts as picks of held items; `held_share` sums over the source lengths, and counts the facts that are held.
 """
 
 from __future__ import annotations
@@ -30,25 +31,36 @@ DECONVOLUTION_STEPS = 20
 """Steps of the Richardson-Lucy iteration."""
 
 
-def believed_length(released: Any, kept: Any, at_least: Any = 0) -> Array:
-    """Λ = L'/kept: believed number of items in the source of a record with L' items in the release.
+def held_share(length: Any, n_held: Any, keeps: Any = 1.0) -> Array:
+    """ρ = keeps·[L(L-1)…(L-h+1)]^(-1/h): probability of one pick, if h picks without replacement are about kept items.
 
-    >>> believed_length([6, 0], 0.5, at_least=4).tolist()
-    [12.0, 4.0]
+    A source of Λ items keeps each with the same probability, and L of them are in the release. If all Λ are equally likely
+    beforehand, m picks of which h are given items of the release, and k = m-h given items that were lost, have the
+    probability keeps^h·(1-keeps)^k / [L(L-1)…(L-h+1)], where lost items are drawn independently. Entries that are exchanged
+    or replaced in place give the same. For a known source length, L is that length, and keeps = 1.
+
+    >>> held_share([4.0, 2.0], 2, 0.5).round(6).tolist(), held_share(4.0, 0).tolist()
+    ([0.144338, 0.353553], 1.0)
     """
-    return np.asarray(np.maximum(np.asarray(released, np.float64) / np.asarray(kept, np.float64), at_least))
+    h = np.asarray(n_held, np.float64)
+    size = np.maximum(np.asarray(length, np.float64), h)
+    log = -(gammaln(size + 1) - gammaln(size - h + 1)) / np.maximum(h, 1.0)
+    return np.asarray(np.where(h > 0, keeps * np.exp(log), 1.0))
 
 
-def pick_share(believed: Any, m: int) -> Array:
-    """ρ = [Λ(Λ-1)…(Λ-m+1)]^(-1/m): probability of one pick, if m items are picked without replacement.
+def lost_share(lost: Any, length: Any, n_held: Any, n_lost: Any) -> Array:
+    """M = [n(n-1)…(n-k+1) / ((z-h)(z-h-1)…(z-h-k+1))]^(1/k): probability that one of k picks is a lost item.
 
-    >>> pick_share([4.0, 2.0], 2).round(6).tolist()
-    [0.288675, 0.707107]
+    n of z items are lost; h of the h + k picks without replacement are about kept items.
+
+    >>> lost_share(2.0, 6.0, 1, [1, 2]).round(6).tolist(), lost_share(1.0, 6.0, 0, 2).tolist()
+    ([0.4, 0.316228], 0.0)
     """
-    if m == 0:
-        return np.ones(np.shape(believed))
-    length = np.maximum(np.asarray(believed, np.float64), m)
-    return np.asarray(np.exp(-(gammaln(length + 1) - gammaln(length - m + 1)) / m))
+    n, k = np.asarray(lost, np.float64), np.asarray(n_lost, np.float64)
+    rest = np.maximum(np.asarray(length, np.float64) - n_held, np.maximum(k, n))
+    enough, size = n > k - 1, np.maximum(n, k - 1 + 1e-9)
+    log = gammaln(size + 1) - gammaln(size - k + 1) - gammaln(rest + 1) + gammaln(rest - k + 1)
+    return np.asarray(np.where(k > 0, np.where(enough, np.exp(log / np.maximum(k, 1.0)), 0.0), 1.0))
 
 
 @jit  # type: ignore[untyped-decorator]

@@ -14,6 +14,7 @@ from standout.audit.progress import Progress as Reporter
 from standout.audit.progress import reporting
 from standout.audit.subject import source_of
 from standout.audit.sweep import default_sweep, fitting
+from standout.data.dataset import in_memory
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
 from standout.formulas.exact_tests import look_sizes
@@ -69,8 +70,16 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
     run = _Run(rules, job, [dict.fromkeys(fitting(who, data) for who in scope) for scope in scopes])
     with reporting(progress) as report:
         run.measure(report)
-    tested = self_test(job.release, run.attacks, job.engine, job.seed) if rules.self_test else None
-    copies = rows.near_duplicates(job.release, rules, job) if rules.near_duplicates else None
+    tested = (
+        self_test(in_memory(job.release, "the self-test"), run.attacks, job.engine, job.seed)
+        if rules.self_test
+        else None
+    )
+    copies = (
+        rows.near_duplicates(in_memory(job.release, "the search for near-duplicates"), rules, job)
+        if rules.near_duplicates
+        else None
+    )
     table, tests = rows.table(rules, run.questions, run.planned, run.n_planned, copies, tested, job)
     return Verdict(
         verdict=overall([row["verdict"] for row in table]),

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from standout.audit.findings import refuse_constant, write_whole
+from standout.audit.findings import strict_json, write_whole
 from standout.audit.structure import misfit
 from standout.errors import InputError, ParameterError, StandoutError
 from standout.gate.canonical import canonical
@@ -62,7 +62,7 @@ def load_evidence(path: str | Path) -> dict[str, Any]:
             text = file.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
             raise InputError(f"{str(path)!r} is larger than {MOST_BYTES:,} bytes: is it evidence?")
-        content = json.loads(text.decode("utf-8"), parse_constant=refuse_constant)
+        content = strict_json(text.decode("utf-8"))
     except OSError as error:
         raise InputError(f"cannot read evidence {str(path)!r}: {error.strerror}") from None
     except (ValueError, RecursionError):

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.sampling import PURPOSE_TARGETS, starts
+from standout.adversary.choosing import draw_records, starts
+from standout.adversary.eligible import conditions
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.judge import Trial, Truth
@@ -86,15 +87,9 @@ class Progress:
 
 def prepare(job: Audit, who: Adversary) -> Progress:
     """Eligible records of an adversary, and the targets among them."""
-    eligible = who.eligible(job.source)
-    targets = in_order(job, eligible)
-    return Progress(who, int(eligible.size), eligible.size / job.source.n_records, targets)
-
-
-def in_order(job: Audit, eligible: Array) -> Array:
-    """The targets of an audit, in the order of drawing: the first n are the targets of an audit with n targets."""
-    key = starts(np.uint64(job.seed % 2**64), PURPOSE_TARGETS, job.source.record_keys[eligible])
-    return np.asarray(eligible[np.argsort(key, kind="stable")][: job.targets])
+    # in the order of drawing: the first n are the targets of an audit with n targets
+    n_eligible, targets = draw_records(job.source, conditions(who, job.source), job.targets, job.seed)
+    return Progress(who, n_eligible, n_eligible / job.source.n_records, targets)
 
 
 def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start: int, stop: int, absent: bool,
@@ -117,14 +112,16 @@ def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start:
         Called with (what, number of queries).
     """
     targets = sofar.targets[start:stop]
-    keys = job.source.record_keys[targets]
+    rows = job.source.rows(np.sort(targets))
+    persons = rows.places(targets)
+    keys = rows.keys[persons]
     truth = Truth.of(targets, job._place, keys, job.seed)
     knowledge = sofar.who.sample(job.source, targets, job.seed)
     pick = (starts(np.uint64(job.seed % 2**64), PURPOSE_TIES, keys) >> np.uint64(11)) / 2.0**53
     if sofar.length.size < stop:
         facts = knowledge.bind(job.release)
         held = np.where(facts.item >= 0, job.release.supports[np.maximum(facts.item, 0)], 0)
-        sofar.length = np.append(sofar.length, job.source.lengths[targets])
+        sofar.length = np.append(sofar.length, rows.lengths[persons])
         sofar.rarest = np.append(sofar.rarest, np.minimum.reduceat(held, facts.query_ptr[:-1]))
     for label, one in attacks.items():
 

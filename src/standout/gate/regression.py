@@ -21,7 +21,7 @@ from standout.audit.progress import reporting
 from standout.audit.strongest import paired
 from standout.audit.subject import places, source_of, target_number
 from standout.audit.sweep import default_sweep, fitting
-from standout.data.dataset import Dataset
+from standout.data.dataset import Dataset, in_memory
 from standout.engines.engine import Engine
 from standout.errors import EligibilityError, ParameterError
 from standout.formulas.differences import newcombe, p_larger
@@ -115,8 +115,10 @@ def diff(old: Any, new: Any, *, source: Any = None, adversaries: Sequence[Advers
     if isinstance(old, Findings):
         rows = list(_findings_rows(old, new))
     else:
-        before, after = source_of(old, "old"), source_of(new, "new")
-        truth = None if source is None else source_of(source)
+        before, after = (
+            in_memory(source_of(data, name), "a comparison") for data, name in ((old, "old"), (new, "new"))
+        )
+        truth = None if source is None else in_memory(source_of(source), "a comparison")
         wanted = target_number(targets)
         with reporting(progress) as report:
             rows = list(_paired_rows(before, after, truth, adversaries, attacks, wanted, seed, engine, report))
@@ -175,19 +177,23 @@ def _people(who: Adversary, jobs: list[Audit], shared: Array, own_sources: bool)
     """Record indices of the same people in both sources: eligible in both."""
     first = who.eligible(jobs[0].source)
     if not own_sources:
-        chosen = sample_targets(jobs[0].source, first, jobs[0].targets, jobs[0].seed)
+        chosen = sample_targets(in_memory(jobs[0].source, "a comparison"), first, jobs[0].targets, jobs[0].seed)
         return [chosen, chosen]
     fits = np.zeros(jobs[1].source.n_records + 1, np.bool_)
     fits[who.eligible(jobs[1].source)] = True
     # index -1 (not in the new release) reads the last element, which is False
     both = first[fits[shared[first]]]
-    chosen = sample_targets(jobs[0].source, both, jobs[0].targets, jobs[0].seed) if both.size else both
+    chosen = (
+        sample_targets(in_memory(jobs[0].source, "a comparison"), both, jobs[0].targets, jobs[0].seed)
+        if both.size
+        else both
+    )
     return [chosen, shared[chosen]]
 
 
 def _credits(job: Audit, who: Adversary, people: Array) -> dict[str, Array]:
     """Credit per person and attack; of several attackers with one attack, the one who knows the defense."""
-    truth = Truth.of(people, job._place, job.source.record_keys[people], job.seed)
+    truth = Truth.of(people, job._place, in_memory(job.source, "a comparison").record_keys[people], job.seed)
     knowledge = who.sample(job.source, people, job.seed)
     out = {}
     for label, one, kind in zip(job._labels(), job.attacks, job._kinds, strict=True):

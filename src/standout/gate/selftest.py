@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.sampling import sample_targets, starts
+from standout.adversary.choosing import starts
+from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine

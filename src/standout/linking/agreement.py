@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.attacks.bayes import SHRINK
-from standout.attacks.likelihood import entry_histograms
+from standout.attacks.odds import entry_histograms
 from standout.attacks.tables import Known
 from standout.data.background import background
 from standout.formulas.likelihood import shrunk

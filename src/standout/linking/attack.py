@@ -12,7 +12,7 @@ from standout.adversary.knowledge import Facts
 from standout.attacks.attack import Attack
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
-from standout.data.dataset import Dataset
+from standout.data.catalog import Catalog
 from standout.linking.agreement import Agreement, day_background, value_background
 from standout.linking.mentions import Mentions
 from standout.linking.noise import LinkNoise
@@ -46,7 +46,7 @@ class LinkLikelihood(Attack):
     def __init__(self, noise: LinkNoise, mentions: Mentions, use_time: bool = True, own: bool = True) -> None:
         self.noise, self.mentions, self.use_time, self.own = noise, mentions, use_time, own
 
-    def compile(self, dataset: Dataset, facts: Facts, exclude: Array) -> Plan:
+    def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Odds tables of all queries."""
         known = Known.of(dataset, facts, exclude)
         e, odds = self.odds(known)
@@ -78,9 +78,9 @@ class LinkLikelihood(Attack):
         return seen.score, seen.score > 0
 
 
-def length_factor(dataset: Dataset) -> ByCount:
+def length_factor(dataset: Catalog) -> ByCount:
     """1/L_r: a right fact is about any of the record's items."""
-    length = np.arange(dataset.lengths.max(initial=0) + 1)
+    length = np.arange(dataset.longest + 1)
     return ByCount(np.where(length > 0, 1.0 / np.maximum(length, 1), 0.0))
 
 

@@ -160,19 +160,19 @@ def _geometric(n: int) -> tuple[float, ...]:
 def _cells(case: Case, candidate: Array, noise: LinkNoise) -> Cells:
     """Look up what the candidates hold."""
     data, known = case.dataset, case.known
-    row, fact, cell, at, share = events_of(data, known, candidate)
+    row, fact, cell, at, share, record, rows = events_of(data, known, candidate)
     n = at.size
     value_bin, day_bin = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     of = fact[cell]
     if noise.value is not None:
-        code = data.record_code[at].astype(np.int64)
+        code = rows.code[at].astype(np.int64)
         told = known.has_value[of] & (code < data.n_levels)
         value_bin[told] = noise.value.place(known.value[of[told]], data.levels[code[told]])
     if noise.time is not None:
-        day = data.record_tick[at].astype(np.int64)
+        day = rows.tick[at].astype(np.int64)
         told = known.has_tick[of] & (day != data.no_tick)
         day_bin[told] = noise.time.place(known.tick[of[told]], day[told])
-    rate = 1.0 / np.maximum(data.lengths[candidate.reshape(-1)[row]], 1)
+    rate = 1.0 / np.maximum(rows.lengths[record], 1)
     return Cells(row, fact, rate, cell, share, value_bin, day_bin)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.audit.findings import freeze, refuse_constant, thaw, write_whole
+from standout.audit.findings import freeze, strict_json, thaw, write_whole
 from standout.errors import InputError
 from standout.formulas.rates import Rate
 
@@ -73,7 +73,7 @@ class LinkFindings:
     def load(cls, path: str | Path) -> LinkFindings:
         """Read a JSON file that `save` wrote."""
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=refuse_constant)
+            data = strict_json(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(f"cannot read link findings {str(path)!r}: {error.strerror}") from None
         except (ValueError, RecursionError):

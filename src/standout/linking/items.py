@@ -117,6 +117,8 @@ def read_map(path: str | Path) -> dict[str, str]:
         raise InputError(
             f"no row of {str(path)!r} is confirmed: write yes into its column confirm where the match is right"
         )
+    if any(row["item_second"] is None or row["item_release"] is None for row in kept):
+        raise InputError(f"{str(path)!r} has a row with too few cells: every row needs item_second and item_release")
     found: dict[str, str] = {}
     for row in kept:
         if found.setdefault(row["item_second"], row["item_release"]) != row["item_release"]:

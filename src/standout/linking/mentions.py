@@ -47,8 +47,7 @@ class Mentions:
         own
             Whether the facts are part of the count: a person's own mentions do not make an item popular.
         """
-        gone = np.where(known.exclude >= 0, known.dataset.lengths[known.exclude], 0)
-        pairs = np.maximum(known.dataset.n_pairs - gone, 1)[known.query]
+        pairs = np.maximum(known.dataset.n_pairs - known.gone_lengths, 1)[known.query]
         release = np.maximum(known.support, 0.5) / pairs
         mine = np.diff(known.query_ptr)[known.query] if own else 0
         total = self.count.sum() - mine + self.strength

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
-from standout.adversary.sampling import starts
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.errors import EligibilityError, InputError

@@ -21,6 +21,7 @@ from standout.scoring.adaptive_factors import (
     make_adaptive_scratch,
     mark_changes,
 )
+from standout.scoring.adaptive_records import log_length, lost_facts, missing, set_rest, set_rho
 from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.chances import seek
 from standout.scoring.exact import to_integer
@@ -39,7 +40,11 @@ Array = npt.NDArray[Any]
 def for_shard(plan: Plan, shard: Shard) -> AdaptiveTables:
     """Tables of the plan, with the per-record arrays of the shard filled in."""
     assert plan.adaptive is not None
-    return plan.adaptive._replace(length=factors_of(plan.factor, shard), weight=factors_of(plan.weight, shard))
+    every, strangers, rare_length, rare_weight = (factors_of(factor, shard) for factor in plan.further)
+    return plan.adaptive._replace(
+        length=factors_of(plan.factor, shard), weight=factors_of(plan.weight, shard), every_length=every,
+        strangers=strangers, rare_length=rare_length, rare_weight=rare_weight,
+    )  # fmt: skip
 
 
 @jit_inline  # type: ignore[untyped-decorator]
@@ -49,7 +54,7 @@ def log_chance(
     """LLR of record `k` of block `b` for query `q`. Call with ascending `k`."""
     lo, m = plan.query_ptr[q], plan.query_ptr[q + 1] - plan.query_ptr[q]
     record = b * post.block_size + k
-    n_held = np.int64(0)
+    scratch.n_held[:] = 0
     for j in range(m):
         stop = np.int64(post.ptr[b, plan.item[lo + j] + 1])
         at = scratch.cursor[j]
@@ -59,25 +64,28 @@ def log_chance(
         while at < stop and np.int64(post.local[at]) == k:
             at += 1
         scratch.cursor[j], scratch.last[j] = at, at
-        n_held += at > scratch.first[j]
-    inside = (t.weight[record] - scratch.shared[k]) / t.total[q]
-    rest, rest_kept = max(1.0 - inside, 1e-9), max(1.0 - t.kept_pairs * inside, 1e-9)
-    length = np.int64(t.length[record])
-    capped = 0 <= t.cap <= length
+        scratch.n_held[t.rare[lo + j]] += at > scratch.first[j]
+    n_held = scratch.n_held[0] + scratch.n_held[1]
+    set_rest(record, k, q, t, scratch)
+    whole = np.int64(t.every_length[record])
+    capped = 0 <= t.cap <= whole
+    n_lost = lost_facts(np.int64(m), n_held, t)
     moves = t.shift > 0 and n_held > 0 and mark_changes(lo, m, post, plan.known_tick, t, scratch)
     last = t.shift if moves else -t.shift
     total = -np.inf
     for node in range(t.node_log.size if capped else 1):
-        rho = t.node_rho[node] if capped else t.rho[min(length, np.int64(t.rho.size - 1))]
-        miss = t.node_miss[node] if capped else t.miss
+        set_rho(record, node if capped else np.int64(-1), t, scratch)
+        miss = t.node_miss[node, n_held, n_lost] if capped else missing(record, t)
         weight = t.node_log[node] if capped else 0.0
+        if t.know_length:
+            weight += log_length(q, whole, n_held, plan.n_known[q], node if capped else np.int64(-1), t)
         at = np.int64(-t.shift)
         while at <= last:
             # the product is the same for all shifts up to the next change
             stop = at + np.int64(1)
             while stop <= last and not scratch.change[stop + t.shift]:
                 stop += 1
-            one = log_product(q, lo, m, at, rho, miss, rest, rest_kept, post, plan.known_tick, t, scratch)
+            one = log_product(q, lo, m, at, miss, post, plan.known_tick, t, scratch)
             if one > -np.inf:
                 total = add_logs(total, one + weight + (np.log(float(stop - at)) if moves else 0.0))
             at = stop
@@ -87,13 +95,13 @@ def log_chance(
 @jit_inline  # type: ignore[untyped-decorator]
 def share_with_excluded(b: int, size: int, q: int, post: Postings, t: AdaptiveTables, scratch: AdaptiveScratch) -> None:
     """Add up, per record of the block, the weight of the items that it shares with the query's excluded record."""
-    scratch.shared[:size] = 0.0
+    scratch.shared[:, :size] = 0.0
     for j in range(t.gone_ptr[q], t.gone_ptr[q + 1]):
         last = np.int64(-1)
         for p in range(post.ptr[b, t.gone_item[j]], post.ptr[b, t.gone_item[j] + 1]):
             k = np.int64(post.local[p])
             if k != last:
-                scratch.shared[k] += t.gone_weight[j]
+                scratch.shared[t.gone_rare[j], k] += t.gone_inside[j]
             last = k
 
 

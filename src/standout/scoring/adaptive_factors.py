@@ -22,8 +22,14 @@ class AdaptiveScratch(NamedTuple):
     first: Array
     last: Array
     """int64 (facts of a query): the record's entries of each item."""
+    n_held: Array
+    """int64 (2): held facts about other and about rare items."""
+    rho: Array
+    rest: Array
+    rest_kept: Array
+    """float64 (2): ρ, 1-Q_r and 1-κ·Q_r for other and for rare items."""
     shared: Array
-    """float64 (block): weight of the items that each record shares with the excluded record."""
+    """float64 (2, block): weight of the other and of the rare items that each record shares with the excluded record."""
     sums: Array
     """float64 (wrong facts + 1): coefficients of the polynomial."""
     change: Array
@@ -41,7 +47,8 @@ class AdaptiveScratch(NamedTuple):
 def make_adaptive_scratch(block_size: int, most_facts: int, n_wrong: int, shift: int, together: int) -> AdaptiveScratch:
     """Scratch memory for blocks of that size and queries of that many facts."""
     return AdaptiveScratch(np.empty(most_facts, np.int64), np.empty(most_facts, np.int64), np.empty(most_facts, np.int64),
-                           np.zeros(block_size), np.empty(n_wrong + 1), np.zeros(2 * shift + 2, np.bool_),
+                           np.zeros(2, np.int64), np.ones(2), np.ones(2), np.ones(2),
+                           np.zeros((2, block_size)), np.empty(n_wrong + 1), np.zeros(2 * shift + 2, np.bool_),
                            np.empty(1 << together), np.empty(together + 1), np.empty(block_size, np.int64),
                            np.empty(block_size, np.int64))  # fmt: skip
 
@@ -90,11 +97,12 @@ def fact_factors(f: int, p: int, stop: int, z: int, rho: float, miss: float, res
             right, wrong = right + one_right, wrong + one_wrong
         if not t.grouped:
             right, wrong = right / (stop - p), wrong / (stop - p)
-        right = held(rho, t.own[f] * right + t.mix_right[f], t.q_g[f], t.by_chance_right[f])
+        by_chance = miss / rest
+        right = held(rho, t.own[f] * right + t.mix_right[f], t.q_g[f], by_chance * t.by_chance_right[f])
         if t.wrong_items:
             wrong = t.strange[f] * t.outside[f] / rest_kept
         else:
-            wrong = held(rho, t.own[f] * wrong + t.mix_wrong[f], t.q_g[f], t.by_chance_wrong[f])
+            wrong = held(rho, t.own[f] * wrong + t.mix_wrong[f], t.q_g[f], by_chance * t.by_chance_wrong[f])
         if t.grouped:
             # the record may hold other items of the group
             right += miss * t.lost_right[f]
@@ -205,22 +213,23 @@ def near_chance(known: int, tick: int, t: AdaptiveTables) -> float:
 
 
 @jit_inline  # type: ignore[untyped-decorator]
-def log_product(q: int, lo: int, m: int, z: int, rho: float, miss: float, rest: float, rest_kept: float, post: Postings,
-                known_tick: Array, t: AdaptiveTables, scratch: AdaptiveScratch) -> float:  # fmt: skip
+def log_product(q: int, lo: int, m: int, z: int, miss: float, post: Postings, known_tick: Array, t: AdaptiveTables,
+                scratch: AdaptiveScratch) -> float:  # fmt: skip
     """Log of the product of all factors of query `q`, or of its coefficient for the number of wrong facts; -inf if it is 0."""
     sums, w, scaled = scratch.sums, t.n_wrong, 0.0
     for k in range(w + 1):
         sums[k] = t.start[q, k]
     for j in range(m):
         f = lo + j
+        c = t.rare[f]
         if t.grouped and (t.merged or t.n_same[f] > 1) and scratch.first[j] < scratch.last[j]:
             if t.same[f] == j and t.merged:
-                sums[0] *= merged_factor(lo, j, m, z, rho, miss, post, known_tick, t, scratch)
+                sums[0] *= merged_factor(lo, j, m, z, scratch.rho[c], miss, post, known_tick, t, scratch)
             elif t.same[f] == j:
-                sums[0] *= group_factor(lo, j, m, z, rho, miss, post, known_tick, t, scratch)
+                sums[0] *= group_factor(lo, j, m, z, scratch.rho[c], miss, post, known_tick, t, scratch)
         else:
-            right, wrong = fact_factors(f, scratch.first[j], scratch.last[j], z, rho, miss, rest, rest_kept, post,
-                                        known_tick, t)  # fmt: skip
+            right, wrong = fact_factors(f, scratch.first[j], scratch.last[j], z, scratch.rho[c], miss, scratch.rest[c],
+                                        scratch.rest_kept[c], post, known_tick, t)  # fmt: skip
             if t.share_wrong > 0.0:
                 right = (1.0 - t.share_wrong) * right + t.share_wrong * wrong
             for k in range(w, 0, -1):

@@ -36,6 +36,8 @@ class AdaptiveTables(NamedTuple):
     """Records with this many items may have lost some; -1 = no cap."""
     miss: float
     """Probability that an item of the source is not in the released record; for records below the cap."""
+    lost: float
+    """Probability that an entry was removed."""
     within: int
     """Largest error of a known time, in ticks."""
     per_day: int
@@ -54,17 +56,33 @@ class AdaptiveTables(NamedTuple):
     slack: int
     """Ticks by which a shown time may lie before the true one: the longest period."""
     rho: Array
-    """float64 (lengths): ρ by the number of released items."""
+    """float64 (lengths, held facts + 1): ρ by the number of released items and of held facts."""
     node_log: Array
+    """float64 (nodes): log weight of each source length of capped records."""
     node_rho: Array
+    """float64 (nodes, held facts + 1): ρ."""
     node_miss: Array
-    """float64 (nodes): source lengths of capped records: log weight, ρ, miss."""
+    """float64 (nodes, held facts + 1, lost facts + 1): miss."""
+    node_low: Array
+    node_high: Array
+    """float64 (nodes): shortest and longest source length of a node."""
+    classes: bool
+    """Whether a choice rule picks a fixed number of facts among rare items, and the rest among the others."""
+    lose: float
+    """Probability that an item of a record's source is not in the release, for the known length."""
+    know_length: bool
+    low: Array
+    high: Array
+    """float64 (queries): shortest and longest source length that agrees with the known one."""
+    length_back: Array
+    """float64 (queries): probability that the length of a person outside the release agrees."""
     log_ways: Array
     """float64 (queries): logarithm of the number of ways to choose the wrong facts."""
     start: Array
     """float64 (queries, wrong facts + 1): polynomial of the facts about items that the release withholds."""
     total: Array
-    """float64 (queries): (record, item) pairs of the release, those of the excluded record not counted."""
+    """float64 (queries, 2): (record, item) pairs of the release that can be picked, other and rare ones, those of the excluded
+    record not counted."""
     n_possible: Array
     """int64 (queries): records that may be the target."""
     scale: Array
@@ -72,7 +90,12 @@ class AdaptiveTables(NamedTuple):
     gone_ptr: Array
     gone_item: Array
     gone_weight: Array
-    """Range of each query's excluded record, its items, and the weight of each."""
+    gone_inside: Array
+    gone_rare: Array
+    """Range of each query's excluded record, its items, the weight of each, the part of it that counts in Q_r, and whether it
+    is rare."""
+    rare: Array
+    """int64 (facts): 1 for a rare item under a choice rule with classes."""
     right_value: Array
     """float64 (facts, levels + 1): probability of the known value by released level, last = no value."""
     wrong_value: Array
@@ -88,7 +111,7 @@ class AdaptiveTables(NamedTuple):
     """float64 (facts): share of the item in the pairs of the source."""
     by_chance_right: Array
     by_chance_wrong: Array
-    """float64 (facts): A."""
+    """float64 (facts): A, before miss/(1-Q_r)."""
     lost_right: Array
     lost_wrong: Array
     """float64 (facts): factor of a lost entry, before miss/(1-Q_r)."""
@@ -106,6 +129,13 @@ class AdaptiveTables(NamedTuple):
     n_same: Array
     """int64 (facts): first fact of the query about the same item, by its place in the query, and their number."""
     length: Array
-    """float64 (records of a shard; empty in a plan): items of each record. A shard computes it with `Plan.factor`."""
+    """float64 (records of a shard; empty in a plan): items of each record that can be picked, rare ones not counted. A shard
+    computes it with `Plan.factor`."""
     weight: Array
-    """float64 (records of a shard; empty in a plan): pairs of the record's items. Computed with `Plan.weight`."""
+    """float64 (records of a shard; empty in a plan): pairs of these items. Computed with `Plan.weight`."""
+    every_length: Array
+    strangers: Array
+    rare_length: Array
+    rare_weight: Array
+    """float64 (records of a shard; empty in a plan): all items, expected number of those that are not the person's own, rare
+    items, and their pairs. Computed with `Plan.further`; empty where entries do not move, and without classes."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from standout.scoring.fill import Postings, jit, jit_bare, jit_inline
+from standout.data.index import Shard
+from standout.data.tasks import Range, Task
+from standout.scoring.fill import Postings, jit, jit_bare, jit_inline, postings
 from standout.scoring.plan import ExactTables
 
 Array = npt.NDArray[Any]
@@ -90,27 +93,31 @@ def pair_chances(
 
 
 @jit  # type: ignore[untyped-decorator]
-def _add_right(total: float, lo: int, hi: int, code: Array, tick: Array, right_value: Array, row: int, use_value: bool,
-               use_time: bool, known: int, has_tick: bool, no_tick: int, reach: int) -> float:  # fmt: skip
-    """Add to `total` the first result of `event_chances` for postings `lo … hi-1`."""
-    last, unit = right_value.shape[1] - 1, 1.0 / (2 * reach + 1)
+def _add_right(total: int, lo: int, hi: int, code: Array, tick: Array, units: Array, use_value: bool, use_time: bool,
+               known: int, has_tick: bool, no_tick: int, reach: int) -> int:  # fmt: skip
+    """Add to `total` the units (by value code) of postings `lo … hi-1` whose tick may be the known one."""
+    last = units.size - 1
     for p in range(lo, hi):
-        x = right_value[row, min(np.int64(code[p]), last)] if use_value else 1.0
+        x = units[min(np.int64(code[p]), last)] if use_value else units[0]
         if use_time:
             at = np.int64(tick[p])
             if has_tick:
-                x = x * unit if at != no_tick and abs(known - at) <= reach else 0.0
+                x = x if at != no_tick and abs(known - at) <= reach else np.int64(0)
             elif at != no_tick:
-                x = 0.0
+                x = np.int64(0)
         total += x
     return total
 
 
 @jit_bare  # type: ignore[untyped-decorator]
-def mean_chances(first: int, stop: int, post: Postings, item: Array, known_tick: Array, gone: Array, t: ExactTables,
-                 right: Array, wrong: Array) -> None:  # fmt: skip
-    """Add the probabilities of facts `first … stop-1`, summed over the item's pairs, to `right` and `wrong`; skip `gone[f]`."""
+def sum_chances(first: int, stop: int, post: Postings, item: Array, known_tick: Array, gone: Array, t: ExactTables,
+                units: Array, scale: Array, right: Array, wrong: Array) -> None:  # fmt: skip
+    """Add the probabilities of facts `first … stop-1`, summed over the item's pairs, to `right` and `wrong`; skip `gone[f]`.
+
+    Sums are integers, in units of 1/`scale` of the fact's row, so that they do not depend on the order.
+    """
     for f in range(first, stop):
+        row = t.value_row[f]
         for b in range(post.ptr.shape[0]):
             start = post.first_record + b * post.block_size
             p, hi = np.int64(post.ptr[b, item[f]]), np.int64(post.ptr[b, item[f] + 1])
@@ -118,12 +125,71 @@ def mean_chances(first: int, stop: int, post: Postings, item: Array, known_tick:
                 # no fact can have a wrong value: one sum, before the record to skip and after it
                 hole = seek(post.local, p, hi, gone[f] - start) if 0 <= gone[f] - start < post.block_size else hi
                 for lo, end in ((p, hole), (hole + (hole < hi and post.local[hole] == gone[f] - start), hi)):
-                    right[f] = _add_right(right[f], lo, end, post.code, post.tick, t.right_value, t.value_row[f], t.use_value,
-                                          t.use_time, known_tick[f], t.has_tick[f], post.no_tick, t.reach)  # fmt: skip
+                    right[f] = _add_right(right[f], lo, end, post.code, post.tick, units[row], t.use_value, t.use_time,
+                                          known_tick[f], t.has_tick[f], post.no_tick, t.reach)  # fmt: skip
                 continue
             while p < hi:
                 record = start + np.int64(post.local[p])
                 one_right, one_wrong, p = pair_chances(p, hi, f, post, known_tick, t)
                 if record != gone[f]:
-                    right[f] += one_right
-                    wrong[f] += one_wrong
+                    right[f] += np.int64(np.rint(one_right * scale[row]))
+                    wrong[f] += np.int64(np.rint(one_wrong * scale[row]))
+
+
+class ChanceSums(NamedTuple):
+    """Sums over the pairs of each fact's item, in integer units."""
+
+    right: Array
+    wrong: Array
+
+    def merge(self, other: ChanceSums) -> ChanceSums:
+        """Sums over both sets of records."""
+        return ChanceSums(self.right + other.right, self.wrong + other.wrong)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SumChances(Task[ChanceSums]):
+    """Probability of each fact's value and time if an entry of its item is behind it, summed over the (record, item) pairs."""
+
+    item: Array
+    """int64 (facts)."""
+    tick: Array
+    """int64 (facts): the known tick; not used where there is none."""
+    gone: Array
+    """int64 (facts): the record to leave out, -1 = none."""
+    tables: ExactTables
+    n_pairs: int
+    """No item has more pairs than this."""
+
+    @property
+    def n_queries(self) -> int:
+        """Number of facts."""
+        return int(self.item.size)
+
+    @property
+    def scale(self) -> Array:
+        """float64 (rows of the value tables): units per probability; no sum overflows."""
+        t = self.tables
+        most = np.maximum(np.maximum(t.right_value.max(axis=1), t.wrong_value.max(axis=1)), 2.0**-200)
+        return np.asarray(2.0 ** np.floor(61 - np.log2(max(self.n_pairs, 1)) - np.log2(most)))
+
+    def empty(self) -> ChanceSums:
+        """Zeros."""
+        return ChanceSums(np.zeros(self.item.size, np.int64), np.zeros(self.item.size, np.int64))
+
+    def run(self, shard: Shard, into: ChanceSums | None = None, queries: Range | None = None) -> ChanceSums:
+        """Sums over the shard's pairs."""
+        out = self.empty() if into is None else into
+        lo, hi = queries or (0, self.item.size)
+        units = np.rint(self.tables.right_value * self.scale[:, None]).astype(np.int64)
+        sum_chances(lo, hi, postings(shard), self.item, self.tick, self.gone, self.tables, units, self.scale, *out)
+        return out
+
+    def probabilities(self, sums: ChanceSums, repeats: bool) -> tuple[Array, Array]:
+        """float64 (facts): the sums as probabilities, of right and of wrong facts."""
+        t = self.tables
+        scale = self.scale[t.value_row]
+        right, wrong = sums.right / scale, sums.wrong / scale
+        if not repeats and (t.most_wrong == 0 or t.wrong_items) and t.use_time:
+            right = np.where(t.has_tick, right / (2 * t.reach + 1), right)
+        return right, wrong

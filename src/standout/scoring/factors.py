@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from standout.adversary.sampling import mark_wrongable
+from standout.adversary.counts import EntryTest, ItemCount
 from standout.data.index import Shard
 from standout.formulas.f06 import cosine
 
@@ -37,23 +37,6 @@ class RecordFactor(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EntryTest:
-    """Test for entries that can give a wrong fact: every known channel has a value outside its tolerance."""
-
-    levels: Array
-    """bool (levels): whether some other level lies outside the tolerance; empty if values are not known."""
-    reach: int
-    """Tolerance in ticks, -1 if ticks are not known."""
-    tick_span: int
-
-    def passing(self, shard: Shard) -> Array:
-        """Mark the entries of the shard that pass."""
-        out = np.empty(shard.local.size, np.bool_)
-        mark_wrongable(shard.code, shard.tick, shard.no_tick, self.levels, self.reach, self.tick_span, out)
-        return out
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class ByCount:
     """Factor by the number of distinct items that a record holds, or by the number of its marked items."""
 
@@ -71,12 +54,7 @@ class ByCount:
 
     def compute(self, shard: Shard) -> Array:
         """float64 (records of the shard)."""
-        if self.only is None:
-            return self.table[shard.lengths if self.marked is None else shard.count(self.marked)]
-        marked = np.ones(shard.n_items, np.bool_) if self.marked is None else self.marked
-        count = np.zeros(shard.n_records, np.int64)
-        _count_with(shard.block_size, shard.ptr, shard.local, marked, self.only.passing(shard), count)
-        return self.table[count]
+        return self.table[ItemCount(self.marked, self.only).of(shard)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,17 +145,3 @@ def _add_weights(b: int, block_size: int, ptr: Array, local: Array, weight: Arra
             if k != last:
                 out[b * block_size + k] += weight[i]
             last = k
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _count_with(block_size: int, ptr: Array, local: Array, marked: Array, passing: Array, out: Array) -> None:
-    """Count, per record, the marked items with an entry that passes."""
-    for b in range(ptr.shape[0]):
-        for i in range(marked.size):
-            last = np.int64(-1)
-            if marked[i]:
-                for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
-                    k = np.int64(local[p])
-                    if k != last and passing[p]:
-                        out[b * block_size + k] += 1
-                        last = k

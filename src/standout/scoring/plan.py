@@ -172,6 +172,8 @@ class Plan:
     """Factor per record: multiplies its sum; for `Combine.ODDS` each of its odds."""
     weight: RecordFactor | None = None
     """For `Combine.EXACT` with wrong items and for `Combine.ADAPTIVE`: computes the `weight` of their tables."""
+    further: tuple[RecordFactor | None, ...] = ()
+    """For `Combine.ADAPTIVE`: computes the further numbers per record of its tables."""
     n_possible: Array | None = None
     """int64 (queries): records that may be the target, for attacks with a model."""
     threshold: Array | None = None

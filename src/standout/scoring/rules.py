@@ -61,9 +61,9 @@ def key_of(r: int, first: int, tie: int, salt: int, lengths: Array) -> int:
 
 @jit  # type: ignore[untyped-decorator]
 def keys_of(record: Array, tie: int, salt: Array, lengths: Array) -> Array:
-    """Tie keys of one record of the release per query; 0 where the record is -1."""
+    """Tie keys of one record per query, given with its length; 0 where the record is -1."""
     out = np.zeros(record.size, np.uint64)
     for q in range(record.size):
         if record[q] >= 0:
-            out[q] = key_of(record[q], np.int64(0), tie, salt[q], lengths)
+            out[q] = key_of(np.int64(0), record[q], tie, salt[q], lengths[q : q + 1])
     return out

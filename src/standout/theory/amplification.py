@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
-from standout.adversary.sampling import sample, sample_targets, starts
+from standout.adversary.sampling import sample, sample_targets
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as find_engine

@@ -233,13 +233,13 @@ def outside_top(dataset: Dataset, tops: tuple[int, ...] = TOPS, at_least: tuple[
     """Frame: records with at least this many items outside the most held ones (the table of NS08, section 5)."""
     import pandas as pd
 
-    from standout.adversary.sampling import count_marked
+    from standout.adversary.counts import records_by_count
 
     rows = []
     for top in tops:
-        n = count_marked(dataset.record_ptr, dataset.record_item, dataset.popularity_rank >= top)
+        n = records_by_count(dataset, dataset.popularity_rank >= top)
         for least in at_least:
-            count = int((n >= least).sum())
+            count = int(n[least:].sum())
             rows.append({"top": top, "items": least, "records": count, "share": count / dataset.n_records})
     return pd.DataFrame(rows)
 

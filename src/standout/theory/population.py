@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.sampling import sample_targets, starts
+from standout.adversary.choosing import starts
+from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack
 from standout.attacks.attack import attack as find_attack
 from standout.data.dataset import Dataset

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.sampling import count_marked
 from standout.data.dataset import Dataset
 from standout.errors import EligibilityError, ParameterError
 from standout.formulas.dss12 import is_rare, w
@@ -68,7 +67,7 @@ def no_eligible_record(dataset: Dataset, knows: int, delta: float, t: float) -> 
 
 def with_rare_share(dataset: Dataset, knows: int, eta1: float, t: float) -> Array:
     """D_{m,η1}: records with at least m items, a share ≥ η1 of them t-rare, that can give ⌈η1·m⌉ rare items and the rest."""
-    n_rare = count_marked(dataset.record_ptr, dataset.record_item, is_rare(dataset.supports, t))
+    n_rare = dataset.index.count(is_rare(dataset.supports, t))
     need = int(np.ceil(eta1 * knows - 1e-9))
     lengths = dataset.lengths
     fits = (

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
+from standout.data.catalog import Catalog
 from standout.data.cleaning import ColumnUse
 from standout.data.dataset import Dataset
 from standout.data.reading.archives import is_zip, unzipped
@@ -25,17 +26,20 @@ from standout.data.reading.profile import Profile, is_constant_per, profile_colu
 from standout.data.reading.remote import remote_of
 from standout.data.reading.source import Source, Table
 from standout.data.reading.stream import build
-from standout.data.reading.survey import survey
+from standout.data.reading.survey import Survey, survey
 from standout.data.reading.tables import open_table
 from standout.data.reading.time_rules import time_rule
 from standout.data.reading.wide import load_wide
-from standout.data.reading.workspace import workspace
+from standout.data.reading.workspace import MEMORY, workspace
 from standout.data.repeats import check_repeats
 from standout.data.scratch import private_file, scratch_folder
 from standout.data.times import TICKS_PER_DAY
 from standout.errors import ColumnError, InputError, ParameterError
 
 PathLike = str | Path | Sequence[str | Path]
+T = TypeVar("T")
+Build = Callable[[duckdb.DuckDBPyConnection, Source, Roles, Survey], T]
+"""Makes something of the view `rows`."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +56,23 @@ class Inventory:
 def read(path: PathLike, options: ReadOptions) -> Dataset:
     """Read a file, folder, glob, table or standard input; see `Dataset.read`."""
     check_repeats(options.repeats, True)
-    with _found(path, options.table) as found:
+    with found_source(path, options.table) as found:
         if found.kind == "saved":
             return _opened(found.paths[0], options)
-        before = _versions(found)
-        with workspace(found.name) as (con, folder):
-            ds = _read_table(con, open_table(con, folder, found, options), options)
-        if _versions(found) != before:
-            raise InputError(f"{found.name} changed while it was read: read it again when nothing writes to it")
-        return ds
+        return read_found(found, options, build)
 
 
-def _versions(found: Found) -> list[tuple[int, ...]]:
+def read_found(found: Found, options: ReadOptions, build: Build[T], memory: str = MEMORY) -> T:
+    """Read a source that is not a saved dataset; `build` makes the result, DuckDB may use `memory`."""
+    before = versions(found)
+    with workspace(found.name, memory) as (con, folder):
+        made = _read_table(con, open_table(con, folder, found, options), options, build)
+    if versions(found) != before:
+        raise InputError(f"{found.name} changed while it was read: read it again when nothing writes to it")
+    return made
+
+
+def versions(found: Found) -> list[tuple[int, ...]]:
     """What changes when a file is written or replaced: file number, size and time of the last change."""
     try:
         stats = [path.stat() for path in found.paths]
@@ -77,12 +86,12 @@ def from_frame(frame: Any, options: ReadOptions) -> Dataset:
     check_repeats(options.repeats, True)
     table = FrameTable(frame)
     with workspace(table.name) as (con, _):
-        return _read_table(con, table, options)
+        return _read_table(con, table, options, build)
 
 
 def inspect_columns(path: PathLike, options: ReadOptions) -> Inventory:
     """Find out what the columns of a source would be used for, from a sample of its rows."""
-    with _found(path, options.table) as found:
+    with found_source(path, options.table) as found:
         if found.kind == "saved":
             ds = _opened(found.paths[0], options)
             return Inventory(found.name, ds.cleaning.columns, ds.cleaning.notes, None)
@@ -117,7 +126,7 @@ def _question(con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, option
 
 
 @contextmanager
-def _found(path: PathLike, table: str | None) -> Iterator[Found]:
+def found_source(path: PathLike, table: str | None) -> Iterator[Found]:
     """What the path holds; standard input, a pipe and remote files are copied to a temporary folder."""
     remote = remote_of(path)
     if remote is not None and remote.kind == "postgresql":
@@ -180,33 +189,43 @@ def _is_zipped(path: PathLike) -> bool:
 
 def _opened(folder: Path, options: ReadOptions) -> Dataset:
     """A saved dataset, whose columns and handling of repeats are fixed."""
+    ds = Dataset.open(folder)
+    check_saved(folder.name, ds, options)
+    return ds
+
+
+def check_saved(name: str, ds: Catalog, options: ReadOptions) -> None:
+    """Refuse a finer resolution, or another handling of repeats, than a dataset was saved with, and options of other sources."""
     if options.named():
         raise ParameterError(
-            f"{folder.name} is a saved dataset, whose columns are set: leave out {', '.join(options.named())}"
+            f"{name} is a saved dataset, whose columns are set: leave out {', '.join(options.named())}"
         )
-    ds = Dataset.open(folder)
     if TICKS_PER_DAY[options.resolution] > TICKS_PER_DAY[ds.time_resolution]:
         raise ParameterError(
-            f"resolution={options.resolution!r}, but {folder.name} was saved with resolution={ds.time_resolution!r}: read "
+            f"resolution={options.resolution!r}, but {name} was saved with resolution={ds.time_resolution!r}: read "
             "the original data"
         )
     if options.repeats not in ("keep", ds.cleaning.repeats):
         raise ParameterError(
-            f"repeats={options.repeats!r}, but {folder.name} was saved with repeats={ds.cleaning.repeats!r}: "
+            f"repeats={options.repeats!r}, but {name} was saved with repeats={ds.cleaning.repeats!r}: "
             "read the original data"
         )
-    return ds
 
 
-def _read_table(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions) -> Dataset:
+def _read_table(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions, build: Build[T]) -> T:
     source: Source
     if options.wide:
         source, roles = load_wide(con, table, options)
     else:
-        roles = _roles(con, table, _profiles(con, table), options)
+        roles = choose_roles(con, table, options)
         source = table.load(con, roles.chosen())
     check_repeats(options.repeats, roles.value is not None)
     return build(con, source, roles, survey(con, source, roles, options))
+
+
+def choose_roles(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions) -> Roles:
+    """Columns of the table by role, as named or guessed from a sample of its rows."""
+    return _roles(con, table, _profiles(con, table), options)
 
 
 def _profiles(con: duckdb.DuckDBPyConnection, table: Table) -> dict[str, Profile]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.assemble import assemble, complete
-from standout.data.build import EntryBuilder, rows_differ
+from standout.data.build import EntryBuilder, missing_tick, rows_differ
 from standout.data.dataset import Dataset
 from standout.data.reading.columns import Roles
 from standout.data.reading.source import Source
@@ -28,18 +28,24 @@ Array = npt.NDArray[Any]
 
 def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: Survey) -> Dataset:
     """Make the dataset from the view `rows`, after `survey`."""
-    con.execute("SET preserve_insertion_order = false")
-    records, items = tally_labels(con, source)
-    notes = tuple(note for note in (records.note, items.note) if note)
-    found = replace(found, cleaning=replace(found.cleaning, notes=(*found.cleaning.notes, *notes)))
-    if any(int(labels.counts.sum()) != found.n_rows for labels in (records, items)):
-        raise rows_differ()
+    records, items, found = tallied(con, source, found)
     _check_memory(found.n_rows, roles, keep=found.cleaning.repeats == "keep")
     if found.cleaning.repeats == "keep":
         return _placed(con, roles, found, records, items)
     return assemble(
         _collected(con, roles, found, records, items), records.labels, items.labels, found.cleaning, found.resolution
     )
+
+
+def tallied(con: duckdb.DuckDBPyConnection, source: Source, found: Survey) -> tuple[Labels, Labels, Survey]:
+    """Labels of the records and of the items, and the survey with what was noted about them."""
+    con.execute("SET preserve_insertion_order = false")
+    records, items = tally_labels(con, source)
+    notes = tuple(note for note in (records.note, items.note) if note)
+    found = replace(found, cleaning=replace(found.cleaning, notes=(*found.cleaning.notes, *notes)))
+    if any(int(labels.counts.sum()) != found.n_rows for labels in (records, items)):
+        raise rows_differ()
+    return records, items, found
 
 
 def _check_memory(n_rows: int, roles: Roles, *, keep: bool) -> None:
@@ -50,7 +56,7 @@ def _check_memory(n_rows: int, roles: Roles, *, keep: bool) -> None:
     if needed > available:
         raise InputError(
             f"{n_rows:,} rows need about {needed / 1e9:,.0f} GB of memory, and this machine has {available / 1e9:,.0f} GB: "
-            "read a part of them, or use a larger machine"
+            "use --engine chunked (ChunkedDataset.read), read a part of them, or use a larger machine"
         )
 
 
@@ -75,20 +81,13 @@ def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
         n_levels=scale.levels.size,
         tick_span=found.tick_span,
     )
-    columns = {}
-    if roles.value is not None:
-        columns["value"] = "coalesce(value, 'nan'::DOUBLE)"
-    if roles.time is not None:
-        kind = "USMALLINT" if builder.tick.dtype == np.uint16 else "UINTEGER"
-        columns["tick"] = f"coalesce(tick - {found.first_tick}, {builder.no_tick})::{kind}"
     # one thread converts a batch while the other places the previous one
     with ThreadPoolExecutor(1) as pool:
         placing: Future[None] | None = None
-        for batch in _batches(con, records, items, columns, "rows"):
-            code = codes_of(batch["value"], scale.high) if "value" in batch else None
+        for record, item, code, tick in coded_batches(con, roles, found, records, items, scale, builder.tick.dtype):
             if placing is not None:
                 placing.result()
-            placing = pool.submit(builder.add, batch["record"], batch["item"], code, batch.get("tick"))
+            placing = pool.submit(builder.add, record, item, code, tick)
         if placing is not None:
             placing.result()
     missing = [int((builder.code == scale.levels.size).sum()), int((builder.tick == builder.no_tick).sum())]
@@ -107,24 +106,29 @@ def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
     )
 
 
-def _collected(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels) -> Rows:
-    """All rows in the order of the source: merging repeats needs them together."""
-    columns = {"seat": "seat"}
+def coded_batches(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels, scale: Scale,
+                  tick_type: np.dtype[Any]) -> Iterator[tuple[Array, Array, Array | None, Array | None]]:  # fmt: skip
+    """Batches of all rows: indices of records and items, codes of values and offsets of ticks, None without the channel."""
+    columns = {}
     if roles.value is not None:
         columns["value"] = "coalesce(value, 'nan'::DOUBLE)"
     if roles.time is not None:
-        columns["tick"] = "coalesce(tick::DOUBLE, 'nan'::DOUBLE)"
-        columns["moment"] = "coalesce(moment, 'nan'::DOUBLE)"
+        kind = "USMALLINT" if tick_type == np.uint16 else "UINTEGER"
+        columns["tick"] = f"coalesce(tick - {found.first_tick}, {missing_tick(tick_type)})::{kind}"
+    for batch in _batches(con, records, items, columns, "rows"):
+        code = codes_of(batch["value"], scale.high) if "value" in batch else None
+        yield batch["record"], batch["item"], code, batch.get("tick")
+
+
+def _collected(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels) -> Rows:
+    """All rows in the order of the source: merging repeats needs them together."""
+    columns = raw_columns(roles)
     whole: dict[str, Array] = {
         name: np.empty(found.n_rows, np.uint32 if name in ("record", "item") else np.float64)
         for name in ("record", "item", *columns)
-        if name != "seat"
     }
-    # the row number is taken before any join, which may change the order
-    numbered = "(SELECT *, row_number() OVER () - 1 AS seat FROM rows)"
-    con.execute("SET preserve_insertion_order = true")
     n_filled = 0
-    for batch in _batches(con, records, items, columns, numbered):
+    for batch in numbered_batches(con, roles, records, items):
         seat = batch.pop("seat")
         n_filled += seat.size
         if seat.size and seat.max() >= found.n_rows:
@@ -134,6 +138,26 @@ def _collected(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, reco
     if n_filled != found.n_rows:
         raise rows_differ()
     return Rows(whole["record"], whole["item"], whole.get("value"), whole.get("tick"), whole.get("moment"))
+
+
+def raw_columns(roles: Roles) -> dict[str, str]:
+    """Columns that merging repeats needs beside the labels, and their SQL; all are float64, NaN = none."""
+    columns = {}
+    if roles.value is not None:
+        columns["value"] = "coalesce(value, 'nan'::DOUBLE)"
+    if roles.time is not None:
+        columns["tick"] = "coalesce(tick::DOUBLE, 'nan'::DOUBLE)"
+        columns["moment"] = "coalesce(moment, 'nan'::DOUBLE)"
+    return columns
+
+
+def numbered_batches(con: duckdb.DuckDBPyConnection, roles: Roles, records: Labels, items: Labels
+                     ) -> Iterator[dict[str, Array]]:  # fmt: skip
+    """Batches of all rows with their number in the source (`seat`), as merging repeats needs them."""
+    # the row number is taken before any join, which may change the order
+    numbered = "(SELECT *, row_number() OVER () - 1 AS seat FROM rows)"
+    con.execute("SET preserve_insertion_order = true")
+    return _batches(con, records, items, {"seat": "seat", **raw_columns(roles)}, numbered)
 
 
 def _batches(con: duckdb.DuckDBPyConnection, records: Labels, items: Labels, columns: dict[str, str], rows: str

@@ -13,7 +13,7 @@ from standout.data.reading.number_rules import NumberRule, number_rule
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.source import Source
 from standout.data.reading.time_rules import TimeRule, time_rule
-from standout.data.reading.workspace import one_row, quoted
+from standout.data.reading.workspace import is_number, one_row, quoted
 from standout.data.times import TICKS_PER_DAY, check_span
 from standout.errors import InputError, ParameterError, RowError
 
@@ -182,7 +182,7 @@ def _value_rule(con: duckdb.DuckDBPyConnection, kind: str, column: str, decimal:
     if decimal is not None:
         raise ParameterError(f"decimal={decimal!r} is for values in text, and column {column!r} holds {kind.lower()}")
     if base in ("FLOAT", "DOUBLE"):
-        return NumberRule("CASE WHEN NOT isnan(value) THEN value::DOUBLE END", "false", None)
+        return NumberRule(f"CASE WHEN {is_number('value')} THEN value::DOUBLE END", "false", None)
     if base in ("DECIMAL", "BOOLEAN", '"NULL"') or base.endswith(("INT", "INTEGER")):
         return NumberRule("value::DOUBLE", "false", None)
     raise InputError(
@@ -209,7 +209,7 @@ def _label_sql(kind: str, role: str) -> str:
         whole = f"CASE WHEN {role} = floor({role}) THEN {role}::HUGEINT::VARCHAR ELSE {role}::VARCHAR END"
         return f"{role}::BIGINT" if kind.endswith(",0)") and int(kind[8:-3]) <= 18 else whole
     if base in ("FLOAT", "DOUBLE"):
-        return f"CASE WHEN NOT isnan({role}::DOUBLE) THEN {role}::DOUBLE END"
+        return f"CASE WHEN {is_number(f'{role}::DOUBLE')} THEN {role}::DOUBLE END"
     if base == "BLOB":
         return f"nullif(coalesce(TRY(decode({role})), {role}::VARCHAR), '')"
     return f"nullif({role}::VARCHAR, '')"

@@ -121,7 +121,8 @@ def _arrow(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
             batches.append(batch)
         table = pa.Table.from_batches(batches, reader.schema)
         table.validate(full=True)
-    except (pa.ArrowException, OSError):
+        table.schema.names  # noqa: B018 (decodes the names, which may be damaged)
+    except (pa.ArrowException, OSError, UnicodeError):
         raise InputError(f"{found.name} is not an Arrow IPC file that can be read: truncated or damaged?") from None
     return _registered(con, found.name, table)
 

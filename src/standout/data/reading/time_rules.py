@@ -9,7 +9,7 @@ import duckdb
 
 from standout.data.reading.names import words
 from standout.data.reading.profile import NO_CELL
-from standout.data.reading.workspace import one_row, quoted
+from standout.data.reading.workspace import is_number, one_row, quoted
 from standout.data.times import ORDERS, PER_DAY, TICKS_PER_DAY, unit_by_size
 from standout.errors import ColumnError, InputError, ParameterError
 
@@ -109,7 +109,7 @@ def time_rule(
     if kind == "VARCHAR":
         return _text_rule(con, column, unit, resolution)
     if kind.split("(")[0] in ("FLOAT", "DOUBLE", "DECIMAL"):
-        number = "CASE WHEN NOT isnan(time::DOUBLE) THEN time::DOUBLE END"
+        number = f"CASE WHEN {is_number('time::DOUBLE')} THEN time::DOUBLE END"
         return _number_rule(con, column, unit, number, resolution)
     if kind.endswith(("INT", "INTEGER")):
         number = "time::DOUBLE" if "HUGE" in kind or kind == "UBIGINT" else "time::BIGINT"

@@ -17,8 +17,8 @@ MEMORY = "1500MB"
 
 
 @contextmanager
-def workspace(name: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
-    """Connection and temporary folder for reading the source called `name`.
+def workspace(name: str, memory: str = MEMORY) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    """Connection and temporary folder for reading the source called `name`, with a limit for DuckDB's memory.
 
     Errors of DuckDB may quote cells; they are replaced by one line without cells.
     """
@@ -26,7 +26,7 @@ def workspace(name: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
         con = duckdb.connect(
             str(folder / "work.duckdb"),
             config={
-                "memory_limit": MEMORY,
+                "memory_limit": memory,
                 "threads": cores(),
                 "temp_directory": str(folder / "spill"),
                 "autoinstall_known_extensions": "false",
@@ -43,6 +43,8 @@ def workspace(name: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
         except RuntimeError as error:
             if "interrupted" in str(error):  # how DuckDB reports Ctrl-C
                 raise KeyboardInterrupt from None
+            if "nanobind" in str(error):  # how DuckDB reports text that Python cannot decode
+                raise InputError(f"{name} cannot be read: it holds a name or a text that is not UTF-8") from None
             raise
         except duckdb.OutOfMemoryException:
             raise InputError(f"{name}: not enough memory or temporary disk space to read it") from None
@@ -68,6 +70,11 @@ def identifier(name: str) -> str:
     '"my ""own"" column"'
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def is_number(x: str) -> str:
+    """SQL for "not NaN"; DuckDB removes `NOT isnan(x)` for a Parquet file, whose statistics leave NaN out."""
+    return f"(isfinite({x}) OR isinf({x}))"
 
 
 def literal_path(path: Path) -> str:

@@ -1,0 +1,118 @@
+"""Which records can be targets, and which of them are drawn: decided where the records lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from standout.adversary.counts import ItemCount
+from standout.adversary.splitmix import start
+from standout.data.catalog import Catalog
+from standout.data.index import Rows, Shard
+from standout.data.tasks import Range, Task
+
+Array = npt.NDArray[Any]
+
+PURPOSE_TARGETS = 2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Condition:
+    """Bounds of a number of items: a record is eligible if every condition holds."""
+
+    count: ItemCount
+    least: int
+    most: int | None = None
+
+    def holds(self, part: Shard | Rows) -> Array:
+        """bool: whether each record satisfies the condition."""
+        n = self.count.of(part)
+        return (n >= self.least) if self.most is None else (n >= self.least) & (n <= self.most)
+
+
+def satisfied(conditions: tuple[Condition, ...], part: Shard | Rows) -> Array:
+    """bool: whether each record satisfies all conditions."""
+    out = np.ones(part.lengths.size, np.bool_)
+    for condition in conditions:
+        out &= condition.holds(part)
+    return out
+
+
+class Chosen(NamedTuple):
+    """Eligible records: how many there are, and those with the lowest random numbers."""
+
+    n: int
+    most: int
+    """Largest number of records to keep, -1 = all."""
+    order: Array
+    """uint64: random numbers, ascending; equal ones are ordered by record."""
+    record: Array
+
+    def merge(self, other: Chosen) -> Chosen:
+        """Eligible records of both sets."""
+        order, record = np.concatenate([self.order, other.order]), np.concatenate([self.record, other.record])
+        return Chosen(self.n + other.n, self.most, order, record).cut()
+
+    def cut(self) -> Chosen:
+        """The same records in order, those beyond the limit left out."""
+        by_order = np.lexsort((self.record, self.order))[: None if self.most < 0 else self.most]
+        return Chosen(self.n, self.most, self.order[by_order], self.record[by_order])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChooseRecords(Task[Chosen]):
+    """Count the eligible records and draw some of them; the draw depends on (seed, contents of the record)."""
+
+    conditions: tuple[Condition, ...]
+    most: int
+    """Records to draw, -1 = all."""
+    seed: int
+
+    def empty(self) -> Chosen:
+        """No records."""
+        return Chosen(0, self.most, np.empty(0, np.uint64), np.empty(0, np.int64))
+
+    def run(self, shard: Shard, into: Chosen | None = None, queries: Range | None = None) -> Chosen:
+        """Eligible records of the shard."""
+        fits = np.flatnonzero(satisfied(self.conditions, shard))
+        if self.most:
+            order = starts(np.uint64(self.seed % 2**64), PURPOSE_TARGETS, shard.keys[fits])
+            found = Chosen(fits.size, self.most, order, shard.first_record + fits).cut()
+        else:
+            found = self.empty()._replace(n=fits.size)
+        return found if into is None else into.merge(found)
+
+
+def count_eligible(data: Catalog, conditions: tuple[Condition, ...]) -> int:
+    """Number of records that satisfy all conditions."""
+    return data.map(ChooseRecords(conditions, 0, 0)).n
+
+
+def draw_records(data: Catalog, conditions: tuple[Condition, ...], n: int | None, seed: int) -> tuple[int, Array]:
+    """Number of eligible records, and `n` of them (all if None) in random order: the first of them are a smaller draw."""
+    found = data.map(ChooseRecords(conditions, -1 if n is None else n, seed))
+    return found.n, found.record
+
+
+def choose_records(data: Catalog, conditions: tuple[Condition, ...], n: int | None, seed: int) -> tuple[int, Array]:
+    """As `draw_records`, but in ascending order if all eligible records are drawn."""
+    n_eligible, records = draw_records(data, conditions, n, seed)
+    return n_eligible, np.sort(records) if n is None or n >= n_eligible else records
+
+
+def draw_order(keys: Array, seed: int) -> Array:
+    """uint64: random number of each record in a draw of targets, from its key; the lowest are drawn."""
+    return np.asarray(starts(np.uint64(seed % 2**64), PURPOSE_TARGETS, keys))
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def starts(seed: int, purpose: int, targets: Array) -> Array:
+    """State that each target starts from; `targets` are their keys."""
+    out = np.empty(targets.size, np.uint64)
+    for k in range(targets.size):
+        out[k] = start(seed, purpose, np.uint64(targets[k]))
+    return out

@@ -1,0 +1,236 @@
+"""Sizes that the adaptive likelihood refers to: of records and items, of sources behind records, and of a known length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.adversary import Adversary
+from standout.attacks.tables import Known
+from standout.data.channel import Channel
+from standout.data.dataset import Dataset
+from standout.data.index import Shard
+from standout.data.labels import find_labels
+from standout.formulas import defended as formula
+from standout.scoring.factors import ByCount, BySum, RecordFactor
+
+Array = npt.NDArray[Any]
+
+MOST_NODES = 24
+"""Source lengths of capped records that are told apart; more are grouped by quantiles."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByEntries:
+    """Number of entries of a record: items of the source, where several share one name in the release."""
+
+    most: int
+
+    @property
+    def largest(self) -> float:
+        """No factor is larger than this."""
+        return float(self.most)
+
+    def compute(self, shard: Shard) -> Array:
+        """float64 (records of the shard)."""
+        out = np.zeros(shard.n_records)
+        for b in range(shard.n_blocks):
+            part = shard.local[int(shard.ptr[b, 0]) : int(shard.ptr[b, -1])]
+            count = np.bincount(part, minlength=min(shard.block_size, shard.n_records - b * shard.block_size))
+            out[b * shard.block_size : b * shard.block_size + count.size] = count
+        return out
+
+
+class Sizes(NamedTuple):
+    """Sizes of records and items that the channel's model refers to."""
+
+    length: RecordFactor
+    """Items that can be picked, rare ones not counted."""
+    weight: RecordFactor
+    """Pairs of these items."""
+    further: tuple[RecordFactor | None, ...]
+    """All items; where entries move, those that are not the person's own; under a rule with classes, rare items, their pairs."""
+    supports: Array
+    """float64 (items): (record, item) pairs of the source behind each released item, as far as the release shows them; 0 for
+    items that the choice rule never picks."""
+    rare: Array
+    """int64 (items): 1 for rare items under a rule with classes."""
+    strange: Array
+    """float64 (items): probability that an entry of the item is not the person's own."""
+    longest: int
+
+    @property
+    def classes(self) -> bool:
+        """Whether the rule picks a fixed number of facts among rare items."""
+        return self.further[-1] is not None
+
+    @property
+    def totals(self) -> Array:
+        """float64 (2): pairs of other and of rare items."""
+        return np.bincount(self.rare, weights=self.supports, minlength=2)
+
+
+def is_grouped(channel: Channel) -> bool:
+    """Whether several items of the source share one name in the release."""
+    return channel.items is not None and np.unique(channel.items.release).size < channel.items.release.size
+
+
+def sizes(release: Dataset, who: Adversary, grouped: bool, merged: bool) -> Sizes:
+    """Sizes for this release and the adversary's choice rule; computed on first use and cached on the release."""
+    kept: dict[Any, Sizes] = release.__dict__.setdefault("_adaptive_sizes", {})
+    # which items are rare does not depend on how many are known
+    key = grouped, merged, "uniform" if grouped else who.choose
+    if key not in kept:
+        kept[key] = _grouped_sizes(release, merged) if grouped else _sizes(release, *chosen_items(release, who))
+    return kept[key]
+
+
+def strange_items(release: Dataset) -> Array:
+    """Probability, per item, that an entry was moved from another record or replaced another item, uniform over the catalog."""
+    channel, n = release.channel, max(release.n_items, 1)
+    assert channel is not None
+    share = np.maximum(release.supports, 0.5) / max(release.n_pairs, 1)
+    return np.asarray(1 - (1 - channel.moved) * (1 - np.minimum(channel.replaced / n / share, 1.0)))
+
+
+def _sizes(release: Dataset, pickable: Array | None, rare: Array | None) -> Sizes:
+    longest = int(release.lengths.max(initial=0))
+    count = np.arange(longest + 1, dtype=np.float64)
+    supports, every = release.supports.astype(np.float64), ByCount(count)
+    strange = strange_items(release)
+    strangers = BySum(strange) if strange.any() else None
+    none = np.zeros(release.n_items, np.int64)
+    if rare is not None:
+        own = supports * (1 - strange)
+        return Sizes(ByCount(count, ~rare), BySum(np.where(rare, 0.0, own)),
+                     (every, strangers, ByCount(count, rare), BySum(np.where(rare, own, 0.0))), supports,
+                     rare.astype(np.int64), strange, longest)  # fmt: skip
+    length = every if pickable is None else ByCount(count, pickable)
+    if pickable is not None:
+        supports = np.where(pickable, supports, 0.0)
+    return Sizes(
+        length, BySum(supports * (1 - strange)), (every, strangers, None, None), supports, none, strange, longest
+    )
+
+
+def _grouped_sizes(release: Dataset, merged: bool) -> Sizes:
+    none = np.zeros(release.n_items, np.int64)
+    if merged:
+        n, longest = release.n_records, int(release.lengths.max(initial=0))
+        # Poisson: expected number of the source's pairs behind the records that show the group
+        supports = -n * np.log1p(-np.minimum(release.supports, n - 0.5) / n)
+        length: RecordFactor = ByCount(np.arange(longest + 1, dtype=np.float64))
+    else:
+        supports = np.bincount(release.record_item, minlength=release.n_items).astype(np.float64)
+        longest = int(np.diff(release.record_ptr).max(initial=0))
+        length = ByEntries(longest)
+    unknown = np.zeros(release.n_items)
+    return Sizes(length, BySum(supports), (length, None, None, None), supports, none, unknown, longest)
+
+
+def chosen_items(release: Dataset, who: Adversary) -> tuple[Array | None, Array | None]:
+    """Items of the release that the choice rule can pick, and those that it takes as rare; None where it makes no difference.
+
+    The rule refers to the source, and the adversary who picked by it knows which items it covers. If the names are
+    replaced, the items are ranked as the release shows them.
+    """
+    kind, channel, source = who.choice.kind, release.channel, release.source
+    if kind == "uniform" or source is None:
+        return None, None
+    renamed = channel is not None and channel.items is not None
+    data = release if renamed else source
+    marks = who.pickable(data) if kind == "outside-top" else who.rare_items(data)[0]
+    if not renamed:
+        at = find_labels(source.item_labels, release.item_labels)
+        marks = np.where(at >= 0, marks[np.maximum(at, 0)], kind == "outside-top")
+    return (marks, None) if kind == "outside-top" else (None, marks)
+
+
+def source_lengths(channel: Channel, size: Sizes, most_facts: int, n_right: int, merged: bool) -> dict[str, Any]:
+    """Tables of the source lengths behind the records: ρ by released length and held facts, and the nodes of capped records."""
+    stays = (1 - channel.moved) * (1 - channel.replaced)
+    survives = max((1 - channel.lost) * stays, 1e-9)
+    count = np.arange(size.longest + 1, dtype=np.float64)
+    if merged:
+        count = formula.grouped_length(count, size.supports / max(size.supports.sum(), 1e-9))
+    held = np.arange(most_facts + 1)
+    keeps = max(channel.kept_pairs, 1e-9) * survives
+    out: dict[str, Any] = {
+        "rho": formula.held_share(count[:, None], held, keeps),
+        "miss": 1 - survives,
+        "lost": channel.lost,
+    }
+    if channel.cap is None:
+        return out
+    node = capped_lengths(channel, n_right)
+    z = node.length[:, None]
+    fits = np.minimum(channel.cap * stays / np.maximum(z * channel.kept_pairs, 1e-9), stays * (1 - channel.lost))
+    return out | {
+        "cap": int(channel.cap), "node_log": np.log(node.weight), "node_rho": formula.held_share(z, held, stays),
+        "node_miss": formula.lost_share((z * (1 - fits))[:, :, None], z[:, :, None], held[None, :, None], held),
+        "node_low": node.low, "node_high": node.high,
+    }  # fmt: skip
+
+
+class Nodes(NamedTuple):
+    """Source lengths of records at the cap: mean, probability, and range of each group of lengths."""
+
+    length: Array
+    weight: Array
+    low: Array
+    high: Array
+
+
+def capped_lengths(channel: Channel, at_least: int) -> Nodes:
+    """Source lengths of records at the cap; at most `MOST_NODES` groups of them.
+
+    Without published lengths, one, two and four times the cap are equally likely.
+    """
+    assert channel.cap is not None
+    least = max(channel.cap / max(channel.kept_pairs * (1 - channel.lost), 1e-9), at_least, 1)
+    if channel.source_lengths is None:
+        some = least * np.array([1.0, 2.0, 4.0])
+        return Nodes(some, np.full(3, 1 / 3), np.floor(some / 1.5), np.ceil(some * 1.5))
+    counts = np.asarray(channel.source_lengths, np.float64)
+    lengths = np.flatnonzero((counts > 0) & (np.arange(counts.size) >= least))
+    if lengths.size == 0:
+        one = np.array([least])
+        return Nodes(one, np.ones(1), one, one)
+    weight = counts[lengths] / counts[lengths].sum()
+    each = lengths.astype(np.float64)
+    if lengths.size <= MOST_NODES:
+        return Nodes(each, weight, each, each)
+    group = np.minimum((np.cumsum(weight) - weight / 2) * MOST_NODES, MOST_NODES - 1).astype(np.int64)
+    _, first, group = np.unique(group, return_index=True, return_inverse=True)
+    group = group.reshape(-1)
+    whole = np.bincount(group, weights=weight)
+    return Nodes(
+        np.bincount(group, weights=weight * lengths) / whole, whole, each[first], each[np.append(first[1:] - 1, -1)]
+    )
+
+
+def known_lengths(known: Known, who: Adversary, channel: Channel, size: Sizes, grouped: bool) -> dict[str, Any]:
+    """Tables of a known length of the target; neutral if none is known, or if items are grouped."""
+    n, share, told = known.facts.n_queries, who.length_within, known.facts.length
+    out: dict[str, Any] = {
+        "know_length": False,
+        "low": np.zeros(n),
+        "high": np.full(n, 2.0**62),
+        "length_back": np.ones(n),
+    }
+    if share is None or grouped or told is None or np.isnan(told).any():
+        return out
+    low, high = known.length_window(share)
+    release, stays = known.in_memory, (1 - channel.moved) * (1 - channel.replaced)
+    # an entry that comes to a record with the same item is merged with it
+    held = float((size.supports / max(size.supports.sum(), 1.0)) @ (release.supports / max(release.n_records, 1)))
+    keeps = channel.kept_pairs * (1 - channel.lost) * (1 - (1 - stays) * held)
+    believed = np.sort(release.lengths / max(keeps, 1e-9))
+    agree = np.searchsorted(believed, high, side="right") - np.searchsorted(believed, low, side="left")
+    return out | {
+        "know_length": True, "low": low.astype(np.float64), "high": high.astype(np.float64), "lose": 1 - keeps,
+        "length_back": (agree + 0.5) / (believed.size + 1.0),
+    }  # fmt: skip

@@ -1,0 +1,224 @@
+"""Odds tables of the likelihood: a product over facts, for noise that was fitted or given and for facts wrong by chance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.counts import ItemCount, records_by_count
+from standout.adversary.knowledge import Facts
+from standout.attacks.bayes import SHRINK
+from standout.attacks.noise import Noise
+from standout.attacks.tables import Known
+from standout.data.background import background, entries_of
+from standout.data.catalog import Catalog
+from standout.data.index import Rows
+from standout.formulas import likelihood as formula
+from standout.scoring.factors import ByCount
+from standout.scoring.plan import Plan
+
+Array = npt.NDArray[Any]
+
+
+def told_background(dataset: Catalog, facts: Facts, exclude: Array, noise: Noise) -> Array:
+    """Smoothed probability of each known value and day among the item's own entries, treated as independent."""
+    known = Known.of(dataset, facts, exclude)
+    return np.asarray(value_odds(known, noise)[1] * time_background(known, noise))
+
+
+def compile_odds(dataset: Catalog, facts: Facts, exclude: Array, noise: Noise, missing: Array | None = None) -> Plan:
+    """Plan of LLR(r) for all queries.
+
+    A fact about an item that no candidate holds is either wrong (`noise.complete`) or removed from all records: then it
+    has the same probability for every record and for an absent target, and changes nothing.
+
+    Parameters
+    ----------
+    dataset, facts
+        The release, and what is known.
+    exclude
+        One record index per query, -1 = none.
+    noise
+        Shares of wrong facts, and kernels.
+    missing
+        Per item of the release: probability that the release lost the entry of a person who holds the item. The share of
+        wrong items is then e_i = 1 - (1-e)·(1-missing_i). Default: e for every item.
+    """
+    known = Known.of(dataset, facts, exclude)
+    q = item_share(known)
+    value, value_background = value_odds(known, noise)
+    time = time_odds(known, noise)
+    g = value_background * time.background
+    e = 1 - (1 - noise.e) * (1 - (np.zeros(known.item.size) if missing is None else missing[known.item]))
+    right = (1 - e) / (e * q)
+    wrong = np.broadcast_to(wrong_chance(known, noise, g), known.item.shape)
+    floor = right * noise.h * wrong / g
+    value = value * (right * (1 - noise.h) / g)[:, None]
+    # an absent person's values are wrong equally often: a wrong value is not evidence of presence
+    base = np.log(e) - np.log(1 - noise.h + noise.h * wrong / g)
+    if not noise.complete:
+        base = base * (known.support > 0)
+    outside = (known.n_known - np.diff(known.query_ptr)) * noise.complete
+    base = known.sum_over_facts(base) + outside * np.log(noise.e)
+    plan = known.odds_plan(value, time.table, time.row, time.most, floor, pick_factor(dataset, facts, noise), base)
+    return replace(plan, n_possible=_n_possible(known, noise))
+
+
+def _n_possible(known: Known, noise: Noise) -> Array:
+    """Per query: records that could be the target, the excluded one not counted."""
+    dataset, marked = known.dataset, _pickable(known.dataset, known.facts)
+    possible = formula.pick_rate(np.arange(dataset.longest + 1), noise.n_right, noise.sure) > 0
+    n_gone = np.append(ItemCount(marked).of(known.gone), 0)[known.gone_at]
+    total = int(records_by_count(dataset, marked)[possible].sum())
+    return np.asarray(total - ((known.gone_at >= 0) & possible[n_gone]))
+
+
+def item_share(known: Known) -> Array:
+    """q_i: share of this item in the release's (record, item) pairs, without the excluded record."""
+    dataset = known.dataset
+    total = dataset.n_pairs - known.gone_lengths[known.query]
+    # an item held only by the excluded record can still occur in a fact
+    return np.asarray(np.maximum(known.support, 0.5) / np.maximum(total, 1))
+
+
+def pick_factor(dataset: Catalog, facts: Facts, noise: Noise) -> ByCount:
+    """Factor per record: `pick_rates`, computed by a shard."""
+    marked = _pickable(dataset, facts)
+    return ByCount(formula.pick_rate(np.arange(dataset.longest + 1), noise.n_right, noise.sure), marked)
+
+
+def pick_rates(dataset: Catalog, facts: Facts, noise: Noise, rows: Rows) -> Array:
+    """1/L_r for fetched records, where L_r counts the items that the adversary's choice rule could pick.
+
+    A rule such as "outside the most held items" refers to the source. Another release ranks its items differently, so
+    all items of a record count there.
+    """
+    return formula.pick_rate(ItemCount(_pickable(dataset, facts)).of(rows), noise.n_right, noise.sure)
+
+
+def _pickable(dataset: Catalog, facts: Facts) -> Array | None:
+    """Mark the items that the choice rule could pick; None = all, also if the release does not show which."""
+    who = facts.adversary
+    if who is None or who.choice.kind != "outside-top" or not facts.from_release:
+        return None
+    return who.pickable(dataset)
+
+
+def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] | None = None) -> tuple[Array, Array]:
+    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background.
+
+    `counted` is the result of `entry_histograms` for the facts with values, if the caller has it already.
+    """
+    n = known.item.size
+    has = known.has_value
+    if noise.value is None or not has.any():
+        return np.ones((n, 1)), np.ones(n)
+    levels = known.dataset.levels
+    table = np.ones((n, levels.size + 1))
+    back = np.ones(n)
+    distinct, place = np.unique(known.value[has], return_inverse=True)
+    chance = noise.value.table(distinct, levels)[place]
+    own, n_own, common = entry_histograms(known, np.flatnonzero(has), "value")
+    back[has] = np.maximum(
+        formula.shrunk((chance * own).sum(axis=1) / np.maximum(n_own, 1), n_own, (chance * common).sum(axis=1), SHRINK),
+        1e-12,
+    )
+    table[has, :-1] = chance
+    table[has, -1] = back[has]
+    return table, back
+
+
+class TimeOdds(NamedTuple):
+    """K(gap) of the known times."""
+
+    table: Array
+    """(rows, 2·reach + 2): K by signed gap; last column: the background, for entries without a time."""
+    row: Array
+    """Per fact: its row of `table`."""
+    most: Array
+    """Per fact: the largest number in its row, the background included."""
+    background: Array
+    """Per fact: probability of the known time among the item's own entries."""
+
+
+def time_odds(known: Known, noise: Noise) -> TimeOdds:
+    """K(gap) per fact and the background of the known time; facts share a row where the release allows it."""
+    n = known.item.size
+    has = known.has_tick
+    if noise.time is None or not has.any():
+        return TimeOdds(np.ones((1, 1)), np.zeros(n, np.int64), np.ones(n), np.ones(n))
+    reach = known.useful_reach(int(noise.time.reach))
+    kernel = noise.time.table(np.arange(-reach, reach + 1))
+    back = time_background(known, noise)
+    # the last column is read only for entries without a time
+    all_timed = int(background(known.dataset).all_days.sum()) == known.dataset.n_entries
+    told = np.where(has, 0.0 if all_timed else back, np.nan)
+    distinct, row = np.unique(told, return_inverse=True)
+    table = np.ones((distinct.size, kernel.size + 1))
+    table[:, :-1] = np.where(np.isnan(distinct)[:, None], 1.0, kernel[None, :])
+    table[:, -1] = np.nan_to_num(distinct, nan=1.0)
+    return TimeOdds(table, row.reshape(-1), np.where(has, np.maximum(kernel.max(), back), 1.0), back)
+
+
+def time_background(known: Known, noise: Noise) -> Array:
+    """Per fact: probability of the known time among the item's own entries, 1 where no time is known."""
+    back, has = np.ones(known.item.size), known.has_tick
+    if noise.time is None or not has.any():
+        return back
+    bins = background(known.dataset).bin_ticks
+    own, n_own, common = entry_histograms(known, np.flatnonzero(has), "day")
+    at = np.clip(known.tick[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
+    rows = np.arange(at.size)
+    ticks_in_bin = np.minimum(bins, known.dataset.tick_span + 1 - at * bins)
+    back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / ticks_in_bin
+    return back
+
+
+def wrong_chance(known: Known, noise: Noise, g: Array) -> Array:
+    """u: probability of the known value and day if they are wrong, a mixture of a uniform distribution and the background."""
+    return noise.even_wrong * _even_chance(known, noise) + (1.0 - noise.even_wrong) * g
+
+
+def _even_chance(known: Known, noise: Noise) -> Array:
+    """Probability of a wrong value and day, uniform over values the kernels exclude, or over all if they exclude none."""
+    out = np.ones(known.item.size)
+    if noise.value is not None and known.has_value.any():
+        has = known.has_value
+        distinct, place = np.unique(known.value[has], return_inverse=True)
+        barred = (noise.value.table(distinct, known.dataset.levels) == 0).sum(axis=1)
+        out[has] /= np.where(barred > 0, barred, known.dataset.n_levels)[place]
+    if noise.time is not None and known.has_tick.any():
+        ticks, reach = known.dataset.tick_span + 1, int(noise.time.reach)
+        if not noise.time.table(np.array([-reach, reach])).any():
+            reach = min(reach, ticks)
+            ticks = max(ticks - int(np.count_nonzero(noise.time.table(np.arange(-reach, reach + 1)))), 1)
+        out[known.has_tick] /= ticks
+    return out
+
+
+def entry_histograms(known: Known, facts: Array, channel: str) -> tuple[Array, Array, Array]:
+    """Per fact: the item's histogram, its total, and the common distribution (with one pseudo-count per cell)."""
+    back = background(known.dataset)
+    by_item = back.value if channel == "value" else back.day
+    all_items = back.all_values if channel == "value" else back.all_days
+    counted = by_item.shape[0] > 1 or channel == "value"
+    if channel == "value":
+        own = back.values_of(known.dataset, known.item[facts])
+    elif counted:
+        own = by_item[known.item[facts]].astype(np.float64)
+    else:
+        own = np.zeros((facts.size, all_items.size))
+    everyone = np.broadcast_to(all_items + 1.0, own.shape).copy()
+    which = 0 if channel == "value" else 1
+    excluded = known.gone_at[known.query[facts]]
+    # all facts of a query exclude the same record: count its entries once
+    whole = [entries_of(known.dataset, known.gone, k, -1)[which] for k in range(known.gone.record.size)]
+    for k in np.flatnonzero(excluded >= 0):
+        gone = int(excluded[k])
+        if counted:
+            own[k] -= entries_of(known.dataset, known.gone, gone, int(known.item[facts[k]]))[which]
+        everyone[k] -= whole[gone]
+    return own, own.sum(axis=1), everyone / everyone.sum(axis=1, keepdims=True)

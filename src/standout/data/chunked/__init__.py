@@ -1,0 +1,1 @@
+"""Datasets larger than memory: a saved folder whose records are read range by range."""

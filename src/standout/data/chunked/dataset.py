@@ -1,0 +1,234 @@
+"""`ChunkedDataset`: a dataset on disk, larger than memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.data.build import missing_tick
+from standout.data.catalog import Catalog
+from standout.data.chunked.estimate import PER_ENTRY
+from standout.data.chunked.labels import labels_of
+from standout.data.chunked.memory import MEMORY, Budget, bytes_of
+from standout.data.chunked.saved import SavedFiles, StoredShard
+from standout.data.dataset import Dataset
+from standout.data.index import Rows
+from standout.data.intact import file_checksum
+from standout.data.reading.options import ReadOptions
+from standout.data.store import load_array
+from standout.data.tasks import Result, Task
+from standout.data.whole_file import whole_file
+from standout.errors import ParameterError
+
+Array = npt.NDArray[Any]
+R = TypeVar("R", bound=Result)
+Progress = Callable[[str, int, int], None]
+
+
+class _Keys:
+    """Keys of all records, in the place of `LazyKeys`."""
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+
+
+class ChunkedDataset(Catalog):
+    """Records × items on disk. Make one with `ChunkedDataset.read` or `ChunkedDataset.open`.
+
+    The catalog and 8 bytes per record are in memory; posting lists are read shard by shard, by the engine "chunked".
+    Indices, labels, counts and answers are those of `Dataset.read` of the same source.
+
+    Parameters
+    ----------
+    folder
+        Folder that `Dataset.save` or `ChunkedDataset.read` wrote.
+    memory
+        Budget for resident memory beyond the interpreter and its libraries, e.g. "2GB".
+    work
+        Folder for finished partial results: a run that was stopped continues from there. Default: none are kept.
+    threads
+        Number of threads; all cores by default.
+    verify
+        Whether to compare the checksums of all files.
+    progress
+        Called with (what, done, total).
+    """
+
+    origin = None
+
+    def __init__(self, folder: str | Path, memory: str | float = MEMORY, work: str | Path | None = None,
+                 threads: int | None = None, *, verify: bool = True, progress: Progress | None = None) -> None:  # fmt: skip
+        self.memory, self.threads = bytes_of(memory), threads
+        self.work = None if work is None else _made(Path(work))
+        self._files = files = SavedFiles(Path(folder))
+        self._ranges = files.plan(Budget(self.memory))
+        self.item_labels, self.supports, self.levels = files.item_labels, files.supports, files.levels
+        self.level_low, self.level_high = files.level_low, files.level_high
+        self.first_tick, self.tick_span = int(files.meta["first_tick"]), int(files.meta["tick_span"])
+        self.time_resolution, self.cleaning = str(files.meta["time_resolution"]), files.cleaning
+        self._keep: Any = None
+        """Keeps a temporary folder as long as the dataset exists."""
+        self.record_keys = self._checked(verify, progress)
+
+    @classmethod
+    def open(cls, folder: str | Path, memory: str | float = MEMORY, work: str | Path | None = None,
+             threads: int | None = None, *, verify: bool = True, progress: Progress | None = None) -> ChunkedDataset:  # fmt: skip
+        """Open a folder that `Dataset.save` wrote, without loading it; damage is refused."""
+        return cls(folder, memory, work, threads, verify=verify, progress=progress)
+
+    @classmethod
+    def read(cls, path: str | Path | Sequence[str | Path], *, memory: str | float = MEMORY, work: str | Path | None = None,
+             threads: int | None = None, progress: Progress | None = None, **reading: Any) -> ChunkedDataset:  # fmt: skip
+        """Read what `Dataset.read` reads, without holding it in memory.
+
+        Parameters
+        ----------
+        path, reading
+            As in `Dataset.read`.
+        memory
+            Budget for resident memory beyond the interpreter and its libraries, e.g. "2GB".
+        work
+            Folder for the records in binary form and for partial results; reused if the source has not changed.
+            Default: a temporary folder that is removed at the end.
+        threads
+            Number of threads; all cores by default.
+        progress
+            Called with (what, done, total).
+        """
+        from standout.data.chunked.reading import read_chunked
+
+        try:
+            options = ReadOptions(**reading)
+        except TypeError as error:
+            raise ParameterError(f"ChunkedDataset.read: {str(error).partition('() ')[2]}") from None
+        return read_chunked(cls, path, options, memory, work, threads, progress)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return self._files.n_records
+
+    @property
+    def n_entries(self) -> int:
+        """Number of entries; with `repeats="keep"` every event counts."""
+        return self._files.n_entries
+
+    @property
+    def has_value(self) -> bool:
+        """Whether entries carry values."""
+        return self._files.record_code.size > 0
+
+    @property
+    def has_time(self) -> bool:
+        """Whether entries carry times."""
+        return self._files.record_tick.size > 0
+
+    @property
+    def no_tick(self) -> int:
+        """Tick offset that means "no time"."""
+        return missing_tick(self._files.record_tick.dtype)
+
+    @property
+    def length_counts(self) -> Array:
+        """int64 (longest + 1): number of records with 0, 1, … distinct items."""
+        return self._files.length_counts
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the content, the same as that of the dataset in memory."""
+        kept = self._noted()
+        if "fingerprint" not in kept:
+            kept["fingerprint"] = self._files.fingerprint()
+            self._note(kept)
+        return str(kept["fingerprint"])
+
+    @cached_property
+    def record_labels(self) -> Array:
+        """Label of each record, mapped from disk."""
+        return load_array(self._files.folder, "record_labels")
+
+    def labels_of(self, records: Any) -> Array:
+        """Labels of some records."""
+        return labels_of(self._files.folder, "record_labels", np.asarray(records, np.int64).reshape(-1))
+
+    @cached_property
+    def all_shards(self) -> list[StoredShard]:
+        """Shards on disk that together hold every record once."""
+        keys: Any = _Keys(self.record_keys)
+        return [StoredShard(self._files, first, stop, keys) for first, stop in self._ranges]
+
+    @cached_property
+    def home_engine(self) -> Any:
+        """The engine "chunked", with the budget of this dataset."""
+        # by name: engines are a layer above
+        made = import_module("standout.engines.chunked").ChunkedEngine
+        return made(self.memory, self.threads, None if self.work is None else self.work / "partials")
+
+    def loaded(self) -> Dataset | None:
+        """The dataset in memory, if half of the budget holds it; else None."""
+        if self.n_entries * PER_ENTRY > self.memory // 2:
+            return None
+        return Dataset.open(self._files.folder, verify=False)
+
+    def map(self, task: Task[R]) -> R:
+        """Run the task on all records."""
+        done: R = self.home_engine.map(task, self.all_shards)
+        return done
+
+    def rows(self, records: Any) -> Rows:
+        """Entries and keys of some records, given by distinct ascending indices."""
+        return self._files.rows(np.asarray(records, np.int64).reshape(-1), self.record_keys)
+
+    def __repr__(self) -> str:
+        channels = "".join(
+            [", values" if self.has_value else "", f", {self.time_resolution}s" if self.has_time else ""]
+        )
+        return (
+            f"<ChunkedDataset {self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries{channels}, "
+            f"{len(self._ranges):,} shards on disk>"
+        )
+
+    def _checked(self, verify: bool, progress: Progress | None) -> Array:
+        """Check all files, and return the keys of all records; both are done once per work folder."""
+        kept = self._noted()
+        path = None if self.work is None else self.work / "keys.npy"
+        if path is not None and path.exists() and kept.get("keys") == file_checksum(path):
+            return np.asarray(np.load(path, allow_pickle=False))
+        told = None if progress is None else lambda done, total: progress("checking the records", done, total)
+        keys = self._files.examine(Budget(self.memory), verify=verify, progress=told)
+        if path is not None:
+            with whole_file(path) as draft, draft.open("wb") as file:
+                np.save(file, keys, allow_pickle=False)
+            self._note({**kept, "keys": file_checksum(path)})
+        return keys
+
+    def _noted(self) -> dict[str, Any]:
+        """What the work folder knows of these files; nothing if one of them changed."""
+        fresh = {"versions": self._files.versions}
+        if self.work is None:
+            return fresh
+        try:
+            kept = dict(json.loads((self.work / "checked.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return fresh
+        return kept if kept.get("versions") == fresh["versions"] else fresh
+
+    def _note(self, known: dict[str, Any]) -> None:
+        if self.work is not None:
+            with whole_file(self.work / "checked.json") as draft:
+                draft.write_text(json.dumps(known), encoding="utf-8")
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"work={folder.name!r} cannot be written to: {error.strerror}") from None
+    return folder
