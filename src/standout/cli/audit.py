@@ -10,10 +10,13 @@ import typer
 from standout.audit.defaults import ATTACKS as DEFAULT_ATTACKS
 from standout.audit.defaults import SWEEPS, TARGETS
 from standout.cli import options
+from standout.cli.cluster import Master, read_on_spark, spark_for
+from standout.cli.redacting import Redact
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
     from standout.audit.sweep import Axes, Within
+    from standout.data.catalog import Catalog
 
 ATTACKS = ",".join(DEFAULT_ATTACKS)
 
@@ -58,6 +61,8 @@ def audit(
     seed: options.Seed = 0,
     attacks: options.Attacks = ATTACKS,
     engine: options.Engine = "memory",
+    memory: options.Memory = None,
+    master: Master = None,
     sweep: Sweep = "default",
     knows: Annotated[str | None, typer.Option(help="Numbers of known items, e.g. 2,4,8.")] = None,
     wrong: Annotated[str | None, typer.Option(help="Wrong facts among them, e.g. 0,2, or a share, e.g. 25%.")] = None,
@@ -75,6 +80,7 @@ def audit(
     release: Release = None,
     defense: DefenseText = None,
     split_time: SplitTime = None,
+    redact: Redact = False,
     json: options.Json = False,
 ) -> None:
     """Attack a release and report how many people are found with how much knowledge.
@@ -89,9 +95,10 @@ def audit(
 
     Example: standout audit ratings.csv --knows 4,8 --time-within 14
     """
+    from standout.cli.budget import budget_for
     from standout.cli.release import read_release
     from standout.cli.session import Session
-    from standout.data.dataset import Dataset
+    from standout.data.dataset import Dataset, in_memory
 
     if defense is not None and release is None:
         raise ParameterError("--defense describes a release: name its file with --release")
@@ -104,21 +111,30 @@ def audit(
 
         if release is not None:
             raise ParameterError("--split-time makes its own release: leave out --release")
+        if redact:
+            raise ParameterError("--redact does not search links.json and links.html: leave it out with --split-time")
         audit_split(path, reading.keywords, split_time, out, seed, engine, json)
         return
     asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
-    with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf) as session:
+    with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf, redact=redact) as session:
+        cluster = spark_for(engine, master)
         session.check(attacks, targets, engine)
-        dataset = session.busy(
-            "reading",
-            lambda: Dataset.read(path, **reading.keywords_for(*(asked.time_within or ()))),
-        )
+        budget = budget_for(path, engine, memory, session.log)
+        keywords = reading.keywords_for(*(asked.time_within or ()))
+        dataset: Catalog
+        if cluster is not None:
+            dataset = session.busy("reading on Spark", lambda: read_on_spark(path, cluster, keywords))
+        elif budget is not None:
+            dataset = session.read_in_parts(path, budget, keywords)
+        else:
+            dataset = whole = session.busy("reading", lambda: Dataset.read(path, **keywords))
+            session.propose_split(whole)
         session.say_data(dataset)
-        session.propose_split(dataset)
         judged = None
         if release is not None:
             judged = session.busy(
-                "reading the release", lambda: read_release(release, dataset, reading.keywords, defense)
+                "reading the release",
+                lambda: read_release(release, in_memory(dataset, "--release"), reading.keywords, defense),
             )
             session.say_data(judged)
             session.log.print(f"  release: {judged.defense or 'no defense is known'}", markup=False)
