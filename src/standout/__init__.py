@@ -56,7 +56,7 @@ _HOME = {
     "Links": "standout.linking.links",
     "LinkFindings": "standout.linking.findings",
     "LinkNoise": "standout.linking.noise",
-    "split_time": "standout.linking.split",
+    "split_time": "standout.linking.periods",
     "time_shifted": "standout.linking.split",
     "render_links": "standout.report.linking",
     "check": "standout.gate.check",
@@ -69,6 +69,8 @@ _HOME = {
     "MemoryEngine": "standout.engines.memory",
     "ChunkedDataset": "standout.data.chunked.dataset",
     "ChunkedEngine": "standout.engines.chunked",
+    "SparkEngine": "standout.engines.spark",
+    "SparkDataset": "standout.engines.spark_dataset",
     "StandoutError": "standout.errors",
 }
 
@@ -101,6 +103,8 @@ if TYPE_CHECKING:
     from standout.engines.chunked import ChunkedEngine as ChunkedEngine
     from standout.engines.engine import Engine as Engine
     from standout.engines.memory import MemoryEngine as MemoryEngine
+    from standout.engines.spark import SparkEngine as SparkEngine
+    from standout.engines.spark_dataset import SparkDataset as SparkDataset
     from standout.errors import StandoutError as StandoutError
     from standout.gate.check import check as check
     from standout.gate.evidence import save_evidence as save_evidence

@@ -140,7 +140,8 @@ def test_the_posterior_of_a_sampled_release_counts_people_who_are_not_in_it(sour
 
 
 @pytest.mark.parametrize(
-    "text", ["drop-entries(share=0.5)", "keep-top-items(k=30)", "shift-time(days=60)", "drop-time()"]
+    "text",
+    ["drop-entries(share=0.5)", "keep-top-items(k=30)", "cap-entries(most=6)", "shift-time(days=60)", "drop-time()"],
 )
 def test_calibration_on_the_release_of_the_release_brings_absent_nearer_to_the_truth(source, text):
     who, release = KINDS["one wrong"], parse_defense(text).apply(source, seed=5)

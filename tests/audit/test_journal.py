@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ import pytest
 
 from standout.adversary.adversary import Adversary
 from standout.audit.audit import Audit
-from standout.audit.journal import Journal
+from standout.audit.journal import Journal, resumable
 from standout.cli.workfolder import WorkFolder
 from standout.data.dataset import Dataset
 
@@ -159,9 +160,55 @@ def test_a_damaged_part_is_computed_again(tmp_path, harm):
     assert journal.part({"a": 1}, lambda: {"hit": 0.75}) == ({"hit": 0.5}, True)
 
 
-def test_a_full_disk_costs_the_journal_and_not_the_audit(tmp_path):
-    journal = Journal(tmp_path / "gone")
-    assert journal.part({"a": 1}, lambda: {"hit": 0.25}) == ({"hit": 0.25}, False)
+def test_a_full_disk_costs_the_journal_and_not_the_audit(tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    journal = Journal(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        assert journal.part({"a": 1}, lambda: {"hit": 0.25}) == ({"hit": 0.25}, False)
+    assert not list(tmp_path.iterdir())
+    assert journal.part({"a": 1}, lambda: {"hit": 0.5}) == ({"hit": 0.5}, False)
+
+
+PLAIN = {
+    "arrays": (np.arange(6, dtype=np.int16).reshape(2, 3), np.array([np.nan, np.inf, -0.0]), np.array([True, False])),
+    "empty": np.empty((0, 2)), "rows": [{"n": 3, "rate": None, "bits": float("nan")}, {"words": "tuple", "in": (1, "a")}],
+}  # fmt: skip
+
+
+def test_what_is_kept_comes_back_as_it_was_bit_by_bit(tmp_path):
+    first, second = (Journal(tmp_path).part({"a": 1}, lambda: PLAIN) for _ in range(2))
+    assert (first[1], second[1]) == (False, True)
+    for made in (first[0], second[0]):
+        np.testing.assert_equal(made, PLAIN)
+        for x, y in zip(made["arrays"], PLAIN["arrays"], strict=True):
+            assert x.dtype == y.dtype and x.tobytes() == y.tobytes() and x.flags.writeable
+
+
+@pytest.mark.parametrize("labels", [np.array(["ann", "bob"]), np.array(["ann", None], object), {1: 2}])
+def test_labels_and_what_json_would_change_is_not_kept(tmp_path, labels):
+    with pytest.raises(TypeError):
+        Journal(tmp_path).part({"a": 1}, lambda: labels)
+    assert not list(tmp_path.iterdir())
+
+
+def test_work_is_kept_only_where_a_journal_is_in_use(tmp_path):
+    done = []
+
+    def work():
+        done.append(1)
+        return len(done)
+
+    assert [resumable("x", lambda: 1, work) for _ in range(2)] == [1, 2]
+    with Journal(tmp_path).active():
+        assert [resumable("x", lambda: 1, work), resumable("x", lambda: 1, work), resumable("y", lambda: 1, work)] == [
+            3,
+            3,
+            4,
+        ]
+    assert resumable("x", lambda: 1, work) == 5
 
 
 def test_two_audits_do_not_write_into_one_folder(ratings, tmp_path, run, monkeypatch):
@@ -170,7 +217,7 @@ def test_two_audits_do_not_write_into_one_folder(ratings, tmp_path, run, monkeyp
     assert held.take()
     code, _, said = run("audit", ratings, "--out", "out", *OPTIONS)
     assert code == 2
-    assert "another audit is writing to 'out'" in said
+    assert "another run is writing to 'out'" in said
     default = WorkFolder(Path("standout-out"))
     assert default.take()
     code, shown, said = run("audit", ratings, "--targets", "5", "--knows", "2", "--attacks", "scoreboard-rh")

@@ -86,6 +86,14 @@ def test_an_arrow_column_whose_name_is_not_text_is_refused(tmp_path, kind):
         Dataset.read(path)
 
 
+def test_a_parquet_column_whose_name_is_not_text_is_refused(tmp_path):
+    path = tmp_path / "o.parquet"
+    pq.write_table(pa.table({"user": ["a", "b"], "item": ["i", "j"]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"item", b"\x84tem"))
+    with pytest.raises(InputError, match=r"^o\.parquet (cannot be read|is not a Parquet file)"):
+        Dataset.read(path)
+
+
 OUT_OF_RANGE = {
     "record": ([0, 2], [0, 0], [0, 0], [0, 0]),
     "negative record": ([0, -1], [0, 0], [0, 0], [0, 0]),

@@ -10,6 +10,7 @@ import pytest
 from tastes import grouped_tastes
 
 import standout as so
+from standout.audit.journal import key_of
 from standout.audit.judge import Truth
 from standout.defenses import frontier_cells, frontier_front, frontier_risk
 from standout.defenses.frontier import frontier, settings_of
@@ -264,7 +265,7 @@ def test_a_stopped_run_goes_on_and_gives_the_same_numbers(data, tmp_path, monkey
 def test_cells_of_other_data_seeds_or_parameters_are_not_used(data, tmp_path):
     def key(ds, seed=0, targets=60, name="drop-entries(share=0.5)"):
         bench = Bench(ds, RiskTest(ds, None, ATTACKS, targets, seed), [0, 1], tmp_path)
-        return bench._key(Setting("x", 1, so.parse_defense(name)).identity)
+        return key_of(bench._about(Setting("x", 1, so.parse_defense(name)).identity))
 
     keys = [key(data), key(data, seed=1), key(data, targets=50), key(data.take(np.arange(100))),
             key(data, name="drop-entries(share=0.6)")]  # fmt: skip
@@ -363,6 +364,6 @@ def test_no_number_of_the_table_is_infinite(found):
 
 def test_version_of_cells_is_part_of_the_key(data, tmp_path, monkeypatch):
     risk = RiskTest(data, None, ATTACKS, 40, 0)
-    before = Bench(data, risk, [0, 1], tmp_path)._key("undefended")
+    before = Bench(data, risk, [0, 1], tmp_path)._about("undefended")
     monkeypatch.setattr(frontier_cells, "CELL_VERSION", 99)
-    assert Bench(data, risk, [0, 1], tmp_path)._key("undefended") != before
+    assert Bench(data, risk, [0, 1], tmp_path)._about("undefended") != before

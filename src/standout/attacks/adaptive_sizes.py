@@ -224,7 +224,7 @@ def known_lengths(known: Known, who: Adversary, channel: Channel, size: Sizes, g
     if share is None or grouped or told is None or np.isnan(told).any():
         return out
     low, high = known.length_window(share)
-    release, stays = known.dataset, (1 - channel.moved) * (1 - channel.replaced)
+    release, stays = known.in_memory, (1 - channel.moved) * (1 - channel.replaced)
     # an entry that comes to a record with the same item is merged with it
     held = float((size.supports / max(size.supports.sum(), 1.0)) @ (release.supports / max(release.n_records, 1)))
     keeps = channel.kept_pairs * (1 - channel.lost) * (1 - (1 - stays) * held)

@@ -121,13 +121,12 @@ def calibrated_again(release: Dataset, who: Adversary, run: Run) -> Presence:
 
     Canaries are records of the release, which is taken as a source. Their knowledge is drawn from the release, and the
     attack runs on the release of the release; on the release itself, if the defense cannot be applied again because
-    what it removes is gone. P(absent) is not calibrated for capped records, which lose nothing the second time, and for fewer
-    than `FEWEST_CANARIES` canaries.
+    what it removes is gone. Capped records would lose nothing the second time: the limit is lowered (`Defense.again`). P(absent)
+    is not calibrated for fewer than `FEWEST_CANARIES` canaries.
     """
     kept: dict[Adversary, Presence] = release.__dict__.setdefault("_presence_again", {})
     if who not in kept:
-        capped = release.channel is not None and release.channel.cap is not None
-        kept[who] = Presence() if capped else _on_second_release(release, who, run)
+        kept[who] = _on_second_release(release, who, run)
     return kept[who]
 
 
@@ -140,7 +139,8 @@ def _on_second_release(release: Dataset, who: Adversary, run: Run) -> Presence:
     if not release.has_time:
         who = replace(who, time_within=None)
     try:
-        again: Dataset = release.defense.apply(release, seed=canary_seed(who))
+        defense = release.defense.again(release) if hasattr(release.defense, "again") else release.defense
+        again: Dataset = defense.apply(release, seed=canary_seed(who))
         records = canaries(release, who)
     except StandoutError:
         again = release
@@ -152,8 +152,9 @@ def _on_second_release(release: Dataset, who: Adversary, run: Run) -> Presence:
     records, place = records[place >= 0], place[place >= 0]
     if again.origin is not None and release.channel is not None and release.channel.items is None:
         # what the defense removed the first time, it cannot remove again: its parameters stay those of the release, except for
-        # the change of values, which starts from the release's levels
-        same = replace(release.channel, value=again.origin.channel.value)
+        # the change of values, which starts from the release's levels, and for the lowered limit
+        now = again.origin.channel
+        same = replace(release.channel, value=now.value, cap=now.cap, source_lengths=now.source_lengths)
         again = replace(again, origin=replace(again.origin, channel=same))
     if records.size < FEWEST_CANARIES:
         return Presence()

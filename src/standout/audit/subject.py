@@ -19,17 +19,21 @@ Array = npt.NDArray[Any]
 
 
 def source_of(data: Any, name: str = "source") -> Catalog:
-    """A dataset from what was given: a dataset, or a frame whose columns can be guessed."""
+    """A dataset from what was given: a dataset, or a frame whose columns can be guessed; one of Spark stays there."""
     if isinstance(data, str | Path):
         raise ParameterError(f"{name} is a path: read it first, Audit(Dataset.read(path), …)")
     made: Catalog
     if isinstance(data, Catalog):
         made = data
+    elif hasattr(data, "mapInArrow"):  # a DataFrame of Spark
+        from standout.engines.spark_dataset import SparkDataset
+
+        made = SparkDataset.read(data)
     else:
         if not (hasattr(data, "columns") or hasattr(data, "column_names")):
             raise ParameterError(
-                f"{name} is a {type(data).__name__}: use a Dataset (Dataset.read, from_arrays) or a pandas, polars or "
-                "pyarrow frame"
+                f"{name} is a {type(data).__name__}: use a Dataset (Dataset.read, from_arrays) or a pandas, polars, "
+                "pyarrow or Spark frame"
             )
         made = Dataset.from_frame(data)
     if made.n_records < 2:

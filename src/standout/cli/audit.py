@@ -10,6 +10,8 @@ import typer
 from standout.audit.defaults import ATTACKS as DEFAULT_ATTACKS
 from standout.audit.defaults import SWEEPS, TARGETS
 from standout.cli import options
+from standout.cli.cluster import Master, read_on_spark, spark_for
+from standout.cli.redacting import Redact
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ def audit(
     attacks: options.Attacks = ATTACKS,
     engine: options.Engine = "memory",
     memory: options.Memory = None,
+    master: Master = None,
     sweep: Sweep = "default",
     knows: Annotated[str | None, typer.Option(help="Numbers of known items, e.g. 2,4,8.")] = None,
     wrong: Annotated[str | None, typer.Option(help="Wrong facts among them, e.g. 0,2, or a share, e.g. 25%.")] = None,
@@ -77,6 +80,7 @@ def audit(
     release: Release = None,
     defense: DefenseText = None,
     split_time: SplitTime = None,
+    redact: Redact = False,
     json: options.Json = False,
 ) -> None:
     """Attack a release and report how many people are found with how much knowledge.
@@ -107,19 +111,24 @@ def audit(
 
         if release is not None:
             raise ParameterError("--split-time makes its own release: leave out --release")
+        if redact:
+            raise ParameterError("--redact does not search links.json and links.html: leave it out with --split-time")
         audit_split(path, reading.keywords, split_time, out, seed, engine, json)
         return
     asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
-    with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf) as session:
+    with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf, redact=redact) as session:
+        cluster = spark_for(engine, master)
         session.check(attacks, targets, engine)
         budget = budget_for(path, engine, memory, session.log)
         keywords = reading.keywords_for(*(asked.time_within or ()))
-        if budget is None:
-            whole = session.busy("reading", lambda: Dataset.read(path, **keywords))
-            session.propose_split(whole)
-            dataset: Catalog = whole
-        else:
+        dataset: Catalog
+        if cluster is not None:
+            dataset = session.busy("reading on Spark", lambda: read_on_spark(path, cluster, keywords))
+        elif budget is not None:
             dataset = session.read_in_parts(path, budget, keywords)
+        else:
+            dataset = whole = session.busy("reading", lambda: Dataset.read(path, **keywords))
+            session.propose_split(whole)
         session.say_data(dataset)
         judged = None
         if release is not None:

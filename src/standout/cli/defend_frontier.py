@@ -30,6 +30,7 @@ def show_frontier(path: str, reading: options.Reading, *, defenses: str = "all",
     from rich.console import Console
 
     from standout.cli.waiting import read_quietly, waiting
+    from standout.cli.workfolder import journaled
     from standout.defenses.frontier import frontier
     from standout.defenses.utility import MEASURES
     from standout.defenses.utility_ranking import library
@@ -42,13 +43,14 @@ def show_frontier(path: str, reading: options.Reading, *, defenses: str = "all",
     n_targets = options.target_count(targets)
     folder = out or FOLDER
     _check_folder(folder, overwrite)
-    source = read_quietly(path, json, **reading.keywords)
-    log = Console(stderr=True, quiet=json, highlight=False)
-    with waiting(json) as progress:
-        found = frontier(source, wanted, values, targets=n_targets, seed=seed, measure=measure, work=folder / CELLS,
-                         progress=progress, log=lambda text: log.print(text, markup=False))  # fmt: skip
-    render_frontier(found, folder / FILES[1])
-    found.save(folder / FILES[0])
+    with journaled(folder):
+        source = read_quietly(path, json, **reading.keywords)
+        log = Console(stderr=True, quiet=json, highlight=False)
+        with waiting(json) as progress:
+            found = frontier(source, wanted, values, targets=n_targets, seed=seed, measure=measure, work=folder / CELLS,
+                             progress=progress, log=lambda text: log.print(text, markup=False))  # fmt: skip
+        render_frontier(found, folder / FILES[1])
+        found.save(folder / FILES[0])
     if json:
         print(found.to_json(), end="")
         return
@@ -145,6 +147,7 @@ def _check_folder(folder: Path, overwrite: bool) -> None:
 
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"--out {str(folder)!r} is a file; name a folder")
-    if not overwrite and any((folder / name).exists() for name in FILES):
+    # frontier.json is written last: without it a run was killed while it wrote, and goes on
+    if not overwrite and (folder / FILES[0]).exists():
         raise ParameterError(f"--out {str(folder)!r} holds another frontier: name another folder, or use --overwrite")
     check_writable(folder)

@@ -42,6 +42,7 @@ def examine() -> dict[str, str]:
     optional = {
         "cupy-cuda12x": "gpu",
         "implicit": "utility",
+        "pyspark": "spark",
         "adbc-driver-postgresql": "postgresql",
         "cryptography": "sign",
     }
@@ -55,9 +56,41 @@ def examine() -> dict[str, str]:
                 else "missing: reinstall standout"
             )
     out["browser"] = find_browser() or "not found (needed for --pdf and the browser tests): apt-get install chromium"
+    out["java"] = _java()
     for name in ("memory", "chunked", "gpu"):
         out[f"engine {name}"] = _try_engine(name)
+    out["engine spark"] = _spark(out["pyspark"], out["java"])
     return out | readers()
+
+
+def _java() -> str:
+    """Version of Java, as it reports it."""
+    import os
+    import shutil
+    import subprocess
+
+    home = os.environ.get("JAVA_HOME")
+    java = f"{home}/bin/java" if home else shutil.which("java")
+    install = "apt-get install default-jre-headless"
+    if java is None:
+        return f"not found (needed for --engine spark): {install}"
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=True).stderr
+    except (OSError, subprocess.SubprocessError):
+        return f"does not start: {install}"
+    return said.splitlines()[0] if said else "works"
+
+
+def _spark(pyspark: str, java: str) -> str:
+    """Whether Spark has what it needs; a session is not started, because that takes seconds."""
+    import re
+
+    found = re.search(r'version "(\d+)', java)
+    if "not installed" in pyspark:
+        return f"no: {pyspark}"
+    if found is None or int(found[1]) < 17:
+        return f"no: it needs Java 17 or 21, and java is: {java}"
+    return "ready: pyspark and Java are here"
 
 
 def readers() -> dict[str, str]:

@@ -49,12 +49,13 @@ def link(
     """Link the people of a second file to a release, without ground truth, and say how sure an attacker would be.
 
     The noise between the two files is fitted. A link is accepted by the gap between the best record and the others. Only
-    counts are written, unless --pairs asks for the pairs.
+    counts are written, unless --pairs asks for the pairs. A run that was stopped goes on where it was.
 
     Example: standout link ratings.csv tags.csv --known-time timestamp --truth userId
     """
     from standout.cli.session import Session, check_writable
     from standout.cli.waiting import waiting
+    from standout.cli.workfolder import journaled, say_reused
     from standout.data.dataset import Dataset
     from standout.engines.engine import engine as engine_of
     from standout.linking.items import read_map
@@ -78,12 +79,13 @@ def link(
         ) from None
     session.say_data(second)
     right = _truth(knowledge, second, data, truth) if truth is not None else None
-    with waiting(json) as progress:
+    with journaled(out) as journal, waiting(json) as progress:
         found = run(data, second, one_to_one=one_to_one, items=named, engine=engine, seed=seed, progress=progress)
         if right is not None:
             from standout.linking.truth import judged
 
             found = judged(found, data, second, right, named, progress=progress)
+    say_reused(journal, session.log)
     _write(found, out, pairs, json)
 
 
@@ -92,9 +94,11 @@ def audit_split(path: str, keywords: dict[str, Any], at: str, out: Path | None, 
     """`standout audit --split-time`: knowledge from before a day, the release from that day on."""
     from standout.cli.session import Session, check_writable
     from standout.cli.waiting import waiting
+    from standout.cli.workfolder import journaled, say_reused
     from standout.data.dataset import Dataset
     from standout.engines.engine import engine as engine_of
-    from standout.linking.split import split_day, time_shifted
+    from standout.linking.periods import split_day
+    from standout.linking.split import time_shifted
 
     engine_of(engine)
     folder = out or FOLDER
@@ -104,8 +108,9 @@ def audit_split(path: str, keywords: dict[str, Any], at: str, out: Path | None, 
     data = session.busy("reading", lambda: Dataset.read(path, **keywords))
     session.say_data(data)
     session.log.print(f"  knowledge from before {split_day(data, at)}, the release from that day on", markup=False)
-    with waiting(json) as progress:
+    with journaled(folder) as journal, waiting(json) as progress:
         found = time_shifted(data, at, engine=engine, seed=seed, progress=progress)
+    say_reused(journal, session.log)
     _write(found, folder, None, json)
 
 

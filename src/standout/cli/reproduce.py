@@ -37,11 +37,14 @@ def reproduce(
 ) -> None:
     """Reproduce every figure and table of a paper and compare published with measured numbers.
 
+    A run that was stopped goes on where it was.
+
     Example: standout reproduce f06 --data ratings.csv --mentions tags.csv --out f06-out
     """
     from rich.console import Console
 
     from standout.cli.options import target_count
+    from standout.cli.workfolder import journaled, say_reused
     from standout.papers.folder import check_folder, reproduce
     from standout.papers.mentions import read_mentions
     from standout.papers.mentions import simulate_mentions as simulated
@@ -64,9 +67,10 @@ def reproduce(
     )
     if said is not None:
         log.print(f"mentions: {said.note}", markup=False)
-    with log.status("reproducing …") as status:
+    with journaled(out) as journal, log.status("reproducing …") as status:
         summary = reproduce(paper, Setting(dataset, number, seed, said, engine, source), out, only,
                             lambda what, done, total: status.update(f"{what} ({done + 1} of {total}) …"))  # fmt: skip
+    say_reused(journal, log)
     _show(summary.lines)
     typer.echo(f"summary: {out / 'summary.html'}")
 

@@ -45,12 +45,15 @@ class Session:
         Name of the dataset, for the report.
     pdf
         Whether to write the report as PDF too.
+    redact
+        Whether to search everything for labels of the data before it is written.
     """
 
     def __init__(self, out: Path | None, *, json: bool = False, overwrite: bool = False, title: str | None = None,
-                 pdf: bool = False) -> None:  # fmt: skip
+                 pdf: bool = False, redact: bool = False) -> None:  # fmt: skip
         from rich.console import Console
 
+        self._redact = redact
         self._title, self._pdf = title, pdf
         self.out, self.json = out or FOLDER, json
         self._named, self._overwrite = out is not None, overwrite
@@ -80,17 +83,8 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._drafts.close()
-        from standout.audit.journal import Journal
-
-        n_kept, stopped = 0, False
         if self._work is not None:
-            n_kept = 0 if error is None else len(Journal(self._work.path))
-            stopped = isinstance(error, KeyboardInterrupt) and self._work.has_data
-            self._work.give_back(keep=n_kept > 0 or stopped)
-        if isinstance(error, KeyboardInterrupt):
-            error.add_note("nothing was written")
-            if n_kept or stopped:
-                error.add_note(f"{n_kept} finished parts are kept: the same command continues from there")
+            self._work.end(error)
 
     def _take_work_folder(self) -> None:
         """Lock the output folder against a second audit; without a named folder, use the next free one."""
@@ -101,7 +95,7 @@ class Session:
             while not work.take():
                 if self._named:
                     raise ParameterError(
-                        f"another audit is writing to {str(self.out)!r}: wait for it, or name another folder with --out"
+                        f"another run is writing to {str(self.out)!r}: wait for it, or name another folder with --out"
                     )
                 self.out = _next_free(self.out, taken=self.out)
                 work = WorkFolder(self.out)
@@ -173,6 +167,7 @@ class Session:
         from standout.audit.journal import Journal
         from standout.audit.progress import progress_bar
         from standout.audit.sweep import Axes, default_sweep
+        from standout.cli.workfolder import say_reused
 
         chosen = default_sweep(dataset, sweep, asked) if asked is not None and asked != Axes() else None
         made_by = None if release is None else release.defense
@@ -180,16 +175,24 @@ class Session:
                     defense=made_by, journal=None if self._work is None else Journal(self._work.path))  # fmt: skip
         with progress_bar(self.log) as progress:
             findings = job.run(progress)
-        if job.journal is not None and job.journal.n_reused:
-            self.log.print(f"{job.journal.n_reused} parts kept from an earlier run that was stopped")
+        if job.journal is not None:
+            say_reused(job.journal, self.log)
         findings = findings.with_provenance(command=["standout", *_public(sys.argv[1:])])
         if self._title is not None:
             findings = findings.with_provenance(title=self._title)
-        self.write(findings)
+        self.write(findings, *((dataset, release) if self._redact else ()))
         return findings
 
-    def write(self, findings: Findings) -> None:
-        """Write findings.json, report.html and the PDF, if requested, to the output folder in one step."""
+    def write(self, findings: Findings, *searched: Dataset | None) -> None:
+        """Write findings.json, report.html and the PDF, if requested, to the output folder in one step.
+
+        Parameters
+        ----------
+        findings
+            The numbers.
+        searched
+            Datasets whose labels must not occur in what is written and printed.
+        """
         from standout.data.scratch import scratch_folder
         from standout.report.page import render
 
@@ -206,21 +209,36 @@ class Session:
                 from standout.report.pdf import render_pdf
 
                 self.busy("printing the report", lambda: render_pdf(findings, draft / FILES[2]))
+            said = self._said(findings)
+            if searched:
+                from standout.cli.redacting import refuse_labels
+
+                texts = {name: (draft / name).read_text(encoding="utf-8") for name in FILES[:2]}
+                refuse_labels({**texts, "standard output": said}, *searched)
             _move(draft, self.out)
+            if self._work is not None:
+                # at once: a kill from here on leaves complete output and nothing else
+                self._work.give_back(keep=False)
+            self._drafts.close()
         except OSError as error:
             raise InputError(f"cannot write to {str(self.out)!r}: {error.strerror}") from None
+        print(said, end="", flush=True)
+        for name in FILES[1:]:
+            if not self.json and (self.out / name).exists():
+                print(f"report: {self.out / name}")
+
+    def _said(self, findings: Findings) -> str:
+        """What goes to standard output."""
         if self.json:
-            print(findings.to_json(), end="")
-        else:
-            from rich.console import Console
+            return findings.to_json()
+        from rich.console import Console
 
-            from standout.report.terminal import show
+        from standout.report.terminal import show
 
-            console = Console(highlight=False)
+        console = Console(highlight=False)
+        with console.capture() as captured:
             show(findings, console)
-            for name in FILES[1:]:
-                if (self.out / name).exists():
-                    console.print(f"report: {self.out / name}", markup=False, soft_wrap=True)
+        return captured.get()
 
 
 def _holds_findings(folder: Path) -> bool:

@@ -1,18 +1,54 @@
-"""The work folder of an audit, beside its output: finished parts, and a lock against a second audit in the same place."""
+"""The work folder of a long command, beside its output: finished parts, and a lock against a second run in the same place."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
+
+from standout.audit.journal import Journal
+from standout.errors import ParameterError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 LOCK = "audit.lock"
 PARTS = "part-*.json"
 DATA = "chunked"
 _held: list[WorkFolder] = []
+
+
+@contextmanager
+def journaled(out: Path) -> Iterator[Journal]:
+    """Lock the output folder against a second run and keep finished parts beside it, until the block succeeds.
+
+    A run that is stopped or killed leaves its parts, and the same command continues from there.
+    """
+    work = WorkFolder(out)
+    try:
+        taken = work.take()
+    except OSError as error:
+        raise ParameterError(f"--out {str(out)!r} cannot be written to: {error.strerror}") from None
+    if not taken:
+        raise ParameterError(f"another run is writing to {str(out)!r}: wait for it, or name another folder with --out")
+    journal = Journal(work.path)
+    try:
+        with journal.active():
+            yield journal
+    except BaseException as error:
+        work.end(error)
+        raise
+    work.end(None)
+
+
+def say_reused(journal: Journal, log: Console) -> None:
+    """Print how many parts an earlier run had finished."""
+    if journal.n_reused:
+        log.print(f"{journal.n_reused} parts kept from an earlier run that was stopped")
 
 
 def give_back_all() -> None:
@@ -43,6 +79,16 @@ class WorkFolder:
                     return True
                 handle.close()
         return False
+
+    def end(self, error: BaseException | None) -> None:
+        """Release the folder; after an error its finished parts are kept, and after Ctrl-C the user is told so."""
+        n_kept = 0 if error is None else len(Journal(self.path))
+        stopped = isinstance(error, KeyboardInterrupt) and self.has_data
+        self.give_back(keep=n_kept > 0 or stopped)
+        if isinstance(error, KeyboardInterrupt):
+            error.add_note("nothing was written")
+            if n_kept or stopped:
+                error.add_note(f"{n_kept} finished parts are kept: the same command continues from there")
 
     @property
     def data(self) -> Path:

@@ -44,10 +44,30 @@ def record_keys(ptr: Array, item: Array, code: Array, day: Array) -> Array:
     return number_equal(np.asarray(hash_records(ptr, item, code, day)))
 
 
-def number_equal(keys: Array) -> Array:
-    """Keys of records from the hashes of their contents: equal ones are numbered in the order of the records."""
+def number_equal(hashes: Array, known: Array | None = None, earlier: Array | None = None) -> Array:
+    """Keys of records with these hashes: equal hashes are numbered in the order of the records.
+
+    Parameters
+    ----------
+    hashes
+        uint64 (records).
+    known, earlier
+        Hashes (sorted, distinct) of records before the first of these, and how many records each has there.
+
+    Examples
+    --------
+    >>> whole = number_equal(np.array([7, 7, 9, 7], np.uint64))
+    >>> part = number_equal(np.array([9, 7], np.uint64), np.array([7], np.uint64), np.array([2]))
+    >>> part.tolist() == whole[2:].tolist()
+    True
+    """
+    keys = hashes.copy()
     order = np.argsort(keys, kind="stable")
     equal = np.concatenate([[False], keys[order][1:] == keys[order][:-1]])
+    if known is not None and earlier is not None and known.size:
+        at = np.minimum(np.searchsorted(known, hashes), known.size - 1)
+        before = np.where(known[at] == hashes, earlier[at], 0).astype(np.uint64)
+        keys += before * np.uint64(_GOLDEN)
     if not equal.any():
         return keys
     first = np.maximum.accumulate(np.where(equal, 0, np.arange(keys.size)))

@@ -43,6 +43,13 @@ class Defense(ABC):
     def channel(self, source: Dataset, release: Dataset) -> Channel:
         """Return what an attacker may assume: the published parameters, and nothing about single records."""
 
+    def again(self, release: Dataset) -> Defense:
+        """Return the defense that changes the release about as much as this one changed its source: itself by default.
+
+        An attacker applies it to the release in order to calibrate P(absent). It knows the published parameters only.
+        """
+        return self
+
     @property
     def parameters(self) -> dict[str, Any]:
         """Published parameters; `defense(name, **parameters)` makes an equal defense."""
@@ -142,6 +149,10 @@ class Chain(Defense):
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data after all stages."""
         return self._run(source, seed)[1]
+
+    def again(self, release: Dataset) -> Defense:
+        """Return the chain of what each stage returns."""
+        return Chain(stage.again(release) for stage in self._stages)
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
         """Return what an attacker may assume about all stages."""

@@ -7,18 +7,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from standout.audit.findings import write_whole
+from standout.audit.journal import Journal
 from standout.data.dataset import Dataset
 from standout.defenses.frontier_risk import RiskTest
 from standout.defenses.utility import Settings, UtilityTest
 from standout.errors import ParameterError
 
-CELL_VERSION = 1
+CELL_VERSION = 2
 """Raise it when cells of an earlier version must not be used any more."""
 
 UNDEFENDED = "undefended"
@@ -66,17 +65,16 @@ class Bench:
 
     def __init__(self, source: Dataset, risk: RiskTest, seeds: Sequence[int], folder: str | Path | None = None) -> None:
         self.source, self.risk, self.seeds = source, risk, tuple(seeds)
-        self._folder = None if folder is None else Path(folder)
+        self._journal = None if folder is None else Journal(Path(folder))
 
     @cached_property
     def settings(self) -> Settings:
         """Settings of the models, tuned on the first split of the undefended data."""
-        key = self._key("settings")
-        stored = self._load(key)
+        stored = self._load("settings")
         if stored is not None:
             return settings_from(stored["settings"])
         made = UtilityTest(self.source, self.seeds[0]).settings
-        self._store(key, {"settings": made.to_dict()})
+        self._store("settings", {"settings": made.to_dict()})
         return made
 
     @cached_property
@@ -86,7 +84,7 @@ class Bench:
 
     def stored(self, setting: Setting) -> dict[str, Any] | None:
         """The finished cell, if there is one."""
-        return None if setting.identity is None else self._load(self._key(setting.identity))
+        return None if setting.identity is None else self._load(setting.identity)
 
     def measure(self, setting: Setting) -> dict[str, Any]:
         """Measure a cell and keep it. A defense that cannot be applied gives a cell that only says why."""
@@ -114,7 +112,7 @@ class Bench:
             cell["popularity"] = [t.popularity_losses for t in self.tests]
         cell["seconds"] = round(time.perf_counter() - began, 3)
         if setting.identity is not None:
-            self._store(self._key(setting.identity), cell)
+            self._store(setting.identity, cell)
         return cell
 
     @cached_property
@@ -128,22 +126,17 @@ class Bench:
         ]  # fmt: skip
         return json.dumps(parts, sort_keys=True, default=str)
 
-    def _key(self, text: str) -> str:
-        return sha256(f"{self._context}\n{text}".encode()).hexdigest()[:32]
+    def _about(self, text: str) -> dict[str, Any]:
+        return {"context": self._context, "cell": text}
 
-    def _load(self, key: str) -> dict[str, Any] | None:
+    def _load(self, text: str) -> dict[str, Any] | None:
         """A finished cell; a file that is not one is measured again."""
-        if self._folder is None:
-            return None
-        try:
-            found = json.loads((self._folder / f"{key}.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-        return found if isinstance(found, dict) and found.pop("key", None) == key else None
+        found = None if self._journal is None else self._journal.find(self._about(text))
+        return None if found is None else found[0]
 
-    def _store(self, key: str, content: dict[str, Any]) -> None:
-        if self._folder is not None:
-            write_whole(self._folder / f"{key}.json", json.dumps({"key": key, **content}, allow_nan=False))
+    def _store(self, text: str, content: dict[str, Any]) -> None:
+        if self._journal is not None:
+            self._journal.keep(self._about(text), content)
 
 
 def settings_from(data: Any) -> Settings:

@@ -121,6 +121,17 @@ class CapEntries(Defense):
         """Return the limit and the lengths of the source's records."""
         return Channel(cap=self.most, source_lengths=np.bincount(source.lengths).astype(np.int64))
 
+    def again(self, release: Dataset) -> CapEntries:
+        """Return a lower limit: records of the release keep the same mean share of their items as those of the source did."""
+        published = release.channel.source_lengths if release.channel is not None else None
+        if published is None or not np.sum(published[1:]):
+            return self
+        length = np.maximum(np.arange(published.size), 1)
+        kept = np.average(np.minimum(self.most / length, 1.0)[1:], weights=published[1:])
+        limits = np.arange(1, self.most + 1)
+        shares = np.array([np.minimum(n / np.maximum(release.lengths, 1), 1.0).mean() for n in limits])
+        return CapEntries(most=int(limits[np.abs(shares - kept).argmin()]))
+
 
 @register_defense("sample-records")
 class SampleRecords(Defense):

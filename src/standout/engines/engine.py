@@ -57,4 +57,8 @@ def engine(which: str | Engine, data: Catalog | None = None) -> Engine:
         from standout.engines.chunked import ChunkedEngine
 
         return ChunkedEngine()
-    raise ParameterError(f"no engine {which!r}. Engines: memory, gpu, chunked")
+    if which == "spark":
+        from standout.engines.spark import SparkEngine
+
+        return SparkEngine()
+    raise ParameterError(f"no engine {which!r}. Engines: memory, gpu, chunked, spark")

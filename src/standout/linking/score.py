@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
+from standout.audit.journal import content_digest, resumable
 from standout.data.dataset import Dataset
 from standout.linking.attack import LinkLikelihood, options
 
@@ -24,14 +25,27 @@ def candidates(dataset: Dataset, knowledge: Knowledge, attack: LinkLikelihood, k
     other term.
     """
     k = max(2, min(k, dataset.n_records))
+
+    def best(one: LinkLikelihood, progress: Callable[[int], None] | None) -> tuple[Array, Array]:
+        return resumable(
+            "link",
+            lambda: [dataset.fingerprint, k, content_digest(vars(one), facts_digest(knowledge), exclude)],
+            lambda: one.top_scores(dataset, knowledge, k, engine, exclude, progress),
+        )
+
     if attack.noise.time is None or not attack.use_time:
-        return attack.top_scores(dataset, knowledge, k, engine, exclude, progress)
-    both = [
-        options(attack, use_time=use).top_scores(dataset, knowledge, k, engine, exclude, progress if use else None)
-        for use in (True, False)
-    ]
+        return best(attack, progress)
+    both = [best(options(attack, use_time=use), progress if use else None) for use in (True, False)]
     u = min(max(attack.noise.unrelated, 1e-9), 1 - 1e-9)
     return _merged(both[0], both[1], np.log1p(-u), np.log(u))
+
+
+def facts_digest(knowledge: Knowledge) -> str:
+    """Hash of what the knowledge says, and of the adversary who has it."""
+    return content_digest(
+        knowledge.query_ptr, knowledge.item, knowledge.value, knowledge.time, knowledge.length, knowledge.times,
+        knowledge.adversary,
+    )  # fmt: skip
 
 
 def _merged(

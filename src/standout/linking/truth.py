@@ -13,6 +13,7 @@ import numpy.typing as npt
 from standout.adversary.knowledge import Knowledge
 from standout.attacks.attack import attack
 from standout.attacks.frankowski import reasons
+from standout.audit.journal import content_digest, resumable
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.errors import InputError, ParameterError
@@ -21,6 +22,7 @@ from standout.linking.findings import BIN_NAMES, CUTS, bins
 from standout.linking.link import by_day
 from standout.linking.links import Links
 from standout.linking.people import people
+from standout.linking.score import facts_digest
 
 Array = npt.NDArray[Any]
 
@@ -95,7 +97,11 @@ def _ranks(links: Links, right: Array, n_records: int) -> Array:
 
 def _attack_ranks(name: str, data: Dataset, second: Knowledge, right: Array) -> Array:
     options: dict[str, Any] = {"noise": "fit"} if name == "likelihood" else {}
-    return np.asarray(attack(name, **options).run(data, second, watch=right, lineup=False).rank)
+    return resumable(
+        "ranks",
+        lambda: [name, data.fingerprint, content_digest(facts_digest(second), right)],
+        lambda: np.asarray(attack(name, **options).run(data, second, watch=right, lineup=False).rank),
+    )
 
 
 def _row(name: str, rank: Array, right: Array) -> dict[str, Any]:

@@ -8,11 +8,13 @@ of 480,189 records it is the published one. Table 1 is given both ways.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from standout.errors import EligibilityError
+from standout.formulas.rates import Rate
 from standout.papers import draw
 from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add
 
@@ -65,15 +67,18 @@ def _table_1(setting: Setting) -> Rows:
 
 def certified(setting: Setting, m: int, gamma: float, t: float) -> Any:
     """Certificates of Theorem 2 for one point, computed once."""
-    from standout.theory.certificates import certificates
+    from standout.theory.certificates import Certificates, certificates
 
     used = same_share(t, setting.dataset.n_records)
-    return setting.once(
-        ("dss12", m, gamma, t),
-        lambda: certificates(
+
+    def work() -> dict[str, Any]:
+        made = certificates(
             setting.dataset, m, gamma, used, DELTA, setting.targets, setting.seed, engine=setting.engine
-        ),
-    )
+        )
+        return {field.name: getattr(made, field.name) for field in fields(made)}
+
+    parts = setting.once(("dss12", m, gamma, t), work)
+    return Certificates(**{**parts, "rate": Rate(*parts["rate"]), "right": Rate(*parts["right"])})
 
 
 def _point(setting: Setting, m: int, gamma: float, t: float) -> Row:
@@ -125,8 +130,8 @@ def _surface(m: int, gamma: float, eta3: float) -> Callable[[Setting], Rows]:
         used = same_share(TS[0], setting.dataset.n_records)
         runs = RUNS if setting.targets is None else max(2, min(RUNS, round(RUNS * setting.targets / 1000)))
 
-        def work() -> Any:
-            return amplification(
+        def work() -> Rows:
+            made = amplification(
                 setting.dataset,
                 m,
                 gamma,
@@ -139,13 +144,14 @@ def _surface(m: int, gamma: float, eta3: float) -> Callable[[Setting], Rows]:
                 runs=runs,
                 engine=setting.engine,
             )
+            rows: Rows = made.to_frame().to_dict("records")
+            return rows
 
         try:
-            frame = setting.once(("dss12 f_D", m, gamma), work).to_frame()
+            points = setting.once(("dss12 f_D", m, gamma), work)
         except EligibilityError as error:
             return [{"eta1": a, "eta2": b, "eta3": eta3, "f": None, "note": str(error)} for a in ETA_1 for b in ETA_2]
-        rows = frame[np.isclose(frame["eta3"], eta3)].to_dict("records")
-        return [_whole({**r, "n": PER_RUN * runs, "t_used": used}) for r in rows]
+        return [_whole({**r, "n": PER_RUN * runs, "t_used": used}) for r in points if np.isclose(r["eta3"], eta3)]
 
     return run
 

@@ -56,8 +56,7 @@ MODELED = "most popular first, adaptive likelihood"
 def algorithm_ranks(setting: Setting, algorithm: str) -> Array:
     """Ranks by one of the paper's algorithms on all mentions, computed once."""
     name, options = {**ALGORITHMS, **ABLATIONS}[algorithm]
-    found: Array = setting.once(("f06", algorithm), lambda: ranks(setting, name, options, the_mentions(setting)))
-    return found
+    return setting.once(("f06", algorithm), lambda: ranks(setting, name, options, the_mentions(setting)))
 
 
 def _table_1(setting: Setting) -> Rows:
@@ -129,8 +128,7 @@ def owner_defense(setting: Setting) -> Rows:
             out.append({**point, "k": ADAPTIVE, "first_zero": False, **rate_columns(k_identified(adapted, 1))})
         return out
 
-    found: Rows = setting.once("f06 owner", work)
-    return found
+    return setting.once("f06 owner", work)
 
 
 def _figure_8(setting: Setting) -> Rows:
@@ -163,8 +161,7 @@ def misdirected_ranks(setting: Setting, strategy: str, n: int) -> Array:
 
     if n == 0 and strategy not in (ANSWERED, MODELED):
         return algorithm_ranks(setting, "Scoring")
-    found: Array = setting.once(("f06 misdirected", strategy, n), work)
-    return found
+    return setting.once(("f06 misdirected", strategy, n), work)
 
 
 def _figure_9(setting: Setting) -> Rows:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from standout.data.scratch import scratch_folder
 from standout.errors import InputError, ParameterError
 from standout.papers import draw
 from standout.papers.recipe import SHORT, Recipe, Rows, Setting, recipes
@@ -64,25 +63,19 @@ def check_folder(folder: Path) -> None:
 def _write(folder: Path, setting: Setting, summary: Summary) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        with scratch_folder(folder.parent, f".{folder.name[:100]}.") as made:
+            draft = made / "files"
+            draft.mkdir(mode=0o755)
+            for recipe, rows in summary.figures:
+                write_figure(draft, setting, recipe, rows)
+            (draft / "summary.md").write_text(summary.markdown(), encoding="utf-8")
+            (draft / "summary.html").write_text(summary.html(), encoding="utf-8")
+            (draft / MARK).write_text(json.dumps(_run(setting, summary), indent=1) + "\n", encoding="utf-8")
+            if folder.exists():
+                folder.replace(made / "old")
+            draft.replace(folder)
     except OSError as error:
         raise InputError(f"cannot write to {str(folder)!r}: {error.strerror}") from None
-    try:
-        for recipe, rows in summary.figures:
-            write_figure(draft, setting, recipe, rows)
-        (draft / "summary.md").write_text(summary.markdown(), encoding="utf-8")
-        (draft / "summary.html").write_text(summary.html(), encoding="utf-8")
-        (draft / MARK).write_text(json.dumps(_run(setting, summary), indent=1) + "\n", encoding="utf-8")
-        draft.chmod(0o755)
-        if folder.exists():
-            old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
-            folder.replace(old / folder.name)
-            draft.replace(folder)
-            shutil.rmtree(old)
-        else:
-            draft.replace(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _run(setting: Setting, summary: Summary) -> dict[str, Any]:

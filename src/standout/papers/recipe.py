@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from standout.audit.journal import content_digest, resumable
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.formulas.rates import Z_95, Rate
@@ -17,6 +19,7 @@ from standout.formulas.rates import Z_95, Rate
 if TYPE_CHECKING:
     from standout.papers.mentions import Mentions
 
+T = TypeVar("T")
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
 Rows = list[Row]
@@ -49,11 +52,18 @@ class Setting:
         if self.targets is not None and self.targets < 1:
             raise ParameterError(f"targets={self.targets}: attack at least one record per point, or None for all")
 
-    def once(self, key: Any, work: Callable[[], Any]) -> Any:
-        """Result of `work`, computed once per key."""
+    def once(self, key: Any, work: Callable[[], T]) -> T:
+        """Result of `work`, plain data and arrays, computed once per key; kept on disk if a journal is in use."""
         if key not in self.kept:
-            self.kept[key] = work()
-        return self.kept[key]
+            self.kept[key] = resumable("reproduce", lambda: [repr(key), *self._about], work)
+        found: T = self.kept[key]
+        return found
+
+    @cached_property
+    def _about(self) -> list[Any]:
+        """Everything that measurements depend on."""
+        said = None if self.mentions is None else content_digest(self.mentions)
+        return [self.dataset.fingerprint, self.targets, self.seed, said]
 
 
 @dataclass(frozen=True)

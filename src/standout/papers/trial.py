@@ -62,14 +62,13 @@ def fitting(who: Adversary, dataset: Dataset) -> Adversary:
 def trial(setting: Setting, who: Adversary) -> Trial:
     """Attack targets that are in the data."""
 
-    def work() -> Trial:
+    def work() -> tuple[Array, ...]:
         ds, asked = setting.dataset, fitting(who, setting.dataset)
         target, aux = _draw(setting, asked)
         v = attack("scoreboard-rh").run(ds, aux, engine=setting.engine, watch=target)
-        return Trial(target, v.credit, v.matched, v.rank, v.bits)
+        return target, v.credit, v.matched, v.rank, v.bits
 
-    found: Trial = setting.once(("trial", fitting(who, setting.dataset)), work)
-    return found
+    return Trial(*setting.once(("trial", fitting(who, setting.dataset)), work))
 
 
 def silence(setting: Setting, who: Adversary) -> tuple[Array, Array]:
@@ -80,8 +79,7 @@ def silence(setting: Setting, who: Adversary) -> tuple[Array, Array]:
         v = attack("scoreboard-rh").run(setting.dataset, aux, engine=setting.engine, exclude=target, lineup=False)
         return target, ~v.matched
 
-    found: tuple[Array, Array] = setting.once(("silence", fitting(who, setting.dataset)), work)
-    return found
+    return setting.once(("silence", fitting(who, setting.dataset)), work)
 
 
 def _draw(setting: Setting, who: Adversary) -> tuple[Array, Any]:

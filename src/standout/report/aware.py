@@ -13,7 +13,8 @@ HEAD = ["known of the person", "naive", "best unaware", "adaptive"]
 TEXT = (
     "The release was made by a defense. The naive attacker treats it as unchanged data. The best unaware attacker is the "
     "strongest of the naive one, of one who leaves out the values or times that the defense changed (and finds items with "
-    "secret names by their popularity), and of one who estimates the errors from the data. The adaptive attacker knows the published parameters of the defense."
+    "secret names by their popularity), and of one who estimates the errors from the data. "
+    "The adaptive attacker knows the published parameters of the defense."
 )
 
 

@@ -44,16 +44,18 @@ def set_rho(record: int, node: int, t: AdaptiveTables, scratch: AdaptiveScratch)
 def missing(record: int, t: AdaptiveTables) -> float:
     """Probability that an item of the record's source is not in the record, which is not capped."""
     if t.strangers.size == 0:
-        return t.miss
-    return 1.0 - (1.0 - t.lost) * (1.0 - t.strangers[record] / max(t.every_length[record], 1.0))
+        return float(t.miss)
+    return float(1.0 - (1.0 - t.lost) * (1.0 - t.strangers[record] / max(t.every_length[record], 1.0)))
 
 
 @jit_inline  # type: ignore[untyped-decorator]
 def lost_facts(m: int, n_held: int, t: AdaptiveTables) -> int:
     """Number of right facts about items that the record lacks; at most 1 if the number of wrong items varies."""
     n = m - n_held
-    if t.wrong_items:
-        n = min(n, np.int64(1)) if t.share_wrong > 0.0 else max(n - t.n_wrong, np.int64(0))
+    if t.wrong_items and t.share_wrong > 0.0:
+        n = min(n, 1)
+    elif t.wrong_items:
+        n = max(n - t.n_wrong, 0)
     return n
 
 

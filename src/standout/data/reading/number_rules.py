@@ -78,12 +78,18 @@ def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None
 
 def _may_be_thousands(con: duckdb.DuckDBPyConnection, cells: str) -> bool:
     """Whether every point could separate thousands: 1.234 and 567, but never 0.5 or 2.75."""
+    # counts only: a cluster adds them up over its partitions
     grouped = f"regexp_full_match(c, {quoted(_DOUBTFUL)})"
-    pointed = f"SELECT {grouped} AS grouped FROM {cells} WHERE contains(c, '.')"
-    if not one_row(con, f"SELECT coalesce(bool_and(grouped), false) FROM ({pointed} LIMIT 1000)")[0]:
+    first = f"SELECT {grouped} AS grouped FROM {cells} WHERE contains(c, '.') LIMIT 1000"
+    n, n_other = one_row(con, f"SELECT count(*), count(*) FILTER (NOT grouped) FROM ({first})")
+    if n == 0 or n_other:
         return False
-    whole = f"(SELECT count(*) FROM {cells} WHERE NOT contains(c, '.') AND length(c) <= 3)"
-    return bool(one_row(con, f"SELECT bool_and(grouped) AND {whole} > 0 FROM ({pointed})")[0])
+    n_other, n_short = one_row(
+        con,
+        f"SELECT count(*) FILTER (contains(c, '.') AND NOT {grouped}), "
+        f"count(*) FILTER (NOT contains(c, '.') AND length(c) <= 3) FROM {cells}",
+    )
+    return bool(n_other == 0 and n_short > 0)
 
 
 def _rule(number: str, cell: str, note: str | None) -> NumberRule:

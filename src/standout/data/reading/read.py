@@ -217,10 +217,15 @@ def _read_table(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptio
     if options.wide:
         source, roles = load_wide(con, table, options)
     else:
-        roles = _roles(con, table, _profiles(con, table), options)
+        roles = choose_roles(con, table, options)
         source = table.load(con, roles.chosen())
     check_repeats(options.repeats, roles.value is not None)
     return build(con, source, roles, survey(con, source, roles, options))
+
+
+def choose_roles(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions) -> Roles:
+    """Columns of the table by role, as named or guessed from a sample of its rows."""
+    return _roles(con, table, _profiles(con, table), options)
 
 
 def _profiles(con: duckdb.DuckDBPyConnection, table: Table) -> dict[str, Profile]:

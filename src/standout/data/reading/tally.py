@@ -65,11 +65,27 @@ def tally_values(con: duckdb.DuckDBPyConnection, found: Survey) -> tuple[Scale, 
             "SELECT value AS high, count(*) AS n FROM rows WHERE value IS NOT NULL GROUP BY ALL ORDER BY high"
         ).to_arrow_table()
     high, n = table.column("high").to_numpy(), table.column("n").to_numpy()
+    return scale_of(high, n, table.column("low").to_numpy() if many else None, found)
+
+
+def scale_of(high: Array, n: Array, low: Array | None, found: Survey) -> tuple[Scale, Cleaning]:
+    """Scale of values that are counted, and the cleaning with the coding error.
+
+    Parameters
+    ----------
+    high, n
+        Distinct values, ascending, and the rows of each.
+    low
+        Where `high` holds the upper ends of narrow ranges of values: their lower ends.
+    found
+        What the rows hold.
+    """
     if not (np.isfinite(high).all() and int(n.sum()) == found.n_rows - found.cleaning.values_missing):
         raise rows_differ()
-    scale = code_values(high, n, table.column("low").to_numpy() if many else None)
+    scale = code_values(high, n, low)
     cleaning = replace(found.cleaning, value_error=scale.error)
     if scale.error:
+        many = low is not None
         note = coding_note(found.n_distinct if many else high.size, scale.levels.size, scale.error, about=many)
         cleaning = replace(cleaning, notes=(*cleaning.notes, note))
     return scale, cleaning
@@ -126,16 +142,7 @@ def _grouped(con: duckdb.DuckDBPyConnection, source: Source, role: str) -> Label
     """Labels of any other kind; text that writes plain integers becomes integers."""
     table = con.sql(f"SELECT {role} AS label, count(*) AS n FROM rows GROUP BY ALL").to_arrow_table()
     raw = table.column("label").combine_chunks()
-    cells: Any
-    if str(raw.type) in ("string", "large_string"):
-        cells = raw.to_pylist()
-        # numbers of more than 64 bits (HUGEINT, DECIMAL(38,0)) come as text, too
-        may_be_numbers = source.text or _kind(con, "source", role).endswith(("INT", ")"))
-        numbers = integers_of(cells) if may_be_numbers else None
-        cells = cells if numbers is None else numbers
-    else:
-        cells = raw.to_numpy()
-    labels, index, note = index_labels(cells, role)
+    labels, index, note = index_cells(con, source, role, raw)
     counts = np.bincount(index, weights=table.column("n").to_numpy(), minlength=labels.size).astype(np.int64)
     if labels.dtype == np.int64 and int(labels[-1]) - int(labels[0]) < _WIDEST_LOOKUP:
         low = int(labels[0])
@@ -146,18 +153,37 @@ def _grouped(con: duckdb.DuckDBPyConnection, source: Source, role: str) -> Label
     return Labels(role, labels, counts, cells=places, note=note)
 
 
+def index_cells(con: duckdb.DuckDBPyConnection, source: Source, role: str, raw: pa.Array
+                ) -> tuple[Array, Array, str | None]:  # fmt: skip
+    """Sorted labels of distinct cells, the index of each cell, and a note if labels changed their type."""
+    cells: Any
+    if str(raw.type) in ("string", "large_string"):
+        cells = raw.to_pylist()
+        # numbers of more than 64 bits (HUGEINT, DECIMAL(38,0)) come as text, too
+        may_be_numbers = source.text or _kind(con, "source", role).endswith(("INT", ")"))
+        numbers = integers_of(cells) if may_be_numbers else None
+        cells = cells if numbers is None else numbers
+    else:
+        cells = raw.to_numpy()
+    return index_labels(cells, role)
+
+
 def _binned(con: duckdb.DuckDBPyConnection) -> str:
     """Query for narrow ranges of values: their ends and their rows."""
-    low, high, quarters = one_row(
-        con, "SELECT min(value), max(value), approx_quantile(value, [0.25, 0.5, 0.75]) FROM rows"
+    found = one_row(con, "SELECT min(value), max(value), approx_quantile(value, [0.25, 0.5, 0.75]) FROM rows")
+    key = bin_of_value(*found)
+    return (
+        "SELECT min(value) AS low, max(value) AS high, count(*) AS n FROM rows WHERE value IS NOT NULL "
+        f"GROUP BY {key} ORDER BY high"
     )
+
+
+def bin_of_value(low: float, high: float, quarters: list[float]) -> str:
+    """SQL for the number of the narrow range that holds `value`, from the extremes and the quartiles of all values."""
     # numbers near 1e308 have no finite difference and no finite quotient
     scale = min((quarters[2] - quarters[0]) or (high / 1000 - low / 1000), 1e307)
     middle = quarters[1] / scale
     place = f"asinh(greatest(least(value / {scale!r}::DOUBLE, 1e300), -1e300) - {middle!r}::DOUBLE)"
     with np.errstate(over="ignore"):
         ends = np.arcsinh(np.clip(np.array([low, high]) / scale, -1e300, 1e300) - middle).tolist()
-    return (
-        f"SELECT min(value) AS low, max(value) AS high, count(*) AS n FROM rows WHERE value IS NOT NULL "
-        f"GROUP BY CAST(floor(({place}) * {_BINS / (ends[1] - ends[0])!r}::DOUBLE) AS BIGINT) ORDER BY high"
-    )
+    return f"CAST(floor(({place}) * {_BINS / (ends[1] - ends[0])!r}::DOUBLE) AS BIGINT)"

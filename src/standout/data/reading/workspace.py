@@ -43,6 +43,8 @@ def workspace(name: str, memory: str = MEMORY) -> Iterator[tuple[duckdb.DuckDBPy
         except RuntimeError as error:
             if "interrupted" in str(error):  # how DuckDB reports Ctrl-C
                 raise KeyboardInterrupt from None
+            if "nanobind" in str(error):  # how DuckDB reports text that Python cannot decode
+                raise InputError(f"{name} cannot be read: it holds a name or a text that is not UTF-8") from None
             raise
         except duckdb.OutOfMemoryException:
             raise InputError(f"{name}: not enough memory or temporary disk space to read it") from None

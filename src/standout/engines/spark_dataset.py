@@ -1,0 +1,322 @@
+"""`SparkDataset`: a dataset whose records stay on a Spark cluster, with its catalog on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from standout.data.build import missing_tick, rows_differ, smallest_unsigned
+from standout.data.catalog import Catalog
+from standout.data.channel import Origin
+from standout.data.cleaning import Cleaning
+from standout.data.index import Rows
+from standout.data.reading.columns import Roles
+from standout.data.reading.options import GUESS, Column, ReadOptions
+from standout.data.reading.profile import SAMPLE
+from standout.data.reading.source import Source
+from standout.data.reading.survey import Survey, survey
+from standout.data.reading.tally import MOST_DISTINCT, bin_of_value, index_cells, scale_of
+from standout.data.reading.workspace import workspace
+from standout.data.tasks import FetchRows, Result, Task
+from standout.data.values import Scale
+from standout.engines.spark import ClusterShards, SparkEngine
+from standout.engines.spark_shards import (
+    ENTRIES,
+    RECORDS,
+    BuildRecords,
+    Coding,
+    CountPairs,
+    FinishShards,
+    HashRecords,
+    PlaceEntries,
+)
+from standout.engines.spark_source import NAME, ClusterConnection, roles_of, weighted_cuts
+from standout.engines.spark_worker import seats_for
+from standout.errors import InputError, ParameterError
+
+Array = npt.NDArray[Any]
+R = TypeVar("R", bound=Result)
+
+SHARD_ENTRIES = 4_000_000
+"""Entries per shard, about."""
+SAMPLED_PER_SHARD = 50
+"""Sampled records per shard, from which the ranges of records are cut."""
+_SPARK_KINDS = {"BIGINT": "long", "DOUBLE": "double", "VARCHAR": "string"}
+
+
+class Totals(NamedTuple):
+    """Numbers of the whole dataset, as `Catalog` names them."""
+
+    n_records: int
+    n_entries: int
+    has_value: bool
+    has_time: bool
+    length_counts: Array
+    content: Array
+    """uint64 (2): sums of hashes of the records."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparkDataset(Catalog):
+    """A dataset whose records stay on a Spark cluster. Make one with `SparkDataset.read`.
+
+    Everything that an audit needs of the records is computed by tasks on the cluster. The driver holds what is known of
+    the items, and the rows of the targets.
+    """
+
+    engine: SparkEngine
+    shards: ClusterShards
+    item_labels: Array
+    supports: Array
+    levels: Array
+    first_tick: int
+    tick_span: int
+    time_resolution: str
+    totals: Totals
+    cleaning: Cleaning
+    level_low: Array = field(default_factory=lambda: np.empty(0))
+    level_high: Array = field(default_factory=lambda: np.empty(0))
+    origin: Origin | None = None
+
+    @classmethod
+    def read(cls, source: Any, *, record: Column = GUESS, item: Column = GUESS, value: Column = GUESS,
+             time: Column = GUESS, time_unit: str | None = None, date_format: str | None = None,
+             decimal: str | None = None, skip_bad: bool = False, max_bad: float | None = None,
+             ignore: Sequence[str] | str | None = None, resolution: str = "day", repeats: str = "keep",
+             engine: SparkEngine | None = None, shards: int | None = None) -> SparkDataset:  # fmt: skip
+        """Read a Spark DataFrame, a table or a path into shards on the cluster.
+
+        Parameters
+        ----------
+        source
+            A DataFrame, the name of a table, or a path that Spark can read, such as `s3a://bucket/folder`.
+        record, item, value, time, time_unit, date_format, decimal, skip_bad, max_bad, ignore, resolution
+            As in `Dataset.read`.
+        repeats
+            "keep": repeated (record, item) pairs stay.
+        engine
+            Default: an engine on the active Spark session.
+        shards
+            Number of shards. Default: from the number of entries and of cores.
+        """
+        options = ReadOptions(record, item, value, time, repeats, skip_bad, max_bad, time_unit, date_format,
+                              decimal=decimal, ignore=ignore, resolution=resolution)  # fmt: skip
+        if repeats != "keep":
+            raise ParameterError(
+                f"repeats={repeats!r}: on Spark, repeated pairs stay; use 'keep', or merge them before"
+            )
+        if shards is not None and shards < 1:
+            raise ParameterError(f"shards={shards}: use at least one shard")
+        machine = engine or SparkEngine(getattr(source, "sparkSession", None))
+        return _read(cls, machine, machine.frame_of(source), options, shards)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return self.totals.n_records
+
+    @property
+    def n_entries(self) -> int:
+        """Number of entries; every event counts."""
+        return self.totals.n_entries
+
+    @property
+    def has_value(self) -> bool:
+        """Whether entries carry values."""
+        return self.totals.has_value
+
+    @property
+    def has_time(self) -> bool:
+        """Whether entries carry times."""
+        return self.totals.has_time
+
+    @property
+    def length_counts(self) -> Array:
+        """int64 (longest + 1): number of records with 0, 1, … distinct items."""
+        return self.totals.length_counts
+
+    @property
+    def no_tick(self) -> int:
+        """Tick offset that means "no time"."""
+        return missing_tick(smallest_unsigned(self.tick_span + 1))
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the catalog and of hashes of the records, without their labels; it begins with "spark:".
+
+        It is the same however the rows lie on the cluster, but not the fingerprint of the same data in memory, which
+        goes through all entries in order.
+        """
+        made = sha256()
+        for array in (self.item_labels, self.supports, self.levels, self.level_low, self.level_high, self.length_counts,
+                      self.totals.content,
+                      np.array([self.first_tick, self.tick_span, self.n_records, self.n_entries])):  # fmt: skip
+            made.update(repr((array.dtype.str, array.tolist())).encode())
+        return f"spark:{made.hexdigest()}"
+
+    @property
+    def all_shards(self) -> ClusterShards:
+        """The shards, where they lie."""
+        return self.shards
+
+    @property
+    def home_engine(self) -> SparkEngine:
+        """The engine that has the shards."""
+        return self.engine
+
+    def map(self, task: Task[R]) -> R:
+        """Run the task on all records and merge the results."""
+        return self.engine.map(task, self.shards)
+
+    def rows(self, records: Any) -> Rows:
+        """Entries and keys of some records, given by distinct ascending indices."""
+        return self.map(FetchRows(np.asarray(records, np.int64)))
+
+    def __repr__(self) -> str:
+        channels = "".join(
+            [", values" if self.has_value else "", f", {self.time_resolution}s" if self.has_time else ""]
+        )
+        return (
+            f"<SparkDataset {self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries{channels}, "
+            f"{self.shards.n_shards:,} shards>"
+        )
+
+
+def _read(cls: type[SparkDataset], engine: SparkEngine, frame: Any, options: ReadOptions, shards: int | None
+          ) -> SparkDataset:  # fmt: skip
+    roles = roles_of(engine, frame, options, SAMPLE)
+    chosen = frame.select(*(frame[f"`{name}`"].alias(role) for role, name in roles.chosen().items()))
+    chosen = engine.persist(chosen)
+    try:
+        with workspace(NAME) as (local, _):
+            con = ClusterConnection(engine, chosen, _kinds(engine, chosen, local), local)
+            source = Source(NAME, text=False, place=lambda n: f"row {n:,} of its partition")
+            found = survey(con, source, roles, options)
+            return _built(cls, con, source, roles, found, shards)
+    finally:
+        chosen.unpersist()
+
+
+def _kinds(engine: SparkEngine, frame: Any, local: Any) -> dict[str, str]:
+    """SQL type of each column in DuckDB."""
+    empty = engine.fetch(frame.limit(0))
+    local.register("empty", empty)
+    kinds = {name: kind for name, kind, *_ in local.execute("DESCRIBE SELECT * FROM empty").fetchall()}
+    local.unregister("empty")
+    return kinds
+
+
+def _built(cls: type[SparkDataset], con: ClusterConnection, source: Source, roles: Roles, found: Survey,
+           shards: int | None) -> SparkDataset:  # fmt: skip
+    """Catalog and shards of the view `rows`."""
+    engine, kinds = con.engine, {name: kind for name, kind, *_ in con.execute("DESCRIBE rows").fetchall()}
+    if kinds["record"] == "VARCHAR" and dict(con.views.columns)["record"].startswith("DECIMAL"):
+        raise InputError(
+            f"column {roles.record!r} holds decimal numbers of many digits as labels of records, which cannot be ordered "
+            "on Spark: cast it to bigint or to string"
+        )
+    tally = _Tally(con, kinds, found, 3 * engine.cores if shards is None else shards)
+    try:
+        labels, cells, note = tally.items(source)
+        scale, cleaning = tally.values() if roles.value is not None else (Scale.empty(), found.cleaning)
+        n_shards = shards or _fitting_shards(engine, found.n_rows, labels.size)
+        cuts = tally.cuts(n_shards)
+    finally:
+        tally.frame.unpersist()
+    cleaning = replace(cleaning, notes=(*cleaning.notes, note)) if note else cleaning
+    has_time, n_shards = roles.time is not None, len(cuts) + 1
+    coding = Coding(labels.size, roles.value is not None, has_time, scale.high, found.first_tick, found.tick_span)
+    place = PlaceEntries(con.views, coding, cells, cuts, seats_for(n_shards))
+    entries = engine.apply(con.frame, place, ENTRIES.format(_SPARK_KINDS[kinds["record"]]))
+    records = engine.persist(engine.apply(entries.repartition(n_shards, "seat"), BuildRecords(coding), RECORDS))
+    try:
+        sizes = engine.fetch(records.select("part", "n_records", "n_entries", "n_pairs")).sort_by("part")
+        counts = np.zeros((n_shards, 3), np.int64)
+        counts[sizes.column("part").to_numpy()] = np.stack([sizes.column(k).to_numpy() for k in (1, 2, 3)], 1)
+        n_records, n_entries, n_pairs = counts.sum(0).tolist()
+        if n_entries != found.n_rows:
+            raise rows_differ()
+        first = np.concatenate([[0], np.cumsum(counts[:, 0])]).tolist()
+        made = _finished(engine, records, FinishShards(first, n_pairs < n_entries, labels.size), n_shards)
+        counted = engine.map(CountPairs(labels.size), made)
+    finally:
+        records.unpersist()
+    return cls(
+        engine=engine, shards=made, item_labels=labels, supports=counted.supports, levels=scale.levels,
+        first_tick=found.first_tick, tick_span=found.tick_span, time_resolution=found.resolution if has_time else "day",
+        totals=Totals(n_records, n_entries, roles.value is not None, has_time, *counted[1:]),
+        cleaning=replace(cleaning, repeated_pairs=n_entries - n_pairs),
+        level_low=scale.low if scale.error else np.empty(0), level_high=scale.high if scale.error else np.empty(0),
+    )  # fmt: skip
+
+
+def _finished(engine: SparkEngine, records: Any, finish: FinishShards, n_shards: int) -> ClusterShards:
+    """Shards with keys: records with equal contents are numbered over the whole cluster."""
+    hashes = engine.apply(records.select("part", "payload"), HashRecords(), "hash long, part int, n long")
+    seats = records.select("part", "seat")
+    twins = engine.earlier_equals(hashes).join(seats, "part").selectExpr("seat", "part", "hash", "before",
+                                                                         "cast(NULL AS binary) AS payload")  # fmt: skip
+    whole = records.selectExpr("seat", "part", "cast(NULL AS long) AS hash", "cast(NULL AS long) AS before", "payload")
+    frame = engine.apply(whole.unionByName(twins).repartition(n_shards, "seat"), finish, "part int, payload binary")
+    return ClusterShards(engine.persist(frame), n_shards)
+
+
+def _fitting_shards(engine: SparkEngine, n_entries: int, n_items: int) -> int:
+    """Number of shards: a few per core, none too large, and none smaller than its table of items."""
+    wanted = max(3 * engine.cores, -(-n_entries // SHARD_ENTRIES))
+    return max(1, min(wanted, 2 * n_entries // max(n_items, 1)))
+
+
+class _Tally:
+    """Items, values and some of the records with their rows, counted on each partition in one pass."""
+
+    def __init__(self, con: ClusterConnection, kinds: dict[str, str], found: Survey, n_shards: int) -> None:
+        self.con, self.engine, self.found = con, con.engine, found
+        self.most = max(1000, SAMPLED_PER_SHARD * max(n_shards, found.n_rows // SHARD_ENTRIES))
+        none = {role: f"NULL::{kinds[role]} AS {role}" for role in ("item", "value", "record")}
+        item, value, record = (", ".join({**none, role: role}.values()) for role in none)
+        query = (
+            f"(SELECT {item}, count(*) AS n, NULL::BIGINT AS place FROM rows GROUP BY item) UNION ALL "
+            f"(SELECT {value}, count(*), NULL FROM rows WHERE value IS NOT NULL GROUP BY value) UNION ALL "
+            f"(SELECT {record}, count(*), (hash(record) // 2)::BIGINT AS p FROM rows GROUP BY record ORDER BY p "
+            f"LIMIT {self.most})"
+        )
+        schema = ", ".join(f"{role} {_SPARK_KINDS[kinds[role]]}" for role in none)
+        self.frame = self.engine.persist(con.select(query, f"{schema}, n long, place long"))
+
+    def items(self, source: Source) -> tuple[Array, pa.Table, str | None]:
+        """Sorted labels of the items, the cells with their indices, and a note if labels changed their type."""
+        raw = self.engine.fetch(self.engine.summed(self.frame, "item")).column("item").combine_chunks()
+        labels, index, note = index_cells(self.con.local, source, "item", raw)
+        return labels, pa.table({"label": raw, "place": index.astype(np.uint32)}), note
+
+    def values(self) -> tuple[Scale, Cleaning]:
+        """Scale of the values, and the cleaning with the coding error."""
+        summed, engine = self.engine.summed(self.frame, "value"), self.engine
+        found = replace(self.found, n_distinct=engine.count(summed))
+        if found.n_distinct <= MOST_DISTINCT:
+            table = engine.fetch(summed).sort_by("value")
+            return scale_of(table.column("value").to_numpy() + 0.0, table.column("n").to_numpy(), None, found)
+        key = bin_of_value(
+            *engine.spread(self.con.select("SELECT value FROM rows WHERE value IS NOT NULL", "value double"))
+        )
+        ranges = self.con.select(
+            f"SELECT {key} AS bin, min(value) AS low, max(value) AS high, count(*) AS n FROM rows WHERE value IS NOT NULL "
+            "GROUP BY ALL", "bin long, low double, high double, n long",
+        )  # fmt: skip
+        table = engine.fetch(engine.joined_ranges(ranges)).sort_by("high")
+        high, n, low = (table.column(name).to_numpy() for name in ("high", "n", "low"))
+        return scale_of(high, n, low, found)
+
+    def cuts(self, n_shards: int) -> list[Any]:
+        """Labels at which the records are cut into ranges of about the same number of entries, from a sample of records."""
+        if n_shards == 1:
+            return []
+        table = self.engine.fetch(self.engine.sampled(self.frame, self.most))
+        return weighted_cuts(table.column("record").to_pylist(), table.column("n").to_pylist(), n_shards)

@@ -1,0 +1,196 @@
+"""Rows on a cluster as a source: the queries of the reader run in DuckDB on each partition, and their counts are merged."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from standout.data.reading.columns import Roles
+from standout.data.reading.frames import FrameTable
+from standout.data.reading.options import ReadOptions
+from standout.data.reading.read import choose_roles
+from standout.data.reading.workspace import one_row, workspace
+from standout.engines.spark_worker import Batches, carried, one_row_batch
+
+if TYPE_CHECKING:
+    from standout.engines.spark import SparkEngine
+
+NAME = "the frame"
+_NEEDED = {
+    "record": {"record"},
+    "item": {"item"},
+    "value": {"value", "value_bad"},
+    "time": {"time", "tick", "moment", "time_bad"},
+}
+"""Column of the source → names in a query that need it."""
+
+
+@dataclass(frozen=True)
+class Views:
+    """How the rows of a partition become the views of the reader: the same SQL as for rows in memory."""
+
+    columns: tuple[tuple[str, str], ...]
+    """Role and SQL type of each column of `source`."""
+    statements: tuple[str, ...] = ()
+    """SQL that makes the views, in order."""
+
+    def needed(self, query: str) -> list[str]:
+        """Roles whose columns the query reads."""
+        text = query
+        if re.search(r"\brows\b", query):
+            conditions = [s.partition(" WHERE ")[2] for s in self.statements if s.startswith("CREATE VIEW rows")]
+            text = " ".join([query, *conditions])
+        words = set(re.findall(r"\w+", text))
+        return [role for role, _ in self.columns if words & _NEEDED[role]] or [self.columns[0][0]]
+
+    @contextmanager
+    def opened(self, batches: Batches) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Connection with the views over the batches; columns that did not come are NULL."""
+        with workspace(NAME) as (con, _):
+            con.execute("SET threads = 1")
+            first = next(batches, None)
+            came = [] if first is None else first.schema.names
+            columns = ", ".join(f"{r} AS {r}" if r in came else f"NULL::{kind} AS {r}" for r, kind in self.columns)
+            if first is None:
+                con.execute(f"CREATE TABLE source AS SELECT {columns} LIMIT 0")
+            else:
+                con.register("arriving", pa.RecordBatchReader.from_batches(first.schema, _chain(first, batches)))
+                con.execute(f"CREATE TABLE source AS SELECT {columns} FROM arriving")
+                con.unregister("arriving")
+            for statement in self.statements:
+                con.execute(statement)
+            yield con
+
+
+def _chain(first: pa.RecordBatch, rest: Batches) -> Batches:
+    yield first
+    yield from rest
+
+
+@dataclass(frozen=True)
+class AskPartition:
+    """Run a query that gives one row on a partition; the row is pickled."""
+
+    views: Views
+    query: str
+
+    @carried
+    def __call__(self, batches: Batches) -> Batches:
+        """One row with the pickled answer."""
+        with self.views.opened(batches) as con:
+            row = one_row(con, self.query)
+        yield one_row_batch(answer=pa.array([pickle.dumps(row)], pa.binary()))
+
+
+@dataclass(frozen=True)
+class SelectRows:
+    """Run a query on a partition and pass on its rows."""
+
+    views: Views
+    query: str
+
+    @carried
+    def __call__(self, batches: Batches) -> Batches:
+        """Rows of the query."""
+        with self.views.opened(batches) as con:
+            yield from con.sql(self.query).to_arrow_reader(100_000)
+
+
+@dataclass(frozen=True)
+class ChooseRoles:
+    """Choose the columns by their names and by the first rows, which do not leave the executor."""
+
+    names: tuple[str, ...]
+    options: ReadOptions
+
+    @carried
+    def __call__(self, batches: Batches) -> Batches:
+        """One row with the pickled roles."""
+        came = list(batches)
+        empty = pa.table({name: pa.array([], pa.null()) for name in self.names})
+        with workspace(NAME) as (con, _):
+            roles = choose_roles(con, FrameTable(pa.Table.from_batches(came) if came else empty), self.options)
+        yield one_row_batch(answer=pa.array([pickle.dumps(roles)], pa.binary()))
+
+
+class ClusterConnection:
+    """Stands in for the DuckDB connection of the reader: views are noted, and counts over all rows run on the cluster."""
+
+    def __init__(
+        self, engine: SparkEngine, frame: Any, kinds: dict[str, str], local: duckdb.DuckDBPyConnection
+    ) -> None:
+        self.engine, self.frame, self.local = engine, frame, local
+        self.views = Views(tuple(kinds.items()))
+        columns = ", ".join(f"NULL::{kind} AS {role}" for role, kind in kinds.items())
+        local.execute(f"CREATE TABLE source AS SELECT {columns} LIMIT 0")
+
+    def execute(self, query: str) -> Any:
+        """Answer a query as a DuckDB connection does; only queries that give one row of counts and extremes."""
+        verb = query.split()[0]
+        if verb == "CREATE":
+            self.views = Views(self.views.columns, (*self.views.statements, query))
+        if verb != "SELECT":
+            return self.local.execute(query)
+        names = [column[0] for column in self.local.execute(query).description]
+        frame = self.frame.select(*self.views.needed(query))
+        answers = self.engine.fetch(self.engine.apply(frame, AskPartition(self.views, query), "answer binary"))
+        rows = [pickle.loads(answer.as_buffer()) for answer in answers.column("answer")]
+        return _Answer([_merged(name, [row[k] for row in rows]) for k, name in enumerate(names)])
+
+    def select(self, query: str, schema: str) -> Any:
+        """DataFrame of the rows that a query gives on each partition."""
+        frame = self.frame.select(*self.views.needed(query))
+        return self.engine.apply(frame, SelectRows(self.views, query), schema)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    row: list[Any]
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """The only row."""
+        return [tuple(self.row)]
+
+
+def _merged(name: str, cells: list[Any]) -> Any:
+    """Merge the answers of the partitions; the name of the column says which function it is."""
+    present = [cell for cell in cells if cell is not None]
+    if not present:
+        return 0 if name.startswith("count") else None
+    function = re.match(r"\w+", name.lower())
+    merge = {"count": sum, "count_star": sum, "min": min, "max": max, "bool_and": all, "approx_count_distinct": max}
+    if function is not None and function[0] in merge:
+        return merge[function[0]](present)  # type: ignore[operator]
+    if len(set(present)) == 1:
+        return present[0]
+    raise AssertionError(f"answers of partitions for {name!r} cannot be merged")
+
+
+def roles_of(engine: SparkEngine, frame: Any, options: ReadOptions, sample: int) -> Roles:
+    """Columns of the DataFrame by role, as named or guessed from the first rows."""
+    chosen = engine.apply(frame.limit(sample), ChooseRoles(tuple(frame.columns), options), "answer binary")
+    answer = engine.fetch(chosen).column("answer")
+    roles: Roles = pickle.loads(answer[0].as_buffer())
+    return roles
+
+
+def weighted_cuts(labels: list[Any], weights: Any, n: int) -> list[Any]:
+    """At most `n - 1` ascending labels that cut the sampled labels into parts of about the same weight.
+
+    >>> weighted_cuts(["c", "a", "b", "d"], [1, 1, 1, 1], 2)
+    ['c']
+    """
+    order = sorted(range(len(labels)), key=labels.__getitem__)
+    total = np.cumsum([float(weights[k]) for k in order])
+    if not total.size:
+        return []
+    after = np.searchsorted(total, total[-1] * np.arange(1, n) / n) + 1
+    return [labels[order[k]] for k in sorted(set(after.tolist())) if k < len(order)]

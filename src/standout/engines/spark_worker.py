@@ -1,0 +1,126 @@
+"""What runs on Spark's executors: callables from Arrow batches to Arrow batches, without Spark's API."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from standout.data.tasks import Task
+from standout.errors import StandoutError
+
+Batches = Iterator[pa.RecordBatch]
+
+FAILED = r"<<standout (\w+)>>(.*?)<</standout>>"
+"""Pattern of an error of standout in the text of an error of Spark."""
+
+
+class WorkerError(Exception):
+    """Carries an error of standout through Spark, which passes on only its text."""
+
+
+def carried(run: Callable[[Any, Batches], Batches]) -> Callable[[Any, Batches], Batches]:
+    """Let errors of standout pass through Spark: decorator for the method that runs on an executor."""
+
+    @wraps(run)
+    def wrapped(self: Any, batches: Batches) -> Batches:
+        try:
+            yield from run(self, batches)
+        except StandoutError as error:
+            raise WorkerError(f"<<standout {type(error).__name__}>>{error}<</standout>>") from None
+
+    return wrapped
+
+
+def rows_of_batches(batches: Batches, *names: str) -> Iterator[tuple[Any, ...]]:
+    """Rows of the batches, one at a time: Python objects, and buffers for cells of bytes."""
+    for batch in batches:
+        columns = [batch.column(name) for name in names]
+        for k in range(batch.num_rows):
+            yield tuple(
+                column[k].as_buffer() if pa.types.is_binary(column.type) else column[k].as_py() for column in columns
+            )
+
+
+def one_row_batch(**cells: pa.Array) -> pa.RecordBatch:
+    """Batch of the arrays."""
+    return pa.record_batch(list(cells.values()), list(cells))
+
+
+def merged(results: list[bytes], into: Any) -> Any:
+    """Merge pickled results with one another and with `into`."""
+    for result in results:
+        into = into.merge(pickle.loads(result))
+    return into
+
+
+def seats_for(n: int) -> list[int]:
+    """A number for each of `n` partitions that Spark's `repartition(n, column)` sends there, so that none gets two shards.
+
+    Spark takes Murmur3 of the number, modulo `n`. If that changed, shards would still be right, but spread unevenly.
+
+    >>> seats_for(3)
+    [0, 1, 11]
+    """
+    numbers = np.arange(n * (20 + 4 * n.bit_length()), dtype=np.uint32)
+    with np.errstate(over="ignore"):
+        k = _rotated(numbers * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+        h = _rotated(k ^ np.uint32(42), 13) * np.uint32(5) + np.uint32(0xE6546B64)
+        h ^= np.uint32(4)
+        h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+        h = (h ^ (h >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    place = (h ^ (h >> np.uint32(16))).view(np.int32).astype(np.int64) % n
+    found, seat = np.unique(place, return_index=True)
+    seats = np.arange(n)
+    seats[found] = seat
+    return [int(x) for x in seats]
+
+
+def _rotated(x: Any, by: int) -> Any:
+    return (x << np.uint32(by)) | (x >> np.uint32(32 - by))
+
+
+@dataclass(frozen=True)
+class RunTask:
+    """Run the task on the shards of a partition; the merged result goes to one of `n_groups` groups."""
+
+    shared: Any
+    """Broadcast variable with the pickled task."""
+    n_groups: int
+
+    @carried
+    def __call__(self, batches: Batches) -> Batches:
+        """One row per partition that has shards."""
+        task: Task[Any] = pickle.loads(self.shared.value)
+        group, done = None, task.empty()
+        for part, payload in rows_of_batches(batches, "part", "payload"):
+            # not `run(shard, into)`: the shards of a partition may come in any order
+            done, group = done.merge(task.run(pickle.loads(payload))), part % self.n_groups
+        if group is not None:
+            yield _result(group, done)
+
+
+@dataclass(frozen=True)
+class MergeResults:
+    """Merge the results of a partition; the outcome goes to one of `n_groups` groups."""
+
+    n_groups: int
+
+    @carried
+    def __call__(self, batches: Batches) -> Batches:
+        """One row per partition that has results."""
+        group, done = 0, None
+        for part, payload in rows_of_batches(batches, "part", "result"):
+            found = pickle.loads(payload)
+            done, group = found if done is None else done.merge(found), part % self.n_groups
+        if done is not None:
+            yield _result(group, done)
+
+
+def _result(part: int, result: Any) -> pa.RecordBatch:
+    return one_row_batch(part=pa.array([part], pa.int32()), result=pa.array([pickle.dumps(result, 5)], pa.binary()))
