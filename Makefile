@@ -24,7 +24,7 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking frontier gate-trial
-.PHONY: fuzz mutation chromium packages clean
+.PHONY: fuzz mutation kill-trial dist sbom audit-dependencies test-offline chromium packages clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ test: $(READY) packages lint  ## lint, then run all tests except the slow ones
 
 test-all: $(READY) packages lint  ## lint, then run all tests; STANDOUT_DATA names the folder of public datasets
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests src
+
+test-offline: $(READY)  ## all tests but the slow ones and those of browser, databases and Spark, with connections refused
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not browser" --no-network tests src \
+	  --ignore=tests/data/test_postgres.py --ignore=tests/data/test_object_stores.py --ignore-glob='tests/*/test_spark*'
 
 lint: $(READY)  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
@@ -53,9 +57,10 @@ figures: $(READY)  ## rebuild docs/reproduction.md and its pictures; takes half 
 	@mkdir -p .bench-cache
 	$(BIN)/python docs/scripts/reproduction.py full --twin .bench-cache/netflix-twin.parquet
 
-bench: $(READY)  ## measure speed at Netflix Prize size and rewrite docs/speed.md; takes ten minutes and 6 GB
+bench: $(READY)  ## measure speed at Netflix Prize size and beyond memory; rewrites docs/speed.md; takes half an hour and 10 GB
 	$(BIN)/standout bench --size 1 --targets 300 --out benchmarks/results/bench.jsonl --growth docs/images/growth.png
 	$(BIN)/python docs/scripts/speed.py
+	$(BIN)/python benchmarks/chunked.py --copies 0.1,1,3 --work .bench-cache/chunked --out benchmarks/results/chunked.jsonl
 
 screenshots: $(READY) chromium  ## rebuild the pictures of the README and the docs
 	@$(BIN)/python docs/scripts/screenshots.py
@@ -71,6 +76,18 @@ calibration: $(READY)  ## rebuild docs/calibration.md: what the likelihood says 
 
 gate-trial: $(READY)  ## how often the release gate is wrong, in 1,000 seeded checks of data with a known rate; takes ten minutes
 	@$(BIN)/python docs/scripts/gate_trial.py
+
+dist: $(READY)  ## build sdist and wheel into dist/; the same commit gives the same bytes
+	@$(BIN)/python docs/scripts/dist.py
+
+sbom: $(READY)  ## write dist/standout.cdx.json: everything that is installed with this package, as CycloneDX
+	@mkdir -p dist && $(BIN)/python docs/scripts/sbom.py > dist/standout.cdx.json && echo dist/standout.cdx.json
+
+audit-dependencies: $(READY)  ## ask a public service for known vulnerabilities of the pinned dependencies; needs network and pip-audit
+	@$(BIN)/python docs/scripts/audit_dependencies.py
+
+kill-trial: $(READY)  ## kill the long commands KILLS times at random moments and compare the numbers after they continue
+	@$(BIN)/python docs/scripts/kill_trial.py $(or $(KILLS),50) $(or $(SEED),0)
 
 fuzz: $(READY)  ## read N damaged files of every format (make fuzz N=20000 SEED=0); failures are printed with their seed
 	@cd tests && nice ../$(BIN)/python -m fuzz.run --n $(or $(N),2000) --seed $(or $(SEED),0) --workers $(JOBS) \

@@ -84,3 +84,10 @@ def test_an_attack_with_options_of_its_own_is_left_alone(source):
     found = audit(source, so.defense("drop-entries", share=0.3), [so.attack("likelihood", noise="fit")])
     assert [one["attack"]["label"] for one in found.results[0]["attacks"]] == ["likelihood"]
     assert "awareness" not in found.results[0]
+
+
+def test_secret_names_tell_a_naive_attacker_nothing_and_an_unaware_one_what_popularity_tells(source):
+    found = audit(source, so.defense("opaque-items"), ["likelihood"]).results[0]["awareness"]
+    assert found["unaware"]["attack"] in ("likelihood (changed channels ignored)", "likelihood (fitted)")
+    assert found["naive"]["hit"]["high"] < found["unaware"]["hit"]["low"]
+    assert found["unaware"]["hit"]["rate"] <= found["adaptive"]["hit"]["rate"] + 0.1

@@ -218,3 +218,21 @@ def test_findings_from_before_the_resolution_are_read_as_days(ratings, tmp_path,
     code, _, said = run("report", tmp_path / "old.json", "--out", tmp_path / "old.html")
     assert code == 0, said
     assert "days to within 14" in (tmp_path / "old.html").read_text(encoding="utf-8")
+
+
+REDACTED = ("--targets", "10", "--knows", "2", "--attacks", "scoreboard-rh", "--redact")
+
+
+def test_redact_searches_findings_report_and_what_is_printed(ratings, tmp_path, run):
+    code, out, err = run("audit", ratings, "--out", tmp_path / "out", *REDACTED)
+    assert code == 0, err
+    assert "no label of the data in 3 outputs" in err
+    assert "U00" not in out + (tmp_path / "out" / "report.html").read_text()
+
+
+def test_redact_refuses_a_title_that_names_a_person_and_writes_nothing(ratings, tmp_path, run):
+    code, out, err = run("audit", ratings, "--out", tmp_path / "out", "--title", "All about U0042x", *REDACTED)
+    assert code == 2
+    assert "--redact: labels of the data were found in findings.json (1), report.html (1)" in " ".join(err.split())
+    assert "U0042x" not in out + err
+    assert not (tmp_path / "out").exists()

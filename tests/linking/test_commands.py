@@ -12,7 +12,8 @@ from people_of import release, second_file, truth, world
 import standout as so
 from standout.errors import InputError, ParameterError
 from standout.linking.items import Item, propose, read_items, read_map
-from standout.linking.split import proposed_split, said, split_day
+from standout.linking.periods import split_day
+from standout.linking.split import proposed_split, said
 from standout.linking.truth import judged
 
 

@@ -116,9 +116,10 @@ class Audit:
             for who, n_eligible, targets in plan:
                 results.append(self._part(who, n_eligible, targets, advance))
         sections: dict[str, Any] = {}
-        if self.describe and self.release.n_entries <= MOST_TO_DESCRIBE:
+        whole = self.release.loaded() if self.describe and self.release.n_entries <= MOST_TO_DESCRIBE else None
+        if whole is not None:
             # by name: a sibling of this layer
-            made = import_module("standout.theory.describe").describe(self.release, seed=self.seed)
+            made = import_module("standout.theory.describe").describe(whole, seed=self.seed)
             sections["describe"] = made.to_dict()
         return Findings(
             provenance=self._provenance(time.perf_counter() - began),

@@ -14,7 +14,7 @@ from standout.attacks.attack import Attack
 from standout.attacks.running import lengths_of
 from standout.attacks.verdicts import Verdicts
 from standout.audit import calibrate
-from standout.audit.groups import cut
+from standout.audit.groups import SMALLEST, cut
 from standout.data.catalog import Catalog
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate
@@ -166,7 +166,7 @@ def _calibrated(trial: Trial, truth: Truth, credit: Array, eligible_share: float
 
 def _by_group(credit: Array, size: Array, low: str, high: str) -> list[dict[str, Any]]:
     """Hit rate by a size of the query, in groups; `low` and `high` name the bounds."""
-    ends = cut(size)
+    ends = cut(size, SMALLEST)
     first_of = [int(size.min()), *(end + 1 for end in ends[:-1])]
     groups = [(lo, hi, (size >= lo) & (size <= hi)) for lo, hi in zip(first_of, ends, strict=True)]
     return [{low: lo, high: hi, **Rate.of(credit[inside])._asdict()} for lo, hi, inside in groups if inside.any()]

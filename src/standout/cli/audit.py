@@ -11,6 +11,7 @@ from standout.audit.defaults import ATTACKS as DEFAULT_ATTACKS
 from standout.audit.defaults import SWEEPS, TARGETS
 from standout.cli import options
 from standout.cli.cluster import Master, read_on_spark, spark_for
+from standout.cli.redacting import Redact
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def audit(
     seed: options.Seed = 0,
     attacks: options.Attacks = ATTACKS,
     engine: options.Engine = "memory",
+    memory: options.Memory = None,
     master: Master = None,
     sweep: Sweep = "default",
     knows: Annotated[str | None, typer.Option(help="Numbers of known items, e.g. 2,4,8.")] = None,
@@ -78,6 +80,7 @@ def audit(
     release: Release = None,
     defense: DefenseText = None,
     split_time: SplitTime = None,
+    redact: Redact = False,
     json: options.Json = False,
 ) -> None:
     """Attack a release and report how many people are found with how much knowledge.
@@ -92,6 +95,7 @@ def audit(
 
     Example: standout audit ratings.csv --knows 4,8 --time-within 14
     """
+    from standout.cli.budget import budget_for
     from standout.cli.release import read_release
     from standout.cli.session import Session
     from standout.data.dataset import Dataset, in_memory
@@ -107,16 +111,21 @@ def audit(
 
         if release is not None:
             raise ParameterError("--split-time makes its own release: leave out --release")
+        if redact:
+            raise ParameterError("--redact does not search links.json and links.html: leave it out with --split-time")
         audit_split(path, reading.keywords, split_time, out, seed, engine, json)
         return
     asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
-    with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf) as session:
+    with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf, redact=redact) as session:
         cluster = spark_for(engine, master)
         session.check(attacks, targets, engine)
+        budget = budget_for(path, engine, memory, session.log)
         keywords = reading.keywords_for(*(asked.time_within or ()))
         dataset: Catalog
         if cluster is not None:
             dataset = session.busy("reading on Spark", lambda: read_on_spark(path, cluster, keywords))
+        elif budget is not None:
+            dataset = session.read_in_parts(path, budget, keywords)
         else:
             dataset = whole = session.busy("reading", lambda: Dataset.read(path, **keywords))
             session.propose_split(whole)

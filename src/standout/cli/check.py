@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from standout.cli import options
-from standout.errors import InputError, ParameterError
+from standout.cli.redacting import Redact
+from standout.errors import ParameterError
 
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
@@ -52,9 +53,7 @@ def check(
     sign: Annotated[
         Path | None, typer.Option(help="Sign the evidence with this private key (Ed25519, PEM, no password).")
     ] = None,
-    redact: Annotated[
-        bool, typer.Option("--redact", help="Search all output for labels of the data; write nothing if one is found.")
-    ] = False,
+    redact: Redact = False,
     github: Annotated[bool, typer.Option("--github", help="Print GitHub annotations on standard output.")] = False,
     json: Json = False,
 ) -> None:
@@ -98,9 +97,9 @@ def check(
     texts = _texts(verdict, name, out=out, page=page, junit=junit, sarif=sarif, evidence=evidence, key=sign)
     said = _printed(verdict, "json" if json else "github" if github else "table")
     if redact:
-        _refuse_labels(
-            {**{str(file): text for file, text in texts.items()}, "standard output": said}, source, published
-        )
+        from standout.cli.redacting import refuse_labels
+
+        refuse_labels({**{str(file): text for file, text in texts.items()}, "standard output": said}, source, published)
     write(texts)
     print(said, end="")
     sys.exit(verdict.exit_code)
@@ -166,16 +165,6 @@ def _printed(verdict: Verdict, form: str) -> str:
     with console.capture() as captured:
         show(verdict.to_dict(), console)
     return captured.get()
-
-
-def _refuse_labels(outputs: dict[str, str], source: Dataset, release: Dataset | None) -> None:
-    """Stop before anything is written if an output holds a label."""
-    from standout.gate.redact import find_labels_in
-
-    leaks = find_labels_in(outputs, *(data for data in (source, release) if data is not None))
-    if not leaks.clean:
-        raise InputError(f"--redact: {leaks.words()}; nothing was written. Do names in the policy equal labels?")
-    print(f"standout: {leaks.words()}", file=sys.stderr)
 
 
 def write(texts: dict[Path, str]) -> None:

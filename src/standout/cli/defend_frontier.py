@@ -147,6 +147,7 @@ def _check_folder(folder: Path, overwrite: bool) -> None:
 
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"--out {str(folder)!r} is a file; name a folder")
-    if not overwrite and any((folder / name).exists() for name in FILES):
+    # frontier.json is written last: without it a run was killed while it wrote, and goes on
+    if not overwrite and (folder / FILES[0]).exists():
         raise ParameterError(f"--out {str(folder)!r} holds another frontier: name another folder, or use --overwrite")
     check_writable(folder)

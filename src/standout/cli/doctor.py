@@ -57,7 +57,7 @@ def examine() -> dict[str, str]:
             )
     out["browser"] = find_browser() or "not found (needed for --pdf and the browser tests): apt-get install chromium"
     out["java"] = _java()
-    for name in ("memory", "gpu"):
+    for name in ("memory", "chunked", "gpu"):
         out[f"engine {name}"] = _try_engine(name)
     out["engine spark"] = _spark(out["pyspark"], out["java"])
     return out | readers()
@@ -129,13 +129,14 @@ def _try_engine(name: str) -> str:
     from standout.adversary.knowledge import Knowledge
     from standout.attacks.attack import attack
     from standout.data.dataset import Dataset
+    from standout.engines.chunked import ChunkedEngine
     from standout.engines.gpu import GpuEngine
     from standout.engines.memory import MemoryEngine
     from standout.errors import StandoutError
 
     dataset = Dataset.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 2, 3], value=[1, 2, 3, 4, 5, 1])
     try:
-        engine = GpuEngine() if name == "gpu" else MemoryEngine()
+        engine = {"memory": MemoryEngine, "chunked": ChunkedEngine, "gpu": GpuEngine}[name]()
         verdicts = attack("scoreboard-rh").run(dataset, Knowledge.from_arrays([0, 0], [1, 2], value=[3, 4]), engine)
     except StandoutError as error:
         return f"no: {error}"

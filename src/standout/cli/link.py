@@ -97,7 +97,8 @@ def audit_split(path: str, keywords: dict[str, Any], at: str, out: Path | None, 
     from standout.cli.workfolder import journaled, say_reused
     from standout.data.dataset import Dataset
     from standout.engines.engine import engine as engine_of
-    from standout.linking.split import split_day, time_shifted
+    from standout.linking.periods import split_day
+    from standout.linking.split import time_shifted
 
     engine_of(engine)
     folder = out or FOLDER

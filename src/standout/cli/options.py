@@ -26,6 +26,12 @@ Seed = Annotated[int, typer.Option(help="Random seed.")]
 Targets = Annotated[str, typer.Option(help="Number of records to attack, or all.")]
 Attacks = Annotated[str, typer.Option(help="Attacks, comma-separated, or all.")]
 Engine = Annotated[str, typer.Option(help="Engine that runs the attacks.")]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="Limit for resident memory, e.g. 2GB: records stay on disk, and --engine chunked reads them in parts."
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print the findings as JSON on standard output, and nothing else there.")
 ]

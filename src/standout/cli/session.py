@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from standout.errors import InputError, ParameterError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from standout.audit.sweep import Axes
     from standout.cli.workfolder import WorkFolder
     from standout.data.catalog import Catalog
+    from standout.data.chunked.dataset import ChunkedDataset
     from standout.data.dataset import Dataset
 
 T = TypeVar("T")
@@ -44,12 +45,15 @@ class Session:
         Name of the dataset, for the report.
     pdf
         Whether to write the report as PDF too.
+    redact
+        Whether to search everything for labels of the data before it is written.
     """
 
     def __init__(self, out: Path | None, *, json: bool = False, overwrite: bool = False, title: str | None = None,
-                 pdf: bool = False) -> None:  # fmt: skip
+                 pdf: bool = False, redact: bool = False) -> None:  # fmt: skip
         from rich.console import Console
 
+        self._redact = redact
         self._title, self._pdf = title, pdf
         self.out, self.json = out or FOLDER, json
         self._named, self._overwrite = out is not None, overwrite
@@ -104,6 +108,15 @@ class Session:
         with self.log.status(f"{what} …"):
             return work()
 
+    def read_in_parts(self, path: str, memory: int, keywords: dict[str, Any]) -> ChunkedDataset:
+        """Read a source that may be larger than memory; its records lie in the work folder until the audit is done."""
+        from standout.audit.progress import progress_bar
+        from standout.data.chunked.dataset import ChunkedDataset
+
+        work = None if self._work is None else self._work.data
+        with progress_bar(self.log) as progress:
+            return ChunkedDataset.read(path, memory=memory, work=work, progress=progress, **keywords)
+
     def say_data(self, dataset: Catalog) -> None:
         """Print what was read and what cleaning did."""
         c = dataset.cleaning
@@ -148,7 +161,7 @@ class Session:
         engine_of(engine)
 
     def audit(self, dataset: Catalog, attacks: str, targets: str, seed: int, engine: str, sweep: str = "default",
-              asked: Axes | None = None, release: Dataset | None = None) -> Findings:  # fmt: skip
+              asked: Axes | None = None, release: Catalog | None = None) -> Findings:  # fmt: skip
         """Run the audit, write findings and report, print the table; without a release the dataset itself is attacked."""
         from standout.audit.audit import Audit
         from standout.audit.journal import Journal
@@ -167,11 +180,19 @@ class Session:
         findings = findings.with_provenance(command=["standout", *_public(sys.argv[1:])])
         if self._title is not None:
             findings = findings.with_provenance(title=self._title)
-        self.write(findings)
+        self.write(findings, *((dataset, release) if self._redact else ()))
         return findings
 
-    def write(self, findings: Findings) -> None:
-        """Write findings.json, report.html and the PDF, if requested, to the output folder in one step."""
+    def write(self, findings: Findings, *searched: Dataset | None) -> None:
+        """Write findings.json, report.html and the PDF, if requested, to the output folder in one step.
+
+        Parameters
+        ----------
+        findings
+            The numbers.
+        searched
+            Datasets whose labels must not occur in what is written and printed.
+        """
         from standout.data.scratch import scratch_folder
         from standout.report.page import render
 
@@ -188,21 +209,36 @@ class Session:
                 from standout.report.pdf import render_pdf
 
                 self.busy("printing the report", lambda: render_pdf(findings, draft / FILES[2]))
+            said = self._said(findings)
+            if searched:
+                from standout.cli.redacting import refuse_labels
+
+                texts = {name: (draft / name).read_text(encoding="utf-8") for name in FILES[:2]}
+                refuse_labels({**texts, "standard output": said}, *searched)
             _move(draft, self.out)
+            if self._work is not None:
+                # at once: a kill from here on leaves complete output and nothing else
+                self._work.give_back(keep=False)
+            self._drafts.close()
         except OSError as error:
             raise InputError(f"cannot write to {str(self.out)!r}: {error.strerror}") from None
+        print(said, end="", flush=True)
+        for name in FILES[1:]:
+            if not self.json and (self.out / name).exists():
+                print(f"report: {self.out / name}")
+
+    def _said(self, findings: Findings) -> str:
+        """What goes to standard output."""
         if self.json:
-            print(findings.to_json(), end="")
-        else:
-            from rich.console import Console
+            return findings.to_json()
+        from rich.console import Console
 
-            from standout.report.terminal import show
+        from standout.report.terminal import show
 
-            console = Console(highlight=False)
+        console = Console(highlight=False)
+        with console.capture() as captured:
             show(findings, console)
-            for name in FILES[1:]:
-                if (self.out / name).exists():
-                    console.print(f"report: {self.out / name}", markup=False, soft_wrap=True)
+        return captured.get()
 
 
 def _holds_findings(folder: Path) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LOCK = "audit.lock"
 PARTS = "part-*.json"
+DATA = "chunked"
 _held: list[WorkFolder] = []
 
 
@@ -53,7 +54,7 @@ def say_reused(journal: Journal, log: Console) -> None:
 def give_back_all() -> None:
     """Release all folders of this process before it exits without unwinding; keep those with finished parts."""
     for folder in list(_held):
-        folder.give_back(keep=any(folder.path.glob(PARTS)))
+        folder.give_back(keep=any(folder.path.glob(PARTS)) or folder.has_data)
 
 
 class WorkFolder:
@@ -82,11 +83,22 @@ class WorkFolder:
     def end(self, error: BaseException | None) -> None:
         """Release the folder; after an error its finished parts are kept, and after Ctrl-C the user is told so."""
         n_kept = 0 if error is None else len(Journal(self.path))
-        self.give_back(keep=n_kept > 0)
+        stopped = isinstance(error, KeyboardInterrupt) and self.has_data
+        self.give_back(keep=n_kept > 0 or stopped)
         if isinstance(error, KeyboardInterrupt):
             error.add_note("nothing was written")
-            if n_kept:
+            if n_kept or stopped:
                 error.add_note(f"{n_kept} finished parts are kept: the same command continues from there")
+
+    @property
+    def data(self) -> Path:
+        """Folder for records on disk and partial results of the engine "chunked"."""
+        return self.path / DATA
+
+    @property
+    def has_data(self) -> bool:
+        """Whether records were sorted there, which takes time to do again."""
+        return any(self.data.glob("data-*")) or any(self.data.glob("partials/*"))
 
     def give_back(self, *, keep: bool) -> None:
         """Release the folder; remove it unless its parts are to be kept."""

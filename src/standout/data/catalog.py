@@ -88,6 +88,10 @@ class Catalog(ValueScale, ABC):
         """Engine that must run tasks on this dataset; None if any engine can, because the records are in memory."""
         return None
 
+    def loaded(self) -> Any:
+        """Return the dataset with its records in memory; None if they do not fit or cannot be fetched."""
+        return None
+
     @abstractmethod
     def map(self, task: Task[R]) -> R:
         """Run the task on all records and merge the results, without a choice of engine."""

@@ -298,6 +298,10 @@ class Dataset(Catalog):
         """Shards that together hold every record once."""
         return [self.index]
 
+    def loaded(self) -> Dataset:
+        """Return the dataset itself."""
+        return self
+
     def map(self, task: Task[R]) -> R:
         """Run the task on all records, on all cores."""
         return run_on_threads(task, self.all_shards, os.cpu_count() or 1)

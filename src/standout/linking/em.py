@@ -20,7 +20,7 @@ from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.linking.agreement import Agreement, day_background, day_bins, value_background, value_bins
 from standout.linking.attack import LinkLikelihood
-from standout.linking.groups import TopScores, TwoGroups, probabilities
+from standout.linking.groups import SHARP, TopScores, TwoGroups, probabilities
 from standout.linking.mentions import Mentions
 from standout.linking.noise import CLASSES, LinkNoise, classes
 from standout.linking.score import candidates
@@ -227,8 +227,11 @@ def _em(case: Case, record: Array, cells: Cells, noise: LinkNoise, rounds: int) 
         ranked = np.take_along_axis(score, order, axis=1)
         top = TopScores.of(record, np.where(np.isfinite(ranked), ranked, np.nan), case.n_facts)
         covariates = top.covariates(case.n_facts)
-        # the first fit has nothing to start from; each later one continues from the one before
-        groups = (groups or TwoGroups.start(covariates)).improved(top.y(), covariates, 20 if groups is None else 4)
+        # sharp, because absent people who count as found would count as noise. The first fit has nothing to start from; each
+        # later one continues from the one before
+        groups = (groups or TwoGroups.start(covariates, parts=SHARP)).improved(
+            top.y(), covariates, 20 if groups is None else 4
+        )
         who = np.empty(record.shape)
         np.put_along_axis(who, order, probabilities(top, case.n_facts, groups, case.dataset.n_records), axis=1)
         before, noise = noise, _maximize(case, cells, noise, scored, who.reshape(-1))

@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 from standout.data.build import missing_tick
 from standout.data.catalog import Catalog
+from standout.data.chunked.estimate import PER_ENTRY
 from standout.data.chunked.labels import labels_of
 from standout.data.chunked.memory import MEMORY, Budget, bytes_of
 from standout.data.chunked.saved import SavedFiles, StoredShard
+from standout.data.dataset import Dataset
 from standout.data.index import Rows
 from standout.data.intact import file_checksum
 from standout.data.reading.options import ReadOptions
@@ -168,6 +170,12 @@ class ChunkedDataset(Catalog):
         # by name: engines are a layer above
         made = import_module("standout.engines.chunked").ChunkedEngine
         return made(self.memory, self.threads, None if self.work is None else self.work / "partials")
+
+    def loaded(self) -> Dataset | None:
+        """The dataset in memory, if half of the budget holds it; else None."""
+        if self.n_entries * PER_ENTRY > self.memory // 2:
+            return None
+        return Dataset.open(self._files.folder, verify=False)
 
     def map(self, task: Task[R]) -> R:
         """Run the task on all records."""

@@ -1,0 +1,159 @@
+"""`standout audit --engine chunked`: same findings as in memory, also when it is killed and started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import standout as so
+from standout.cli import budget
+from standout.data.chunked import memory
+from standout.data.synthetic import twin_dataset
+
+TESTS = Path(__file__).parents[1]
+SMALL = """
+import sys
+sys.path.insert(0, {tests!r})
+from _pytest.monkeypatch import MonkeyPatch
+from parts import cut_small
+cut_small(MonkeyPatch())
+sys.argv = ["standout", *{words!r}]
+from standout.cli.start import main
+main()
+"""
+KINDS = [
+    "--knows",
+    "3",
+    "--wrong",
+    "0,1",
+    "--value-within",
+    "1",
+    "--time-within",
+    "14",
+    "--targets",
+    "20",
+    "--seed",
+    "4",
+]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("source") / "ratings"
+    folder.mkdir()
+    table = twin_dataset(900, 120, seed=5, mean_length=12).to_arrow()
+    for k in range(2):
+        pq.write_table(table.slice(k * 5000, 5000 if k == 0 else None), folder / f"{k}.parquet")
+    return folder
+
+
+def start(source: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:
+    """The command, in a process in which small data has many shards."""
+    words = ["audit", str(source), "--out", str(out), *KINDS, *more]
+    return subprocess.Popen([sys.executable, "-c", SMALL.format(tests=str(TESTS), words=words)], stderr=subprocess.PIPE,
+                            stdout=subprocess.DEVNULL, cwd=out.parent)  # fmt: skip
+
+
+def findings(out: Path) -> dict:
+    return {k: v for k, v in json.loads((out / "findings.json").read_text()).items() if k != "provenance"}
+
+
+def finished(work: Path) -> dict[str, object]:
+    """What is done: parts of the audit and partitions by their version, partial results by their shards."""
+    kept: dict[str, object] = {}
+    for path in [*work.glob("part-*.json"), *work.glob("chunked/data-*/meta.json")]:
+        kept[str(path.relative_to(work))] = (path.stat().st_ino, path.stat().st_mtime_ns)
+    return kept
+
+
+@pytest.fixture(scope="module")
+def usual(source, tmp_path_factory) -> tuple[dict, int]:
+    """Findings of a run that nobody stops, and the number of partial results it writes."""
+    out = tmp_path_factory.mktemp("usual") / "out"
+    run = start(source, out, "--engine", "chunked")
+    work, most = out.parent / ".standout-work.out", 0
+    while run.poll() is None:
+        most = max(most, sum(1 for _ in work.rglob("partial-*")))
+        time.sleep(0.02)
+    assert run.returncode == 0, run.stderr.read().decode()
+    assert not work.exists()  # no copy of the records stays behind
+    return findings(out), most
+
+
+def run_with_kills(source: Path, out: Path, kills: int, n_partials: int, seed: int) -> int:
+    """Kill the command at random moments, counted in files it wrote, and start it again; the number of kills."""
+    work, chance, before = out.parent / ".standout-work.out", random.Random(seed), {}
+    for done in range(kills):
+        run = start(source, out, "--engine", "chunked", "--memory", "200MB")
+        wait = chance.randint(0, 2 * n_partials // kills)
+        had = sum(1 for _ in work.rglob("partial-*"))
+        while run.poll() is None and sum(1 for _ in work.rglob("partial-*")) < had + wait:
+            time.sleep(0.005)
+        if wait == 0:
+            time.sleep(chance.random() * 3)
+        if run.poll() is not None:
+            assert run.returncode == 0, run.stderr.read().decode()
+            return done
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait()
+        after = finished(work)
+        assert before.items() <= after.items(), "something was done twice"
+        before = after
+    run = start(source, out, "--engine", "chunked", "--memory", "200MB")
+    assert run.wait() == 0, run.stderr.read().decode()
+    return kills
+
+
+def test_an_audit_that_is_killed_and_started_again_finds_the_same_and_does_nothing_twice(source, usual, tmp_path):
+    expected, n_partials = usual
+    assert n_partials > 20
+    assert run_with_kills(source, tmp_path / "out", 3, n_partials, seed=1) >= 1
+    assert findings(tmp_path / "out") == expected
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.slow
+def test_an_audit_that_is_killed_ten_times_finds_the_same_and_does_nothing_twice(source, usual, tmp_path):
+    expected, n_partials = usual
+    assert run_with_kills(source, tmp_path / "out", 10, n_partials, seed=2) >= 8
+    assert findings(tmp_path / "out") == expected
+
+
+def test_the_command_finds_the_same_in_parts_as_in_memory(source, usual, tmp_path, run):
+    assert run("audit", source, "--out", tmp_path / "out", *KINDS)[0] == 0
+    mine, expected = findings(tmp_path / "out"), usual[0]
+    from same_findings import differences
+
+    assert differences(mine, expected) == []
+
+
+def test_data_that_does_not_fit_is_read_in_parts_and_one_sentence_says_so(source, tmp_path, monkeypatch, run):
+    monkeypatch.setattr(memory, "available_memory", lambda: 200_000_000.0)
+    monkeypatch.setattr(budget, "SHARE", 0.001)
+    code, _, err = run("audit", source, "--out", tmp_path / "out", *KINDS, "--attacks", "scoreboard-rh")
+    assert code == 0
+    assert "records stay on disk and are read in parts (--engine chunked --memory 100MB)" in " ".join(err.split())
+    assert so.Findings.load(tmp_path / "out" / "findings.json").provenance["engine"] == "chunked"
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--engine", "chunked", "--memory", "2 potatoes"], "memory='2 potatoes'"),
+    (["--engine", "chunked", "--memory", "1MB"], "at least 100 MB"),
+    (["--engine", "gpu", "--memory", "2GB"], "--memory is for --engine chunked"),
+    (["--memory", "2GB", "--release", "other.csv"], "--release needs the records in memory"),
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*engine 'memory' runs instead")
+def test_a_bad_budget_is_refused_and_nothing_is_written(source, tmp_path, run, words, said):
+    code, _, err = run("audit", source, "--out", tmp_path / "out", *words)
+    assert code == 2
+    assert said in " ".join(err.split())
+    assert list(tmp_path.iterdir()) == []
