@@ -1,6 +1,6 @@
 """Print the CPU time of the adaptive attack: 100 queries of 8 facts on 20,000 records with 1.2 million entries.
 
-    python docs/scripts/adaptive_cost.py
+python docs/scripts/adaptive_cost.py
 """
 
 import time
