@@ -86,7 +86,7 @@ def _source_of(who: Adversary, dataset: Catalog, rows: Rows, pickable: Array) ->
 
 
 def sample(who: Adversary, dataset: Catalog, targets: Array, seed: int, *, check: bool = True) -> Knowledge:
-    """Draw the knowledge of the adversary `who` about each target; `check=False` if the caller has a rule of its own for targets."""
+    """Draw the knowledge of the adversary `who` about each target; `check=False` if the caller chose targets by another rule."""
     distinct, place = np.unique(targets, return_inverse=True)
     rows, place = dataset.rows(distinct), place.reshape(-1)
     if check:
