@@ -163,6 +163,22 @@ def test_a_release_too_small_for_the_test_accepts_nobody_and_says_so(entries):
     assert any("applies to nobody" in line for line in found.details["warnings"])
 
 
+def test_times_by_the_hour_are_compared_as_days_and_the_run_says_so(entries):
+    """Some people's days are unrelated: their group must be found also if the release holds hours."""
+    facts = second_file(entries, np.arange(0, 400, 2), e=0.1, days=1, unrelated=0.3)
+    hours = np.random.default_rng(0).integers(0, 24, len(entries)) / 24
+    data, exact = (
+        so.Dataset.from_arrays(entries[:, 0], entries[:, 1], None, entries[:, 3] + more, resolution=name)
+        for more, name in ((0, "day"), (hours, "hour"))
+    )
+    assert exact.ticks_per_day == 24
+    coarse, fine = (so.link(x, knowledge(facts, value=False), canaries=False) for x in (data, exact))
+    np.testing.assert_array_equal(coarse.best, fine.best)
+    assert fine.noise.unrelated == pytest.approx(0.3, rel=0.3)
+    assert any("compared as days" in line for line in fine.findings.warnings)
+    assert not any("compared as days" in line for line in coarse.findings.warnings)
+
+
 def test_people_with_one_or_two_plain_items_are_refused_not_accepted():
     rng = np.random.default_rng(0)
     record, item = np.repeat(np.arange(500), 3), rng.integers(0, 20, 1500)

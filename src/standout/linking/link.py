@@ -32,6 +32,10 @@ RELATIVES = (
     "release, and the test cannot tell these apart. Take that number as the upper limit of the risk, not the interval."
 )
 FAR_ABOVE = 1.5
+COARSE = (
+    "The release holds times by the {name}; they were compared as days. A second file that agrees to the {name} would link more "
+    "people."
+)
 CLUSTERED = (
     "The scores of unrelated records come in clusters, so the spacing test alone would accept too many links; it was corrected "
     "by the second best records."
@@ -73,7 +77,7 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
     if overlap == "fit" and not canaries:
         raise ParameterError("overlap='fit' needs canaries: how many people are found is compared with them")
     second = people(knowledge, items)
-    dataset = by_day(dataset)
+    exact, dataset = dataset, by_day(dataset)
     with reporting(progress) as move:
         move("fitting the noise", 0, second.n_queries)
         found = scored(dataset, second, noise, engine, _counter(move, "linking", second.n_queries))
@@ -82,7 +86,10 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
         seen = run_canaries(dataset, found.attack, planted, engine) if planted else None
         null_mean = seen.null_mean if seen else 1.0
         past = history(dataset, found.noise, null_mean, one_to_one, engine, seed) if canaries else None
-    return _answered(dataset, second, found, seen, past, _Asked(one_to_one, overlap, null_mean, seed))
+    links = _answered(dataset, second, found, seen, past, _Asked(one_to_one, overlap, null_mean, seed))
+    if exact is not dataset and links.noise.time is not None:
+        links.details["warnings"].append(COARSE.format(name=exact.time_resolution))
+    return links
 
 
 class _Asked(NamedTuple):
