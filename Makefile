@@ -94,7 +94,7 @@ fuzz: $(READY)  ## read N damaged files of every format (make fuzz N=20000 SEED=
 	  $(if $(LOG),--log $(abspath $(LOG)))
 
 mutation: $(READY)  ## change the code in N places, one at a time: do the tests notice? (make mutation N=150 SEED=0 LOG=mutation.jsonl)
-	@cd tests && nice ../$(BIN)/python -m mutation.run --n $(or $(N),150) --seed $(or $(SEED),0) --workers $(JOBS) \
+	@cd tests && nice ../$(BIN)/python -m mutation.judge_mutants --n $(or $(N),150) --seed $(or $(SEED),0) --workers $(JOBS) \
 	  $(if $(LOG),--log $(abspath $(LOG))) $(if $(ONLY),--only $(ONLY))
 
 frontier: $(READY)  ## rebuild docs/frontier.md: defenses compared on two real releases (STANDOUT_DATA); takes half an hour

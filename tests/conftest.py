@@ -15,6 +15,9 @@ from hypothesis import HealthCheck, settings
 pytest_plugins = ["command_line", "parts", "engine_choice", "no_network", "servers"]
 """Fixtures of the command line and of servers, and the choice of engines; a second conftest.py would clash with this one."""
 
+collect_ignore = ["offline"]
+"""Holds a `sitecustomize`, and Python may have imported another one."""
+
 _SLOW_IS_FINE = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
 settings.register_profile(

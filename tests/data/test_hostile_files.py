@@ -14,9 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from standout.audit.journal import Journal
 from standout.data.build import EntryBuilder
 from standout.data.dataset import Dataset
 from standout.data.reading import read as read_module
+from standout.defenses.manifest import read_manifest
 from standout.errors import InputError
 
 READ = """
@@ -183,3 +185,19 @@ def test_a_pipe_is_read_to_its_end(tmp_path, content):
         if writer.is_alive():  # nobody read: let the writer end
             os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
         writer.join(5)
+
+
+def test_json_that_is_nested_too_deep_is_refused_by_every_reader(tmp_path):
+    deep = "[" * 100_000
+    release, folder = tmp_path / "release.csv", tmp_path / "saved"
+    release.with_name("release.csv.manifest.json").write_text(deep)
+    with pytest.raises(InputError, match="is not a manifest of standout"):
+        read_manifest(release)
+    folder.mkdir()
+    (folder / "meta.json").write_text(deep)
+    with pytest.raises(InputError, match="is not a folder that"):
+        Dataset.open(folder)
+    journal = Journal(tmp_path)
+    journal.keep({"a": 1}, 5)
+    next(tmp_path.glob("part-*.json")).write_text(deep)
+    assert journal.find({"a": 1}) is None

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 from mutation.mutants import mutant, places
-from mutation.run import ROOT, near, sampled, summary
+from mutation.judge_mutants import ROOT, near, sampled, summary
 
 SOURCE = '''
 """Text with 1 + 1."""

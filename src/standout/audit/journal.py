@@ -63,7 +63,7 @@ class Journal:
     def find(self, about: dict[str, Any]) -> tuple[Any] | None:
         """The kept result in a tuple; None if there is none."""
         key = key_of(about)
-        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             found = json.loads(self._path(key).read_text(encoding="utf-8"))
             if found["key"] == key and found["sha256"] == _digest(found["result"].encode()):
                 return (_decoded(json.loads(found["result"])),)

@@ -130,7 +130,7 @@ def is_saved(folder: Path) -> bool:
     """Whether any version of `save_folder` wrote this folder."""
     try:
         return bool(json.loads((folder / "meta.json").read_text(encoding="utf-8"))["format"] == FORMAT)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
 

@@ -69,7 +69,7 @@ def read_manifest(release: Path) -> Manifest | None:
             )
         stages = [(str(stage["name"]), _restored(dict(stage["parameters"]))) for stage in said["stages"]]
         reading = dict(said["reading"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"{path.name} is not a manifest of standout ({type(error).__name__}): remove or replace it"
         ) from None

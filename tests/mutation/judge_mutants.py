@@ -1,4 +1,4 @@
-"""`python -m mutation.run --n 150 --seed 0 --workers 2`: do the tests notice small changes to the code?
+"""`python -m mutation.judge_mutants --n 150 --seed 0 --workers 2`: do the tests notice small changes to the code?
 
 Each mutant is one change in one file, in a copy of the tree. First the tests nearest to the file run, then all tests of the
 folders below; the first test that fails kills the mutant. What survives is printed. A run with a log continues where it was
