@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 import pytest
-from mutation.mutants import mutant, places
 from mutation.judge_mutants import ROOT, near, sampled, summary
+from mutation.mutants import mutant, places
 
 SOURCE = '''
 """Text with 1 + 1."""
