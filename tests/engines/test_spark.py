@@ -244,31 +244,15 @@ def test_a_path_without_data_gives_one_sentence(spark, tmp_path):  # noqa: F811
 
 
 @pytest.mark.slow
-def test_the_command_audits_a_path_on_spark_and_finds_what_it_finds_in_memory(spark, tmp_path, monkeypatch):  # noqa: F811
-    from typer.testing import CliRunner
-
-    from standout.cli.app import app
-
+def test_the_command_audits_a_path_on_spark_and_finds_what_it_finds_in_memory(spark, run, tmp_path):  # noqa: F811
     file = tmp_path / "ratings.parquet"
     pq.write_table(release("plain", n_records=300).to_arrow(), file)
     found = []
     for more in (["--engine", "spark", "--master", spark.sparkContext.master], []):
         out = tmp_path / f"out{len(found)}"
-        given = [
-            "audit",
-            str(file),
-            "--knows",
-            "3",
-            "--targets",
-            "20",
-            "--attacks",
-            "scoreboard-rh",
-            "--out",
-            str(out),
-            *more,
-        ]
-        done = CliRunner().invoke(app, given)
-        assert done.exit_code == 0, done.output
+        given = ["--knows", 3, "--targets", 20, "--attacks", "scoreboard-rh", "--out", out, *more]
+        code, _, shown = run("audit", file, *given)
+        assert code == 0, shown
         found.append(json.loads((out / "findings.json").read_text()))
     assert found[0]["provenance"]["engine"] == "spark"
     assert "not described" in " ".join(found[0]["warnings"])
