@@ -60,7 +60,7 @@ figures: $(READY)  ## rebuild docs/reproduction.md and its pictures; takes half 
 bench: $(READY)  ## measure speed at Netflix Prize size and beyond memory; rewrites docs/speed.md; takes half an hour and 10 GB
 	$(BIN)/standout bench --size 1 --targets 300 --out benchmarks/results/bench.jsonl --growth docs/images/growth.png
 	$(BIN)/python docs/scripts/speed.py
-	$(BIN)/python benchmarks/chunked.py --copies 0.1,1,3 --work .bench-cache/chunked --out benchmarks/results/chunked.jsonl
+	$(BIN)/python benchmarks/chunked.py --copies 0.05,1,3 --work .bench-cache/chunked --out benchmarks/results/chunked.jsonl
 
 screenshots: $(READY) chromium  ## rebuild the pictures of the README and the docs
 	@$(BIN)/python docs/scripts/screenshots.py

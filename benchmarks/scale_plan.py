@@ -14,6 +14,8 @@ from pathlib import Path
 
 NS_PER_POSTING, NS_PER_RECORD, NS_PER_RUN = 1.23, 0.11, 75.0
 """Core time of scoring, fitted by `standout bench --growth` (docs/speed.md)."""
+NS_PER_TARGET = 75_000.0
+"""Core time of making tables and verdicts, from the smallest run of benchmarks/chunked.py."""
 POSTING, START, SHUFFLED = 5, 4, 16
 """Bytes of a posting (record 2, code 1, tick 2), of the start of an item's run in a block, of a row that is shuffled."""
 AUDIT = 212.0 / 99.4e6 / 1000
@@ -50,10 +52,12 @@ class Size:
 
     def core_seconds(self) -> float:
         """Core seconds to score all targets once."""
-        per_target = (
-            NS_PER_POSTING * self.postings + NS_PER_RECORD * self.records + NS_PER_RUN * self.knows * self.blocks
-        )
-        return 1e-9 * per_target * self.targets
+        return 1e-9 * self.targets * ns_per_target(self.postings, self.records, self.knows * self.blocks)
+
+
+def ns_per_target(postings: float, records: float, runs: float) -> float:
+    """Core nanoseconds to score all records for one target."""
+    return NS_PER_POSTING * postings + NS_PER_RECORD * records + NS_PER_RUN * runs + NS_PER_TARGET
 
 
 def plan(size: Size, nodes: int, cores: int, disk: float, network: float, passes: int) -> None:
@@ -76,7 +80,9 @@ def plan(size: Size, nodes: int, cores: int, disk: float, network: float, passes
 def check(path: Path) -> None:
     """Print measured core times against the model."""
     for line in map(json.loads, path.read_text().splitlines()):
-        n, model = line["score_core_ms_per_target"], line["model_core_ms_per_target"]
+        n = line["score_core_ms_per_target"]
+        runs = line["known"] * -(-line["records"] // 32_768)
+        model = ns_per_target(line["postings_per_target"], line["records"], runs) / 1e6
         size, above = (
             f"{line['entries'] / 1e6:,.0f} M | {line['postings_per_target']:,.0f}",
             line["peak_bytes_above"] / 1e9,
@@ -109,7 +115,7 @@ def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--check", type=Path)
     ask.add_argument("--passes", action="store_true")
-    ask.add_argument("--held-by", type=float, default=0.0725, help="share of the records that hold a known item")
+    ask.add_argument("--held-by", type=float, default=0.143, help="share of the records that hold a known item")
     ask.add_argument("--n-passes", type=int, default=450)
     given = ask.parse_args()
     if given.check:

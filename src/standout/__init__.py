@@ -56,7 +56,7 @@ _HOME = {
     "Links": "standout.linking.links",
     "LinkFindings": "standout.linking.findings",
     "LinkNoise": "standout.linking.noise",
-    "split_time": "standout.linking.split",
+    "split_time": "standout.linking.periods",
     "time_shifted": "standout.linking.split",
     "render_links": "standout.report.linking",
     "check": "standout.gate.check",

@@ -83,6 +83,20 @@ def test_a_run_that_was_stopped_continues_at_the_next_shard_with_the_same_bits(s
     assert len(loads.shards) == read_before
 
 
+@pytest.mark.parametrize("name", ["scoreboard-rh", "likelihood", "tf-idf"])
+def test_a_whole_attack_that_is_run_again_reads_no_shard_again(saved, tmp_path, monkeypatch, name):
+    data, folder = saved
+    targets = WHO.choose_targets(data, 12, 1)[1]
+    aux = WHO.sample(data, targets, seed=2)
+    loads = Loads(monkeypatch)
+    for _ in range(2):
+        before = len(loads.shards)
+        there = so.ChunkedDataset.open(folder, work=tmp_path / "work")
+        so.attack(name).run_both(there, aux, targets)
+    # numbers that come from a kept result lead to the same tasks as numbers that were computed
+    assert before > 0 == len(loads.shards) - before
+
+
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "foreign"])
 def test_a_damaged_partial_is_computed_again(saved, tmp_path, monkeypatch, damage):
     data, folder = saved

@@ -47,7 +47,7 @@ COPIED = (
     "Makefile",
     "constraints.txt",
 )
-NEAR_SECONDS, WIDE_SECONDS = 300, 1200
+NEAR_SECONDS, WIDE_SECONDS = 900, 1800
 Line = dict[str, Any]
 Job = tuple[str, int, Mutant]
 

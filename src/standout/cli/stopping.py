@@ -86,11 +86,13 @@ def _watch(reading: int, wanted: set[int]) -> None:
         if first is not None:
             break
         first = sent[0] if sent else None
-    from standout.cli.workfolder import give_back_all
     from standout.data.scratch import remove_all
 
+    # imported only by commands that hold a folder
+    holding = sys.modules.get("standout.cli.workfolder")
     with suppress(Exception):  # the command may be removing the same folders right now
         remove_all()
-        give_back_all()
+        if holding is not None:
+            holding.give_back_all()
     say_stopped([])
     os._exit(128 + first)

@@ -6,9 +6,12 @@ import io
 import pickle
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from standout.data.whole_file import whole_file
 from standout.versions import version_of
@@ -36,13 +39,14 @@ class PartialStore:
 
     def key(self, task: Any, shards: Sequence[str]) -> str | None:
         """Digest of the task, the shards and the versions; None if the task cannot be pickled."""
+        pickled = io.BytesIO()
         try:
-            pickled = pickle.dumps(task, protocol=5)
+            _Writer(pickled, protocol=5).dump(task)
         except (pickle.PicklingError, AttributeError, TypeError):
             return None
         made = sha256(f"{version_of('standout')} {version_of('numpy')} {version_of('numba')}".encode())
         made.update(sha256("\n".join(shards).encode()).digest())
-        made.update(sha256(pickled).digest())
+        made.update(sha256(pickled.getbuffer()).digest())
         return made.hexdigest()
 
     def load(self, key: str) -> tuple[int, Any]:
@@ -75,6 +79,24 @@ class PartialStore:
 
     def _path(self, key: str) -> Path:
         return self.folder / f"partial-{key[:40]}"
+
+
+class _Writer(pickle.Pickler):
+    """Writes tasks for their digest: arrays by type, shape and content, objects by their fields.
+
+    The usual bytes also depend on whether the dtype of an array is the very object of other arrays, and on what an object
+    caches beside its fields; both differ between a first run and one that takes earlier results from files.
+    """
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How to write an object; it is never read back."""
+        if is_dataclass(obj) and not isinstance(obj, type):
+            return tuple, (
+                (type(obj).__module__, type(obj).__qualname__, *(getattr(obj, f.name) for f in fields(obj))),
+            )
+        if type(obj) is np.ndarray and not obj.dtype.hasobject:
+            return np.ndarray, (obj.dtype.str, obj.shape, np.ascontiguousarray(obj).tobytes())
+        return NotImplemented
 
 
 class _Reader(pickle.Unpickler):

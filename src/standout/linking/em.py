@@ -18,9 +18,10 @@ from standout.attacks.events import events_of
 from standout.attacks.fit import decreasing
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
-from standout.linking.agreement import Agreement, day_background, day_bins, value_background, value_bins
+from standout.data.times import to_ticks
+from standout.linking.agreement import Agreement, day_background, time_bins, value_background, value_bins
 from standout.linking.attack import LinkLikelihood
-from standout.linking.groups import TopScores, TwoGroups, probabilities
+from standout.linking.groups import SHARP, TopScores, TwoGroups, probabilities
 from standout.linking.mentions import Mentions
 from standout.linking.noise import CLASSES, LinkNoise, classes
 from standout.linking.score import candidates
@@ -120,15 +121,16 @@ def start_noise(dataset: Dataset, knowledge: Knowledge, start: float = START) ->
         bins = value_bins(dataset.levels)
         value = replace(bins, share=_geometric(len(bins.share)))
     if dataset.has_time and overlaps(dataset, knowledge):
-        time = replace(day_bins(), share=_geometric(len(day_bins().share)))
+        bins = time_bins(dataset.time_resolution)
+        time = replace(bins, share=_geometric(len(bins.share)))
     repeated = knowledge.times is not None and bool((knowledge.times > 1).any())
     e = (start,) * (CLASSES if repeated else 1)
     return LinkNoise(e, 0.1 if value and time else 0.0, value, time, 0.2 if time else 0.0)
 
 
 def overlaps(dataset: Dataset, knowledge: Knowledge) -> bool:
-    """Whether some known day lies in the period of the release."""
-    known = np.floor(knowledge.time[~np.isnan(knowledge.time)]) - dataset.first_tick
+    """Whether some known time lies in the period of the release."""
+    known = to_ticks(knowledge.time[~np.isnan(knowledge.time)], dataset.time_resolution) - dataset.first_tick
     return bool(((known >= 0) & (known <= dataset.tick_span)).any())
 
 
@@ -227,8 +229,11 @@ def _em(case: Case, record: Array, cells: Cells, noise: LinkNoise, rounds: int) 
         ranked = np.take_along_axis(score, order, axis=1)
         top = TopScores.of(record, np.where(np.isfinite(ranked), ranked, np.nan), case.n_facts)
         covariates = top.covariates(case.n_facts)
-        # the first fit has nothing to start from; each later one continues from the one before
-        groups = (groups or TwoGroups.start(covariates)).improved(top.y(), covariates, 20 if groups is None else 4)
+        # sharp, because absent people who count as found would count as noise. The first fit has nothing to start from; each
+        # later one continues from the one before
+        groups = (groups or TwoGroups.start(covariates, parts=SHARP)).improved(
+            top.y(), covariates, 20 if groups is None else 4
+        )
         who = np.empty(record.shape)
         np.put_along_axis(who, order, probabilities(top, case.n_facts, groups, case.dataset.n_records), axis=1)
         before, noise = noise, _maximize(case, cells, noise, scored, who.reshape(-1))

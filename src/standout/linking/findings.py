@@ -114,6 +114,7 @@ def aggregates(links: Links) -> dict[str, Any]:
     return {
         "n": links.n_queries,
         "expected": links.expected_links, "low": low, "high": high,
+        "overlap": links.details.get("overlap"),
         "refused": int(links.refused.sum()),
         "named": int((links.best >= 0).sum()),
         "accepted": [_cut(links, fdr, rule) for rule in ("spacing", "posterior") for fdr in CUTS],
@@ -168,6 +169,12 @@ def sentences(found: LinkFindings) -> list[str]:
         out.append(
             f"For {links['refused']:,} {'person' if links['refused'] == 1 else 'people'} the test does not apply, because too "
             "little is known of them: she accepts none of these."
+        )
+    if links.get("overlap"):
+        o = links["overlap"]
+        out.append(
+            f"About {100 * o['rate']:.0f} % of the people of the second file are in the release (95 % interval "
+            f"{100 * o['low']:.0f} to {100 * o['high']:.0f} %)."
         )
     if found.truth:
         rate = Rate.from_count(found.truth["right"], found.truth["n_present"])

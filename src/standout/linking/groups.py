@@ -1,7 +1,7 @@
 """Two groups of queries, found and not found, told apart by the spacing test: a posterior that needs no truth.
 
 If the best record is not the person's, y = -log p of the spacing test is exponential with mean 1, whatever the noise model
-says. If it is, y is larger: a mixture of exponentials. How many are found depends on how much is known of a person. All of
+says. If it is, y is larger: a mixture of gamma distributions. How many are found depends on how much is known of a person. All of
 it is fitted by EM to the queries themselves (Efron's two-groups model with covariates).
 """
 
@@ -12,23 +12,29 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import expit, gamma
 
 from standout.formulas.rates import wilson
 
 Array = npt.NDArray[Any]
 
-MEANS = (4.0, 8.0, 16.0)
-"""Means of y of the exponentials that a found query is a mixture of. Smaller means cannot be told from the null, and would make
-the number of found queries depend on noise."""
+MEANS = (4.0, 8.0, 16.0, 16.0, 32.0, 8.0)
+"""Means of y of the gamma distributions that a found query is a mixture of. Smaller means cannot be told from the null, and would
+make the number of found queries depend on noise."""
+SHAPES = (1, 1, 1, 3, 3, 3)
+"""Their shapes: 1 is the exponential; with 3, hardly any found query has a small y."""
+CAREFUL, SHARP = 5, 6
+"""Parts that are used: the last one separates found queries more sharply, which may miss those that hardly stand out."""
 RIDGE = (0.1, 1.0)
 """Precision of the normal priors on the intercept and on the other coefficients."""
 ALMOST_SURE = 0.95
+MOST = 0.999
+"""Largest probability of a candidate."""
 FEWEST_FACTS = 3
 SMALL, TOO_MANY = 0.01, 2.0
 """If more than this many times too many second best records have a p-value this small, the test is corrected."""
 PSEUDO = 0.5
-"""Pseudo-count of each exponential."""
+"""Pseudo-count of each part of the mixture."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,12 +49,12 @@ class TwoGroups:
     """Mean of y if the query is not found: 1, or more if absent canaries showed so."""
 
     @classmethod
-    def start(cls, covariates: Array, null_mean: float = 1.0) -> TwoGroups:
-        """Before any fit: half of the queries are found."""
+    def start(cls, covariates: Array, null_mean: float = 1.0, parts: int = CAREFUL) -> TwoGroups:
+        """Before any fit: half of the queries are found; a found query is a mixture of the first `parts` distributions."""
         center = covariates.mean(axis=0) if covariates.size else np.zeros(covariates.shape[1])
         width = covariates.std(axis=0) if covariates.size else np.ones(covariates.shape[1])
         beta = np.zeros(covariates.shape[1] + 1)
-        return cls(center, np.where(width > 0, width, 1.0), beta, np.full(len(MEANS), 1 / len(MEANS)), null_mean)
+        return cls(center, np.where(width > 0, width, 1.0), beta, np.full(parts, 1 / parts), null_mean)
 
     def with_null(self, null_mean: float) -> TwoGroups:
         """Return the fit with another mean of y of queries that are not found."""
@@ -92,9 +98,11 @@ class TwoGroups:
         return np.column_stack([np.ones(covariates.shape[0]), (covariates - self.center) / self.width])
 
     def _densities(self, y: Array) -> Array:
-        """(queries, exponentials): their parts of the density of y of found queries; no mean is below the null's."""
-        means = np.asarray(MEANS) * self.null_mean
-        return np.asarray(self.weight * np.exp(-y[:, None] / means) / means)
+        """(queries, parts of the mixture): their shares of the density of y of found queries; no mean is below the null's."""
+        shape = np.asarray(SHAPES[: self.weight.size])
+        scale = np.asarray(MEANS[: self.weight.size]) * self.null_mean / shape
+        x = y[:, None] / scale
+        return np.asarray(self.weight * x ** (shape - 1) * np.exp(-x) / (scale * gamma(shape)))
 
 
 def _logistic_step(design: Array, z: Array, n: Array, beta: Array) -> Array:
@@ -230,19 +238,20 @@ class TopScores:
         return np.asarray(np.exp(best - np.logaddexp(known, absent)))
 
 
-def probabilities(top: TopScores, n_facts: Array, groups: TwoGroups, n_records: int) -> Array:
+def probabilities(top: TopScores, n_facts: Array, groups: TwoGroups, n_records: int, prior: float = 0.5) -> Array:
     """(queries, k): P(the candidate is the person's record), so that the best one's agrees with the two groups.
 
     It is never above the likelihood's own posterior of an attacker who is almost sure that the person is in the release.
-    Where the spacing test does not apply, it is the likelihood's posterior. The rows sum to at most 1.
+    Where the spacing test does not apply, it is the likelihood's posterior with that prior of presence. The rows sum to at
+    most 1.
     """
-    best = top.model_posterior(n_records)
+    best = top.model_posterior(n_records, prior)
     use = top.applies
     if use.any():
         most = top.model_posterior(n_records, ALMOST_SURE)
         best[use] = np.minimum(most[use], groups.posterior(top.y(), top.covariates(n_facts)))
     weight = top.tempered()[:, 1:]
-    best = np.minimum(best, 0.999)
+    best = np.minimum(best, MOST)
     # the others share what is left at most
-    others = np.minimum(best, (0.999 - best) / np.maximum(weight.sum(axis=1), 1e-12))
+    others = np.minimum(best, (MOST - best) / np.maximum(weight.sum(axis=1), 1e-12))
     return np.column_stack([best, others[:, None] * weight])

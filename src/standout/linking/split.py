@@ -7,7 +7,7 @@ from another period understates it, because nothing of the release itself is kno
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -16,66 +16,17 @@ import numpy.typing as npt
 from standout.audit.progress import Progress
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
-from standout.errors import InputError, ParameterError
+from standout.errors import ParameterError
 from standout.linking.findings import LinkFindings, accepted_at
 from standout.linking.link import link
 from standout.linking.links import Links
+from standout.linking.periods import EPOCH, span, split_day, split_time
 from standout.linking.truth import judged
 
 Array = npt.NDArray[Any]
 
-_EPOCH = date(1970, 1, 1)
 FEWEST_PEOPLE = 20
 """Fewest people in both periods."""
-
-
-def split_time(dataset: Dataset, at: Any = 0.5) -> tuple[Dataset, Dataset]:
-    """Entries before a day and from that day on, as two datasets. Entries without a time are in neither.
-
-    Parameters
-    ----------
-    dataset
-        Records with times.
-    at
-        First day of the second period: a date, a text like "2011-06-01", or a share of the entries that lie before it.
-    """
-    day = split_day(dataset, at)
-    tick = dataset.record_tick.astype(np.int64)
-    known = tick != dataset.no_tick
-    first = (day - _EPOCH).days * dataset.ticks_per_day - dataset.first_tick
-    parts = []
-    for name, mask in (("before", known & (tick < first)), ("from", known & (tick >= first))):
-        part = dataset.with_entries(mask)
-        if not mask.any():
-            raise ParameterError(f"split at {day}: no entry lies {name} that day{_span(dataset)}")
-        parts.append(part.take(part.lengths > 0))
-    return parts[0], parts[1]
-
-
-def split_day(dataset: Dataset, at: Any) -> date:
-    """First day of the second period."""
-    if not dataset.has_time:
-        raise InputError("a split by time needs times, and this data has none")
-    if isinstance(at, datetime):
-        return at.date()
-    if isinstance(at, date):
-        return at
-    if isinstance(at, str):
-        try:
-            return date.fromisoformat(at.strip())
-        except ValueError:
-            pass
-        try:
-            at = float(at)
-        except ValueError:
-            raise ParameterError(f"split at {at!r}: use a date like 2011-06-01, or a share like 0.5") from None
-    if not isinstance(at, int | float) or not 0 < at < 1:
-        raise ParameterError(f"split at {at!r}: use a date like 2011-06-01, or a share between 0 and 1")
-    tick = dataset.record_tick[dataset.record_tick != dataset.no_tick].astype(np.int64)
-    if not tick.size:
-        raise InputError("a split by time needs times, and no entry has one")
-    middle = int(np.quantile(tick, at, method="higher")) + dataset.first_tick
-    return _EPOCH + timedelta(days=-(-middle // dataset.ticks_per_day))
 
 
 def proposed_split(dataset: Dataset) -> date | None:
@@ -83,7 +34,7 @@ def proposed_split(dataset: Dataset) -> date | None:
     if not (dataset.has_time and dataset.has_repeats):
         return None
     day = split_day(dataset, 0.5)
-    first = (day - _EPOCH).days * dataset.ticks_per_day - dataset.first_tick
+    first = (day - EPOCH).days * dataset.ticks_per_day - dataset.first_tick
     tick = dataset.record_tick.astype(np.int64)
     begins = dataset.record_ptr[:-1][np.diff(dataset.record_ptr) > 0]
     lowest = np.minimum.reduceat(tick, begins)
@@ -110,7 +61,7 @@ def time_shifted(dataset: Dataset, at: Any = 0.5, one_to_one: bool = False, *, e
     before, after = split_time(dataset, day)
     right = find_labels(after.record_labels, before.record_labels)
     if not (right >= 0).any():
-        raise ParameterError(f"split at {day}: nobody is in both periods{_span(dataset)}")
+        raise ParameterError(f"split at {day}: nobody is in both periods{span(dataset)}")
     found = link(after, before, one_to_one=one_to_one, engine=engine, seed=seed, progress=progress)
     done = judged(found, after, before, right, others=others)
     data = {**done.details["data"], "split": day.isoformat()}
@@ -131,9 +82,3 @@ def said(found: LinkFindings) -> str:
         f"Without a list of who is there she can name {named:,} people with about 5 % wrong. Removing names and old entries "
         "therefore does not make this data anonymous: habits alone single people out."
     )
-
-
-def _span(dataset: Dataset) -> str:
-    first = datetime.fromtimestamp(dataset.first_tick * 86_400 / dataset.ticks_per_day, UTC).date()
-    last = first + timedelta(days=dataset.tick_span // dataset.ticks_per_day)
-    return f"; the data runs from {first} to {last}"

@@ -1,0 +1,138 @@
+"""Candidates of every query with their probabilities: one by one, one-to-one, recalibrated, and how many are right."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, logit
+
+from standout.linking.canaries import N_CANARIES
+from standout.linking.groups import MOST, SHARP, TopScores, TwoGroups, probabilities
+from standout.linking.one_to_one import hard, log_free, soft
+
+Array = npt.NDArray[Any]
+
+ROUNDS = 300
+"""Rounds of EM for the two groups."""
+FEW_ROUNDS = 12
+"""Rounds of EM from the fit, for a resample."""
+PURPOSE_RESAMPLE = 43
+NULL_ERROR = 1 / N_CANARIES**0.5
+"""Relative standard error of the null distribution's mean, as checked by the canaries."""
+UNKNOWN_PRESENCE = (0.1, 0.95)
+"""Shares of people in the release that the interval allows for where the spacing test does not apply."""
+LEAST = 1e-6
+STILL_BEST = 0.999
+RESAMPLES = 100
+"""Bootstrap resamples of the people, for the interval of the expected links."""
+
+
+class Answer(NamedTuple):
+    """Candidates of each query with their probabilities, and the fit that these come from."""
+
+    top: TopScores
+    groups: TwoGroups
+    chance: Array
+    """(queries, k): in the order of `top`."""
+    n_found: float
+    """Expected number of found queries among those that the test applies to, one by one."""
+    shift_error: float = 0.0
+    """Standard error of the share of found queries in logits, if the probabilities were recalibrated."""
+
+    @classmethod
+    def of(cls, top: TopScores, n_facts: Array, null_mean: float, n_records: int, prior: float = 0.5) -> Answer:
+        """One by one; `prior` is P(in the release) where the spacing test does not apply."""
+        covariates = top.covariates(n_facts)
+        groups = TwoGroups.start(covariates, null_mean).improved(top.y(), covariates, ROUNDS)
+        checked = top.checked(probabilities(top, n_facts, groups, n_records, prior)[:, 0])
+        if checked is not top:
+            top = checked
+            # corrected p-values are uniform if nobody is found: what the canaries showed must not be counted twice
+            groups = TwoGroups.start(covariates).improved(top.y(), covariates, ROUNDS)
+        chance = probabilities(top, n_facts, groups, n_records, prior)
+        chance[n_facts == 0] = 0.0
+        return cls(top, groups, chance, float(chance[top.applies, 0].sum()))
+
+    def joint(self, n_facts: Array, null_mean: float, n_records: int, prior: float = 0.5) -> Answer:
+        """One-to-one: scores without records that others claim, tested again, and a soft assignment of the result."""
+        left = self.top.without_taken(log_free(self.top.record, self.chance, n_records), n_facts)
+        again = Answer.of(left, n_facts, null_mean, n_records, prior)
+        return again._replace(chance=soft(left.record, again.chance, n_records))
+
+    def recalibrated(self, posterior: Array, error: float) -> Answer:
+        """The same answers, with other probabilities of the best candidates where the spacing test applies.
+
+        Parameters
+        ----------
+        posterior
+            P(the best candidate is right) of the queries that the test applies to.
+        error
+            Standard error of the share of found queries, in logits.
+        """
+        use, rows = self.top.applies, np.arange(self.chance.shape[0])
+        at = self.chance.argmax(axis=1)
+        mine = self.chance[rows, at]
+        mine[use] = np.where(mine[use] > 0, np.clip(posterior, LEAST, MOST), 0.0)
+        others = self.chance.copy()
+        others[rows, at] = 0.0
+        # the others share what is left, and none of them becomes the best
+        others *= np.minimum(1.0, (MOST - np.minimum(mine, MOST)) / np.maximum(others.sum(axis=1), 1e-12))[:, None]
+        others = np.minimum(others, STILL_BEST * mine[:, None])
+        others[rows, at] = mine
+        return self._replace(chance=np.where(use[:, None], others, self.chance), shift_error=error)
+
+    @property
+    def posterior(self) -> Array:
+        """Probability of the most probable candidate."""
+        return np.asarray(self.chance.max(axis=1))
+
+    @property
+    def best(self) -> Array:
+        """The most probable candidate, -1 if all have probability 0."""
+        at = self.chance.argmax(axis=1)
+        return np.where(self.posterior > 0, self.top.record[np.arange(at.size), at], -1)
+
+    def assigned(self) -> Array:
+        """Hard assignment: the record of each query, each record once, -1 = none left."""
+        absent = np.maximum(1 - self.chance.sum(axis=1, keepdims=True), 1e-12)
+        column = hard(self.top.record, np.log(np.maximum(self.chance / absent, 1e-12)))
+        return np.where(column >= 0, self.top.record[np.arange(column.size), column], -1)
+
+    def interval(
+        self, n_facts: Array, seed: int, prior: float = 0.5, presence: tuple[float, float] = UNKNOWN_PRESENCE
+    ) -> tuple[float, float]:
+        """95 % interval of the number of right links.
+
+        It covers the fit on resampled people, with either mixture, the chance of each link, that the null distribution of the
+        test is known only as precisely as the absent canaries can check it, the error of a recalibration, and the unknown share
+        of people who are in the release (`presence`).
+        """
+        y, covariates, posterior = self.top.y(), self.top.covariates(n_facts), self.posterior
+        rng = np.random.default_rng([seed % 2**63, PURPOSE_RESAMPLE])
+        spread, expected = float(np.sqrt((posterior * (1 - posterior)).sum())), float(posterior.sum())
+        # the order of the people must not change the draws
+        order = np.lexsort((covariates[:, 1], covariates[:, 0], y))
+        middle = float(self.groups.posterior(y, covariates).sum())
+        model = logit(np.clip(posterior[~self.top.applies & (posterior > 0)], 1e-12, 1 - 1e-12))
+        tested = logit(np.clip(posterior[self.top.applies], LEAST, 1 - LEAST))
+        totals = []
+        # which of the two mixtures is right cannot be seen from the queries: half of the resamples use the sharper one
+        sharp = TwoGroups.start(covariates, self.groups.null_mean, SHARP).improved(y, covariates, ROUNDS)
+        for k in range(RESAMPLES if y.size else 0):
+            groups = sharp if k % 2 else self.groups
+            weight = np.zeros(y.size)
+            weight[order] = rng.multinomial(y.size, np.full(y.size, 1 / max(y.size, 1)))
+            null = groups.null_mean * max(1.0 + NULL_ERROR * float(rng.standard_normal()), 0.5)
+            again = groups.with_null(null).improved(y, covariates, FEW_ROUNDS, weight)
+            shift = float(again.posterior(y, covariates).sum()) - middle
+            if self.shift_error:
+                moved = expit(tested + self.shift_error * float(rng.standard_normal()))
+                shift += float(moved.sum()) - float(expit(tested).sum())
+            totals.append(expected + shift + spread * float(rng.standard_normal()))
+        low, high = np.quantile(totals, [0.025, 0.975]) if totals else (expected - 2 * spread, expected + 2 * spread)
+        # where the test does not apply, the posterior depends on the share of people who are in the release
+        fewest, most = (float((expit(model - logit(prior) + logit(x)) - expit(model)).sum()) for x in presence)
+        low, high = low + fewest, high + most
+        return float(np.clip(low, 0, expected)), float(np.clip(high, expected, (posterior > 0).sum()))
