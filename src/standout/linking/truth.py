@@ -19,10 +19,10 @@ from standout.data.labels import find_labels
 from standout.errors import InputError, ParameterError
 from standout.formulas.rates import Rate, sign_flip
 from standout.linking.findings import BIN_NAMES, CUTS, bins
-from standout.linking.link import by_day
 from standout.linking.links import Links
 from standout.linking.people import people
 from standout.linking.score import facts_digest
+from standout.linking.times import comparable
 
 Array = npt.NDArray[Any]
 
@@ -65,7 +65,8 @@ def judged(links: Links, dataset: Dataset, knowledge: Knowledge | Dataset, truth
         raise ParameterError(
             f"truth has {right.size} records, the second file {links.n_queries} people: one per person"
         )
-    data, second = by_day(dataset), people(knowledge, items)
+    second = people(knowledge, items)
+    data = comparable(dataset, second)
     names = others if others is not None else OTHERS + (RATED if links.details["data"]["has_value"] else ())
     ranks = {"link": _ranks(links, right, data.n_records)}
     for k, name in enumerate(names):
