@@ -44,11 +44,24 @@ def _on_disk(file: Path, data: so.Dataset) -> Place:
     return Place(made, made.home_engine)
 
 
+def _by_spark(file: Path, data: so.Dataset) -> Place:
+    from spark_here import session
+
+    return Place(data, so.SparkEngine(session()))
+
+
+def _on_spark(file: Path, data: so.Dataset) -> Place:
+    from spark_here import session
+
+    made = so.SparkDataset.read(str(file), engine=so.SparkEngine(session()), shards=4)
+    return Place(made, made.home_engine)
+
+
 PLACES: dict[str, dict[str, Callable[[Path, so.Dataset], Place]]] = {
     "memory": {"in memory": _in_memory("memory")},
     "gpu": {"in memory": _gpu},
     "chunked": {"in memory": _in_memory("chunked"), "on disk": _on_disk},
-    "spark": {"in memory": _in_memory("spark")},
+    "spark": {"in memory": _by_spark, "on Spark": _on_spark},
 }
 """Per engine: ways to hold a release, each from a Parquet file and from the same release in memory."""
 

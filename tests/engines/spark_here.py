@@ -24,11 +24,13 @@ def session() -> Any:
 
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[1]").appName("standout tests")
+    # STANDOUT_SPARK=local-cluster[2,1,1024] runs the same tests on a cluster of several processes
+    builder = SparkSession.builder.master(os.environ.get("STANDOUT_SPARK", "local[1]")).appName("standout tests")
     settings = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         # a test has little data: what costs time is compiling, on every level, and starting tasks

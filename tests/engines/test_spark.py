@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
+import json
 from datetime import date, datetime
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from plans import release
-from same_findings import assert_same_findings
+from same_findings import assert_same_findings, differences
 from spark_here import frame_of, on_spark, spark  # noqa: F401
 
 import standout as so
+from standout.cli.cluster import read_on_spark, spark_for
 from standout.errors import ColumnError, EngineError, InputError, ParameterError, RowError, StandoutError
 
 CATALOG = ("item_labels", "supports", "levels", "level_low", "level_high", "first_tick", "tick_span", "time_resolution",
@@ -73,10 +75,7 @@ def assert_same_data(mine: so.SparkDataset, usual: so.Dataset) -> None:
         found = getattr(rows, name)
         np.testing.assert_array_equal(found, expected, err_msg=name)
         assert found.dtype == expected.dtype, name
-    for name in (f.name for f in dataclasses.fields(so.Dataset) if f.name == "cleaning"):
-        # the sample from which columns are guessed holds other rows
-        a, b = (dataclasses.replace(getattr(data, name), columns=()) for data in (mine, usual))
-        assert a == b
+    assert mine.cleaning == usual.cleaning
 
 
 FIRST, *OTHERS = TABLES
@@ -124,12 +123,14 @@ def test_an_audit_of_a_spark_frame_finds_what_the_audit_in_memory_finds(small):
         for place in (far, data)
     )
     assert mine.provenance["engine"] == "spark"
-    columns = far.cleaning.columns, data.cleaning.columns
-    assert [use.role for use in columns[0]] == [use.role for use in columns[1]]
-    mine.data["cleaning"]["columns"] = usual.data["cleaning"][
-        "columns"
-    ]  # the sample that is described holds other rows
     assert_same_findings(mine, usual)
+
+
+def test_rows_of_the_same_records_are_fetched_once(small, monkeypatch):
+    _, far, *_ = small
+    far.rows([3, 5])
+    monkeypatch.setattr(type(far), "map", None)
+    assert far.rows([3, 5]).record.tolist() == [3, 5]
 
 
 def test_results_of_many_shards_are_merged_in_a_tree(small, monkeypatch):
@@ -225,3 +226,43 @@ def test_without_java_the_engine_says_what_to_install(monkeypatch):
 def test_a_second_master_is_refused_because_a_process_has_one_session(spark):  # noqa: F811
     with pytest.raises(EngineError, match="already runs on 'local"):
         so.SparkEngine(master="spark://elsewhere:7077")
+
+
+def test_a_master_without_spark_is_refused_before_anything_is_read():
+    with pytest.raises(ParameterError, match="--master is for --engine spark"):
+        spark_for("memory", "local[2]")
+
+
+def test_options_for_text_files_are_refused_on_spark(spark):  # noqa: F811
+    with pytest.raises(ParameterError, match="encoding: Spark reads the files itself"):
+        read_on_spark("ratings.csv", so.SparkEngine(spark), {"encoding": "utf-8"})
+
+
+def test_a_path_without_data_gives_one_sentence(spark, tmp_path):  # noqa: F811
+    with pytest.raises(InputError, match="Spark finds no data there"):
+        so.SparkDataset.read(str(tmp_path / "nothing.parquet"))
+
+
+@pytest.mark.slow
+def test_the_command_audits_a_path_on_spark_and_finds_what_it_finds_in_memory(spark, run, tmp_path):  # noqa: F811
+    file = tmp_path / "ratings.parquet"
+    pq.write_table(release("plain", n_records=300).to_arrow(), file)
+    found = []
+    for more in (["--engine", "spark", "--master", spark.sparkContext.master], []):
+        out = tmp_path / f"out{len(found)}"
+        given = ["--knows", 3, "--targets", 20, "--attacks", "scoreboard-rh", "--out", out, *more]
+        code, _, shown = run("audit", file, *given)
+        assert code == 0, shown
+        found.append(json.loads((out / "findings.json").read_text()))
+    assert found[0]["provenance"]["engine"] == "spark"
+    assert "not described" in " ".join(found[0]["warnings"])
+    assert not differences(found[0]["results"], found[1]["results"])
+
+
+@pytest.mark.slow
+def test_an_audit_takes_a_spark_frame_as_it_is(spark):  # noqa: F811
+    table = release("plain", n_records=200).to_arrow()
+    who = so.Adversary(knows=2)
+    mine = so.Audit(frame_of(table), [who], ["scoreboard"], targets=10, describe=False).run()
+    usual = so.Audit(table, [who], ["scoreboard"], targets=10, describe=False).run()
+    assert not differences(mine.to_dict()["results"], usual.to_dict()["results"])

@@ -20,9 +20,17 @@ def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
         _not_tried(audit),
         _all_attacked(audit, results),
         _not_released(audit, results),
+        _not_described(audit),
         *_without_candidates(results),
     ]
     return [note for note in made if note]
+
+
+def _not_described(audit: Audit) -> str:
+    home = audit.release.home_engine
+    if not audit.describe or home is None or home.name != "spark":
+        return ""
+    return "The released data is not described: that needs the records in memory, and they stay on Spark."
 
 
 def _left_out(audit: Audit, results: Sequence[Plain]) -> str:

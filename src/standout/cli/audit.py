@@ -119,7 +119,7 @@ def audit(
     with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf, redact=redact) as session:
         cluster = spark_for(engine, master)
         session.check(attacks, targets, engine)
-        budget = budget_for(path, engine, memory, session.log)
+        budget = None if cluster is not None else budget_for(path, engine, memory, session.log)
         keywords = reading.keywords_for(*(asked.time_within or ()))
         dataset: Catalog
         if cluster is not None:

@@ -45,6 +45,8 @@ R = TypeVar("R", bound=Result)
 
 SHARD_ENTRIES = 4_000_000
 """Entries per shard, about."""
+MOST_FETCHED = 4
+"""Sets of fetched records that stay on the driver: an audit asks for the rows of its targets again and again."""
 SAMPLED_PER_SHARD = 50
 """Sampled records per shard, from which the ranges of records are cut."""
 _SPARK_KINDS = {"BIGINT": "long", "DOUBLE": "double", "VARCHAR": "string"}
@@ -175,8 +177,15 @@ class SparkDataset(Catalog):
         return self.engine.map(task, self.shards)
 
     def rows(self, records: Any) -> Rows:
-        """Entries and keys of some records, given by distinct ascending indices."""
-        return self.map(FetchRows(np.asarray(records, np.int64)))
+        """Entries and keys of some records, given by distinct ascending indices; the last few results are kept."""
+        wanted = np.asarray(records, np.int64)
+        kept: dict[bytes, Rows] = self.__dict__.setdefault("_fetched", {})
+        key = wanted.tobytes()
+        if key not in kept:
+            while len(kept) >= MOST_FETCHED:
+                kept.pop(next(iter(kept)))
+            kept[key] = self.map(FetchRows(wanted))
+        return kept[key]
 
     def __repr__(self) -> str:
         channels = "".join(

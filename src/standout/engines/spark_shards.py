@@ -28,7 +28,7 @@ BATCH = 250_000
 """Entries that leave an executor at a time."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Coding:
     """How entries are coded, from the catalog."""
 
@@ -46,7 +46,7 @@ class Coding:
                             n_levels=self.ends.size, tick_span=self.tick_span)  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlaceEntries:
     """Code the entries of a partition, and say which range of records each belongs to."""
 
@@ -111,7 +111,7 @@ class Entries(NamedTuple):
     lengths: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BuildRecords:
     """Sort the entries of a partition into records, in the order of their labels."""
 

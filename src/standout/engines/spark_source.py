@@ -176,7 +176,7 @@ def _merged(name: str, cells: list[Any]) -> Any:
 
 def roles_of(engine: SparkEngine, frame: Any, options: ReadOptions, sample: int) -> Roles:
     """Columns of the DataFrame by role, as named or guessed from the first rows."""
-    chosen = engine.apply(frame.limit(sample), ChooseRoles(tuple(frame.columns), options), "answer binary")
+    chosen = engine.apply(frame.limit(sample).coalesce(1), ChooseRoles(tuple(frame.columns), options), "answer binary")
     answer = engine.fetch(chosen).column("answer")
     roles: Roles = pickle.loads(answer[0].as_buffer())
     return roles
