@@ -116,7 +116,7 @@ def main() -> None:
     ask.add_argument("--check", type=Path)
     ask.add_argument("--passes", action="store_true")
     ask.add_argument("--held-by", type=float, default=0.143, help="share of the records that hold a known item")
-    ask.add_argument("--n-passes", type=int, default=450)
+    ask.add_argument("--n-passes", type=int, default=242)
     given = ask.parse_args()
     if given.check:
         check(given.check)

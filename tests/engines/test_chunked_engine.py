@@ -169,14 +169,17 @@ def test_memory_that_is_used_again_is_never_read_into_while_a_shard_is_scored(sa
         assert so.ChunkedDataset.open(folder, threads=4, verify=False).map(Reading()).total == usual
 
 
-def test_an_audit_of_data_on_disk_finds_what_the_audit_in_memory_finds(small_parts, tmp_path):
+@pytest.mark.parametrize(
+    "adversaries", [[WHO, so.Adversary(knows=2)], pytest.param(None, marks=pytest.mark.slow)], ids=["two", "default"]
+)
+def test_an_audit_of_data_on_disk_finds_what_the_audit_in_memory_finds(small_parts, tmp_path, adversaries):
     data = release("missing")
     pq.write_table(data.to_arrow(), tmp_path / "x.parquet")
     data, there = (
         so.Dataset.read(tmp_path / "x.parquet"),
         so.ChunkedDataset.read(tmp_path / "x.parquet", work=tmp_path / "w"),
     )
-    found = [so.Audit(d, targets=12, seed=3, sweep="default").run(progress=False) for d in (data, there)]
+    found = [so.Audit(d, adversaries, targets=12, seed=3).run(progress=False) for d in (data, there)]
     assert_same_findings(*found)
     assert found[1].provenance["engine"] == "chunked"
     assert found[1].provenance["data_sha256"] == found[0].provenance["data_sha256"]
