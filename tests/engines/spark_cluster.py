@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -54,8 +55,12 @@ class SlowEngine:
 
 def executors() -> list[int]:
     """Process ids of the executors that this process's cluster runs."""
-    mine = psutil.Process().children(recursive=True)
-    return [p.pid for p in mine if any("CoarseGrainedExecutorBackend" in word for word in p.cmdline())]
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it ended in the meantime
+            if any("CoarseGrainedExecutorBackend" in word for word in process.cmdline()):
+                found.append(process.pid)
+    return found
 
 
 def main(master: str, folder: str, what: str) -> None:
@@ -86,7 +91,7 @@ def main(master: str, folder: str, what: str) -> None:
     killed = []
 
     def kill() -> None:
-        while not any(marks.iterdir()):
+        while not any(marks.iterdir()) or not executors():
             time.sleep(0.01)
         killed.append(executors()[0])
         os.kill(killed[0], signal.SIGKILL)
