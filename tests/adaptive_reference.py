@@ -250,8 +250,9 @@ class Reference:
         # another entry of the record must have been this one
         by_chance = miss * strange / absent / rest if c.moved or c.replaced else 0.0
         ratio = rho / (c.kept_pairs * q * absent)
-        right = by_chance * gm + ratio * (own * k + x * gm)
-        wrong = strange * g / absent / rest_kept if items else by_chance * gm_off + ratio * (own * u + x * gm_off)
+        k, u = ((1 - c.hidden) * (own * a + x * b) + c.hidden * d for a, b, d in ((k, gm, g), (u, gm_off, off)))
+        right = by_chance * gm + ratio * k
+        wrong = strange * g / absent / rest_kept if items else by_chance * gm_off + ratio * u
         return right, wrong
 
     def source_length(self, shown):

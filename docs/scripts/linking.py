@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -13,56 +14,20 @@ import numpy as np
 import pandas as pd
 
 import standout as so
+from standout.linking.em import fit_noise
+from standout.linking.mentions import Mentions
+from standout.linking.people import people
 from standout.linking.split import said
 from standout.linking.truth import judged
 
 PAGE = Path(__file__).resolve().parents[1] / "linking.md"
+PROFILES = PAGE.parents[1] / "benchmarks" / "results" / "linking-profiles.json"
+FIGURES: list[list[object]] = []
+"""Claim, figure and command of each measurement: the table at the top of the page."""
 
-INTRO = """# Linking a second file
-
-Rebuild this page with `make linking` (needs the public datasets, see `STANDOUT_DATA`).
-
-`standout link RELEASE KNOWLEDGE` asks how many people of a second file an attacker could link to the release, and how sure she
-would be, without ground truth and without knowing who is in the release. `so.link(release, knowledge)` does the same in Python.
-
-## How it works
-
-1. One query per person of the second file. Repeated facts count as one fact that was seen several times.
-2. The likelihood of every record (`linking/attack.py`): e = share of facts about items that the record lacks, by how often
-   the fact was seen; q = popularity of *mentioning*, counted in the second file without the person's own mentions; values and
-   days by their agreement, as in Fellegi–Sunter linkage. Some people's days are unrelated to the release: they are a group
-   of their own.
-3. The noise is fitted by EM (`linking/em.py`). A candidate counts by its probability in step 4, so that absent people do not
-   count as noise. A person with many facts counts no more than one with the median number.
-4. Acceptance: the spacing test (`formulas/spacing.py`) compares the gap below the best record with the gaps among the next
-   twenty. It knows neither the noise nor who is present. It is refused below three facts and where scores are tied.
-   Benjamini–Hochberg turns its p-values into `accepted(fdr)`.
-5. Posterior: two groups of queries, found and not found (`linking/groups.py`). If the best record is not the person's, -log p is
-   exponential with mean 1. If it is, -log p is larger, and how often it is depends on the number of facts. Both are fitted to
-   the queries themselves. `accepted(fdr, rule="posterior")` finds more than the test alone.
-6. Canaries check it: records copied with the fitted noise (recall), and whole people of the release whose record is left out
-   (false matches).
-7. `one_to_one=True`: a record belongs to one person at most. Records that others claim score less, the test is repeated, and
-   Sinkhorn scaling makes the claims on a record sum to at most 1.
-"""
-
-LIMITS = """## Limits
-
-- The numbers hold for this second file. A file with more facts links more people.
-- The choices of this method (the groups of the posterior, the three-fact minimum, the variant of the one-to-one assignment)
-  were made with a look at the truth of these two datasets. Calibration, false discovery and coverage may be worse on other data.
-- Presence and activity go together in real data: the people who are found are not typical of all, and the share found among
-  people with few facts is far smaller.
-- With one or two facts the spacing test does not apply. Such people are never accepted, and their posterior is the likelihood's.
-- Where scores of unrelated records come in clusters (a copy of the same file, whose days agree exactly), p-values are corrected
-  by the gaps below the second best record.
-- The test asks whether the best record stands out from the next twenty. Where many people have close relatives in the release
-  (families who share items), it confirms few links although the likelihood finds many. The run then says so, and the
-  likelihood's own number is the upper limit.
-- Days are compared as days, also if the release holds hours or minutes.
-- Two files whose periods do not overlap are linked without days.
-- The posterior of a one-to-one link between 0.2 and 0.8 is less well calibrated than that of one by one, see above.
-"""
+INTRO, LIMITS = (
+    Path(__file__).with_name(f"linking_{part}.md").read_text(encoding="utf-8") for part in ("intro", "limits")
+)
 
 
 def percent(x: float) -> str:
@@ -114,8 +79,20 @@ def calibration_table(runs: dict[str, object]) -> str:
     rows = []
     for name, links in runs.items():
         for b in links.findings.truth["calibration"]:
-            rows.append([name, f"{b['from']:.1f}–{b['to']:.1f}", b["n"], percent(b["mean"]), told(b)])
-    return table(["run", "posterior", "links", "mean posterior", "right in truth"], rows)
+            rows.append([name, f"{b['from']:.1f}–{b['to']:.1f}", b["n"], percent(b["mean"]), told(b),
+                         f"{100 * (b['rate'] - b['mean']):+.1f}"])  # fmt: skip
+    return table(["run", "posterior", "links", "mean posterior", "right in truth", "difference in points"], rows)
+
+
+def pooled(runs: dict[str, tuple[object, np.ndarray]]) -> str:
+    """Calibration of several runs together."""
+    from standout.linking.truth import calibration
+
+    posterior = np.concatenate([links.posterior for links, _ in runs.values()])
+    hit = np.concatenate([(links.best == right) & (right >= 0) for links, right in runs.values()])
+    rows = [[f"{b['from']:.1f}–{b['to']:.1f}", b["n"], percent(b["mean"]), told(b), f"{100 * (b['rate'] - b['mean']):+.1f}"]
+            for b in calibration(posterior, hit)]  # fmt: skip
+    return table(["posterior", "links", "mean posterior", "right in truth", "difference in points"], rows)
 
 
 def movielens(folder: Path) -> str:
@@ -141,6 +118,17 @@ def movielens(folder: Path) -> str:
                 absent_rows.append([name, f"{links.posterior[present].mean():.2f}", f"{links.posterior[~present].mean():.2f}",
                                     f"{int(named[present].sum())} of {int(present.sum())}",
                                     f"{int(named[~present].sum())} of {int((~present).sum())}"])  # fmt: skip
+    for name, links in runs.items():
+        rates = {one["attack"]: [r["rate"] for r in one["rates"][:3]] for one in links.findings.truth["k_identified"]}
+        least = min(a - b for other in ("scoring", "tf-idf") for a, b in zip(rates["link"], rates[other], strict=True))
+        (low, high), n = links.interval, links.findings.truth["right"]
+        FIGURES.append([f"{name}: link ≥ Scoring and TF-IDF at k = 1, 5, 10; expected links cover the truth",
+                        f"smallest lead {100 * least:+.1f} points; {low:.0f}–{high:.0f}, in truth {n}",
+                        "`make linking`, `tests/linking/test_link_realdata.py`"])  # fmt: skip
+    for row in absent_rows:
+        FIGURES.append([f"{row[0]}, half of the mentioners removed: absent people are recognized",
+                        f"accepted at 5 %: {row[4]} absent, {row[3]} present; mean posterior {row[2]} and {row[1]}",
+                        "`make linking`"])  # fmt: skip
     return "\n".join([
         "## MovieLens latest-small: tags → ratings\n",
         "58 people tag movies (1,775 distinct pairs, 2 in the median) and are all in the release of 610 people. *Half removed*: "
@@ -173,30 +161,43 @@ def dataset(frame: pd.DataFrame) -> so.Dataset:
     )  # fmt: skip
 
 
+def ways(first: so.Dataset, second: so.Dataset) -> np.ndarray:
+    """Record of each person of the first file in the second one, -1 = absent."""
+    at = np.minimum(np.searchsorted(second.record_labels, first.record_labels), second.n_records - 1)
+    return np.where(second.record_labels[at] == first.record_labels, at, -1)
+
+
 def retail(folder: Path) -> str:
-    first, second = shop(folder)
-    known, release = dataset(first), dataset(second)
-    at = np.minimum(np.searchsorted(release.record_labels, known.record_labels), release.n_records - 1)
-    right = np.where(release.record_labels[at] == known.record_labels, at, -1)
-    runs = {}
+    known, release = (dataset(frame) for frame in shop(folder))
+    right, back = ways(known, release), ways(release, known)
+    runs, both = {}, {}
     for name, one_to_one in (("one by one", False), ("one-to-one", True)):
         step(f"retail: {name}")
         begun = time.time()
-        links = so.link(release, known, one_to_one=one_to_one)
+        links = so.link(release, known, one_to_one=one_to_one, overlap="fit")
         step(f"linked in {time.time() - begun:.0f} s")
-        runs[name] = judged(
-            links,
-            release,
-            known,
-            right,
-            others=("tf-idf", "scoring", "scoreboard-rh", "likelihood") if not one_to_one else (),
-        )
+        others = ("tf-idf", "scoring", "scoreboard-rh", "likelihood") if not one_to_one else ()
+        runs[name] = judged(links, release, known, right, others=others)
+        step(f"retail, reverse: {name}")
+        both[name] = {"forward": (links, right), "reverse": (so.link(known, release, one_to_one=one_to_one), back)}
+    for name, links in runs.items():
+        found = links.findings.truth
+        off = [100 * abs(b["rate"] - b["mean"]) for b in found["calibration"]]
+        inside = sum(b["low"] <= b["mean"] <= b["high"] for b in found["calibration"])
+        FIGURES.append([f"retail, {name}: posterior within 3 points in five bins",
+                        f"{sum(x <= 3 for x in off)} of {len(off)} bins; largest difference {max(off):.1f} points; the mean "
+                        f"posterior lies in the 95 % interval of {inside}",
+                        "`make linking`"])  # fmt: skip
+        wrong = {d["rule"]: d["false"] for d in found["discoveries"] if d["fdr"] == 0.05}
+        FIGURES.append([f"retail, {name}: false discovery at 5 % nominal between 2 and 8 %",
+                        ", ".join(f"{rule} {told(x)}" for rule, x in wrong.items()), "`make linking`"])  # fmt: skip
     gain = runs["one-to-one"].findings.truth["one_to_one"]
     canaries = runs["one by one"].findings.canaries
-    n_present = int((right >= 0).sum())
+    n_present, share = int((right >= 0).sum()), runs["one by one"].findings.links["overlap"]
     model = runs["one by one"].model_posterior > 0.95
     wrong = 1 - float(((runs["one by one"].best == right) & (right >= 0))[model].mean())
     e = ", ".join(percent(x) for x in runs["one by one"].noise.e)
+    past = canaries["history"]
     return "\n".join([
         "## Online Retail: 2009–10 → 2010–11\n",
         f"What {known.n_records:,} customers bought from 2009-12-01 to 2010-11-30 against the release of what "
@@ -209,10 +210,19 @@ def retail(folder: Path) -> str:
         f"One-to-one finds {told(gain['soft'])} (soft) and {told(gain['hard'])} (hard) of those in both, one by one "
         f"{told(gain['one_by_one'])}; gain of the soft assignment {100 * gain['soft']['gain']:.1f} points "
         f"({100 * gain['soft']['gain_low']:.1f} to {100 * gain['soft']['gain_high']:.1f}).\n",
+        f"Overlap, estimated without the truth: {told(share)} of the customers are in the release; in truth "
+        f"{percent(n_present / known.n_records)}.\n",
         f"The likelihood's own posterior is too sure: of the {int(model.sum()):,} links above 0.95, {percent(wrong)} are wrong. "
         f"Absent canaries with p ≤ 5 %: {told(canaries['absent_below_5'])}. Share of wrong items by how often a fact was seen "
         f"(once, twice, three times, more often), as fitted: {e}.\n",
+        f"The posterior is calibrated on the release's own history: what {past['n']:,} people did before {past['day']}, linked "
+        f"to what was done from then on, finds {told(past['found'])} of the {past['n_present']:,} in both parts. Copies of "
+        f"records with the fitted noise are easier: {told(canaries['found'])} of them are found.\n",
         calibration_table(runs),
+        "Both directions together (2009–10 → 2010–11 and back), one by one:\n",
+        pooled(both["one by one"]),
+        "One-to-one:\n",
+        pooled(both["one-to-one"]),
     ])  # fmt: skip
 
 
@@ -232,6 +242,8 @@ def checks(folder: Path) -> str:
         ["a copy with shuffled people", "–", f"{int(mixed.accepted(0.05).sum()):,}", f"{mixed.expected_links:,.0f}",
          int(mixed.refused.sum())],
     ]  # fmt: skip
+    FIGURES.append(["the same file linked to itself: everyone; to shuffled people: nobody accepted",
+                    f"{rows[0][1]} best, {rows[0][2]} accepted; {rows[1][2]} accepted", "`make linking`"])  # fmt: skip
     return "\n".join([
         "## A file linked to itself, and to shuffled people\n",
         "Online Retail 2010–11. In the copy, every line is given to a random customer; items, quantities and days stay.\n",
@@ -265,6 +277,13 @@ def recovery() -> str:
         noise = so.link(release(entries), aux, canaries=False).noise
         rows.append([f"{percent(e)} → {percent(noise.e[0])}", f"{percent(0.8 * moved)} → {percent(1 - noise.value.within(0.0))}",
                      f"{days} → {percent(noise.time.within(float(days)))} within"])  # fmt: skip
+    folded = people(aux)
+    mentions = Mentions.of(release(entries), folded.bind(release(entries)))
+    starts = [fit_noise(release(entries), folded, mentions, start=x).e[0] for x in (0.1, 0.5, 0.9)]
+    FIGURES.append(["EM recovers planted noise within 20 % at 200 queries", "; ".join(str(r[0]) for r in rows) + " wrong items",
+                    "`make linking`, `tests/linking/test_em.py`"])  # fmt: skip
+    FIGURES.append(["three starting points reach the same optimum", f"e = {', '.join(f'{x:.4f}' for x in starts)}",
+                    "`make linking`, `tests/linking/test_em.py`"])  # fmt: skip
     return "\n".join([
         "## Planted noise\n",
         "Synthetic people with tastes, 200 queries of 10 facts; planted → fitted. Moves of a value beyond the end of the scale "
@@ -274,43 +293,42 @@ def recovery() -> str:
     ])  # fmt: skip
 
 
-def speed(size: float = 0.05, queries: int = 5000) -> str:
-    from standout.bench.case import twin_file
-    from standout.linking.agreement import Agreement
-    from standout.linking.attack import LinkLikelihood
-    from standout.linking.mentions import Mentions
-    from standout.linking.people import people
+def overlaps() -> str:
+    sys.path.insert(0, str(PAGE.parents[1] / "tests"))
+    from people_of import knowledge, release, second_file, truth, world
 
-    step("whole profiles")
-    data = so.Dataset.read(twin_file(size))
-    rows, first = [], {}
-    noises = {
-        "items and values": so.LinkNoise((0.2,), 0.1, Agreement((0.0, 1.0, 2.0), (0.4, 0.3, 0.2, 0.1))),
-        "items, values and days": so.LinkNoise(
-            (0.2,), 0.1, Agreement((0.0, 1.0, 2.0), (0.4, 0.3, 0.2, 0.1)),
-            Agreement((0.0, 3.0, 14.0, 30.0, 90.0, 365.0), (0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.05)), 0.1,
-        ),
-    }  # fmt: skip
-    for knows in (8, 200):
-        who = so.Adversary(knows=knows, wrong=knows // 4, wrong_kind="item", value_within=1, time_within=14)
-        targets = np.sort(np.random.default_rng(0).choice(who.eligible(data), queries))
-        drawn = who.sample(data, targets, seed=1)
-        aux = people(so.Knowledge.from_arrays(drawn.query, drawn.item, drawn.value, drawn.time))
-        facts = aux.bind(data)
-        mentions, postings = Mentions.of(data, facts), int(data.supports[facts.item].sum())
-        for name, noise in noises.items():
-            attack = LinkLikelihood(noise, mentions)
-            attack.top_scores(data, so.Knowledge.from_arrays([0], aux.item[:1], aux.value[:1], aux.time[:1]), 22)
-            begun = time.process_time()
-            best = attack.top_scores(data, aux, 22)[0][:, 0]
-            spent = (time.process_time() - begun) / postings * 1e9
-            first.setdefault(name, spent)
-            rows.append([name, f"{queries:,} × {knows}", f"{postings / 1e6:,.0f} M", f"{spent:.1f} ns",
-                         f"{spent / first[name]:.2f}", percent(float((best == targets).mean()))])  # fmt: skip
+    step("planted overlaps")
+    entries, who, rows = world(n=600, seed=7), np.arange(0, 600, 2), []
+    for planted in (0.2, 0.5, 0.9):
+        gone = np.random.default_rng(2).permutation(who)[: round((1 - planted) * who.size)]
+        data = release(entries, without=gone, time=False)
+        aux = knowledge(second_file(entries, who, knows=12, e=0.2), time=False)
+        found = so.link(data, aux, overlap="fit")
+        share, right = found.findings.links["overlap"], truth(data, aux)
+        hit, (low, high) = int(((found.best == right) & (right >= 0)).sum()), found.interval
+        rows.append([percent(planted), told(share), f"{found.expected_links:,.0f} ({low:,.0f}–{high:,.0f})", hit])
+    FIGURES.append(["planted overlaps 20, 50, 90 % are recovered within the interval", "; ".join(str(r[1]) for r in rows),
+                    "`make linking`, `tests/linking/test_calibration.py`"])  # fmt: skip
+    return "\n".join([
+        "## Planted overlaps\n",
+        "Synthetic people with tastes, 300 queries of 12 items and values, a fifth of the items wrong, 600 people less those "
+        "who are left out.\n",
+        table(["planted overlap", "estimated (95 %)", "right links expected (95 %)", "right in truth"], rows),
+    ])  # fmt: skip
+
+
+def speed() -> str:
+    found = json.loads(PROFILES.read_text(encoding="utf-8"))
+    rows = [[r["compared"], f"{r['queries']:,} × {r['items']}", f"{r['postings'] / 1e6:,.0f} M", f"{r['ns_per_posting']:.1f} ns",
+             f"{r['ratio']:.2f}", percent(r["right_first"])] for r in found["rows"]]  # fmt: skip
+    ratios = ", ".join(f"{r['ratio']:.2f} × ({r['compared']})" for r in found["rows"] if r["items"] > 8)
+    FIGURES.append(["5,000 queries × 200 items at Netflix Prize size within 1.3 × the CPU time per posting of 8 items", ratios,
+                    "`benchmarks/linking_profiles.py`"])  # fmt: skip
     return "\n".join([
         "## Whole profiles\n",
-        f"Hundreds of items per query on the synthetic twin of the Netflix Prize data, {data.n_records:,} records; CPU time per "
-        "posting, scoring with the 22 best records of each query, a quarter of the facts wrong.\n",
+        f"Hundreds of items per query on the synthetic twin of the Netflix Prize data, {found['records']:,} records and "
+        f"{found['entries']:,} entries; CPU time per posting on {found['cores']} cores, scoring with the 22 best records of each "
+        "query, a quarter of the facts wrong. `python benchmarks/linking_profiles.py --size 1 --out FILE` measures it.\n",
         table(["compared", "queries × items", "postings", "CPU time per posting", "against 8 items", "right record first"], rows),
     ])  # fmt: skip
 
@@ -320,8 +338,9 @@ def main() -> None:
     if not (folder / "online-retail").is_dir():
         sys.exit("name the folder of public datasets: docs/scripts/linking.py FOLDER, or STANDOUT_DATA")
     parts = [INTRO, movielens(folder / "ml-latest-small"), retail(folder / "online-retail"), shifted(folder / "online-retail"),
-             checks(folder / "online-retail"), recovery(), speed()]  # fmt: skip
-    PAGE.write_text("\n".join([*parts, LIMITS]), encoding="utf-8")
+             checks(folder / "online-retail"), recovery(), overlaps(), speed()]  # fmt: skip
+    summary = "\n".join(["## Figures\n", table(["asked for", "measured", "command"], FIGURES)])
+    PAGE.write_text("\n".join([parts[0], summary, *parts[1:], LIMITS]), encoding="utf-8")
     step(f"wrote {PAGE.name}")
 
 

@@ -260,3 +260,21 @@ def test_many_wrong_items_are_counted_in_every_order_or_close_to_it(n):
     # equal supports leave one order, and nothing to approximate
     even = wrong_order(np.full(n, 5.0), n, rest, np.empty(2**MOST_ORDERED))
     assert even == pytest.approx(prod(5.0 / (rest - 5.0 * j) for j in range(n)), rel=1e-12)
+
+
+@pytest.mark.parametrize("gone", [0, -1])
+def test_a_query_whose_items_are_all_withheld_reads_no_facts_of_other_queries(gone):
+    rng = np.random.default_rng(3)
+    record, item = np.divmod(np.flatnonzero(rng.random(40 * 12) < 0.3), 12)
+    ds = so.Dataset.from_arrays(record, item)
+    who = so.Adversary(knows=2, value_within=None)
+    knowledge = who.sample(ds, seed=1)
+    facts = knowledge.bind(ds)
+    # the last query has no facts behind it that could be read by mistake
+    at = slice(facts.query_ptr[gone], facts.query_ptr[1]) if gone == 0 else slice(facts.query_ptr[-2], None)
+    index = facts.item.copy()
+    index[at] = -1
+    withheld = replace(knowledge, _index=index, _labels=ds.item_labels)
+    found = so.attack("likelihood", calibrate=False).run(ds, withheld)
+    assert found.n_candidates[gone] == who.eligible(ds).size
+    assert 0 < found.share[gone] < 0.2

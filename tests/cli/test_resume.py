@@ -26,17 +26,23 @@ Journal.keep = slow
 """
 
 
-@pytest.mark.parametrize("verb", [pytest.param("defend", marks=pytest.mark.slow), "link", "reproduce"])
-def test_a_killed_command_continues_with_the_same_numbers(tmp_path, verb):
-    write_data(tmp_path)
-    process = start(tmp_path, verb, "out", SLOWLY)
+def kill_at(folder, verb, n_parts):
+    """Start a command and kill it when so many parts are finished."""
+    process = start(folder, verb, "out", SLOWLY)
     for _ in range(6000):
-        if parts(tmp_path) >= 2 or process.poll() is not None:
+        if parts(folder) >= n_parts or process.poll() is not None:
             break
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert parts(tmp_path) >= 2
+
+
+@pytest.mark.parametrize("verb", ["link", *(pytest.param(v, marks=pytest.mark.slow) for v in ("defend", "reproduce"))])
+def test_a_command_that_is_killed_twice_continues_with_the_same_numbers(tmp_path, verb):
+    write_data(tmp_path)
+    for n_parts in (1, 2):
+        kill_at(tmp_path, verb, n_parts)
+        assert parts(tmp_path) == n_parts
     said = finish(start(tmp_path, verb, "out"))
     assert "finished before" in said if verb == "defend" else "parts kept from an earlier run that was stopped" in said
     assert "0 of them finished" not in said

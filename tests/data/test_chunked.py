@@ -93,7 +93,9 @@ def test_a_source_read_in_parts_is_the_dataset_of_the_whole_to_the_byte(
     assert len(mine.all_shards) > 3
     assert_same_data(mine, usual)
     usual.save(tmp_path / "saved")
-    assert_same_files(next((tmp_path / "work").glob("data-*")), tmp_path / "saved")
+    folder = next((tmp_path / "work").glob("data-*"))
+    assert_same_files(folder, tmp_path / "saved")
+    assert folder.stat().st_mode & 0o077 == 0  # a copy of the records is for its owner only
 
 
 def test_a_saved_folder_read_in_parts_is_the_saved_dataset(small_parts, tmp_path):

@@ -54,6 +54,23 @@ def test_entries_are_dropped_with_the_published_probability() -> None:
     assert published(release).lost == 0.3
 
 
+def test_items_with_several_events_are_lost_and_events_hidden_with_the_published_probabilities() -> None:
+    ds = distinct_days(200, n_items=12, n=6000)
+    share = 0.6
+    channel = published(so.defense("drop-entries", share=share).apply(ds, seed=3))
+    events = Counter(row[:2] for row in rows(ds))
+    lost, shown, held = 0, 0.0, 0
+    for seed in range(3):
+        left = Counter(row[:2] for row in rows(so.defense("drop-entries", share=share).apply(ds, seed=seed)))
+        lost += sum(pair not in left for pair in events)
+        # a fact about a held item is about one of its events in the source
+        shown += sum(left[pair] / n for pair, n in events.items() if pair in left)
+        held += sum(pair in left for pair in events)
+    assert lost / (3 * len(events)) == pytest.approx(channel.lost, abs=0.02)
+    assert 1 - shown / held == pytest.approx(channel.hidden, abs=0.02)
+    assert channel.lost < 0.5 and channel.hidden > 0.1
+
+
 def test_rare_items_are_those_that_few_records_hold() -> None:
     ds = so.Dataset.from_arrays([0, 0, 0, 1, 1, 2], [7, 7, 8, 8, 9, 9])
     release = so.defense("drop-rare-items", min_support=2).apply(ds)

@@ -98,8 +98,9 @@ def read(path: Path, ending: str, seed: int = 0) -> str:
         text = str(error)
         assert len(text) <= 2000, "a message of more than 2,000 characters"
         assert "\n" not in text.strip(), "a message of several lines"
-        # the first row of a text file may have become its header, whose names are printed
-        assert LABEL not in text or "olumn" in text or "header" in text, "a label in a message"
+        # the first row of a text file may have become its header, whose names are printed; so are unknown keys of a policy
+        shown = "olumn" in text or "header" in text or ending == "policy.toml"
+        assert LABEL not in text or shown, "a label in a message"
         return "refused"
     return "read"
 

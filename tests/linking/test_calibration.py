@@ -6,7 +6,7 @@ from people_of import knowledge, release, second_file, truth, world
 
 import standout as so
 from standout.errors import ParameterError
-from standout.linking.agreement import day_bins
+from standout.linking.agreement import time_bins
 from standout.linking.history import history
 from standout.linking.noise import LinkNoise
 from standout.linking.overlap import fit_overlap
@@ -98,7 +98,7 @@ def test_history_says_nothing_where_it_is_not_like_the_second_file(years):
     _, rest = years
     plain = LinkNoise((0.5,))
     assert history(rest, plain, 1.0, False) is not None
-    dated = LinkNoise((0.5,), time=day_bins())
+    dated = LinkNoise((0.5,), time=time_bins())
     assert history(rest, dated, 1.0, False) is None
     assert history(so.Dataset.from_arrays([0, 0, 1], [0, 1, 0]), plain, 1.0, False) is None
     one_day = so.Dataset.from_arrays(np.arange(500) % 250, np.arange(500) % 7, None, np.zeros(500))

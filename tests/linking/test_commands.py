@@ -59,6 +59,35 @@ def test_link_writes_counts_and_no_labels(call, files, tmp_path):
     assert "is expected to be right for" in " ".join(done.out.split())
 
 
+def test_with_the_truth_all_tables_of_f06_are_printed(call, files, tmp_path):
+    done = linked(call, files, tmp_path / "out", "--truth", "same", "--overlap", "fit")
+    assert done.code == 0, done.err
+    out = " ".join(done.out.split())
+    for title in (
+        "Right record among the first k, for people in the release", "Right record first, by number of known items",
+        "Why Set Intersection fails", "Scoring after the owner drops the rarest items", "Posterior and truth",
+        "Accepted links at each false discovery rate",
+    ):  # fmt: skip
+        assert title in out
+    assert "of the people of the second file are in the release" in out
+    found = so.LinkFindings.load(tmp_path / "out" / "links.json")
+    share = found.links["overlap"]
+    assert share["low"] <= 0.75 <= share["high"]
+    rows = found.truth["defense"]
+    first = [next(r["rate"] for r in row["rates"] if r["k"] == 1) for row in rows]
+    assert rows[0]["items_dropped"] == 0 == rows[0]["entries_dropped"]
+    assert rows[-1]["items_dropped"] > 0.8
+    # without rare items Scoring finds fewer people
+    assert first[0] == next(r["rate"] for r in _of(found, "scoring") if r["k"] == 1)
+    assert first[-1] < first[0]
+    assert {row["items"] for row in found.truth["by_facts"]} == {"8–15"}
+    assert sum(row["rate"] for row in found.truth["reasons"]) == pytest.approx(1.0)
+
+
+def _of(found, name):
+    return next(one["rates"] for one in found.truth["k_identified"] if one["attack"] == name)
+
+
 def test_pairs_are_written_only_when_asked_for_and_with_a_sentence_on_lawful_use(call, files, tmp_path):
     done = linked(call, files, tmp_path / "out", "--pairs", tmp_path / "pairs.csv", "--json")
     assert done.code == 0, done.err
@@ -76,6 +105,8 @@ def test_pairs_are_written_only_when_asked_for_and_with_a_sentence_on_lawful_use
         (["--truth", "rating"], "several records"),
         (["--items", "missing.csv"], "cannot read the map"),
         (["--engine", "quantum"], "quantum"),
+        (["--overlap", "most"], "overlap='most'"),
+        (["--overlap", "1.2"], "overlap=1.2"),
     ],
 )
 def test_wrong_options_end_with_code_2_and_write_nothing(call, files, tmp_path, more, words):

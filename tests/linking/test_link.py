@@ -163,6 +163,48 @@ def test_a_release_too_small_for_the_test_accepts_nobody_and_says_so(entries):
     assert any("applies to nobody" in line for line in found.details["warnings"])
 
 
+@pytest.fixture(scope="module")
+def timed(entries):
+    """The same records with days, hours and minutes, and facts with hours; some people's times are unrelated."""
+    minutes = entries.copy()
+    minutes[:, 3] = 1440 * entries[:, 3] + np.random.default_rng(0).integers(0, 1440, len(entries))
+    facts = second_file(minutes, np.arange(0, 400, 2), knows=3, e=0.1, days=20, unrelated=0.3)
+    facts[:, 3] /= 1440
+    data = {
+        name: so.Dataset.from_arrays(entries[:, 0], entries[:, 1], None, minutes[:, 3] / 1440, resolution=name)
+        for name in ("day", "hour", "minute")
+    }
+    return data, so.Knowledge.from_arrays(facts[:, 0].astype(int), facts[:, 1].astype(int), None, facts[:, 3])
+
+
+def test_hours_are_compared_if_both_files_have_them(timed):
+    data, aux = timed
+    found = {name: so.link(x, aux, canaries=False) for name, x in data.items()}
+    right = {name: (links.best == truth(data[name], aux)).mean() for name, links in found.items()}
+    assert found["hour"].noise.time.edges[:3] == (0.0, 1.0, 6.0)
+    assert found["hour"].noise.time.within(1.0) > 0.85
+    assert found["hour"].noise.unrelated == pytest.approx(0.3, abs=0.1)
+    assert right["hour"] >= right["day"]
+    np.testing.assert_array_equal(found["minute"].best, found["hour"].best)
+    said = {name: any("they were compared by" in line for line in x.findings.warnings) for name, x in found.items()}
+    assert said == {"day": False, "hour": False, "minute": True}
+
+
+def test_canaries_of_a_release_with_hours_keep_their_hours(timed):
+    data, aux = timed
+    seen = so.link(data["hour"], aux).details["canaries"]
+    assert seen["found"]["rate"] > 0.6
+
+
+def test_a_second_file_of_whole_days_is_compared_by_days(timed):
+    data, aux = timed
+    days = so.Knowledge.from_arrays(aux.queries[aux.query], aux.item, None, np.floor(aux.time))
+    coarse, fine = (so.link(data[name], days, canaries=False) for name in ("day", "hour"))
+    np.testing.assert_array_equal(coarse.best, fine.best)
+    np.testing.assert_allclose(coarse.posterior, fine.posterior)
+    assert any("by the hour; they were compared by the day" in line for line in fine.findings.warnings)
+
+
 def test_people_with_one_or_two_plain_items_are_refused_not_accepted():
     rng = np.random.default_rng(0)
     record, item = np.repeat(np.arange(500), 3), rng.integers(0, 20, 1500)

@@ -85,11 +85,12 @@ def _source_of(who: Adversary, dataset: Catalog, rows: Rows, pickable: Array) ->
     )
 
 
-def sample(who: Adversary, dataset: Catalog, targets: Array, seed: int) -> Knowledge:
-    """Draw the knowledge of the adversary `who` about each target."""
+def sample(who: Adversary, dataset: Catalog, targets: Array, seed: int, *, check: bool = True) -> Knowledge:
+    """Draw the knowledge of the adversary `who` about each target; `check=False` if the caller chose targets by another rule."""
     distinct, place = np.unique(targets, return_inverse=True)
     rows, place = dataset.rows(distinct), place.reshape(-1)
-    _check_eligible(who, dataset, rows, place)
+    if check:
+        _check_eligible(who, dataset, rows, place)
     n = targets.size * who.knows
     item = np.empty(n, np.int64)
     value, time = np.full(n, np.nan), np.full(n, np.nan)

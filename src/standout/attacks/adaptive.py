@@ -196,14 +196,17 @@ def _facts(known: Known, channel: Channel, size: Sizes, wrong: Wrong, value: See
     # the mean over all holders includes the entry itself
     swapped = formula.attribute_share(channel.attributes, support) * support / np.maximum(support - 1, 1)
     moved = x / (x + channel.lost + y) if x > 0 else 0.0
+    # the fact may be about an event that was removed, where another event of the item is left
+    shown = 1 - channel.hidden
     return {
         "q_g": channel.kept_pairs * q * absent, "q": q,
         "by_chance_right": strange * mean_right / absent, "by_chance_wrong": strange * mean_wrong / absent,
         "lost_right": (moved * mean_right + (1 - moved) * g) / absent,
         "lost_wrong": (moved * mean_wrong + (1 - moved) * off) / absent,
         "outside": g / absent, "strange": strange,
-        "own": 1 - swapped,
-        "mix_right": swapped * mean_right, "mix_wrong": swapped * mean_wrong,
+        "own": shown * (1 - swapped),
+        "mix_right": shown * swapped * mean_right + channel.hidden * g,
+        "mix_wrong": shown * swapped * mean_wrong + channel.hidden * off,
         "chance": np.ones(known.item.size) if known.facts.chance is None else known.facts.chance[known.facts.item >= 0],
     }  # fmt: skip
 

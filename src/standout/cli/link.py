@@ -38,6 +38,10 @@ def link(
         Path | None, typer.Option(help="Map of items, made with `standout match-items` and confirmed.")
     ] = None,
     one_to_one: Annotated[bool, typer.Option("--one-to-one", help="A record belongs to one person at most.")] = False,
+    overlap: Annotated[
+        str | None,
+        typer.Option(help="Share of these people who are in the release: 'fit' to estimate it, or a share like 0.4."),
+    ] = None,
     pairs: Annotated[Path | None, typer.Option(help="Write the pairs, with labels, to this CSV file.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for links.json and links.html.")] = FOLDER,
     seed: options.Seed = 0,
@@ -66,6 +70,7 @@ def link(
     check_writable(out)
     if pairs is not None and pairs.is_dir():
         raise ParameterError(f"--pairs {str(pairs)!r} is a folder; name a file")
+    share = _overlap(overlap)
     named = read_map(items) if items is not None else None
     session = Session(out, json=json)
     data = session.busy("reading the release", lambda: Dataset.read(release, **reading.keywords))
@@ -80,7 +85,8 @@ def link(
     session.say_data(second)
     right = _truth(knowledge, second, data, truth) if truth is not None else None
     with journaled(out) as journal, waiting(json) as progress:
-        found = run(data, second, one_to_one=one_to_one, items=named, engine=engine, seed=seed, progress=progress)
+        found = run(data, second, one_to_one=one_to_one, items=named, overlap=share, engine=engine, seed=seed,
+                    progress=progress)  # fmt: skip
         if right is not None:
             from standout.linking.truth import judged
 
@@ -112,6 +118,18 @@ def audit_split(path: str, keywords: dict[str, Any], at: str, out: Path | None, 
         found = time_shifted(data, at, engine=engine, seed=seed, progress=progress)
     say_reused(journal, session.log)
     _write(found, folder, None, json)
+
+
+def _overlap(text: str | None) -> str | float | None:
+    """The option as `link` takes it."""
+    from standout.linking.overlap import checked
+
+    try:
+        share: str | float | None = float(text) if text is not None else None
+    except ValueError:
+        share = text
+    checked(share)
+    return share
 
 
 def _check_out(out: Path) -> None:

@@ -88,7 +88,9 @@ class Channel:
     kept_pairs: float = 1.0
     """Share of the source's (record, item) pairs whose item is still in the catalog of the release."""
     lost: float = 0.0
-    """Probability that an entry was removed, independently of all others."""
+    """Probability that a (record, item) pair was removed with all its events, independently of all others."""
+    hidden: float = 0.0
+    """Probability that an event was removed, if the record still holds another event of the item; for data with repeats."""
     cap: int | None = None
     """Records with more items keep this many, chosen at random."""
     source_lengths: Array | None = None
@@ -109,7 +111,7 @@ class Channel:
     @property
     def is_neutral(self) -> bool:
         """Whether no field says that anything changed."""
-        numbers = (self.lost, self.moved, self.replaced, self.attributes)
+        numbers = (self.lost, self.hidden, self.moved, self.replaced, self.attributes)
         parts = (self.items, self.cap, self.value, self.time)
         return self.sampled == self.kept_pairs == 1 and not any(numbers) and not self.dropped and parts == (None,) * 4
 
@@ -123,6 +125,7 @@ class Channel:
             items=_joined(self.items, other.items),
             kept_pairs=self.kept_pairs * other.kept_pairs,
             lost=_either(self.lost, other.lost),
+            hidden=_either(self.hidden, other.hidden),
             cap=min(caps, default=None),
             source_lengths=self.source_lengths if self.source_lengths is not None else other.source_lengths,
             moved=_either(self.moved, other.moved),

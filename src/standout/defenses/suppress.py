@@ -47,8 +47,13 @@ class DropEntries(Defense):
         return source.with_entries(draws.entry_uniforms(source, seed, Purpose.ENTRIES) >= self.share)
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
-        """Return the probability of removal."""
-        return Channel(lost=self.share)
+        """Return the probabilities that an item is removed with all its events, and that an event is if another one is left."""
+        if not source.has_repeats or self.share in (0, 1):
+            return Channel(lost=self.share)
+        pair = np.repeat(np.arange(source.n_records), np.diff(source.record_ptr)) * source.n_items + source.record_item
+        n_events = np.unique(pair, return_counts=True)[1]
+        lost = float((self.share**n_events).mean())
+        return Channel(lost=lost, hidden=1 - (1 - self.share) / (1 - lost))
 
 
 @register_defense("drop-rare-items")

@@ -26,6 +26,7 @@ STEPS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 RATIOS = (0.0, 0.1, 0.35, 0.7, 1.1, 1.8, 3.0)
 """Edges of the gaps of asinh(value) on a wide scale, such as quantities: about the logarithm of the ratio."""
 DAYS = (0, 3, 14, 30, 90, 365)
+HOURS = (0, 1, 6, 24, 72, 336)
 WIDE = 50.0
 """A scale whose range is more than this many of its smallest steps is wide."""
 LEAST = 1e-6
@@ -76,9 +77,10 @@ def value_bins(levels: Array) -> Agreement:
     return Agreement(tuple(edges or [0.0]), _even(len(edges or [0.0]) + 1))
 
 
-def day_bins() -> Agreement:
-    """Bins for days, with equal shares."""
-    return Agreement(tuple(float(d) for d in DAYS), _even(len(DAYS) + 1))
+def time_bins(resolution: str = "day") -> Agreement:
+    """Bins for days or for hours, with equal shares."""
+    edges = HOURS if resolution == "hour" else DAYS
+    return Agreement(tuple(float(d) for d in edges), _even(len(edges) + 1))
 
 
 def _even(n: int) -> tuple[float, ...]:

@@ -92,7 +92,7 @@ def _copied(dataset: Dataset, record: int, size: int, rng: np.random.Generator) 
         ]
     if dataset.has_time:
         offset = dataset.record_tick[at].astype(np.int64)
-        day = np.where(offset == dataset.no_tick, np.nan, offset + float(dataset.first_tick))
+        day = np.where(offset == dataset.no_tick, np.nan, (offset + float(dataset.first_tick)) / dataset.ticks_per_day)
     return item[kept], value, day
 
 
@@ -109,9 +109,10 @@ def _noisy(dataset: Dataset, facts: tuple[Array, Array, Array], noise: LinkNoise
     if noise.value is not None:
         value = _moved(value, noise.value, dataset.levels, lost, rng)
     if noise.time is not None:
-        days = dataset.first_tick + np.arange(dataset.tick_span + 1, dtype=np.float64)
+        ticks = dataset.first_tick + np.arange(dataset.tick_span + 1, dtype=np.float64)
         unrelated = rng.random() < noise.unrelated
-        day = _moved(day, noise.time, days, lost | unrelated, rng)
+        tick = np.round(day * dataset.ticks_per_day)
+        day = _moved(tick, noise.time, ticks, lost | unrelated, rng) / dataset.ticks_per_day
     return item, value, day
 
 

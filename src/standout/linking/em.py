@@ -18,7 +18,8 @@ from standout.attacks.events import events_of
 from standout.attacks.fit import decreasing
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
-from standout.linking.agreement import Agreement, day_background, day_bins, value_background, value_bins
+from standout.data.times import to_ticks
+from standout.linking.agreement import Agreement, day_background, time_bins, value_background, value_bins
 from standout.linking.attack import LinkLikelihood
 from standout.linking.groups import SHARP, TopScores, TwoGroups, probabilities
 from standout.linking.mentions import Mentions
@@ -120,15 +121,16 @@ def start_noise(dataset: Dataset, knowledge: Knowledge, start: float = START) ->
         bins = value_bins(dataset.levels)
         value = replace(bins, share=_geometric(len(bins.share)))
     if dataset.has_time and overlaps(dataset, knowledge):
-        time = replace(day_bins(), share=_geometric(len(day_bins().share)))
+        bins = time_bins(dataset.time_resolution)
+        time = replace(bins, share=_geometric(len(bins.share)))
     repeated = knowledge.times is not None and bool((knowledge.times > 1).any())
     e = (start,) * (CLASSES if repeated else 1)
     return LinkNoise(e, 0.1 if value and time else 0.0, value, time, 0.2 if time else 0.0)
 
 
 def overlaps(dataset: Dataset, knowledge: Knowledge) -> bool:
-    """Whether some known day lies in the period of the release."""
-    known = np.floor(knowledge.time[~np.isnan(knowledge.time)]) - dataset.first_tick
+    """Whether some known time lies in the period of the release."""
+    known = to_ticks(knowledge.time[~np.isnan(knowledge.time)], dataset.time_resolution) - dataset.first_tick
     return bool(((known >= 0) & (known <= dataset.tick_span)).any())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from standout.linking.noise import LinkNoise
 from standout.linking.overlap import Overlap, checked, fit_overlap
 from standout.linking.people import people
 from standout.linking.recalibrate import MOST_ERROR, Shift, features
+from standout.linking.times import comparable
 
 Array = npt.NDArray[Any]
 
@@ -32,6 +32,10 @@ RELATIVES = (
     "release, and the test cannot tell these apart. Take that number as the upper limit of the risk, not the interval."
 )
 FAR_ABOVE = 1.5
+COARSE = (
+    "The release holds times by the {name}; they were compared by the {used}. A second file that agrees to the {name} would link "
+    "more people."
+)
 CLUSTERED = (
     "The scores of unrelated records come in clusters, so the spacing test alone would accept too many links; it was corrected "
     "by the second best records."
@@ -73,7 +77,7 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
     if overlap == "fit" and not canaries:
         raise ParameterError("overlap='fit' needs canaries: how many people are found is compared with them")
     second = people(knowledge, items)
-    dataset = by_day(dataset)
+    exact, dataset = dataset, comparable(dataset, second)
     with reporting(progress) as move:
         move("fitting the noise", 0, second.n_queries)
         found = scored(dataset, second, noise, engine, _counter(move, "linking", second.n_queries))
@@ -82,7 +86,10 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
         seen = run_canaries(dataset, found.attack, planted, engine) if planted else None
         null_mean = seen.null_mean if seen else 1.0
         past = history(dataset, found.noise, null_mean, one_to_one, engine, seed) if canaries else None
-    return _answered(dataset, second, found, seen, past, _Asked(one_to_one, overlap, null_mean, seed))
+    links = _answered(dataset, second, found, seen, past, _Asked(one_to_one, overlap, null_mean, seed))
+    if exact is not dataset and links.noise.time is not None:
+        links.details["warnings"].append(COARSE.format(name=exact.time_resolution, used=dataset.time_resolution))
+    return links
 
 
 class _Asked(NamedTuple):
@@ -158,21 +165,6 @@ def _overlap(alone: Answer, n_facts: Array, seen: CanaryRun | None, past: Histor
     here = past.right >= 0
     return fit_overlap(
         float(answer.posterior.sum()), answer.interval(n_facts, asked.seed), n_facts, past.n_facts[here], one.hit[here]
-    )
-
-
-def by_day(dataset: Dataset) -> Dataset:
-    """The same records with times as whole days: two files rarely agree to the hour, and tables of minutes would be long."""
-    per_day = dataset.ticks_per_day
-    if per_day == 1 or not dataset.has_time:
-        return dataset
-    first = dataset.first_tick // per_day
-    tick = dataset.record_tick.astype(np.int64)
-    day = (tick + dataset.first_tick) // per_day - first
-    changed = np.where(tick == dataset.no_tick, dataset.no_tick, day).astype(dataset.record_tick.dtype)
-    span = (dataset.tick_span + dataset.first_tick) // per_day - first
-    return replace(
-        dataset, record_tick=changed, first_tick=int(first), tick_span=int(span), time_resolution="day", origin=None
     )
 
 

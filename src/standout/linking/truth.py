@@ -19,10 +19,10 @@ from standout.data.labels import find_labels
 from standout.errors import InputError, ParameterError
 from standout.formulas.rates import Rate, sign_flip
 from standout.linking.findings import BIN_NAMES, CUTS, bins
-from standout.linking.link import by_day
 from standout.linking.links import Links
 from standout.linking.people import people
 from standout.linking.score import facts_digest
+from standout.linking.times import comparable
 
 Array = npt.NDArray[Any]
 
@@ -31,6 +31,8 @@ OTHERS = ("set-intersection", "tf-idf", "scoring", "scoreboard-rh", "likelihood"
 """Attacks that linking is compared with."""
 RATED = ("exact-rating", "fuzzy-rating")
 """Further ones, where both files have values."""
+DROPPED = (0.0, 0.25, 0.5, 0.75, 0.9)
+"""Shares of the rarest items that the owner's defense of F06 drops."""
 POSTERIORS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
@@ -63,7 +65,8 @@ def judged(links: Links, dataset: Dataset, knowledge: Knowledge | Dataset, truth
         raise ParameterError(
             f"truth has {right.size} records, the second file {links.n_queries} people: one per person"
         )
-    data, second = by_day(dataset), people(knowledge, items)
+    second = people(knowledge, items)
+    data = comparable(dataset, second)
     names = others if others is not None else OTHERS + (RATED if links.details["data"]["has_value"] else ())
     ranks = {"link": _ranks(links, right, data.n_records)}
     for k, name in enumerate(names):
@@ -76,6 +79,7 @@ def judged(links: Links, dataset: Dataset, knowledge: Knowledge | Dataset, truth
         "k_identified": [_row(name, rank, right) for name, rank in ranks.items()],
         "by_facts": _by_facts(ranks, links.n_facts, right),
         "reasons": _reasons(data, second, right),
+        "defense": _without_rare(data, second, right) if "scoring" in names else [],
         "calibration": calibration(links.posterior, _hit(links, right)),
         "discoveries": [_discovery(links, right, rule, fdr) for rule in ("spacing", "posterior") for fdr in CUTS],
         "one_to_one": _joint(links, right) if links.one_to_one else None,
@@ -126,6 +130,20 @@ def _reasons(data: Dataset, second: Knowledge, right: Array) -> list[dict[str, A
     here = right >= 0
     words = reasons(verdicts, np.maximum(right, 0))[here]
     return [{"reason": str(w), **Rate.of(words == w)._asdict()} for w in np.unique(words)]
+
+
+def _without_rare(data: Dataset, second: Knowledge, right: Array) -> list[dict[str, Any]]:
+    """Scoring after the owner drops the rarest items (F06, Figs. 6 and 7), for people in the release."""
+    here, out = right >= 0, []
+    for share in DROPPED:
+        dropped = data.supports < np.quantile(data.supports, share, method="higher") if share else data.supports < 0
+        thin = data.with_entries(~dropped[data.record_item])
+        rank = _attack_ranks("scoring", thin, second, right)[here]
+        out.append({
+            "items_dropped": float(dropped.mean()), "entries_dropped": 1 - thin.n_entries / max(data.n_entries, 1),
+            "rates": [{"k": k, **Rate.of(rank <= k)._asdict()} for k in KS],
+        })  # fmt: skip
+    return out
 
 
 def calibration(posterior: Array, hit: Array) -> list[dict[str, Any]]:

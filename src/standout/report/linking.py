@@ -16,8 +16,6 @@ from standout.report.words import between, percent
 if TYPE_CHECKING:
     from rich.console import Console
 
-LONG = "links-k-by-items"
-"""Table that only the page shows."""
 RULES = {"spacing": "spacing test", "posterior": "posterior"}
 BINS = (
     Column("items", "known items"), Column("people", "people", "count"), Column("expected", "expected right links", "number"),
@@ -36,6 +34,12 @@ CALIBRATION = (
 K_IDENTIFIED = (
     Column("attack", "attack"), Column("k", "k", "count"), Column("rate", "right record among the first k", "share"),
     Column("", "95 % interval", "interval"), Column("n", "people", "count"),
+)  # fmt: skip
+
+
+DEFENSE = (
+    Column("items_dropped", "rarest items dropped", "share"), Column("entries_dropped", "entries dropped", "share"),
+    Column("k", "k", "count"), Column("rate", "right record among the first k", "share"), Column("", "95 % interval", "interval"),
 )  # fmt: skip
 
 
@@ -63,8 +67,6 @@ def show(found: LinkFindings, console: Console) -> None:
     for line in found.warnings:
         console.print(f"note: {line}", markup=False)
     for table in tables(found):
-        if table.name == LONG:
-            continue
         grid = RichTable(title=f"\n{table.title}", title_justify="left", box=None, pad_edge=False)
         for c in table.columns:
             grid.add_column(c.title, justify="right" if c.numeric else "left", overflow="fold")
@@ -98,6 +100,9 @@ def tables(found: LinkFindings) -> list[Table]:
             Column("", "95 % interval", "interval"),
         )
         out.append(Table("links-reasons", "Why Set Intersection fails", why, tuple(found.truth["reasons"])))
+        drops = [{**row, **rate} for row in found.truth.get("defense", ()) for rate in row["rates"]]
+        if drops:
+            out.append(Table("links-defense", "Scoring after the owner drops the rarest items", DEFENSE, tuple(drops)))
     return out
 
 
@@ -139,6 +144,17 @@ def facts(found: LinkFindings) -> list[tuple[str, str]]:
             ("Absent canaries with p ≤ 5 %", f"{percent(c['absent_below_5']['rate'])} ({between(c['absent_below_5'])}) of "
              f"{c['n_absent']:,}; 5 % are expected if the test is right"),
         ]  # fmt: skip
+        h = c.get("history")
+        if h:
+            out.append(
+                ("Posterior calibrated on the release's own history", f"what {h['n']:,} people did before {h['day']}, linked to "
+                 f"what was done from then on: {percent(h['found']['rate'])} ({between(h['found'])}) of the {h['n_present']:,} "
+                 "who are in both parts are found"))  # fmt: skip
+    if found.links.get("overlap"):
+        o = found.links["overlap"]
+        out.append(
+            ("People of the second file who are in the release", f"{percent(o['rate'])} ({between(o)}), estimated")
+        )
     if found.one_to_one:
         o = found.one_to_one
         out.append(

@@ -156,8 +156,8 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
     n = np.int64(0)
     if some < need:
         return n
-    if need == hi - lo:
-        # a record with all of the items is in the shortest run
+    if need == hi - lo and hi > lo:
+        # a record with all of the items is in the shortest run; without facts there is no run
         for p in range(post.ptr[b, plan.item[smallest]], post.ptr[b, plan.item[smallest] + 1]):
             k = np.int64(post.local[p])
             if n == 0 or scratch.local[n - 1] != k:

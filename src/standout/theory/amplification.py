@@ -220,7 +220,7 @@ def _draw(dataset: Dataset, who: Any, eligible: Array, n: int, runs: int, seed: 
     for s in seeds:
         y = sample_targets(dataset, eligible, n, int(s))
         # D_{m,η1} differs slightly from the adversary's eligibility rule, so `Adversary.sample` is not used
-        out.append((y, sample(who, dataset, y, int(s))))
+        out.append((y, sample(who, dataset, y, int(s), check=False)))
     return out
 
 

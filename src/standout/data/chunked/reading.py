@@ -77,7 +77,7 @@ def _build(found: Found, options: ReadOptions, folder: Path, budget: Budget, pro
     try:
         with scratch_folder(folder.parent, f".{folder.name[:5]}-") as scratch:
             (scratch / "buckets").mkdir()
-            (scratch / "files").mkdir()
+            (scratch / "files").mkdir(mode=0o700)
             cut = partial(partition, folder=scratch / "buckets", budget=budget, progress=tell("sorting rows by record"))
             made: Partition = read_found(found, options, cut, f"{budget.database // 10**6}MB")
             write_partition(made, scratch / "files", tell("writing shards"))
