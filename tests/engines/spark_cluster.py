@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -45,16 +46,21 @@ class SlowEngine:
 
     def __init__(self, inner: so.SparkEngine, folder: str, seconds: float) -> None:
         self.inner, self.folder, self.seconds = inner, folder, seconds
-        self.batch_bytes, self.batch_queries = inner.batch_bytes, inner.batch_queries
+        self.batch_bytes, self.batch_queries, self.n_maps = inner.batch_bytes, inner.batch_queries, 0
 
     def map(self, task, shards):
+        self.n_maps += 1
         return self.inner.map(Slow(task, self.folder, self.seconds), shards)
 
 
 def executors() -> list[int]:
     """Process ids of the executors that this process's cluster runs."""
-    mine = psutil.Process().children(recursive=True)
-    return [p.pid for p in mine if any("CoarseGrainedExecutorBackend" in word for word in p.cmdline())]
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it ended in the meantime
+            if any("CoarseGrainedExecutorBackend" in word for word in process.cmdline()):
+                found.append(process.pid)
+    return found
 
 
 def main(master: str, folder: str, what: str) -> None:
@@ -85,7 +91,7 @@ def main(master: str, folder: str, what: str) -> None:
     killed = []
 
     def kill() -> None:
-        while not any(marks.iterdir()):
+        while not any(marks.iterdir()) or not executors():
             time.sleep(0.01)
         killed.append(executors()[0])
         os.kill(killed[0], signal.SIGKILL)
@@ -98,7 +104,7 @@ def main(master: str, folder: str, what: str) -> None:
     so.attack("scoreboard-rh").run(far, aux)
     print(json.dumps({
         "same": all(np.array_equal(getattr(mine, n), getattr(usual, n), equal_nan=True) for n in ("best", "score", "second")),
-        "killed": killed, "runs": len(list(marks.iterdir())), "shards": far.shards.n_shards,
+        "killed": killed, "runs": len(list(marks.iterdir())), "shards": far.shards.n_shards * far.engine.n_maps,
         "read_seconds": round(read, 2), "again_seconds": round(time.perf_counter() - again, 2),
     }))  # fmt: skip
     spark.stop()

@@ -45,7 +45,7 @@ def run_on(master: str, folder: Path, what: str, timeout: int = 900) -> dict:
 def test_an_executor_that_is_killed_while_it_scores_changes_no_answer(folder):
     found = run_on("local-cluster[2,1,1024]", folder, "kill")
     assert found["killed"] and found["same"]
-    assert found["runs"] > found["shards"]
+    assert found["runs"] > found["shards"]  # those of the lost executor ran again
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def standalone(log: Path):
 def test_a_standalone_master_with_two_workers_gives_the_answers_of_memory(folder):
     with standalone(folder) as address:
         found = run_on(address, folder, "stay")
-    assert found["same"] and found["runs"] >= found["shards"]
+    assert found["same"] and found["runs"] == found["shards"]
 
 
 @pytest.mark.parametrize("partitions", [1, 200])
