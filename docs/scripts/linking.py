@@ -203,8 +203,8 @@ def retail(folder: Path) -> str:
         f"(once, twice, three times, more often), as fitted: {e}.\n",
         f"The posterior is calibrated on the release's own history: what {past['n']:,} people did before {past['day']}, linked "
         f"to what was done from then on, finds {told(past['found'])} of the {past['n_present']:,} in both parts. Copies of "
-        f"records with the fitted noise are no substitute: {told(canaries['found'])} of them are found. Their wrong items do not go "
-        "together, and each of their facts counts as seen once.\n",
+        f"records with the fitted noise are no substitute: {told(canaries['found'])} of them are found. Their wrong items do not "
+        "go together, and each of their facts counts as seen once.\n",
         calibration_table(runs),
     ])  # fmt: skip
 
