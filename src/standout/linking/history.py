@@ -2,7 +2,7 @@
 
 Anyone who holds the release can do this, and knows the right answers: the release says which entries belong to one record. The
 queries are real people with real habits, some of them absent from the second part. Copies of records with the fitted noise
-(`linking.canaries`) are easier than that, because their wrong items do not go together.
+(`linking.canaries`) differ from that: their wrong items do not go together, and each of their facts counts as seen once.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def facts(found: LinkFindings) -> list[tuple[str, str]]:
         c = found.canaries
         out += [
             ("Present canaries found", f"{percent(c['found']['rate'])} ({between(c['found'])}) of {c['n_present']:,}; "
-             "copied with the fitted noise, so this is optimistic"),
+             "copied with the fitted noise, so this is only a rough figure"),
             ("Absent canaries with p ≤ 5 %", f"{percent(c['absent_below_5']['rate'])} ({between(c['absent_below_5'])}) of "
              f"{c['n_absent']:,}; 5 % are expected if the test is right"),
         ]  # fmt: skip
