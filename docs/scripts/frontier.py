@@ -3,7 +3,7 @@
     python docs/scripts/frontier.py DATASET [FOLDER]      measure ml-latest-small or online-retail (folder: STANDOUT_DATA)
     python docs/scripts/frontier.py f06 [FOLDER]          measure F06's defenses against an attacker who knows them
     python docs/scripts/frontier.py speed                 measure the time for two million entries
-    python docs/scripts/frontier.py risk [FOLDER]         attack the stored settings again, after a change of the attacks
+    python docs/scripts/frontier.py risk [FOLDER] [TEXT]  attack the stored settings again (those whose name holds the text)
     python docs/scripts/frontier.py more [FOLDER]         measure the settings that the stored files lack, and add them
     python docs/scripts/frontier.py page                  write the page from what was measured
 
@@ -76,14 +76,14 @@ def measure(name: str, folder: Path) -> None:
     print(found.sentence)
 
 
-def measure_risk(folder: Path) -> None:
+def measure_risk(folder: Path, text: str = "") -> None:
     """Attack every stored setting again; utility does not depend on the attacks, and stays."""
     for name in NAMES:
         data, path = read(name, folder), RESULTS / f"frontier-{name}.json"
         stored = json.loads(path.read_text(encoding="utf-8"))
         risk = RiskTest(data, None, None, CHOSEN[name].get("targets", TARGETS), stored["provenance"]["seed"])
         for cell in stored["cells"]:
-            if "risk" in cell:
+            if "risk" in cell and text in cell["defense"]:
                 made = (
                     data if cell["defense"] == UNDEFENDED else so.parse_defense(cell["defense"]).apply(data, risk.seed)
                 )
@@ -341,7 +341,7 @@ def main() -> None:
         if what == "f06":
             measure_f06(Path(folder))
         elif what == "risk":
-            measure_risk(Path(folder))
+            measure_risk(Path(folder), *sys.argv[3:4])
         elif what == "more":
             measure_more(Path(folder))
         else:
