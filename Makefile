@@ -24,7 +24,7 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking frontier gate-trial
-.PHONY: fuzz mutation kill-trial dist sbom audit-dependencies test-offline chromium packages clean
+.PHONY: fuzz mutation kill-trial dist compiled-wheel sbom audit-dependencies test-offline chromium packages clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ gate-trial: $(READY)  ## how often the release gate is wrong, in 1,000 seeded ch
 
 dist: $(READY)  ## build sdist and wheel into dist/; the same commit gives the same bytes
 	@$(BIN)/python docs/scripts/dist.py
+
+compiled-wheel: $(READY)  ## build a wheel for this Python on Linux that brings the functions of an audit compiled
+	@$(BIN)/python docs/scripts/compiled_wheel.py
 
 sbom: $(READY)  ## write dist/standout.cdx.json: everything that is installed with this package, as CycloneDX
 	@mkdir -p dist && $(BIN)/python docs/scripts/sbom.py > dist/standout.cdx.json && echo dist/standout.cdx.json

@@ -8,10 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from standout.caching import allow_no_cache
-
-allow_no_cache()
-
 __version__ = "0.1.0"
 
 _HOME = {

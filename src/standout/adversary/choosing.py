@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.adversary.counts import ItemCount
 from standout.adversary.splitmix import start
 from standout.data.catalog import Catalog
 from standout.data.index import Rows, Shard
 from standout.data.tasks import Range, Task
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -109,7 +109,7 @@ def draw_order(keys: Array, seed: int) -> Array:
     return np.asarray(starts(np.uint64(seed % 2**64), PURPOSE_TARGETS, keys))
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def starts(seed: int, purpose: int, targets: Array) -> Array:
     """State that each target starts from; `targets` are their keys."""
     out = np.empty(targets.size, np.uint64)

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.data.catalog import Catalog
 from standout.data.index import Rows, Shard
 from standout.data.tasks import Range, Task
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -105,7 +105,7 @@ def records_by_count(data: Catalog, marked: Array | None) -> Array:
     return kept[key]
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _count_rows(ptr: Array, item: Array, marked: Array, passing: Array) -> Array:
     """Distinct marked items of each record with an entry that passes."""
     out = np.zeros(ptr.size - 1, np.int64)
@@ -119,7 +119,7 @@ def _count_rows(ptr: Array, item: Array, marked: Array, passing: Array) -> Array
     return out
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _count_postings(block_size: int, ptr: Array, local: Array, marked: Array, passing: Array, out: Array) -> None:
     """Count, per record, the marked items with an entry that passes."""
     for b in range(ptr.shape[0]):
@@ -133,7 +133,7 @@ def _count_postings(block_size: int, ptr: Array, local: Array, marked: Array, pa
                         last = k
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _mark_passing(
     code: Array, tick: Array, no_tick: int, levels_fine: Array, reach: int, span: int, fine: Array
 ) -> None:

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.adversary.splitmix import below, draw_bits, mix, start, step
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -65,7 +65,7 @@ class Rule(NamedTuple):
     length_within: float
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _pick(state: Array, pool: Array, start_: int, stop: int, n: int, out: Array, first: int) -> None:
     """Move `n` of `pool[start_:stop]` to its front and to `out[first:]`, without replacement."""
     for k in range(n):
@@ -74,7 +74,7 @@ def _pick(state: Array, pool: Array, start_: int, stop: int, n: int, out: Array,
         out[first + k] = pool[start_ + k]
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _move_value(state: Array, c: int, data: Source, rule: Rule) -> float:
     """Known value: the true value plus noise, clipped to the scale."""
     value = data.levels[c]
@@ -85,7 +85,7 @@ def _move_value(state: Array, c: int, data: Source, rule: Rule) -> float:
     return min(max(moved, data.low), data.high)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _wrong_value(state: Array, c: int, data: Source) -> float:
     """A level of the scale outside the tolerance, uniformly drawn."""
     # tolerance for rounding: 0.4 - 0.3 is slightly more than 0.1 in binary
@@ -96,7 +96,7 @@ def _wrong_value(state: Array, c: int, data: Source) -> float:
     return data.levels[turn if turn < n_below else first_above + turn - n_below]
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _wrong_tick(state: Array, tick: int, reach: int, data: Source) -> int:
     """A tick of the release's span outside the tolerance, uniformly drawn."""
     before = max(0, tick - reach)
@@ -104,7 +104,7 @@ def _wrong_tick(state: Array, tick: int, reach: int, data: Source) -> int:
     return x if x < before else tick + reach + 1 + (x - before)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _tell(state: Array, at: int, is_wrong: bool, data: Source, rule: Rule, f: int, value: Array, time: Array) -> None:
     """Write what is known of the entry at `at` into fact `f`."""
     if rule.tells_value and data.code[at] < data.levels.size:
@@ -116,7 +116,7 @@ def _tell(state: Array, at: int, is_wrong: bool, data: Source, rule: Rule, f: in
         time[f] = data.first_tick + moved
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _place_of(data: Source, r: int, i: int) -> int:
     """First entry of item `i` in record `r`, -1 where the record does not hold it."""
     lo, hi = data.ptr[r], data.ptr[r + 1]
@@ -124,7 +124,7 @@ def _place_of(data: Source, r: int, i: int) -> int:
     return np.int64(k) if k < hi and data.item[k] == i else np.int64(-1)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _random_event(state: Array, at: int, stop: int, data: Source, only_fine: bool) -> int:
     """A random event of the pair that starts at `at`; with `only_fine`, one of those that can be wrong."""
     n, n_fine = 0, 0
@@ -142,7 +142,7 @@ def _random_event(state: Array, at: int, stop: int, data: Source, only_fine: boo
     return at
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _may_be_wrong(data: Source, r: int, i: int, taken: Array, n_taken: int) -> bool:
     """Whether item `i` can be a wrong item: pickable, not held by the target, not taken before."""
     if data.supports_before[i] == data.supports_before[i + 1] or _place_of(data, r, i) >= 0:
@@ -153,7 +153,7 @@ def _may_be_wrong(data: Source, r: int, i: int, taken: Array, n_taken: int) -> b
     return True
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _wrong_item(state: Array, r: int, data: Source, taken: Array, n_taken: int) -> int:
     """Item of a random (record, item) pair among the items that can be wrong."""
     before = data.supports_before
@@ -175,7 +175,7 @@ def _wrong_item(state: Array, r: int, data: Source, taken: Array, n_taken: int) 
     return np.int64(-1)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _fill_pools(r: int, data: Source, marked: Array, pool: Array, others: Array) -> tuple[int, int, int, int]:
     """Put the record's pairs into `pool` (marked items) and `others`, those that can be wrong first; count both kinds."""
     n_pool, fine_pool, n_others, fine_others = 0, 0, 0, 0
@@ -201,7 +201,7 @@ def _fill_pools(r: int, data: Source, marked: Array, pool: Array, others: Array)
     return n_pool, fine_pool, n_others, fine_others
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _choose_wrong(state: Array, rule: Rule, wrong: Array) -> int:
     """Choose at random which of the facts are wrong; return their number."""
     n = 0
@@ -215,7 +215,7 @@ def _choose_wrong(state: Array, rule: Rule, wrong: Array) -> int:
     return n
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def draw_queries(targets: Array, seed: int, data: Source, marked: Array, rule: Rule, lengths: Array,
                  item: Array, salt: Array, value: Array, time: Array, length: Array) -> None:  # fmt: skip
     """Draw the facts of each target into `item` (indices), `value`, `time` and `length`.
@@ -268,7 +268,7 @@ def draw_queries(targets: Array, seed: int, data: Source, marked: Array, rule: R
             length[q] = lengths[r] * (1.0 + rule.length_within * (2.0 * step(state) - 1.0))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def tell_held(fact: Array, salt: Array, data: Source, rule: Rule, value: Array, time: Array) -> None:
     """Write what is known of the entries `data.code`, `data.tick` into the facts, one entry per fact."""
     state = np.empty(1, np.uint64)

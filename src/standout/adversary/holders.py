@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.adversary.splitmix import mix
 from standout.data.index import Shard
 from standout.data.tasks import Range, Task
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -65,7 +65,7 @@ class PickHolders(Task[Holders]):
         return out
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _pick(first: int, stop: int, item: Array, salt: Array, first_record: int, block_size: int, ptr: Array, local: Array,
           code: Array, tick: Array, keys: Array, order: Array, record: Array, out_code: Array,
           out_tick: Array) -> None:  # fmt: skip

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
 jit = njit(nogil=True, cache=True)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def mix(x: int) -> int:
     """Scramble 64 bits (the finalizer of SplitMix64)."""
     x = np.uint64(x)
@@ -22,7 +23,7 @@ def mix(x: int) -> int:
     return x ^ (x >> np.uint64(31))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def start(seed: int, purpose: int, target: int) -> int:
     """State that (seed, purpose, target) starts from."""
     x = mix(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15))
@@ -30,21 +31,21 @@ def start(seed: int, purpose: int, target: int) -> int:
     return mix(x ^ (np.uint64(target) * np.uint64(0xA0761D6478BD642F)))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def draw_bits(state: Array) -> int:
     """Next 64 random bits and the state after them."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     return mix(state[0])
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def step(state: Array) -> float:
     """Next uniform number in [0, 1) and the state after it (SplitMix64)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     return np.float64(mix(state[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def below(state: Array, n: int) -> int:
     """Uniform whole number in 0 … n-1."""
     return np.int64(step(state) * n)

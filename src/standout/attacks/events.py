@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.attacks.tables import Known
 from standout.data.catalog import Catalog
 from standout.data.index import Rows
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _events(ptr: Array, row_item: Array, place: Array, query_ptr: Array, item: Array, row: Array,
             fact: Array, cell: Array, at: Array, share: Array) -> tuple[int, int]:  # fmt: skip
     """List cells and their events; with empty outputs, only count them."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.adversary.knowledge import Facts
 from standout.data.background import background
@@ -16,6 +15,7 @@ from standout.data.dataset import Dataset, in_memory
 from standout.data.index import Rows
 from standout.data.times import to_ticks
 from standout.errors import ParameterError
+from standout.jit import njit
 from standout.scoring.factors import RecordFactor
 from standout.scoring.plan import LOG_BITS, SCORE_LIMIT, VETO, Combine, Plan, Tables, Tie, fixed_point
 
@@ -28,7 +28,7 @@ LONGEST_REACH = 2**24
 """Largest reach of a time table: as many ticks as a release can span."""
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def holds(ptr: Array, row_item: Array, place: Array, item: Array) -> Array:
     """Whether the row at each place holds each item, pair by pair; False if either is -1."""
     out = np.zeros(place.size, np.bool_)
@@ -41,7 +41,7 @@ def holds(ptr: Array, row_item: Array, place: Array, item: Array) -> Array:
     return out
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def sole_items(ptr: Array, item: Array, supports: Array, place: Array) -> Array:
     """Number of items held only by the row at each place; 0 for place -1."""
     out = np.zeros(place.size, np.int64)
@@ -74,7 +74,7 @@ def ends_without(dataset: Catalog, rows: Rows, place: Array) -> Array:
     return np.asarray(ends[place])
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def row_bounds(x: Array) -> Array:
     """Largest absolute finite number of each row, 0 if there is none."""
     out = np.zeros(x.shape[0])
@@ -85,7 +85,7 @@ def row_bounds(x: Array) -> Array:
     return out
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def to_integers(x: Array, row: Array, scale: Array) -> Array:
     """Rows of `x`, each with its scale, rounded to fixed point; -inf becomes a veto."""
     out = np.empty((row.size, x.shape[1]), np.int32)

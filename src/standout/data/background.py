@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.data.catalog import Catalog
 from standout.data.index import Rows, Shard
 from standout.data.tasks import Range, Task
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -108,7 +108,7 @@ class _CountEntries(Task[_Tables]):
         return out
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _count_entries(
     ptr: Array, code: Array, tick: Array, no_tick: int, bin_ticks: int, value: Array, day: Array
 ) -> None:
@@ -123,7 +123,7 @@ def _count_entries(
                     day[i if by_item_d else 0, tick[p] // bin_ticks] += 1
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _count_values(ptr: Array, code: Array, items: Array, out: Array) -> None:
     """Count the value codes in the posting lists of the items."""
     for row in range(items.size):
@@ -133,7 +133,7 @@ def _count_values(ptr: Array, code: Array, items: Array, out: Array) -> None:
                     out[row, code[p]] += 1
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _histogram_of(lo: int, hi: int, record_item: Array, record_code: Array, record_tick: Array, item: int, n_levels: int,
                   no_tick: int, bin_ticks: int, value: Array, day: Array) -> None:  # fmt: skip
     """Count the entries lo … hi-1; only those of `item` unless it is -1."""

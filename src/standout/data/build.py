@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.data.values import code_type
 from standout.errors import InputError
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _place(
     cursor: Array, ptr: Array, n_items: int, n_levels: int, tick_span: int, no_tick: int,
     record: Array, item: Array, code: Array, tick: Array, to_item: Array, to_code: Array, to_tick: Array,
@@ -45,7 +45,7 @@ def _place(
     return True
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _sort_records(
     first: int, stop: int, ptr: Array, item: Array, code: Array, tick: Array, code_bits: int, tick_bits: int
 ) -> None:
@@ -78,7 +78,7 @@ def _sort_records(
                 code[lo + k] = x & code_mask
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def count_pairs(ptr: Array, item: Array, lengths: Array, supports: Array) -> None:
     """Count distinct (record, item) pairs by record and by item."""
     for r in range(ptr.size - 1):

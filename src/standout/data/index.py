@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.data.build import missing_tick
 from standout.data.keys import LazyKeys
 from standout.errors import ParameterError
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -237,7 +237,7 @@ def rows_of(ptr: Array, row: Array) -> tuple[Array, Array]:
     return starts, np.repeat(ptr[row] - starts[:-1], size) + np.arange(starts[-1])
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _count_marked(block_size: int, ptr: Array, local: Array, marked: Array, out: Array) -> None:
     """Count the marked items of each record; an item held several times counts once."""
     for b in range(ptr.shape[0]):
@@ -251,7 +251,7 @@ def _count_marked(block_size: int, ptr: Array, local: Array, marked: Array, out:
                     last = k
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _count_rows(block_size: int, ptr: Array, local: Array, held: Array, place: Array, out: Array) -> None:
     """Count the entries of the wanted records: `out[1 + place]`."""
     for b in range(ptr.shape[0]):
@@ -261,7 +261,7 @@ def _count_rows(block_size: int, ptr: Array, local: Array, held: Array, place: A
                 out[1 + place[r]] += 1
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _fill_rows(block_size: int, ptr: Array, local: Array, code: Array, tick: Array, held: Array, place: Array, at: Array,
                row_item: Array, row_code: Array, row_tick: Array) -> None:  # fmt: skip
     """Copy the entries of the wanted records; `at` holds the next free position of each."""
@@ -279,7 +279,7 @@ def _fill_rows(block_size: int, ptr: Array, local: Array, code: Array, tick: Arr
                         row_tick[k] = tick[p]
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _fill_block(first: int, stop: int, record_ptr: Array, record_item: Array, record_code: Array, record_tick: Array,
                 ptr: Array, local: Array, code: Array, tick: Array) -> None:  # fmt: skip
     """Counting sort of the entries of records `first … stop-1` by item; records stay in order."""

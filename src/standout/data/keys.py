@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def hash_records(ptr: Array, item: Array, code: Array, day: Array) -> Array:
     """Hash of each record's entries, 64 bits; records with the same entries have the same hash."""
     out = np.empty(ptr.size - 1, np.uint64)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.data.dataset import REPEATS
 from standout.errors import ParameterError
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -71,7 +71,7 @@ def _without_rounding_noise(sums: Array) -> Array:
     return sums
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _merge(how: int, record: Array, item: Array, value: Array, moment: Array, n_records: int, n_items: int
            ) -> tuple[Array, Array]:  # fmt: skip
     """Row that represents each pair, and the pair's sum or count."""

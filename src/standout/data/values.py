@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -92,7 +93,7 @@ def codes_of(values: Array, ends: Array) -> Array:
     return code
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _find_codes(values: Array, ends: Array, code: Array) -> None:
     few = ends.size <= 16
     for k in range(values.size):

@@ -80,7 +80,7 @@ def uniforms(bits: Array) -> Array:
     return (bits >> np.uint64(11)).astype(np.float64) * (1.0 / 9007199254740992.0)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _entry_bits(seed: int, purpose: int, keys: Array, ptr: Array, item: Array) -> Array:
     out = np.empty(item.size, np.uint64)
     for r in range(ptr.size - 1):

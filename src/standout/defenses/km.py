@@ -64,7 +64,7 @@ def anonymous_items(dataset: Dataset, k: int, m: int) -> Array:
     return kept
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _keep_greedily(tried: Array, ptr: Array, holders: Array, n_records: int, longest: int, k: int, m: int) -> Array:
     """Mark the items that are kept, in the order in which they are tried."""
     keep = np.zeros(tried.size, np.bool_)

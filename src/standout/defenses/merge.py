@@ -26,7 +26,7 @@ def merged(changed: Dataset, source: Dataset) -> Dataset:
     return changed.with_entries(keep)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _latest(ptr: Array, item: Array, code: Array, day: Array, no_value: int, no_tick: int) -> Array:
     keep = np.zeros(item.size, np.bool_)
     for r in range(ptr.size - 1):

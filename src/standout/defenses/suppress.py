@@ -161,7 +161,7 @@ class SampleRecords(Defense):
         return Channel(sampled=self.share)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _lowest(ptr: Array, item: Array, bits: Array, lengths: Array, most: int) -> Array:
     """Mark the entries of the `most` items of each record whose first event has the lowest bits."""
     keep = np.ones(item.size, np.bool_)

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy import sparse
 
 from standout.audit.sweep import FEW_STEPS
@@ -25,6 +24,7 @@ from standout.data.values import grid_step
 from standout.defenses.utility_release import Matrix, matrix_of
 from standout.defenses.utility_split import Split, exact_mean, hold_out
 from standout.errors import EligibilityError
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -185,7 +185,7 @@ def _solve(entries: sparse.csr_matrix, fixed: Array, penalty: float, out: Array)
         list(pool.map(part, range(0, entries.shape[0], _AT_ONCE)))
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def solve_rows(
     ptr: Array, column: Array, rest: Array, fixed: Array, penalty: float, low: int, high: int, out: Array
 ) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.adversary.choosing import starts
 from standout.adversary.splitmix import mix, start
 from standout.data.dataset import Dataset
 from standout.errors import EligibilityError, ParameterError
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -101,7 +101,7 @@ def people_to_test(split: Split, most: int, seed: int = 0) -> Array:
     return np.sort(people[np.argsort(key, kind="stable")[:most]])
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def mark_held_out(ptr: Array, item: Array, keys: Array, lengths: Array, seed: int, share: float) -> Array:
     """Per entry: whether its pair is held out. The pairs of a record with the smallest hashes are."""
     out = np.zeros(item.size, np.bool_)

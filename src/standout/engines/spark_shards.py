@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from standout.data.build import EntryBuilder, rows_differ
 from standout.data.index import Shard, build_shard, fitting_block
@@ -21,6 +20,7 @@ from standout.data.tasks import Range, Task
 from standout.data.values import codes_of
 from standout.engines.spark_source import Views
 from standout.engines.spark_worker import Batches, carried, one_row_batch, rows_of_batches
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -273,7 +273,7 @@ def _mixed(keys: Array, salt: Array) -> Array:
     return np.asarray(x ^ (x >> np.uint64(31)))
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _count_supports(ptr: Array, local: Array, out: Array) -> None:
     """Count the records that hold each item; several entries of one record count once."""
     for b in range(ptr.shape[0]):

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.special import gammaln
+
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -63,7 +64,7 @@ def lost_share(lost: Any, length: Any, n_held: Any, n_lost: Any) -> Array:
     return np.asarray(np.where(k > 0, np.where(enough, np.exp(log / np.maximum(k, 1.0)), 0.0), 1.0))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def held(rho: float, kernel: float, q_g: float, by_chance: float) -> float:
     """F = A + ρ·K/(q·g): a right fact about an item that the record holds.
 
@@ -73,7 +74,7 @@ def held(rho: float, kernel: float, q_g: float, by_chance: float) -> float:
     return by_chance + rho * kernel / q_g
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def lost(miss: float, share: float, rest: float) -> float:
     """F = miss·share/(1-Q_r): a right fact about an item that the record lacks; `rest` is 1-Q_r, `share` is 1 or gm/g.
 
@@ -143,7 +144,7 @@ def deconvolved(released: Any, change: Any, start: Any, steps: int = DECONVOLUTI
     return np.asarray(pi)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def merged(shown: float, others: float, k: int, mu: float) -> float:
     """F = c·Σ_j K_j/g_j·Π_{i≠j} o_i + (1/(1-e^-μ) - k·c)·Π_i o_i: k right facts about a group that shows one entry.
 
@@ -196,7 +197,7 @@ def grouped_length(released: Any, share: Any) -> Array:
     return np.asarray(np.interp(shown, -np.expm1(-grid[:, None] * q[None, :]).sum(axis=1), grid))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def overlap(known: int, within: int, first: int, n: int) -> int:
     """|[t-w, t+w] ∩ [b, b+n)|: days that are near the known one and in the bucket.
 
@@ -206,7 +207,7 @@ def overlap(known: int, within: int, first: int, n: int) -> int:
     return max(min(known + within, first + n - 1) - max(known - within, first) + 1, 0)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def bucket_chance(known: int, within: int, first: int, n: int) -> float:
     """Kt = |[t±w] ∩ [b, b+n)| / ((2w+1)·n): probability of the known day, if the true one is uniform in the bucket.
 
@@ -216,7 +217,7 @@ def bucket_chance(known: int, within: int, first: int, n: int) -> float:
     return float(overlap(known, within, first, n) / ((2 * within + 1) * n))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def wrong_day_chance(known: int, within: int, first: int, n: int, span: int) -> float:
     """(n - |[t±w] ∩ [b, b+n)|) / (n·outside): probability of a wrong day, uniform over days 0 … span outside ±w.
 

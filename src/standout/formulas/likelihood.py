@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -115,7 +116,7 @@ def shrunk(own: Any, n_own: Any, common: Any, weight: float) -> Array:
     return np.asarray((n * np.asarray(own) + weight * np.asarray(common)) / (n + weight))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True, error_model="numpy")
 def wrong_order(support: Array, n: int, rest: float, scratch: Array) -> float:
     """Mean over the orders of `n` items of Π_j s_j / (rest - Σ of the earlier s): their probability as draws without replacement.
 
@@ -161,7 +162,7 @@ def wrong_order(support: Array, n: int, rest: float, scratch: Array) -> float:
     return out
 
 
-@njit(nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True, error_model="numpy")
 def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: float, log_pick: float, log_ways: float,
                     wrong: Array, scratch: Array) -> float:  # fmt: skip
     """Log P(A|r) = Σ_{i∈R} log K_i + log W + Σ_{j∉R} log g_j - log (L_r)_(m-w) - log C(m,w), exactly w items wrong.
@@ -202,7 +203,7 @@ def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: f
     return out
 
 
-@njit(nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True, error_model="numpy")
 def log_wrong_values(right: Array, wrong: Array, w: int, log_pick: float, log_ways: float, scratch: Array) -> float:
     """Log P(A|r) = log [x^w] Π_i (K_i + u_i·x) - log (F_r)_(w)·(L_r-w)_(m-w) - log C(m,w), exactly w values and days wrong.
 

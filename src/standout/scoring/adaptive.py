@@ -47,7 +47,7 @@ def for_shard(plan: Plan, shard: Shard) -> AdaptiveTables:
     )  # fmt: skip
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def log_chance(
     k: int, b: int, q: int, post: Postings, plan: Tables, t: AdaptiveTables, scratch: AdaptiveScratch
 ) -> float:
@@ -92,7 +92,7 @@ def log_chance(
     return total - np.log(2.0 * t.shift + 1.0) if moves else total
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def share_with_excluded(b: int, size: int, q: int, post: Postings, t: AdaptiveTables, scratch: AdaptiveScratch) -> None:
     """Add up, per record of the block, the weight of the items that it shares with the query's excluded record."""
     scratch.shared[:, :size] = 0.0
@@ -105,7 +105,7 @@ def share_with_excluded(b: int, size: int, q: int, post: Postings, t: AdaptiveTa
             last = k
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def score_range(b: int, lo: int, hi: int, q: int, post: Postings, plan: Tables, how: KernelVariant, t: AdaptiveTables,
                 scratch: AdaptiveScratch) -> int:  # fmt: skip
     """Put the candidates among records `lo … hi-1` of the block and their integer scores into `scratch`; return their number."""
@@ -124,7 +124,7 @@ def score_range(b: int, lo: int, hi: int, q: int, post: Postings, plan: Tables, 
     return int(kept)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant,
                t: AdaptiveTables, watch: Array, out: Partials) -> None:  # fmt: skip
     """Add all records to the partials `out` of the queries `queries[0] … queries[1]-1`."""
@@ -137,7 +137,7 @@ def run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Kern
             summarize_listed(n, scratch.local, scratch.score, offset, q, watch[q], post, plan, how, out)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant,
                 t: AdaptiveTables, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
     """Add Σ exp(beta · (score - top)) over all candidates to `out`, for the given queries."""
@@ -149,7 +149,7 @@ def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Ker
                 out[q] += exponential(beta[q] * np.float64(scratch.score[c] - top[q]))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def score_record(
     post: Postings, plan: Tables, how: KernelVariant, t: AdaptiveTables, record: Array, out: Array
 ) -> None:
@@ -164,7 +164,7 @@ def score_record(
                 out[q] = scratch.score[0]
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def all_scores(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: AdaptiveTables,
                out: Array) -> None:  # fmt: skip
     """Put the integer scores of some queries into `out` (queries, records); `LOWEST` for records that are not candidates."""

@@ -43,7 +43,7 @@ class AdaptiveScratch(NamedTuple):
     """int64 (block): candidates of the block, as offsets, and their scores."""
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def make_adaptive_scratch(block_size: int, most_facts: int, n_wrong: int, shift: int, together: int) -> AdaptiveScratch:
     """Scratch memory for blocks of that size and queries of that many facts."""
     return AdaptiveScratch(np.empty(most_facts, np.int64), np.empty(most_facts, np.int64), np.empty(most_facts, np.int64),
@@ -53,7 +53,7 @@ def make_adaptive_scratch(block_size: int, most_facts: int, n_wrong: int, shift:
                            np.empty(block_size, np.int64))  # fmt: skip
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def entry_chances(p: int, f: int, z: int, post: Postings, known_tick: Array, t: AdaptiveTables) -> tuple[float, float]:
     """Probabilities of the known value and day behind posting `p`, if dates were shifted by `z` days: right fact, wrong value."""
     right, wrong = 1.0, 1.0
@@ -76,7 +76,7 @@ def entry_chances(p: int, f: int, z: int, post: Postings, known_tick: Array, t: 
     return right, wrong
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _wrong_tick(known: int, first: int, n: int, within: int, span_first: int, span: int, shift: int) -> float:
     """Probability of a wrong day. For shifted dates the ends of the span are ignored, so that it is constant in the shift."""
     if shift == 0:
@@ -86,7 +86,7 @@ def _wrong_tick(known: int, first: int, n: int, within: int, span_first: int, sp
     return float((n - overlap(known, within, first, n)) / (n * max(span - 2 * within, 1)))
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def fact_factors(f: int, p: int, stop: int, z: int, rho: float, miss: float, rest: float, rest_kept: float,
                  post: Postings, known_tick: Array, t: AdaptiveTables) -> tuple[float, float]:  # fmt: skip
     """Factors of fact `f` as a right one and as a wrong one; the record's entries of its item are postings `p … stop-1`."""
@@ -114,7 +114,7 @@ def fact_factors(f: int, p: int, stop: int, z: int, rho: float, miss: float, res
     return c * right + (1.0 - c) + t.floor, c * wrong + (1.0 - c) + t.floor
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def group_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post: Postings, known_tick: Array,
                  t: AdaptiveTables, scratch: AdaptiveScratch) -> float:  # fmt: skip
     """Factor of all facts of a query about the item of its fact `j`: distinct facts come from distinct entries.
@@ -160,7 +160,7 @@ def group_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post:
     return out
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def merged_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post: Postings, known_tick: Array,
                   t: AdaptiveTables, scratch: AdaptiveScratch) -> float:  # fmt: skip
     """As `group_factor`, where the record's entries of a group were merged into one of them.
@@ -204,7 +204,7 @@ def merged_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post
     return out
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def near_chance(known: int, tick: int, t: AdaptiveTables) -> float:
     """Probability of the known time of an entry of the same record that is not later than the shown one, at `tick`."""
     if known > tick + t.within + t.slack:
@@ -212,7 +212,7 @@ def near_chance(known: int, tick: int, t: AdaptiveTables) -> float:
     return float(2.0 * t.near[min(abs(known - tick) // t.per_day, t.near.size - 1)])
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def log_product(q: int, lo: int, m: int, z: int, miss: float, post: Postings, known_tick: Array, t: AdaptiveTables,
                 scratch: AdaptiveScratch) -> float:  # fmt: skip
     """Log of the product of all factors of query `q`, or of its coefficient for the number of wrong facts; -inf if it is 0."""
@@ -245,7 +245,7 @@ def log_product(q: int, lo: int, m: int, z: int, miss: float, post: Postings, kn
     return np.log(sums[w]) + scaled - t.log_ways[q] if sums[w] > 0.0 else -np.inf
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def add_logs(a: float, b: float) -> float:
     """log(e^a + e^b).
 
@@ -257,7 +257,7 @@ def add_logs(a: float, b: float) -> float:
     return a if b == -np.inf else a + np.log1p(np.exp(b - a))
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def mark_changes(
     lo: int, m: int, post: Postings, known_tick: Array, t: AdaptiveTables, scratch: AdaptiveScratch
 ) -> bool:
@@ -291,7 +291,7 @@ def mark_changes(
     return some
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def mean_chances(first: int, stop: int, post: Postings, item: Array, known_tick: Array, gone: Array, t: AdaptiveTables,
                  right: Array, wrong: Array) -> None:  # fmt: skip
     """Put the mean chances of facts `first … stop-1` over the item's entries and all shifts into `right` and `wrong`.

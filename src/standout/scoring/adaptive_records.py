@@ -18,7 +18,7 @@ LEAST_AGREEMENT = 1e-6
 """Added to the probability that a length agrees, so that the length alone excludes no record."""
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def set_rest(record: int, k: int, q: int, t: AdaptiveTables, scratch: AdaptiveScratch) -> None:
     """Put 1-Q_r and 1-κ·Q_r of the shard's record, which is record `k` of its block, into `scratch`."""
     for c in range(2 if t.classes else 1):
@@ -27,7 +27,7 @@ def set_rest(record: int, k: int, q: int, t: AdaptiveTables, scratch: AdaptiveSc
         scratch.rest[c], scratch.rest_kept[c] = max(1.0 - inside, 1e-9), max(1.0 - t.kept_pairs * inside, 1e-9)
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def set_rho(record: int, node: int, t: AdaptiveTables, scratch: AdaptiveScratch) -> None:
     """Put ρ of the record, for a source length of capped records or for none (`node` = -1), into `scratch`."""
     for c in range(2 if t.classes else 1):
@@ -40,7 +40,7 @@ def set_rho(record: int, node: int, t: AdaptiveTables, scratch: AdaptiveScratch)
             scratch.rho[c] = t.node_rho[node, n] * t.every_length[record] / max(float(length), 1.0)
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def missing(record: int, t: AdaptiveTables) -> float:
     """Probability that an item of the record's source is not in the record, which is not capped."""
     if t.strangers.size == 0:
@@ -48,7 +48,7 @@ def missing(record: int, t: AdaptiveTables) -> float:
     return float(1.0 - (1.0 - t.lost) * (1.0 - t.strangers[record] / max(t.every_length[record], 1.0)))
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def lost_facts(m: int, n_held: int, t: AdaptiveTables) -> int:
     """Number of right facts about items that the record lacks; at most 1 if the number of wrong items varies."""
     n = m - n_held
@@ -59,7 +59,7 @@ def lost_facts(m: int, n_held: int, t: AdaptiveTables) -> int:
     return n
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def log_length(q: int, released: int, n_held: int, n_known: int, node: int, t: AdaptiveTables) -> float:
     """Logarithm of P(source length agrees with the known one | record) over the same of a person outside the release.
 

@@ -16,7 +16,7 @@ from standout.scoring.plan import ExactTables
 Array = npt.NDArray[Any]
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def seek(local: Array, lo: int, hi: int, record: int) -> int:
     """First position from `lo` on in a sorted run whose record is at least `record`."""
     step = np.int64(1)
@@ -34,7 +34,7 @@ def seek(local: Array, lo: int, hi: int, record: int) -> int:
     return at
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def event_chances(p: int, f: int, post: Postings, known_tick: Array, t: ExactTables) -> tuple[float, float, bool]:
     """Probabilities of the known value and tick if posting `p` is the entry behind fact `f`: as a right fact, as a wrong one.
 
@@ -63,7 +63,7 @@ def event_chances(p: int, f: int, post: Postings, known_tick: Array, t: ExactTab
     return right, wrong if fine else 0.0, fine
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def tick_chances(known: int, tick: int, reach: int, span: int) -> tuple[float, float]:
     """Probability of the known tick if the entry's tick is `tick`: uniform within ±reach; uniform over the rest of 0 … span."""
     if abs(known - tick) <= reach:
@@ -72,7 +72,7 @@ def tick_chances(known: int, tick: int, reach: int, span: int) -> tuple[float, f
     return 0.0, 1.0 / max(outside, 1) if 0 <= known <= span else 0.0
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def pair_chances(
     p: int, hi: int, f: int, post: Postings, known_tick: Array, t: ExactTables
 ) -> tuple[float, float, int]:
@@ -92,7 +92,7 @@ def pair_chances(
     return right, wrong, p + n
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _add_right(total: int, lo: int, hi: int, code: Array, tick: Array, units: Array, use_value: bool, use_time: bool,
                known: int, has_tick: bool, no_tick: int, reach: int) -> int:  # fmt: skip
     """Add to `total` the units (by value code) of postings `lo … hi-1` whose tick may be the known one."""
@@ -109,7 +109,7 @@ def _add_right(total: int, lo: int, hi: int, code: Array, tick: Array, units: Ar
     return total
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def sum_chances(first: int, stop: int, post: Postings, item: Array, known_tick: Array, gone: Array, t: ExactTables,
                 units: Array, scale: Array, right: Array, wrong: Array) -> None:  # fmt: skip
     """Add the probabilities of facts `first … stop-1`, summed over the item's pairs, to `right` and `wrong`; skip `gone[f]`.

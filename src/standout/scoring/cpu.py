@@ -46,7 +46,7 @@ FEW_MASS = 4
 """The same threshold for `mass_blocks`, where reading all records costs more."""
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def run_blocks(
     queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, watch: Array, out: Partials
 ) -> None:
@@ -56,7 +56,7 @@ def run_blocks(
     _run_blocks(whole, scratch, queries, post, plan, how, watch, out)
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def _run_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post: Postings, plan: Tables,
                 how: KernelVariant, watch: Array, out: Partials) -> None:  # fmt: skip
     # filters, minima and factors need every record of the block
@@ -84,7 +84,7 @@ def _run_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post: 
                 clear = False
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, top: Array, beta: Array,
                 out: Array) -> None:  # fmt: skip
     """Add Σ exp(beta · (score - top)) over the candidates to `out`, for the given queries."""
@@ -93,7 +93,7 @@ def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Ker
     _mass_blocks(whole, scratch, queries, post, plan, how, top, beta, out)
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def _mass_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post: Postings, plan: Tables,
                  how: KernelVariant, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
     by_record = how.filtered or how.combine == _MIN or (how.combine == _SUM and post.factor.size > 0)
@@ -118,7 +118,7 @@ def _mass_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post:
                 out[q] += mass_over(acc, top[q], beta[q])
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _find(local: Array, lo: int, hi: int, k: int) -> int:
     """First position from `lo` to `hi` of a run whose record is at least `k`."""
     while lo < hi:
@@ -130,7 +130,7 @@ def _find(local: Array, lo: int, hi: int, k: int) -> int:
     return lo
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def _score_of(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> int:
     """Integer score of record `r` of the shard, equal to the one by `fill`, read from the record's own entries."""
     b = r // post.block_size
@@ -169,7 +169,7 @@ def _score_of(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) 
     return min(score, plan.cap[q]) if plan.cap[q] < _UNCAPPED else score
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def score_record(post: Postings, plan: Tables, how: KernelVariant, record: Array, out: Array) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
     for q in range(plan.query_ptr.size - 1):
@@ -178,7 +178,7 @@ def score_record(post: Postings, plan: Tables, how: KernelVariant, record: Array
             out[q] = _score_of(r, q, post, plan, how)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def all_scores(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, out: Array) -> None:
     """Put the integer scores of some queries into `out` (queries, records); `LOWEST` for records that are not candidates."""
     scratch = make_scratch(post.block_size, how.combine)

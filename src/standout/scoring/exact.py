@@ -62,7 +62,7 @@ def for_shard(plan: Plan, shard: Shard) -> ExactTables:
     return plan.exact._replace(log_pick=factors_of(plan.factor, shard), weight=factors_of(plan.weight, shard))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def make_exact_scratch(block_size: int, most_facts: int, most_wrong: int) -> ExactScratch:
     """Scratch memory for blocks of that size and queries of that many facts."""
     n = max(1 << min(most_wrong, MOST_ORDERED), most_wrong + 1)
@@ -71,7 +71,7 @@ def make_exact_scratch(block_size: int, most_facts: int, most_wrong: int) -> Exa
                 np.empty(most_facts, np.bool_), np.empty(most_facts), np.empty(n))  # fmt: skip
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def count_shared(n: int, b: int, size: int, q: int, post: Postings, t: ExactTables, scratch: ExactScratch) -> None:
     """Count the pickable items that the first `n` candidates of block `b` share with the excluded record of query `q`."""
     n_postings, n_items = np.int64(0), t.gone_ptr[q + 1] - t.gone_ptr[q]
@@ -97,7 +97,7 @@ def count_shared(n: int, b: int, size: int, q: int, post: Postings, t: ExactTabl
                 scratch.n_shared[k] += at < hi and post.local[at] == k
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTables, scratch: ExactScratch) -> float:
     """Log P(knowledge of query `q` | record `k` of block `b`), -inf if it cannot be the target. Call with ascending `k`."""
     lo, hi = plan.query_ptr[q], plan.query_ptr[q + 1]
@@ -135,14 +135,14 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTab
                            t.log_pick[record], t.log_ways[q], scratch.supports, scratch.sums)  # fmt: skip
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def start_search(b: int, q: int, post: Postings, plan: Tables, scratch: ExactScratch) -> None:
     """Set the cursors to the starts of the runs of query `q`."""
     for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
         scratch.cursor[f - plan.query_ptr[q]] = post.ptr[b, plan.item[f]]
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: ExactTables, scratch: ExactScratch) -> int:
     """List in `scratch.local`, ascending, every record of the block with enough of the items (and perhaps others); gives n."""
     lo, hi = plan.query_ptr[q], plan.query_ptr[q + 1]
@@ -177,7 +177,7 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
     return n
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def score_block(b: int, q: int, only: int, post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
                 scratch: ExactScratch) -> int:  # fmt: skip
     """Put the candidates of the block and their integer scores into `scratch`; return their number.
@@ -206,13 +206,13 @@ def score_block(b: int, q: int, only: int, post: Postings, plan: Tables, how: Ke
     return kept
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def to_integer(x: float, scale: float) -> int:
     """Round a log-probability to fixed point, clipped to ±SCORE_LIMIT."""
     return np.int64(min(max(np.rint(x * scale), -float(SCORE_LIMIT)), float(SCORE_LIMIT)))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
                watch: Array, out: Partials) -> None:  # fmt: skip
     """Add all blocks to the partials `out` of the queries `queries[0] … queries[1]-1`."""
@@ -220,7 +220,7 @@ def run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Kern
     _run_blocks(scratch, queries, post, plan, how, t, watch, out)
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def _run_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings, plan: Tables,
                 how: KernelVariant, t: ExactTables, watch: Array, out: Partials) -> None:  # fmt: skip
     for b in range(post.ptr.shape[0]):
@@ -230,7 +230,7 @@ def _run_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings,
             summarize_listed(n, scratch.local, scratch.score, offset, q, watch[q], post, plan, how, out)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
                 top: Array, beta: Array, out: Array) -> None:  # fmt: skip
     """Add Σ exp(beta · (score - top)) over the candidates to `out`, for the given queries."""
@@ -238,7 +238,7 @@ def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Ker
     _mass_blocks(scratch, queries, post, plan, how, t, top, beta, out)
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def _mass_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings, plan: Tables,
                  how: KernelVariant, t: ExactTables, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
     for b in range(post.ptr.shape[0]):
@@ -247,7 +247,7 @@ def _mass_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings
                 out[q] += exponential(beta[q] * np.float64(scratch.score[c] - top[q]))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def score_record(post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, record: Array, out: Array) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
@@ -259,7 +259,7 @@ def score_record(post: Postings, plan: Tables, how: KernelVariant, t: ExactTable
                 out[q] = scratch.score[0]
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def all_scores(
     queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, out: Array
 ) -> None:

@@ -11,11 +11,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.adversary.counts import EntryTest, ItemCount
 from standout.data.index import Shard
 from standout.formulas.f06 import cosine
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -135,7 +135,7 @@ def factors_of(factor: RecordFactor | None, shard: Shard) -> Array:
         return kept[factor]
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _add_weights(b: int, block_size: int, ptr: Array, local: Array, weight: Array, out: Array) -> None:
     """Add the weight of each item to the records of block `b` that hold it, once per (record, item) pair."""
     for i in range(ptr.shape[1] - 1):

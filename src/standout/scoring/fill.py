@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.data.index import Shard
+from standout.jit import njit
 from standout.scoring.factors import RecordFactor, factors_of
 from standout.scoring.plan import LOG_BITS, VETO, Combine, Plan, Tables
 
@@ -97,14 +97,14 @@ jit_inline = njit(nogil=True, error_model="numpy", inline="always")
 """For functions that take whole plans: a call would copy the shape and strides of every array."""
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def make_scratch(block_size: int, combine: int) -> Scratch:
     """Scratch memory for blocks of that size."""
     strip = STRIP if combine == _ODDS else 0
     return Scratch(np.zeros(block_size if combine == _MIN else 0, np.int32), np.zeros(strip), np.zeros(strip, np.int32))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def fixed_log(x: float) -> int:
     """Natural logarithm of `x` ≥ 1 in 2^-24 units, by table and integer interpolation: the same on every machine."""
     bits = np.float64(x).view(np.int64)
@@ -114,13 +114,13 @@ def fixed_log(x: float) -> int:
     return np.int64((((bits >> 52) - 1023) * LN2 + inside + (1 << (_MORE - 1))) >> _MORE)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def first_column_tick(known: int, last: int, shift: int) -> int:
     """Tick whose distance from an entry's tick, divided by 2^shift, is the column of the time table."""
     return known + ((last >> 1) << shift) + ((1 << shift) >> 1)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def gap_column(tick: int, origin: int, last: int, no_tick: int) -> int:
     """Column of a time table by the signed gap (`scoring.plan`), `last + 1` for no time.
 
@@ -132,7 +132,7 @@ def gap_column(tick: int, origin: int, last: int, no_tick: int) -> int:
     return np.uint64(np.uint32(np.int32(last + 1) if d == np.int32(no_tick) else column))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def grouped_column(tick: int, origin: int, shift: int, last: int, no_tick: int) -> int:
     """As `gap_column`, where a column stands for 2^shift gaps."""
     d = np.int32(tick)
@@ -140,13 +140,13 @@ def grouped_column(tick: int, origin: int, shift: int, last: int, no_tick: int) 
     return np.uint64(np.uint32(last + 1) if d == np.int32(no_tick) else column)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _add_value(acc: Array, lo: int, hi: int, local: Array, code: Array, value: Array, f: int) -> None:
     for p in range(lo, hi):
         acc[np.uint64(local[p])] += value[f, np.uint64(code[p])]
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _add_time(
     acc: Array, lo: int, hi: int, local: Array, tick: Array, time: Array, row: int, known: int, shift: int, no_tick: int
 ) -> None:
@@ -156,7 +156,7 @@ def _add_time(
         acc[np.uint64(local[p])] += time[row, grouped_column(tick[p], origin, shift, last, no_tick)]
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _add_both(acc: Array, lo: int, hi: int, local: Array, code: Array, tick: Array, value: Array, f: int, time: Array,
               row: int, known: int, shift: int, no_tick: int) -> None:  # fmt: skip
     last = time.shape[1] - 2
@@ -167,7 +167,7 @@ def _add_both(acc: Array, lo: int, hi: int, local: Array, code: Array, tick: Arr
             acc[np.uint64(local[p])] += x
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _add_both_plain(acc: Array, lo: int, hi: int, local: Array, code: Array, tick: Array, value: Array, f: int, time: Array,
                     row: int, known: int) -> None:  # fmt: skip
     """As `_add_both`, where no table holds a veto, gaps are not grouped and every entry has a time."""
@@ -178,21 +178,21 @@ def _add_both_plain(acc: Array, lo: int, hi: int, local: Array, code: Array, tic
         acc[np.uint64(local[p])] += value[f, np.uint64(code[p])] + time[row, column]
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def add_same(acc: Array, lo: int, hi: int, local: Array, x: int) -> None:
     """Add `x` to the records of postings `lo … hi-1`."""
     for p in range(lo, hi):
         acc[np.uint64(local[p])] += x
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _add_presence(acc: Array, lo: int, hi: int, local: Array, value: Array, f: int) -> None:
     x = value[f, np.uint64(0)]
     if x > _HALF_VETO:
         add_same(acc, lo, hi, local, x)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def contribution(p: int, code: Array, tick: Array, value: Array, f: int, time: Array, row: int, known: int, shift: int,
                   no_tick: int, use_value: bool, use_time: bool) -> int:  # fmt: skip
     """Integer contribution of posting `p` to fact `f`, `VETO` when it does not count."""
@@ -203,7 +203,7 @@ def contribution(p: int, code: Array, tick: Array, value: Array, f: int, time: A
     return x if x > _HALF_VETO else np.int64(VETO)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _add_runs(acc: Array, lo: int, hi: int, local: Array, code: Array, tick: Array, value: Array, f: int, time: Array,
               row: int, known: int, shift: int, no_tick: int, use_value: bool, use_time: bool) -> None:  # fmt: skip
     """Add the best event of each record; consecutive equal records are one (record, item) pair."""
@@ -219,7 +219,7 @@ def _add_runs(acc: Array, lo: int, hi: int, local: Array, code: Array, tick: Arr
             acc[record] += best
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Array, code: Array, tick: Array,
                 value: Array, f: int, time: Array, row: int, known: int, shift: int, no_tick: int, use_value: bool,
                 use_time: bool) -> None:  # fmt: skip
@@ -237,7 +237,7 @@ def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Arr
             acc[record] = best if turn == 0 else min(np.int64(acc[record]), best)
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def event_odds(f: int, p: int, post: Postings, plan: Tables, how: KernelVariant) -> float:
     """Odds of one event."""
     k = plan.odds_value[f, np.uint64(post.code[p])] if how.use_value else plan.odds_value[f, np.uint64(0)]
@@ -248,7 +248,7 @@ def event_odds(f: int, p: int, post: Postings, plan: Tables, how: KernelVariant)
     return k
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def _add_odds_runs(
     acc: Array, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables, how: KernelVariant
 ) -> None:
@@ -268,7 +268,7 @@ def _add_odds_runs(
         acc[record] += (fixed_log(1.0 + x) + half) >> shift
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def _strip_odds(
     f: int, lo: int, n: int, start: int, post: Postings, plan: Tables, how: KernelVariant, odds: Array
 ) -> None:
@@ -288,7 +288,7 @@ def _strip_odds(
             odds[k] = 1.0 + post.factor[start + np.uint64(post.local[p])] * (event_odds(f, p, post, plan, how) + floor)
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def _add_odds(acc: Array, scratch: Scratch, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables,
               how: KernelVariant) -> None:  # fmt: skip
     """As `_add_odds_runs`, if no pair has several events: odds, logarithms and sums strip by strip."""
@@ -303,7 +303,7 @@ def _add_odds(acc: Array, scratch: Scratch, f: int, lo: int, hi: int, start: int
         lo += n
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def add_fact(
     acc: Array, scratch: Scratch, turn: int, b: int, q: int, fact: int, post: Postings, plan: Tables, how: KernelVariant
 ) -> None:
@@ -337,7 +337,7 @@ def add_fact(
         )
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def n_postings(b: int, q: int, post: Postings, plan: Tables) -> int:
     """Postings of query `q` in block `b`."""
     n = np.int64(0)
@@ -347,7 +347,7 @@ def n_postings(b: int, q: int, post: Postings, plan: Tables) -> int:
     return n
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def add_facts(acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> None:
     """Add all runs of query `q` in block `b` to `acc`, which must be zero.
 
@@ -358,7 +358,7 @@ def add_facts(acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan
         add_fact(acc, scratch, f - first, b, q, f, post, plan, how)
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def fill(acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> None:
     """Overwrite `acc` with the integer scores of block `b` for query `q`."""
     acc[:] = 0
@@ -367,7 +367,7 @@ def fill(acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan: Tab
     finish(acc, scratch.held, b * post.block_size, q, post, plan, how)
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def finish(acc: Array, held: Array, start: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> None:
     """Apply the rules on the whole sum: all facts held, record factor, cap. `start` is the block's first record."""
     if how.combine == _MIN:

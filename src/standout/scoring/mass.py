@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from standout.jit import njit
 from standout.scoring.fill import Postings, jit, jit_bare
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Tables
@@ -27,7 +27,7 @@ jit_wide = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"
 
 
 # fastmath=False is needed: otherwise the caller's setting applies, and rounding by addition is optimized away
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def exponential(x: float) -> float:
     """e^x for x ≤ 0 to 1e-14, 0 below `FARTHEST`: Taylor series on ±ln(2)/2, without calls or branches, so that it vectorizes."""
     safe = x if x > FARTHEST else FARTHEST
@@ -45,7 +45,7 @@ def exponential(x: float) -> float:
     return y if x > FARTHEST else 0.0
 
 
-@jit_wide  # type: ignore[untyped-decorator]
+@jit_wide
 def mass_over(acc: Array, top: int, beta: float) -> float:
     """Σ exp(beta · (score - top)) over the whole block."""
     mass, high = 0.0, np.float64(top)
@@ -54,7 +54,7 @@ def mass_over(acc: Array, top: int, beta: float) -> float:
     return mass
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def mass_filtered(acc: Array, start: int, top: int, beta: float, rule: CandidateRule, lengths: Array) -> float:
     """As `mass_over`, for queries that exclude some records."""
     mass, high = 0.0, np.float64(top)
@@ -64,7 +64,7 @@ def mass_filtered(acc: Array, start: int, top: int, beta: float, rule: Candidate
     return mass
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def mass_touched(acc: Array, hole: int, b: int, q: int, top: int, beta: float, post: Postings, plan: Tables) -> float:
     """As `mass_over`, from the records with a nonzero score and the number of the others; clears `acc`.
 
@@ -86,7 +86,7 @@ def mass_touched(acc: Array, hole: int, b: int, q: int, top: int, beta: float, p
     return mass + n * exponential(beta * -high) if n > 0 else mass
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def rescale_mass(q: int, was: int, out: Partials) -> None:
     """Make the mass of query `q` relative to its highest score, after that may have risen from `was`."""
     top = out.top_score[q, 0]

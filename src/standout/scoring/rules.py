@@ -26,13 +26,13 @@ class CandidateRule(NamedTuple):
     filtered: bool
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def rule_of(q: int, first: int, plan: Tables, how: KernelVariant) -> CandidateRule:
     """Candidate rule of query `q` in a shard whose first record is `first`."""
     return CandidateRule(plan.exclude[q] - first, plan.low[q], plan.high[q], how.filtered)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def passes(r: int, rule: CandidateRule, lengths: Array) -> bool:
     """Whether record `r` of the shard is a candidate under `rule`."""
     if r == rule.exclude:
@@ -40,13 +40,13 @@ def passes(r: int, rule: CandidateRule, lengths: Array) -> bool:
     return bool(not rule.filtered or rule.low <= lengths[np.uint64(r)] <= rule.high)
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def allowed(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> bool:
     """Whether record `r` of the shard is a candidate of query `q`."""
     return passes(r, rule_of(q, post.first_record, plan, how), post.lengths)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def key_of(r: int, first: int, tie: int, salt: int, lengths: Array) -> int:
     """Tie key of record `r` of a shard whose first record is `first`; smaller keys come first."""
     if tie == _SHORT:
@@ -59,7 +59,7 @@ def key_of(r: int, first: int, tie: int, salt: int, lengths: Array) -> int:
     return np.uint64(0)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def keys_of(record: Array, tie: int, salt: Array, lengths: Array) -> Array:
     """Tie keys of one record per query, given with its length; 0 where the record is -1."""
     out = np.zeros(record.size, np.uint64)

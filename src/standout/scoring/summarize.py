@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from standout.jit import njit
 from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.mass import exponential, mass_filtered, mass_over, rescale_mass
 from standout.scoring.partials import LOWEST, NO_RECORD, Partials
@@ -25,7 +25,7 @@ STRETCH = 256
 jit_wide = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
 
 
-@jit_wide  # type: ignore[untyped-decorator]
+@jit_wide
 def _summarize_range(acc: Array, lo: int, hi: int) -> tuple[int, int, float]:
     """Maximum, sum and sum of squares of positions `lo … hi-1` of the block."""
     top = np.int32(LOWEST)
@@ -39,7 +39,7 @@ def _summarize_range(acc: Array, lo: int, hi: int) -> tuple[int, int, float]:
     return np.int64(top), np.int64(total), squares
 
 
-@jit_wide  # type: ignore[untyped-decorator]
+@jit_wide
 def _count(acc: Array, mark: int) -> int:
     """Records of the block that score at least `mark`."""
     if mark > _HIGHEST:
@@ -51,7 +51,7 @@ def _count(acc: Array, mark: int) -> int:
     return np.int64(n)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _summarize_filtered(acc: Array, start: int, watch: int, cut: int, rule: CandidateRule, lengths: Array
                   ) -> tuple[int, int, float, int, int, int]:  # fmt: skip
     """As `_summarize_range`, for queries that exclude some records; also counts."""
@@ -69,7 +69,7 @@ def _summarize_filtered(acc: Array, start: int, watch: int, cut: int, rule: Cand
     return top, total, squares, n_watch, n_cut, n
 
 
-@jit_wide  # type: ignore[untyped-decorator]
+@jit_wide
 def highest(acc: Array, lo: int, hi: int) -> int:
     """Maximum of positions `lo … hi-1` of the block."""
     top = acc[np.uint64(lo)]
@@ -78,7 +78,7 @@ def highest(acc: Array, lo: int, hi: int) -> int:
     return np.int64(top)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def update_top(acc: Array, start: int, q: int, first: int, rule: CandidateRule, tie: int, salt: int, lengths: Array,
             out: Partials) -> None:  # fmt: skip
     """Insert the records of the block into the query's top k where they belong."""
@@ -100,7 +100,7 @@ def update_top(acc: Array, start: int, q: int, first: int, rule: CandidateRule, 
                 least, least_key, unfilled = out.top_score[q, last], out.top_key[q, last], out.top[q, last] == NO_RECORD
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def insert(s: int, key: int, r: int, q: int, out: Partials) -> None:
     """Put a record of score `s` among the query's top k, if it belongs there."""
     size = out.top.shape[1]
@@ -115,7 +115,7 @@ def insert(s: int, key: int, r: int, q: int, out: Partials) -> None:
         out.top_score[q, at], out.top_key[q, at], out.top[q, at] = s, key, r
 
 
-@jit_wide  # type: ignore[untyped-decorator]
+@jit_wide
 def _count_equal(acc: Array, score: int) -> int:
     """Records of the block that score exactly `score`."""
     n, at = np.int32(0), np.int32(score)
@@ -124,7 +124,7 @@ def _count_equal(acc: Array, score: int) -> int:
     return np.int64(n)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def count_ties(acc: Array, start: int, q: int, rule: CandidateRule, tie: int, lengths: Array, was: tuple[int, int, int],
                out: Partials) -> None:  # fmt: skip
     """Count the block's ties with the best, after `update_top`; `was` is the best (score, key, record) before it."""
@@ -142,7 +142,7 @@ def count_ties(acc: Array, start: int, q: int, rule: CandidateRule, tie: int, le
     out.n_top[q] += n
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def add_candidate(s: int, key: int, r: int, q: int, tie: int, out: Partials) -> None:
     """Add one record to the top k and the tie count, as `update_top` and `count_ties` do for a block."""
     best, best_key = out.top_score[q, 0], out.top_key[q, 0]
@@ -153,7 +153,7 @@ def add_candidate(s: int, key: int, r: int, q: int, tie: int, out: Partials) -> 
     insert(s, key, r, q, out)
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def summarize_listed(n: int, local: Array, score: Array, start: int, q: int, watch: int, post: Postings, plan: Tables,
                      how: KernelVariant, out: Partials) -> None:  # fmt: skip
     """Add `n` candidates of a block, listed with their scores in ascending order, to the partials of query `q`."""
@@ -174,7 +174,7 @@ def summarize_listed(n: int, local: Array, score: Array, start: int, q: int, wat
             out.mass[q] += exponential(out.beta[q] * np.float64(s - out.top_score[q, 0]))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _before(score: int, key: int, record: int, other_score: int, other_key: int, other: int) -> bool:
     """Total order: score descending, tie key ascending, record ascending; empty places (-1) last."""
     if other == NO_RECORD:
@@ -186,7 +186,7 @@ def _before(score: int, key: int, record: int, other_score: int, other_key: int,
     return bool(record < other)
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def summarize_block(
     acc: Array, start: int, q: int, watch: int, post: Postings, plan: Tables, how: KernelVariant, out: Partials
 ) -> None:
@@ -226,7 +226,7 @@ def summarize_block(
                 out.mass[q] += mass_over(acc, high, beta)
 
 
-@jit_inline  # type: ignore[untyped-decorator]
+@jit_inline
 def zeros_cannot_win(q: int, tie: int, out: Partials) -> bool:
     """Whether no record of a later block with a score of 0 belongs to the top k of query `q` or ties with its best."""
     last = out.top.shape[1] - 1
@@ -234,7 +234,7 @@ def zeros_cannot_win(q: int, tie: int, out: Partials) -> bool:
     return out.top[q, last] != NO_RECORD and (least > 0 or (least == 0 and tie == _INDEX and out.top_score[q, 0] > 0))
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _sum_touched(acc: Array, lo: int, hi: int, local: Array, least: int, counts: bool, watch: int, cut: int) -> tuple[
     int, int, int, int, int, int, int, int
 ]:  # fmt: skip
@@ -267,7 +267,7 @@ def _sum_touched(acc: Array, lo: int, hi: int, local: Array, least: int, counts:
     return p, top, total, low, high, met, n_watch, n_cut
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _mass_run(acc: Array, lo: int, hi: int, local: Array, least: int, high: int, beta: float) -> tuple[float, int]:
     """Mass of the records of a run that `_sum_touched` will read at once, and the number of them with a score other than 0."""
     mass, met, p, last = 0.0, np.int64(0), lo, np.int64(-1)
@@ -285,7 +285,7 @@ def _mass_run(acc: Array, lo: int, hi: int, local: Array, least: int, high: int,
     return mass, met
 
 
-@jit_bare  # type: ignore[untyped-decorator]
+@jit_bare
 def summarize_touched(acc: Array, start: int, b: int, q: int, watch: int, post: Postings, plan: Tables, how: KernelVariant,
                 out: Partials) -> None:  # fmt: skip
     """As `summarize_block`, if few records have postings: read the runs again instead of the block, and clear `acc`.

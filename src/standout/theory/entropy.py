@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.data.dataset import Dataset
 from standout.data.times import loose_ticks
 from standout.formulas.ns08 import information
+from standout.jit import njit
 from standout.scoring.fill import Postings, postings
 
 Array = npt.NDArray[Any]
@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 jit = njit(nogil=True, cache=True, error_model="numpy")
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _gather(i: int, post: Postings, channel: Array, none: int, record: Array, key: Array) -> int:
     """Copy record and key (value code or day) of the item's events that have one; return their number."""
     n = 0
@@ -35,7 +35,7 @@ def _gather(i: int, post: Postings, channel: Array, none: int, record: Array, ke
     return n
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _reached(n: int, record: Array, key: Array, low: Array, high: Array, first: Array, last: Array) -> int:
     """Per record, the union of the ranges around its keys, as disjoint ranges `first … last`; return their number."""
     m = 0
@@ -59,7 +59,7 @@ def _reached(n: int, record: Array, key: Array, low: Array, high: Array, first: 
     return m
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _item_chances(
     first_item: int,
     stop_item: int,

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.adversary.knowledge import Knowledge
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
 from standout.formulas.rates import Z_95
+from standout.jit import njit
 from standout.theory.pairs import learned as entries_learned
 from standout.theory.pairs import pair_s
 
@@ -127,7 +127,7 @@ def known_s(dataset: Dataset, aux: Knowledge, record: Array) -> Array:
     return known.sum_over_facts(best) / np.diff(aux.query_ptr)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _best_closeness(
     record: Array, item: Array, table: Array, ptr: Array, items: Array, code: Array, out: Array
 ) -> None:
@@ -149,7 +149,7 @@ def commonest_codes(dataset: Dataset) -> Array:
     return out
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _commonest(ptr: Array, code: Array, n_levels: int, out: Array) -> None:
     count = np.zeros(n_levels + 1, np.int64)
     for i in range(out.size):
@@ -161,7 +161,7 @@ def _commonest(ptr: Array, code: Array, n_levels: int, out: Array) -> None:
         out[i] = np.argmax(count[:n_levels]) if count[:n_levels].max() > 0 else n_levels
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _popular(
     y: Array,
     n_guesses: Array,

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.data.dataset import Dataset
 from standout.data.times import loose_ticks
+from standout.jit import njit
 from standout.scoring.fill import Postings, postings
 
 Array = npt.NDArray[Any]
@@ -103,7 +103,7 @@ class Nearest(NamedTuple):
 jit = njit(nogil=True, cache=True, error_model="numpy")
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _window(tick: int, ticks: int, no_tick: int) -> tuple[int, int]:
     """First tick that agrees and the number of further ones; -1 if there is no tick to agree with."""
     d = np.int64(tick)
@@ -114,7 +114,7 @@ def _window(tick: int, ticks: int, no_tick: int) -> tuple[int, int]:
     return low, min(d + ticks, np.int64(no_tick) - 1) - low
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _add_one(acc: Array, local: Array, code: Array, tick: Array, at: int, one: int, how: Agreement) -> None:
     """Add one item whose candidates hold it once."""
     low, reach = np.int64(0), np.int64(0)
@@ -139,7 +139,7 @@ def _add_one(acc: Array, local: Array, code: Array, tick: Array, at: int, one: i
             acc[np.uint64(local[k])] += one + 1
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def events_agree(first: int, stop: int, code: int, tick: int, how: Agreement) -> bool:
     """Whether any of the events `first … stop-1` of a record agrees with one (code, tick)."""
     for k in range(first, stop):
@@ -154,7 +154,7 @@ def events_agree(first: int, stop: int, code: int, tick: int, how: Agreement) ->
     return False
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _add_events(acc: Array, lo: int, hi: int, first: int, stop: int, one: int, post: Postings, how: Agreement) -> None:
     """Add one item of several events: it agrees if any pair of events does."""
     p = lo
@@ -170,7 +170,7 @@ def _add_events(acc: Array, lo: int, hi: int, first: int, stop: int, one: int, p
         acc[np.uint64(record)] += one + agrees
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _look(
     acc: Array, start: int, record: int, shift: int, cut: float, lengths: Array, best: tuple[int, int, int]
 ) -> tuple[int, int, int]:
@@ -192,7 +192,7 @@ def _look(
     return a0, b0, cover
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def nearest_block(
     b: int, records: Array, whole: Array, shift: int, cut: float, post: Postings, how: Agreement, out: Nearest
 ) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.data.dataset import Dataset
 from standout.formulas import dss12, ns08
+from standout.jit import njit
 from standout.theory.nearest import Agreement, events_agree
 
 Array = npt.NDArray[Any]
@@ -30,7 +30,7 @@ def closeness_table(dataset: Dataset) -> Array:
     return table
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _next(item: Array, k: int, end: int) -> int:
     """Where the events of the item at `k` end."""
     stop = k + 1
@@ -39,7 +39,7 @@ def _next(item: Array, k: int, end: int) -> int:
     return stop
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _agreeing(first: Array, second: Array, how: Agreement, shared: Array, agree: Array) -> None:
     """Items in common and items that agree, pair by pair."""
     for p in range(first.size):
@@ -72,7 +72,7 @@ def pair_similarity(
     return ns08.sim(agree, dataset.lengths[a], dataset.lengths[b], shared)
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _s(y: Array, r: Array, ptr: Array, item: Array, code: Array, table: Array, out: Array) -> None:
     none = table.shape[0] - 1
     has_code = code.size > 0
@@ -104,7 +104,7 @@ def pair_s(dataset: Dataset, y: Any, r: Any) -> Array:
     return out
 
 
-@jit  # type: ignore[untyped-decorator]
+@jit
 def _learned(y: Array, r: Array, known_ptr: Array, known: Array, how: Agreement, told: Array, right: Array) -> None:
     for p in range(y.size):
         mine = known[known_ptr[p] : known_ptr[p + 1]]

@@ -13,11 +13,11 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from numba import njit
 
 from standout.data.reading.archives import Limit, LimitedStream, compression_of, damaged, head_of
 from standout.data.reading.formats import is_tar
 from standout.errors import InputError
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -116,7 +116,7 @@ def _parse_stream(chunks: Iterator[bytes], name: str, parsed: Parsed) -> None:
         line += lines
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _day_number(year: int, month: int, day: int) -> int:
     """Days since 1970-01-01 of a Gregorian date."""
     y = year - (1 if month <= 2 else 0)
@@ -124,7 +124,7 @@ def _day_number(year: int, month: int, day: int) -> int:
     return 365 * y + y // 4 - y // 100 + y // 400 + (153 * m + 2) // 5 + day - 1 - 719468
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _month_length(year: int, month: int) -> int:
     """Days of a month in the Gregorian calendar."""
     if month == 2:
@@ -132,7 +132,7 @@ def _month_length(year: int, month: int) -> int:
     return 30 if month in (4, 6, 9, 11) else 31
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _number(text: Array, at: int) -> tuple[int, int]:
     """Number written in digits from `at` on (-1 if there are none or too many), and the position after it."""
     start = at
@@ -145,7 +145,7 @@ def _number(text: Array, at: int) -> tuple[int, int]:
     return (x if at > start else -1), at
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _parse(text: Array, movie: int, customer: Array, movies: Array, rating: Array, day: Array
            ) -> tuple[int, int, int, int, int]:  # fmt: skip
     """Parse a piece that ends in a line feed: (entries, lines, bad lines, first bad line, current movie)."""

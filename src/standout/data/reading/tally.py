@@ -9,7 +9,6 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from numba import njit
 
 from standout.data.build import rows_differ
 from standout.data.cleaning import Cleaning
@@ -18,6 +17,7 @@ from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey
 from standout.data.reading.workspace import one_row
 from standout.data.values import Scale, code_values, coding_note
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -122,7 +122,7 @@ def _counted(con: duckdb.DuckDBPyConnection, ranges: dict[str, tuple[int, int]])
     return done
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _add_counts(places: Array, table: Array) -> None:
     for k in places:
         table[k] += 1

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.data.twin.kernels import AGE_STEP
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -178,7 +178,7 @@ N_SAMPLES = 96
 DAYS_PER_SAMPLE = 2
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _phi_flat(z: Array, out: Array) -> None:
     for k in range(z.size):
         out[k] = 0.5 * math.erfc(-z[k] / math.sqrt(2.0))
@@ -229,7 +229,7 @@ def item_values(real: dict[str, Any], share: Array, rng: np.random.Generator) ->
     return settled(quality), settled(cuts)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _alias(weight: Array, accept: Array, alias: Array) -> None:
     """Vose's alias table of one distribution: one slot per item, shared by at most two items."""
     n = weight.size

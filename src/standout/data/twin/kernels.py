@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -69,7 +70,7 @@ class Catalog(NamedTuple):
 AGE_STEP = 10
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@njit(inline="always")
 def _mix(x: np.uint64) -> np.uint64:
     """Finalizer of splitmix64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -77,7 +78,7 @@ def _mix(x: np.uint64) -> np.uint64:
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _open_stream(state: Array, seed: int, purpose: int, record: int) -> None:
     """Set `state` to the start of the stream of (seed, purpose, record)."""
     x = _mix(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15))
@@ -85,27 +86,27 @@ def _open_stream(state: Array, seed: int, purpose: int, record: int) -> None:
     state[0] = _mix(x + np.uint64(record) * np.uint64(0x8CB92BA72F3D8DD7))
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@njit(inline="always")
 def _uniform(state: Array) -> float:
     """Next number in (0, 1)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     return (np.float64(_mix(state[0]) >> np.uint64(11)) + 0.5) * (1.0 / 9007199254740992.0)
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@njit(inline="always")
 def _normal(state: Array) -> float:
     """Next standard normal number (Box and Muller; the sine is not used, to keep streams simple)."""
     radius = math.sqrt(-2.0 * math.log(_uniform(state)))
     return radius * math.cos(2.0 * math.pi * _uniform(state))
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@njit(inline="always")
 def _phi(z: float) -> float:
     """Normal distribution function."""
     return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _look_up(table: Array, z: float) -> float:
     """Linear interpolation in a table over normal scores."""
     x = (min(max(z, -Z_MAX), Z_MAX) + Z_MAX) / (2.0 * Z_MAX) * (table.size - 1)
@@ -113,7 +114,7 @@ def _look_up(table: Array, z: float) -> float:
     return table[k] + (x - k) * (table[k + 1] - table[k])  # type: ignore[no-any-return]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _person(state: Array, people: People) -> tuple[int, int, int, int]:
     """Draw (entries, first day, span in days, distinct days) of one record.
 
@@ -139,7 +140,7 @@ def _person(state: Array, people: People) -> tuple[int, int, int, int]:
     return length, first, span, min(n_days, span + 1)
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def draw_people(first: int, stop: int, seed: int, people: People, out: Array) -> None:
     """Fill `out` (records, 4) with entries, first day, span and distinct days of the records."""
     state = np.empty(1, np.uint64)
@@ -152,7 +153,7 @@ def draw_people(first: int, stop: int, seed: int, people: People, out: Array) ->
         out[r - first, 3] = n_days
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _draw_days(state: Array, people: People, first: int, span: int, n_days: int, used: Array, days: Array) -> None:
     """Fill `days[:n_days]` with distinct ascending days: the first, the last, the others by the calendar."""
     used[: span + 1] = False
@@ -182,7 +183,7 @@ def _draw_days(state: Array, people: People, first: int, span: int, n_days: int,
             k += 1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _draw_sizes(state: Array, knobs: Array, length: int, n_days: int, weight: Array, size: Array) -> None:
     """Fill `size[:n_days]` with the entries of each day: one or two each, the rest in bursts.
 
@@ -206,7 +207,7 @@ def _draw_sizes(state: Array, knobs: Array, length: int, n_days: int, weight: Ar
         size[min(k, n_days - 1)] += 1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _schedule(
     state: Array, people: People, seed: int, r: int, used: Array, weight: Array, days: Array, size: Array
 ) -> tuple[int, int]:
@@ -223,7 +224,7 @@ def _schedule(
     return length, n_days
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def draw_schedules(n_records: int, seed: int, people: People, day: Array, size: Array, n_days: Array) -> int:
     """Fill day and entries of every (record, day) of the first records, and days per record; return their number."""
     n_all = people.join_cdf.size - 1
@@ -237,7 +238,7 @@ def draw_schedules(n_records: int, seed: int, people: People, day: Array, size: 
     return at
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _mix_groups(catalog: Catalog, c: int, taste: Array, mixed: Array) -> None:
     """Fill `mixed` with the record's own draw weight of every item, before age."""
     mixed[:] = 0.0
@@ -246,7 +247,7 @@ def _mix_groups(catalog: Catalog, c: int, taste: Array, mixed: Array) -> None:
             mixed[i] += taste[g] * catalog.weight[c, g, i]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _sweep(state: Array, catalog: Catalog, mixed: Array, day: int, count: int, stamp: Array, r: int, cumulative: Array,
            out: Array, at: int) -> int:  # fmt: skip
     """Draw up to `count` items of one day from the items still free; return their number.
@@ -276,7 +277,7 @@ def _sweep(state: Array, catalog: Catalog, mixed: Array, day: int, count: int, s
     return done
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _propose(state: Array, catalog: Catalog, c: int, groups: Array, day: int, count: int, stamp: Array, r: int,
              out: Array, at: int) -> int:  # fmt: skip
     """Draw items of one day that the record does not hold yet, until there are `count` or it takes too long.
@@ -310,7 +311,7 @@ def _propose(state: Array, catalog: Catalog, c: int, groups: Array, day: int, co
     return count
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def draw_entries(first: int, stop: int, seed: int, people: People, catalog: Catalog, record: Array, item: Array,
                  value: Array, day: Array) -> int:  # fmt: skip
     """Fill the four columns with the entries of records `first … stop-1`, by record, then day; return their number."""

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from standout.data.twin.items import CLASS_EDGES, CLASSES
 from standout.data.twin.model import N_RECORDS, real_marginals
+from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     """Shares within 2 points, other numbers within 10 %, small whole numbers within 1."""
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _gather(
     record: Array, item: Array, value: Array, day: Array, cursor: Array, to_item: Array, to_value: Array, to_day: Array
 ) -> None:
@@ -49,7 +49,7 @@ def _gather(
         to_day[slot] = day[k]
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _per_record_days(ptr: Array, day: Array, distinct: Array, span: Array, first_share: Array, sizes: Array) -> int:
     """Fill distinct days, span and first-day share per record, and the entries of every (record, day); count those."""
     n = 0
@@ -69,7 +69,7 @@ def _per_record_days(ptr: Array, day: Array, distinct: Array, span: Array, first
     return n
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _per_record_items(ptr: Array, item: Array, rank: Array, tops: Array, outside: Array, log_rank: Array) -> None:
     """Fill, per record, the entries outside each top and the sum of log10 ranks."""
     for r in range(ptr.size - 1):
@@ -81,7 +81,7 @@ def _per_record_items(ptr: Array, item: Array, rank: Array, tops: Array, outside
                     outside[r, t] += 1
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _residual_square(ptr: Array, item: Array, value: Array, item_mean: Array) -> float:
     """Sum of squares not explained by item means and then record means of the residuals."""
     total = 0.0
@@ -96,7 +96,7 @@ def _residual_square(ptr: Array, item: Array, value: Array, item_mean: Array) ->
     return total
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _set_bits(ptr: Array, item: Array, rank: Array, n_top: int, bits: Array) -> None:
     """Mark in `bits[rank]` the records that hold each of the most popular items."""
     for r in range(ptr.size - 1):
@@ -106,7 +106,7 @@ def _set_bits(ptr: Array, item: Array, rank: Array, n_top: int, bits: Array) -> 
                 bits[place, r >> 6] |= np.uint64(1) << np.uint64(r & 63)
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True, cache=True)
 def _common(bits: Array, first: int, stop: int, out: Array) -> None:
     """Count the records that hold both of two items, for items `first … stop-1` against all lower ones."""
     for i in range(first, stop):
