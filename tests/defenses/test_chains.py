@@ -40,8 +40,10 @@ def test_a_chain_applies_its_defenses_in_order(table: Table, seed: int) -> None:
 def test_the_channel_of_a_chain_is_that_of_its_defenses() -> None:
     ds = distinct_days()
     release = (weak("drop-entries") | weak("round-values") | weak("noise-values") | weak("drop-time")).apply(ds)
-    channel = release.channel
-    assert channel is not None and channel.lost == 0.3 and channel.dropped == {"time"}
+    channel, first = release.channel, weak("drop-entries").apply(ds).channel
+    assert channel is not None and first is not None and channel.dropped == {"time"}
+    # where a record holds an item several times, dropped events do not always lose the item
+    assert (channel.lost, channel.hidden) == (first.lost, first.hidden) and 0 < channel.lost <= 0.3
     assert channel.value is not None
     np.testing.assert_array_equal(channel.value.source, ds.levels)
     np.testing.assert_array_equal(channel.value.release, release.levels)
