@@ -219,3 +219,13 @@ def test_latin_code_pages_are_told_apart(tmp_path, encoding):
     path = tmp_path / "x.csv"
     path.write_bytes(("user,item\n" + "".join(f"{k},{words[k % len(words)]}\n" for k in range(60))).encode(encoding))
     assert Dataset.read(path).item_labels.tolist() == sorted(words)
+
+
+@pytest.mark.parametrize("member", ["ratings.csv", "xl/workbook.xml"])
+def test_an_archive_of_an_unknown_zip_version_is_one_clear_line(tmp_path, member):
+    path = zipped(tmp_path / "a.zip", {member: TEXT})
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 6] = 148  # version 14.8 is needed to read it; found by the fuzzer
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError, match="damaged"):
+        Dataset.read(path)
