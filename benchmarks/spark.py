@@ -107,11 +107,13 @@ def driver(n: int, master: str) -> dict[str, object]:
     so.attack(ATTACKS[0]).run(far, WHO.sample(far, targets, seed=7))
     runtime = spark._jvm.java.lang.Runtime.getRuntime()
     spark._jvm.java.lang.System.gc()
-    return {
+    found = {
         "entries": n, "records": far.n_records, "items": far.n_items, "shards": far.shards.n_shards,
         "python_peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "java_heap_after_gc_mb": round((runtime.totalMemory() - runtime.freeMemory()) / 2**20),
     }  # fmt: skip
+    spark.stop()
+    return found
 
 
 def main() -> None:
