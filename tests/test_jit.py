@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -62,17 +63,32 @@ def test_a_function_is_compiled_once(elsewhere):
 
 def test_a_change_of_any_source_that_a_function_may_contain_compiles_it_again(elsewhere, monkeypatch):
     assert compiled_again()
-    monkeypatch.setattr(jit, "_sources", lambda: "other sources")
+    monkeypatch.setattr(jit, "_sources", lambda file: "other sources")
     assert compiled_again(), "the machine code of an older version would run"
     assert not compiled_again()
 
 
-def test_the_digest_of_the_sources_covers_what_compiled_functions_import():
+@pytest.mark.parametrize(
+    ("kernel", "changed", "same"),
+    [("cpu.py", "scoring/cpu.py", False), ("cpu.py", "scoring/fill.py", False), ("cpu.py", "scoring/plan.py", False),
+     ("exact.py", "formulas/likelihood.py", False), ("cpu.py", "report/page.py", True), ("cpu.py", "cli/audit.py", True)],
+)  # fmt: skip
+def test_the_digest_changes_with_every_source_that_a_kernel_may_contain_and_with_no_other(
+    tmp_path, monkeypatch, kernel, changed, same
+):
     root = Path(standout.__file__).parent
-    texts = {path: path.read_text() for path in root.rglob("*.py")}
-    kernels = [path for path, text in texts.items() if "from standout.jit import njit" in text]
-    assert len(kernels) > 20
-    assert jit._sources.__wrapped__() == jit._sources()
+    shutil.copytree(root, tmp_path / "standout", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(jit, "_ROOT", tmp_path)
+
+    def digest() -> str:
+        for kept in (jit._sources, jit._imported, jit._text):
+            kept.cache_clear()
+        return jit._sources(str(tmp_path / "standout" / "scoring" / kernel))
+
+    before = digest()
+    with (tmp_path / "standout" / changed).open("a") as file:
+        file.write("# changed\n")
+    assert (digest() == before) is same
 
 
 def test_functions_that_a_wheel_brings_are_not_compiled(elsewhere, monkeypatch):
@@ -89,5 +105,5 @@ def test_shipped_functions_of_other_sources_are_not_used(elsewhere, monkeypatch)
     assert compiled_again()
     monkeypatch.delenv(jit.COMPILE_TO)
     monkeypatch.setattr(config, "CACHE_DIR", str(elsewhere / "second"))
-    monkeypatch.setattr(jit, "_sources", lambda: "other sources")
+    monkeypatch.setattr(jit, "_sources", lambda file: "other sources")
     assert compiled_again()

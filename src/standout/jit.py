@@ -28,7 +28,8 @@ CPU_NAME = "x86-64-v3"
 CPU_FEATURES = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2")
 """What the shipped functions are compiled for: all x86-64 processors since about 2013."""
 
-_IMPORT = re.compile(r"^from (standout[.\w]*) import", re.MULTILINE)
+_ROOT = Path(__file__).parent.parent
+_IMPORT = re.compile(r"^from (standout[.\w]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 _NOTE = (
     "standout: no folder for compiled functions is writable, so each run compiles them again (about a minute): "
     "set NUMBA_CACHE_DIR to a folder that you may write"
@@ -56,7 +57,7 @@ class KernelCache(caching.NullCache):  # type: ignore[misc]
         try:
             self._own = caching.FunctionCache(function)
             # Numba compares with the function's own file only, and would run old code of a function that it calls
-            self._own._cache_file._source_stamp = _sources()
+            self._own._cache_file._source_stamp = _sources(function.__code__.co_filename)
         except RuntimeError:  # no folder is writable
             self._own = None
             if not _can_load():
@@ -80,15 +81,16 @@ class KernelCache(caching.NullCache):  # type: ignore[misc]
         if self._own:
             self._own.save_overload(sig, data)
         if folder := os.environ.get(COMPILE_TO):
+            (Path(folder) / self._function.__module__).mkdir(parents=True, exist_ok=True)
             self._file(Path(folder)).save(self._key(sig), data._reduce())
 
     def _file(self, folder: Path) -> Any:
         place = folder / self._function.__module__
-        if COMPILE_TO in os.environ:
-            place.mkdir(parents=True, exist_ok=True)
         code = self._function.__code__
         name = f"{self._function.__qualname__}-{code.co_firstlineno}.py{sys.version_info[0]}{sys.version_info[1]}"
-        return caching.IndexDataCacheFile(str(place), name.replace("<", "").replace(">", ""), _sources())
+        return caching.IndexDataCacheFile(
+            str(place), name.replace("<", "").replace(">", ""), _sources(code.co_filename)
+        )
 
     def _key(self, sig: Any) -> Any:
         cells = [cell.cell_contents for cell in self._function.__closure__ or ()]
@@ -106,19 +108,31 @@ def _can_load() -> bool:
     return all(has.get(name, False) for name in CPU_FEATURES)
 
 
-@lru_cache(1)
-def _sources() -> str:
-    """Digest of all sources with compiled functions and of what they import: a function contains those that it calls."""
-    root = Path(__file__).parent.parent
-    texts = {path.relative_to(root).with_suffix("").as_posix().replace("/", "."): path.read_text(encoding="utf-8")
-             for path in root.glob("standout/**/*.py")}  # fmt: skip
-    wanted, waiting = set(), [name for name, text in texts.items() if "njit" in text]
+@lru_cache(None)
+def _sources(file: str) -> str:
+    """Digest of a source file and of all that it imports from the package: a compiled function contains those that it calls."""
+    wanted, waiting = set(), [Path(file)]
     while waiting:
-        name = waiting.pop()
-        if name not in wanted:
-            wanted.add(name)
-            waiting += [found for found in _IMPORT.findall(texts[name]) if found in texts]
-    return sha256("\0".join(name + "\0" + texts[name] for name in sorted(wanted)).encode()).hexdigest()
+        path = waiting.pop()
+        if path not in wanted:
+            wanted.add(path)
+            waiting += _imported(path)
+    # names, not places: a wheel is compiled in one folder and installed in another
+    return sha256("\0".join(path.name + "\0" + _text(path) for path in sorted(wanted)).encode()).hexdigest()
+
+
+@lru_cache(None)
+def _imported(path: Path) -> tuple[Path, ...]:
+    """Files of the package that a file imports when it is loaded."""
+    names = [(module, *re.findall(r"\w+", what)) for module, what in _IMPORT.findall(_text(path))]
+    modules = [place for module, *inside in names for place in (module, *(f"{module}.{name}" for name in inside))]
+    files = (_ROOT / f"{module.replace('.', '/')}.py" for module in modules)
+    return tuple(file for file in files if file.is_file())
+
+
+@lru_cache(None)
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 @lru_cache(1)
