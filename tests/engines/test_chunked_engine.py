@@ -14,9 +14,9 @@ from same_findings import assert_same_findings
 import standout as so
 from standout.attacks.attack import attack as attack_of
 from standout.data.chunked.saved import StoredShard
-from standout.data.tasks import Task
+from standout.data.tasks import Sums, Task
 from standout.engines.partials_store import PartialStore
-from standout.scoring.tasks import Mass, Score, ScoreRecord, Sums
+from standout.scoring.tasks import Mass, Score, ScoreRecord
 
 WHO = so.Adversary(knows=4, wrong=1, value_within=1, time_within=14)
 

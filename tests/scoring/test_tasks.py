@@ -15,13 +15,13 @@ from strategies import cases, cuts, dataset, knowledge, random_table
 import standout as so
 from standout.attacks.noise import Noise, Steps, Window
 from standout.data.index import Rows
-from standout.data.tasks import FetchRows, Task
+from standout.data.tasks import FetchRows, Sums, Task
 from standout.errors import ParameterError
 from standout.scoring import tasks as tasks_module
 from standout.scoring.factors import factors_of
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan, Tie
-from standout.scoring.tasks import AllScores, FindAbove, Found, Mass, Score, ScoreRecord, Sums
+from standout.scoring.tasks import AllScores, FindAbove, Found, Mass, Score, ScoreRecord
 
 ODDS = {"noise": Noise(0.2, 0.1, Steps(1), Window(14))}
 PLANS = {"min": ("scoreboard", {}), "sum": ("scoreboard-rh", {}), "factor": ("scoreboard-rh", {"length": "sqrt"}),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from standout.data.catalog import Catalog
 from standout.data.index import Rows, Shard
-from standout.data.tasks import Range, Task
+from standout.data.tasks import Range, Sums, Task
 from standout.jit import njit
 
 Array = npt.NDArray[Any]
@@ -65,32 +65,21 @@ class ItemCount:
         return np.asarray(_count_rows(rows.ptr, rows.item, marked, passing))
 
 
-class Histogram(NamedTuple):
-    """Number of records by count."""
-
-    records: Array
-    """int64 (longest + 1)."""
-
-    def merge(self, other: Histogram) -> Histogram:
-        """Histogram of both sets of records."""
-        return Histogram(self.records + other.records)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class CountRecords(Task[Histogram]):
+class CountRecords(Task[Sums]):
     """How many records hold 0, 1, … items that count."""
 
     count: ItemCount
     longest: int
     """Most items of a record."""
 
-    def empty(self) -> Histogram:
+    def empty(self) -> Sums:
         """Zeros."""
-        return Histogram(np.zeros(self.longest + 1, np.int64))
+        return Sums(np.zeros(self.longest + 1, np.int64))
 
-    def run(self, shard: Shard, into: Histogram | None = None, queries: Range | None = None) -> Histogram:
-        """Histogram of the shard's records."""
-        found = Histogram(np.bincount(self.count.of(shard), minlength=self.longest + 1))
+    def run(self, shard: Shard, into: Sums | None = None, queries: Range | None = None) -> Sums:
+        """Numbers of the shard's records."""
+        found = Sums(np.bincount(self.count.of(shard), minlength=self.longest + 1))
         return found if into is None else into.merge(found)
 
 
@@ -101,7 +90,7 @@ def records_by_count(data: Catalog, marked: Array | None) -> Array:
     kept: dict[bytes, Array] = data.__dict__.setdefault("_records_by_count", {})
     key = np.packbits(marked).tobytes()
     if key not in kept:
-        kept[key] = data.map(CountRecords(ItemCount(marked), data.longest)).records
+        kept[key] = data.map(CountRecords(ItemCount(marked), data.longest)).total
     return kept[key]
 
 

@@ -69,14 +69,8 @@ class Run:
         statistic, matched = (
             attack.decide(seen) if attack.rule == "own" else criterion.unlikely_absent(seen, attack.level)
         )
-        return Verdicts.of(seen, statistic, matched, watch, own, lengths_of(dataset, watch), self.wants(lineup),
+        return Verdicts.of(seen, statistic, matched, watch, own, dataset.lengths_of(watch), self.wants(lineup),
                            attack.posterior(seen), attack.absent(seen), criterion.spacing_p_values(seen))  # fmt: skip
-
-
-def lengths_of(dataset: Catalog, records: Array) -> Array:
-    """int64: distinct items of each record; 0 for record -1."""
-    rows = dataset.rows(np.unique(records[records >= 0]))
-    return np.append(rows.lengths, 0)[rows.places(records)]
 
 
 def rounded(x: Array) -> Array:
@@ -96,7 +90,7 @@ def run_both(here: Run, away: Run, with_target: Plan, without: Plan, targets: Ar
         return here.verdicts(with_target, targets, True), away.verdicts(without, nobody, False)
     own, marks = here.watched(with_target, targets)
     others = away.score(without, marks, True)
-    key = keys_of(targets, int(without.tie), without.tables.salt, lengths_of(here.dataset, targets))
+    key = keys_of(targets, int(without.tie), without.tables.salt, here.dataset.lengths_of(targets))
     whole = others.merge(Partials.of_records(others, targets, own, key, marks, with_target.tables.cut))
     unwatched = others._replace(n_watch=np.zeros_like(others.n_watch))
     return (here.decide(with_target, whole, targets, own, True),

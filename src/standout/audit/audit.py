@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack, attack, attack_names
-from standout.attacks.running import lengths_of
 from standout.audit import notes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
 from standout.audit.findings import Findings
@@ -201,7 +200,7 @@ class Audit:
         there = truth.target[truth.target >= 0]
         if there.size == 0:
             return None
-        return float(np.maximum(lengths_of(self.release, there) - who.n_right_items, 0).mean())
+        return float(np.maximum(self.release.lengths_of(there) - who.n_right_items, 0).mean())
 
     def __repr__(self) -> str:
         return f"<Audit: {len(self.adversaries)} kinds of knowledge × {len(self.attacks)} attacks on {self.release!r}>"

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from standout.adversary.choosing import starts
 from standout.adversary.sampling import PURPOSE_SPLIT
 from standout.attacks.attack import Attack
-from standout.attacks.running import lengths_of
 from standout.attacks.verdicts import Verdicts
 from standout.audit import calibrate
 from standout.audit.groups import SMALLEST, cut
@@ -141,7 +140,7 @@ def _bits(bits: Array, n_records: int) -> dict[str, Any] | None:
 
 def _baselines(truth: Truth, release: Catalog) -> dict[str, Any]:
     """Random: any record. Popularity: always the record with most items (a random one if several tie)."""
-    credit = (lengths_of(release, truth.target) == release.longest) / release.length_counts[-1]
+    credit = (release.lengths_of(truth.target) == release.longest) / release.length_counts[-1]
     return {"random": 1.0 / release.n_records, "popularity": Rate.of(credit)._asdict()}
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from standout.data.catalog import Catalog
 from standout.data.index import Rows, Shard
-from standout.data.tasks import Range, Task
+from standout.data.tasks import Range, Sums, Task
 from standout.jit import njit
 
 Array = npt.NDArray[Any]
@@ -41,21 +41,11 @@ class Background:
         if self.value.shape[0] > 1 or dataset.n_items == 1:
             return np.asarray(self.value[items], np.float64)
         distinct, place = np.unique(items, return_inverse=True)
-        return dataset.map(_CountValues(distinct, dataset.n_levels)).table[place.reshape(-1)].astype(np.float64)
-
-
-class _Table(NamedTuple):
-    """Counts that add up."""
-
-    table: Array
-
-    def merge(self, other: _Table) -> _Table:
-        """Counts of both sets of records."""
-        return _Table(self.table + other.table)
+        return dataset.map(_CountValues(distinct, dataset.n_levels)).total[place.reshape(-1)].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _CountValues(Task[_Table]):
+class _CountValues(Task[Sums]):
     """Value codes of all entries of some items."""
 
     items: Array
@@ -66,15 +56,15 @@ class _CountValues(Task[_Table]):
         """Number of items."""
         return int(self.items.size)
 
-    def empty(self) -> _Table:
+    def empty(self) -> Sums:
         """Zeros."""
-        return _Table(np.zeros((self.items.size, self.n_levels), np.int64))
+        return Sums(np.zeros((self.items.size, self.n_levels), np.int64))
 
-    def run(self, shard: Shard, into: _Table | None = None, queries: Range | None = None) -> _Table:
+    def run(self, shard: Shard, into: Sums | None = None, queries: Range | None = None) -> Sums:
         """Counts of the shard's entries."""
         out = self.empty() if into is None else into
         lo, hi = queries or (0, self.items.size)
-        _count_values(shard.ptr, shard.code, self.items[lo:hi], out.table[lo:hi])
+        _count_values(shard.ptr, shard.code, self.items[lo:hi], out.total[lo:hi])
         return out
 
 

@@ -100,6 +100,17 @@ class Catalog(ValueScale, ABC):
     def rows(self, records: Any) -> Rows:
         """Entries and keys of some records, given by distinct ascending indices."""
 
+    def lengths_of(self, records: Array) -> Array:
+        """int64: distinct items of each record; 0 for record -1."""
+        rows = self.rows(np.unique(records[records >= 0]))
+        return np.append(rows.lengths, 0)[rows.places(records)]
+
+    @property
+    def shape_text(self) -> str:
+        """Numbers of records, items and entries, and the channels, in words."""
+        values, times = ", values" if self.has_value else "", f", {self.time_resolution}s" if self.has_time else ""
+        return f"{self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries{values}{times}"
+
     @property
     def n_items(self) -> int:
         """Number of items."""

@@ -314,6 +314,10 @@ class Dataset(Catalog):
         return Rows(chosen, ptr, self.record_item[at], code, tick, self.lengths[chosen].astype(np.int64),
                     self.record_keys[chosen])  # fmt: skip
 
+    def lengths_of(self, records: Array) -> Array:
+        """int64: distinct items of each record; 0 for record -1."""
+        return np.where(records >= 0, self.lengths[records], 0).astype(np.int64)
+
     def shards(self, n: int, block_size: int | None = None) -> list[Shard]:
         """Cut the records into `n` ranges of about equal length and index each."""
         if n < 1:
@@ -336,10 +340,7 @@ class Dataset(Catalog):
         return shard.with_keys(self.lazy_keys)
 
     def __repr__(self) -> str:
-        channels = "".join(
-            [", values" if self.has_value else "", f", {self.time_resolution}s" if self.has_time else ""]
-        )
-        return f"<Dataset {self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries{channels}>"
+        return f"<Dataset {self.shape_text}>"
 
 
 def in_memory(data: Catalog, what: str) -> Dataset:

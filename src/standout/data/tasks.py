@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,16 @@ class Task(ABC, Generic[R]):
         queries
             First query, and one after the last; the other queries stay empty. Default: all.
         """
+
+
+class Sums(NamedTuple):
+    """Numbers that add up."""
+
+    total: Array
+
+    def merge(self, other: Sums) -> Sums:
+        """Sums over both sets of records."""
+        return Sums(self.total + other.total)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

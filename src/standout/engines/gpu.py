@@ -8,12 +8,12 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from standout.data.index import Shard
-from standout.data.tasks import Result, Task
+from standout.data.tasks import Result, Sums, Task
 from standout.engines.memory import MemoryEngine
 from standout.errors import EngineError, ParameterError
 from standout.scoring.gpu import Device, DeviceIndex
 from standout.scoring.plan import Combine, Plan
-from standout.scoring.tasks import Mass, Score, ScoreRecord, Scores, Sums
+from standout.scoring.tasks import Mass, Score, ScoreRecord, Scores
 
 R = TypeVar("R", bound=Result)
 ON_DEVICE = (Combine.SUM, Combine.MIN, Combine.ODDS)

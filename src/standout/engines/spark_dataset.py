@@ -188,13 +188,7 @@ class SparkDataset(Catalog):
         return kept[key]
 
     def __repr__(self) -> str:
-        channels = "".join(
-            [", values" if self.has_value else "", f", {self.time_resolution}s" if self.has_time else ""]
-        )
-        return (
-            f"<SparkDataset {self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries{channels}, "
-            f"{self.shards.n_shards:,} shards>"
-        )
+        return f"<SparkDataset {self.shape_text}, {self.shards.n_shards:,} shards>"
 
 
 def _read(cls: type[SparkDataset], engine: SparkEngine, frame: Any, options: ReadOptions, shards: int | None

@@ -206,7 +206,7 @@ class FinishShards:
     def _shard(self, part: int, entries: Entries, known: list[tuple[Array, Array]]) -> Shard:
         n = entries.lengths.size
         if n != self.first[part + 1] - self.first[part]:
-            raise rows_differ()  # computed anew after a loss, from data that has changed
+            raise rows_differ()  # computed again after a loss, from data that has changed
         size = fitting_block(n, self.n_items, entries.item.size)
         made = build_shard(*entries[:4], self.n_items, 0, n, size, self.has_repeats, threads=1)
         made = replace(made, first_record=self.first[part])

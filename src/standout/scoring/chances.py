@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from standout.data.index import Shard
-from standout.data.tasks import Range, Task
+from standout.data.tasks import Range, Sums, Task
 from standout.scoring.fill import Postings, jit, jit_bare, jit_inline, postings
 from standout.scoring.plan import ExactTables
 
@@ -136,19 +136,8 @@ def sum_chances(first: int, stop: int, post: Postings, item: Array, known_tick: 
                     wrong[f] += np.int64(np.rint(one_wrong * scale[row]))
 
 
-class ChanceSums(NamedTuple):
-    """Sums over the pairs of each fact's item, in integer units."""
-
-    right: Array
-    wrong: Array
-
-    def merge(self, other: ChanceSums) -> ChanceSums:
-        """Sums over both sets of records."""
-        return ChanceSums(self.right + other.right, self.wrong + other.wrong)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class SumChances(Task[ChanceSums]):
+class SumChances(Task[Sums]):
     """Probability of each fact's value and time if an entry of its item is behind it, summed over the (record, item) pairs."""
 
     item: Array
@@ -173,23 +162,25 @@ class SumChances(Task[ChanceSums]):
         most = np.maximum(np.maximum(t.right_value.max(axis=1), t.wrong_value.max(axis=1)), 2.0**-200)
         return np.asarray(2.0 ** np.floor(61 - np.log2(max(self.n_pairs, 1)) - np.log2(most)))
 
-    def empty(self) -> ChanceSums:
-        """Zeros."""
-        return ChanceSums(np.zeros(self.item.size, np.int64), np.zeros(self.item.size, np.int64))
+    def empty(self) -> Sums:
+        """Zeros (2, facts), in integer units: of right facts, of wrong ones."""
+        return Sums(np.zeros((2, self.item.size), np.int64))
 
-    def run(self, shard: Shard, into: ChanceSums | None = None, queries: Range | None = None) -> ChanceSums:
+    def run(self, shard: Shard, into: Sums | None = None, queries: Range | None = None) -> Sums:
         """Sums over the shard's pairs."""
         out = self.empty() if into is None else into
         lo, hi = queries or (0, self.item.size)
         units = np.rint(self.tables.right_value * self.scale[:, None]).astype(np.int64)
-        sum_chances(lo, hi, postings(shard), self.item, self.tick, self.gone, self.tables, units, self.scale, *out)
+        sum_chances(
+            lo, hi, postings(shard), self.item, self.tick, self.gone, self.tables, units, self.scale, *out.total
+        )
         return out
 
-    def probabilities(self, sums: ChanceSums, repeats: bool) -> tuple[Array, Array]:
+    def probabilities(self, sums: Sums, repeats: bool) -> tuple[Array, Array]:
         """float64 (facts): the sums as probabilities, of right and of wrong facts."""
         t = self.tables
         scale = self.scale[t.value_row]
-        right, wrong = sums.right / scale, sums.wrong / scale
+        right, wrong = sums.total / scale
         if not repeats and (t.most_wrong == 0 or t.wrong_items) and t.use_time:
             right = np.where(t.has_tick, right / (2 * t.reach + 1), right)
         return right, wrong

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.index import Shard
-from standout.data.tasks import Range, Result, Task
+from standout.data.tasks import Range, Result, Sums, Task
 from standout.scoring.kernels import kernel_of
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan
@@ -23,16 +23,6 @@ SCORES_AT_ONCE = 4_000_000
 """Scores that `FindAbove` holds in memory at once."""
 
 R = TypeVar("R", bound=Result)
-
-
-class Sums(NamedTuple):
-    """A sum per query."""
-
-    total: Array
-
-    def merge(self, other: Sums) -> Sums:
-        """Sums over both sets of records."""
-        return Sums(self.total + other.total)
 
 
 class Scores(NamedTuple):

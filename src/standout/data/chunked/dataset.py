@@ -187,13 +187,7 @@ class ChunkedDataset(Catalog):
         return self._files.rows(np.asarray(records, np.int64).reshape(-1), self.record_keys)
 
     def __repr__(self) -> str:
-        channels = "".join(
-            [", values" if self.has_value else "", f", {self.time_resolution}s" if self.has_time else ""]
-        )
-        return (
-            f"<ChunkedDataset {self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries{channels}, "
-            f"{len(self._ranges):,} shards on disk>"
-        )
+        return f"<ChunkedDataset {self.shape_text}, {len(self._ranges):,} shards on disk>"
 
     def _checked(self, verify: bool, progress: Progress | None) -> Array:
         """Check all files, and return the keys of all records; both are done once per work folder."""
