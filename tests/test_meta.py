@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -195,13 +194,13 @@ def test_every_package_is_on_the_map():
 
 
 def seconds(code: str, *arguments: str) -> float:
-    """Wall time of a fresh interpreter."""
-    start = time.perf_counter()
+    """Processor time of a fresh interpreter: other programs do not count."""
+    before = os.times()
     command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    took = time.perf_counter() - start
+    after = os.times()
     assert done.returncode == 0, done.stderr
-    return took
+    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def quickest_beyond_bare_python(budget: float, code: str, *arguments: str, tries: int = 12) -> float:
@@ -216,11 +215,11 @@ def quickest_beyond_bare_python(budget: float, code: str, *arguments: str, tries
     return best - bare
 
 
-def test_import_takes_less_than_300_ms():
+def test_import_takes_less_than_300_ms_of_processor_time():
     assert quickest_beyond_bare_python(0.3, "import standout") <= 0.3
 
 
-def test_help_takes_less_than_600_ms():
+def test_help_takes_less_than_600_ms_of_processor_time():
     assert quickest_beyond_bare_python(0.6, "from standout.cli.app import main; main()", "--help") <= 0.6
 
 
