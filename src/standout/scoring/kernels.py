@@ -17,7 +17,7 @@ Array = npt.NDArray[Any]
 """Queries of a plan: first, and one after the last."""
 
 _HOME = {
-    Combine.SUM: "cpu", Combine.MIN: "cpu", Combine.ODDS: "cpu", Combine.EXACT: "exact", Combine.ADAPTIVE: "adaptive",
+    Combine.SUM: "cpu", Combine.MIN: "least", Combine.ODDS: "cpu", Combine.EXACT: "exact", Combine.ADAPTIVE: "adaptive",
 }  # fmt: skip
 """Module of `standout.scoring` whose `KERNEL` runs plans of that kind."""
 
