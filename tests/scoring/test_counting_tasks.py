@@ -14,7 +14,7 @@ from standout.adversary.counts import CountRecords, EntryTest, ItemCount
 from standout.adversary.holders import PickHolders
 from standout.attacks.tables import Known
 from standout.data.background import _CountEntries, _CountValues
-from standout.data.tasks import Task
+from standout.data.tasks import Sums, Task
 from standout.scoring.chances import SumChances
 
 KINDS = ["choose", "choose all", "count eligible", "lengths", "passing", "holders", "entries", "values"]
@@ -69,13 +69,19 @@ def test_means_over_the_holders_are_the_same_bits_for_every_cut(release, wrong):
     plan = so.attack("likelihood").fit(release, facts).compile(release, facts, targets)
     known = Known.of(release, facts, targets)
     tick = np.nan_to_num(known.tick).astype(np.int64)
-    task = SumChances(known.item.astype(np.int64), tick, targets[known.query], plan.exact, release.n_records)
+    task = SumChances(known.item.astype(np.int64), tick, plan.exact, release.n_records)
     whole = task.run(release.index)
     assert (whole.total[0] > 2**40).any(), "the units are too coarse"
     for edges in ([0, 1, 300], [0, 100, 170, 300]):
         parts = [task.run(shard) for shard in release.shards_at(edges, 16)]
         assert_same(reduce(lambda a, b: a.merge(b), parts[::-1]), whole)
-    np.testing.assert_allclose(task.probabilities(whole, release.has_repeats)[0] / np.maximum(known.support, 1),
+    own = task.of_records(known.gone, known.gone_at[known.query], release.has_repeats)
+    others = release.take(np.delete(np.arange(release.n_records), targets[0]), drop_empty=False)
+    first = known.query == 0
+    np.testing.assert_array_equal((whole.total - own.total)[:, first], task.run(others.index).total[:, first])
+    np.testing.assert_array_equal(own.total[:, known.gone_at[known.query] < 0], 0)
+    without = Sums(whole.total - own.total)
+    np.testing.assert_allclose(task.probabilities(without, release.has_repeats)[0] / np.maximum(known.support, 1),
                                plan.exact.mean_right, rtol=1e-9)  # fmt: skip
 
 

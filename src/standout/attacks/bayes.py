@@ -17,6 +17,7 @@ from standout.adversary.knowledge import Facts
 from standout.attacks.noise import Cells, Noise, Steps, ValueKernel
 from standout.attacks.tables import Known
 from standout.data.catalog import Catalog
+from standout.data.tasks import Sums
 from standout.formulas.likelihood import shrunk
 from standout.scoring.chances import SumChances
 from standout.scoring.factors import ByCount, BySum, RecordFactor, SumOfCounts
@@ -251,9 +252,12 @@ def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
     """Per fact: mean over the item's (record, item) pairs of the probability of its value and day, right and wrong."""
     tick = np.where(known.has_tick, np.clip(known.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
     data = known.dataset
-    task = SumChances(known.item.astype(np.int64), tick, known.exclude[known.query].astype(np.int64), tables,
-                      int(data.supports.max(initial=1)))  # fmt: skip
-    right, wrong = task.probabilities(data.map(task), data.has_repeats)
+    task = SumChances(known.item.astype(np.int64), tick, tables, int(data.supports.max(initial=1)))
+    # sums over all pairs serve the plans with and without the target
+    key = ("chances", tables.right_value.tobytes(), tables.wrong_value.tobytes())
+    over_all = known.facts.once(key, lambda: data.map(task))
+    own = task.of_records(known.gone, known.gone_at[known.query], data.has_repeats)
+    right, wrong = task.probabilities(Sums(over_all.total - own.total), data.has_repeats)
     pairs = np.maximum(known.support, 1)
     return right / pairs, wrong / pairs
 

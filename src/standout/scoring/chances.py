@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.index import Shard
+from standout.data.index import Rows, Shard
 from standout.data.tasks import Range, Sums, Task
 from standout.scoring.fill import Postings, jit, jit_bare, jit_inline, postings
 from standout.scoring.plan import ExactTables
@@ -93,47 +93,57 @@ def pair_chances(
 
 
 @jit
-def _add_right(total: int, lo: int, hi: int, code: Array, tick: Array, units: Array, use_value: bool, use_time: bool,
-               known: int, has_tick: bool, no_tick: int, reach: int) -> int:  # fmt: skip
-    """Add to `total` the units (by value code) of postings `lo … hi-1` whose tick may be the known one."""
-    last = units.size - 1
+def _sum_right(lo: int, hi: int, code: Array, tick: Array, units: Array, use_value: bool, use_time: bool, known: int,
+               has_tick: bool, no_tick: int, reach: int) -> int:  # fmt: skip
+    """Sum the units (by value code) of postings `lo … hi-1` whose tick may be the known one."""
+    total, last = np.int64(0), units.size - 1
+    if not use_time:
+        for p in range(lo, hi):
+            total += units[min(np.int64(code[p]), last)] if use_value else units[0]
+        return total
+    low, width = known - reach, np.uint64(2 * reach)
     for p in range(lo, hi):
-        x = units[min(np.int64(code[p]), last)] if use_value else units[0]
-        if use_time:
-            at = np.int64(tick[p])
-            if has_tick:
-                x = x if at != no_tick and abs(known - at) <= reach else np.int64(0)
-            elif at != no_tick:
-                x = np.int64(0)
-        total += x
+        at = np.int64(tick[p])
+        if has_tick:
+            possible = np.uint64(at - low) <= width and at != no_tick
+        else:
+            possible = at == no_tick
+        if possible:
+            total += units[min(np.int64(code[p]), last)] if use_value else units[0]
     return total
 
 
-@jit_bare
-def sum_chances(first: int, stop: int, post: Postings, item: Array, known_tick: Array, gone: Array, t: ExactTables,
-                units: Array, scale: Array, right: Array, wrong: Array) -> None:  # fmt: skip
-    """Add the probabilities of facts `first … stop-1`, summed over the item's pairs, to `right` and `wrong`; skip `gone[f]`.
+@jit_inline
+def _sum_run(p: int, hi: int, f: int, post: Postings, known_tick: Array, t: ExactTables, units: Array, scale: Array) -> tuple[
+    int, int
+]:  # fmt: skip
+    """Probabilities of fact `f`, right and wrong, summed over the pairs of postings `p … hi-1`.
 
     Sums are integers, in units of 1/`scale` of the fact's row, so that they do not depend on the order.
     """
+    row = t.value_row[f]
+    if not post.repeats and (t.most_wrong == 0 or t.wrong_items):
+        # no fact can have a wrong value
+        return _sum_right(p, hi, post.code, post.tick, units[row], t.use_value, t.use_time, known_tick[f], t.has_tick[f],
+                          post.no_tick, t.reach), np.int64(0)  # fmt: skip
+    right, wrong = np.int64(0), np.int64(0)
+    while p < hi:
+        one_right, one_wrong, p = pair_chances(p, hi, f, post, known_tick, t)
+        right += np.int64(np.rint(one_right * scale[row]))
+        wrong += np.int64(np.rint(one_wrong * scale[row]))
+    return right, wrong
+
+
+@jit_bare
+def sum_chances(first: int, stop: int, post: Postings, item: Array, known_tick: Array, t: ExactTables, units: Array,
+                scale: Array, right: Array, wrong: Array) -> None:  # fmt: skip
+    """Add the sums of facts `first … stop-1` over all pairs of their items to `right` and `wrong`."""
     for f in range(first, stop):
-        row = t.value_row[f]
         for b in range(post.ptr.shape[0]):
-            start = post.first_record + b * post.block_size
-            p, hi = np.int64(post.ptr[b, item[f]]), np.int64(post.ptr[b, item[f] + 1])
-            if not post.repeats and (t.most_wrong == 0 or t.wrong_items):
-                # no fact can have a wrong value: one sum, before the record to skip and after it
-                hole = seek(post.local, p, hi, gone[f] - start) if 0 <= gone[f] - start < post.block_size else hi
-                for lo, end in ((p, hole), (hole + (hole < hi and post.local[hole] == gone[f] - start), hi)):
-                    right[f] = _add_right(right[f], lo, end, post.code, post.tick, units[row], t.use_value, t.use_time,
-                                          known_tick[f], t.has_tick[f], post.no_tick, t.reach)  # fmt: skip
-                continue
-            while p < hi:
-                record = start + np.int64(post.local[p])
-                one_right, one_wrong, p = pair_chances(p, hi, f, post, known_tick, t)
-                if record != gone[f]:
-                    right[f] += np.int64(np.rint(one_right * scale[row]))
-                    wrong[f] += np.int64(np.rint(one_wrong * scale[row]))
+            lo, hi = np.int64(post.ptr[b, item[f]]), np.int64(post.ptr[b, item[f] + 1])
+            one_right, one_wrong = _sum_run(lo, hi, f, post, known_tick, t, units, scale)
+            right[f] += one_right
+            wrong[f] += one_wrong
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,8 +154,6 @@ class SumChances(Task[Sums]):
     """int64 (facts)."""
     tick: Array
     """int64 (facts): the known tick; not used where there is none."""
-    gone: Array
-    """int64 (facts): the record to leave out, -1 = none."""
     tables: ExactTables
     n_pairs: int
     """No item has more pairs than this."""
@@ -171,10 +179,21 @@ class SumChances(Task[Sums]):
         out = self.empty() if into is None else into
         lo, hi = queries or (0, self.item.size)
         units = np.rint(self.tables.right_value * self.scale[:, None]).astype(np.int64)
-        sum_chances(
-            lo, hi, postings(shard), self.item, self.tick, self.gone, self.tables, units, self.scale, *out.total
-        )
+        sum_chances(lo, hi, postings(shard), self.item, self.tick, self.tables, units, self.scale, *out.total)
         return out
+
+    def of_records(self, rows: Rows, place: Array, has_repeats: bool) -> Sums:
+        """Sums over the pairs of one record per fact: the row at each place, -1 = none."""
+        n_items = int(max(rows.item.max(initial=0), self.item.max(initial=0))) + 1
+        pair = np.repeat(np.arange(rows.record.size), np.diff(rows.ptr)) * n_items + rows.item
+        first = np.searchsorted(pair, place * n_items + self.item)
+        size = np.where(place >= 0, np.searchsorted(pair, place * n_items + self.item, "right") - first, 0)
+        starts = np.concatenate([[0], np.cumsum(size)])
+        at = np.arange(starts[-1]) + np.repeat(first - starts[:-1], size)
+        # the pair of each fact becomes the run of an item of its own
+        code, tick = (entries[at] if entries.size else entries for entries in (rows.code, rows.tick))
+        own = Shard(0, 1, 1, starts[None, :].astype(np.uint32), np.zeros(at.size, np.uint16), code, tick, has_repeats)
+        return replace(self, item=np.arange(self.item.size)).run(own)
 
     def probabilities(self, sums: Sums, repeats: bool) -> tuple[Array, Array]:
         """float64 (facts): the sums as probabilities, of right and of wrong facts."""
