@@ -74,17 +74,21 @@ def make_exact_scratch(block_size: int, most_facts: int, most_wrong: int) -> Exa
 @jit_bare
 def count_shared(n: int, b: int, size: int, q: int, post: Postings, t: ExactTables, scratch: ExactScratch) -> None:
     """Count the pickable items that the first `n` candidates of block `b` share with the excluded record of query `q`."""
-    n_postings, n_items = np.int64(0), t.gone_ptr[q + 1] - t.gone_ptr[q]
+    n_postings = np.int64(0)
     for j in range(t.gone_ptr[q], t.gone_ptr[q + 1]):
         n_postings += np.int64(post.ptr[b, t.gone_item[j] + 1]) - np.int64(post.ptr[b, t.gone_item[j]])
-    if SEARCH * n * n_items >= size + n_postings:
+    by_posting = SEARCH * n * (t.gone_ptr[q + 1] - t.gone_ptr[q]) >= size + n_postings
+    if by_posting:
         scratch.n_shared[:size] = 0
     else:
         for c in range(n):
             scratch.n_shared[scratch.local[c]] = 0
     for j in range(t.gone_ptr[q], t.gone_ptr[q + 1]):
         at, hi = np.int64(post.ptr[b, t.gone_item[j]]), np.int64(post.ptr[b, t.gone_item[j] + 1])
-        if SEARCH * n * n_items >= size + n_postings:
+        if by_posting and not post.repeats:
+            for p in range(np.uint64(at), np.uint64(hi)):
+                scratch.n_shared[np.uint64(post.local[p])] += 1
+        elif by_posting:
             last = np.int64(-1)
             for p in range(at, hi):
                 k = np.int64(post.local[p])
@@ -103,9 +107,10 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTab
     lo, hi = plan.query_ptr[q], plan.query_ptr[q + 1]
     m = hi - lo
     record = b * post.block_size + k
-    missing, n_marked = np.int64(0), np.int64(0)
+    missing, contradicted, n_marked = np.int64(0), np.int64(0), np.int64(0)
     possible = t.log_pick[record] < np.inf
     most_missing = t.wrong[q] if t.wrong_items else np.int64(0)
+    most_contradicted = t.wrong[q] - most_missing
     j = np.int64(0)
     while possible and j < m:
         f = lo + j
@@ -116,7 +121,8 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTab
         if scratch.held[j]:
             right, wrong, _ = pair_chances(at, stop, f, post, plan.known_tick, t)
             scratch.right[j], scratch.wrong[j] = right, wrong
-            possible = right > 0.0 or (not t.wrong_items and wrong > 0.0)
+            contradicted += right <= 0.0
+            possible = contradicted <= most_contradicted and right + wrong > 0.0
             n_marked += t.marked[f]
         else:
             missing += 1
@@ -158,11 +164,12 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
         return n
     if need == hi - lo and hi > lo:
         # a record with all of the items is in the shortest run; without facts there is no run
-        for p in range(post.ptr[b, plan.item[smallest]], post.ptr[b, plan.item[smallest] + 1]):
-            k = np.int64(post.local[p])
-            if n == 0 or scratch.local[n - 1] != k:
-                scratch.local[n] = k
-                n += 1
+        p, stop = np.int64(post.ptr[b, plan.item[smallest]]), np.int64(post.ptr[b, plan.item[smallest] + 1])
+        while p < stop:
+            scratch.local[n] = np.int64(post.local[p])
+            right, wrong, p = pair_chances(p, stop, smallest, post, plan.known_tick, t)
+            # most entries contradict the fact, and need no search in the other runs
+            n += right > 0.0 or (t.wrong[q] > 0 and wrong > 0.0)
         return n
     scratch.n_held[:size] = 0
     for f in range(lo, hi):
