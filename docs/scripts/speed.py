@@ -42,6 +42,13 @@ $compile s; later starts load it from disk in $load_again s (a small attack incl
 
 $reading
 
+### A default audit
+
+An audit of $audit_targets targets with the default $audit_kinds kinds of knowledge asks $audit_queries queries: three attacks,
+each with the target in the release and without. It takes $audit_core core seconds, with drawing knowledge, calibrating on 200
+canaries per kind, and judging. The C loop scores as many queries with the tables of `scoreboard-rh` in $audit_c core seconds:
+the audit takes $audit_ratio × that.
+
 ### Growth
 
 ![core time against records, entries, known items and targets](images/growth.png)
@@ -73,7 +80,12 @@ with compiled kernels on disk: $findings.
 def aims(bench: list[dict], census: list[dict]) -> str:
     """Requirements and measurements."""
     of = {x["what"]: x for x in bench}
-    c, topn, sql = of["C loop"], of["sparse_dot_topn, presence only"], of["DuckDB SQL, full score"]
+    audit, c, topn, sql = (
+        of["default audit"],
+        of["C loop"],
+        of["sparse_dot_topn, presence only"],
+        of["DuckDB SQL, full score"],
+    )
     index, batch = (2**20 * of["memory"][x] for x in ("index_mib", "batch_mib"))
     slopes = [v for v in of["exponents"].values() if isinstance(v, float)]
     low, high = min(slopes), max(slopes)
@@ -82,14 +94,15 @@ def aims(bench: list[dict], census: list[dict]) -> str:
     slowest = max(x["wall_s"] for x in census if x["what"] == "findings")
     equal = all(all(x["same"].values()) for x in census if x["what"] == "compare")
     rows = [
-        ("CPU engine at most 1.25 × the C loop", f"{c['ours_over_theirs']:.2f} ×", c["ours_over_theirs"] <= 1.25),
+        ("CPU engine at most 1.0 × the C loop", f"{c['ours_over_theirs']:.2f} ×", c["ours_over_theirs"] <= 1.0),
+        ("default audit at most 1.6 × the C loop", f"{audit['ours_over_theirs']:.2f} ×", audit["ours_over_theirs"] <= 1.6),
         ("at least 10 × faster than sparse_dot_topn", f"{topn['theirs_over_ours']:.1f} ×", topn["theirs_over_ours"] >= 10),
         ("at least 100 × faster than DuckDB SQL", f"{sql['theirs_over_ours']:.0f} ×", sql["theirs_over_ours"] >= 100),
         ("exponents of growth from 0.9 to 1.1", f"{low:.2f} to {high:.2f}", 0.9 <= low <= high <= 1.1),
         ("index of 100 M entries at most 1.6 GB", f"{index / 1e9:.2f} GB", index <= 1.6e9),
         ("a batch at most 200 MB", f"{batch / 1e6:.1f} MB", batch <= 2e8),
-        ("census on one H200 at most 0.7 s of kernel time", f"{rh:.2f} s", rh <= 0.7),
-        ("its likelihood at most 2 × that", f"{odds / rh:.2f} ×", odds <= 2 * rh),
+        ("census on one H200 at most 0.5 s of kernel time", f"{rh:.2f} s", rh <= 0.5),
+        ("its likelihood at most 1.5 × that", f"{odds / rh:.2f} ×", odds <= 1.5 * rh),
         ("packed folder to findings at most 15 s", f"{slowest:.1f} s", slowest <= 15),
         ("2,000 targets as on the CPU", "equal" if equal else "not equal", equal),
     ]  # fmt: skip
@@ -149,7 +162,7 @@ def shape_table(census: list[dict]) -> str:
 def main() -> None:
     bench, census = lines("bench.jsonl"), lines("gpu_census_h200.jsonl")
     machine, of = bench[0], {x["what"]: x for x in bench}
-    memory, slopes = of["memory"], of["exponents"]
+    memory, slopes, audit = of["memory"], of["exponents"], of["default audit"]
     compared = [x for x in census if x["what"] == "compare"]
     page = PAGE.substitute(
         cpu=machine["cpu"],
@@ -173,6 +186,12 @@ def main() -> None:
         per_record=f"{of['linear model']['ns_per_record']:.2f}",
         per_run=f"{of['linear model']['ns_per_run']:.0f}",
         miss=f"{of['linear model']['largest_miss']:.0%}",
+        audit_targets=f"{audit['targets']:,}",
+        audit_kinds=audit["kinds"],
+        audit_queries=f"{6 * audit['targets'] * audit['kinds']:,}",
+        audit_core=f"{audit['core_seconds']:.0f}",
+        audit_c=f"{audit['c_core_seconds']:.0f}",
+        audit_ratio=f"{audit['ours_over_theirs']:.2f}",
         findings=" and ".join(f"{x['wall_s']:.1f} s" for x in census if x["what"] == "findings"),
     )
     (ROOT / "docs" / "speed.md").write_text(page)

@@ -1,8 +1,8 @@
 """`njit` of Numba with the package's own cache of compiled functions. All compiled functions of the package are made here.
 
-A function is compiled at its first call and kept in Numba's cache. A wheel made by `make wheel` brings the functions of an audit
-compiled (`_compiled`, filled by `tools/compile_kernels.py`), so that the first run in a new container starts at once. They
-are used where Numba's version, the source and the processor fit; everywhere else Numba compiles.
+A function is compiled at its first call and kept in Numba's cache. A wheel made by `make compiled-wheel` brings the functions of
+an audit compiled (`_compiled`, filled by `docs/scripts/compiled_wheel.py`), so that the first run in a new container starts at
+once. They are used where Numba's version, the source and the processor fit; everywhere else Numba compiles.
 """
 
 from __future__ import annotations

@@ -136,29 +136,26 @@ def is_complete(facts: Facts) -> bool:
     return who is not None and bool((np.diff(facts.query_ptr) == who.knows).all())
 
 
-def compile_exact(dataset: Catalog, facts: Facts, exclude: Array, noise: Noise, background: Array) -> Plan:
+def compile_exact(known: Known, who: Adversary, noise: Noise, background: Array) -> Plan:
     """Plan of log P(A|r) - log P(A|absent) for all queries.
 
     Parameters
     ----------
-    dataset, facts, exclude
-        The release, what is known, and one record per query that is not there (-1 = none).
+    known, who
+        What is known of the release, and the adversary who drew it.
     noise
         Kernels of right values and days.
     background
         Smoothed probability of the known value and day per fact, for items that few records hold.
     """
-    who = facts.adversary
-    assert who is not None
-    known = Known.of(dataset, facts, exclude)
-    rule = picks(who, dataset)
+    rule = picks(who, known.dataset)
     tables = _exact_tables(known, who, noise, rule)
     right, wrong = _mean_chances(known, tables)
     tables = tables._replace(mean_right=right)
     base = -_log_absent(known, who, rule, tables, background, wrong, _even_chance(known, noise))
     return Plan(
         combine=Combine.EXACT, tie=Tie.INDEX, use_value=tables.use_value, use_time=tables.use_time,
-        filtered=facts.length_within is not None, tables=known.tables(), scale=tables.scale, base=base, exact=tables,
+        filtered=known.facts.length_within is not None, tables=known.tables(), scale=tables.scale, base=base, exact=tables,
         factor=rule.log_pick, weight=rule.weight,
     )  # fmt: skip
 

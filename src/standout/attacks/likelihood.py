@@ -15,6 +15,7 @@ from standout.attacks.bayes import compile_exact, is_complete, is_drawn_here
 from standout.attacks.noise import Noise
 from standout.attacks.odds import compile_odds, told_background
 from standout.attacks.presence import Presence, calibrated, calibrated_again
+from standout.attacks.tables import Known
 from standout.attacks.unaware import at_face_value, unaware_noise
 from standout.attacks.verdicts import Outcome
 from standout.data.catalog import Catalog
@@ -158,7 +159,8 @@ class Likelihood(Attack):
         noise = self._noise or self._settle(dataset, facts, exclude)
         who = facts.adversary if self._is_informed(facts) else None
         if who is not None and not who.wrong_varies and is_drawn_here(facts):
-            return compile_exact(dataset, facts, exclude, noise, told_background(dataset, facts, exclude, noise))
+            known = Known.of(dataset, facts, exclude)
+            return compile_exact(known, who, noise, told_background(known, noise))
         return compile_odds(dataset, facts, exclude, noise)
 
     def _is_informed(self, facts: Facts) -> bool:

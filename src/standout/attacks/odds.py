@@ -23,9 +23,8 @@ from standout.scoring.plan import Plan
 Array = npt.NDArray[Any]
 
 
-def told_background(dataset: Catalog, facts: Facts, exclude: Array, noise: Noise) -> Array:
+def told_background(known: Known, noise: Noise) -> Array:
     """Smoothed probability of each known value and day among the item's own entries, treated as independent."""
-    known = Known.of(dataset, facts, exclude)
     return np.asarray(value_odds(known, noise)[1] * time_background(known, noise))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import attack
 from standout.audit.audit import Audit
+from standout.audit.defaults import TARGETS
 from standout.bench import reference
 from standout.bench.case import SEED, Case
 from standout.bench.clock import shortest, timed
@@ -19,7 +20,7 @@ from standout.errors import EngineError
 from standout.scoring.plan import Plan
 
 
-def default_audit(case: Case, targets: int) -> dict[str, Any]:
+def default_audit(case: Case, targets: int = TARGETS) -> dict[str, Any]:
     """Core seconds of an audit with the default sweep and attacks, and what the C loop takes for as many queries.
 
     The C loop scores the knowledge of each target once, with the tables of scoreboard-rh. The audit asks each query six
@@ -31,7 +32,8 @@ def default_audit(case: Case, targets: int) -> dict[str, Any]:
     case.data.__dict__.pop("_presence", None)
     audit.targets = targets
     took, _ = timed(lambda: audit.run(progress=False))
-    line = {"what": "default audit", "seconds": took.wall, "core_seconds": took.core, "kinds": len(audit.adversaries)}
+    line = {"what": "default audit", "seconds": took.wall, "core_seconds": took.core, "kinds": len(audit.adversaries),
+            "targets": targets}  # fmt: skip
     try:
         lib = reference.build()
     except EngineError as error:

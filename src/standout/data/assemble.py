@@ -102,7 +102,8 @@ def _coded(value: Array | None, cleaning: Cleaning) -> tuple[Array | None, Scale
         return None, Scale.empty(), cleaning
     check_finite(int(np.isinf(value).sum()))
     distinct, counts = np.unique(value[~np.isnan(value)], return_counts=True)
-    scale, cleaning = scale_of(distinct, counts, int(np.isnan(value).sum()), cleaning)
+    cleaning = replace(cleaning, values_missing=int(np.isnan(value).sum()))
+    scale, cleaning = scale_of(distinct, counts, cleaning)
     return codes_of(value, scale.high), scale, cleaning
 
 
@@ -112,12 +113,25 @@ def check_finite(n_infinite: int) -> None:
         raise InputError(f"{n_infinite:,} infinite values: replace or remove them")
 
 
-def scale_of(distinct: Array, counts: Array, n_missing: int, cleaning: Cleaning) -> tuple[Scale, Cleaning]:
-    """Scale of these values, and the cleaning with the coding error."""
-    scale = code_values(distinct, counts)
-    cleaning = replace(cleaning, values_missing=n_missing, value_error=scale.error)
+def scale_of(high: Array, counts: Array, cleaning: Cleaning, low: Array | None = None, n_distinct: int | None = None) -> tuple[
+    Scale, Cleaning
+]:  # fmt: skip
+    """Scale of values that are counted, and the cleaning with the coding error.
+
+    Parameters
+    ----------
+    high, counts
+        Distinct values, ascending, and the rows of each.
+    cleaning
+        What was cleaned so far.
+    low, n_distinct
+        Where `high` holds the upper ends of narrow ranges of values: their lower ends, and about how many values there are.
+    """
+    scale = code_values(high, counts, low)
+    cleaning = replace(cleaning, value_error=scale.error)
     if scale.error:
-        note = coding_note(distinct.size, scale.levels.size, scale.error)
+        about = n_distinct is not None
+        note = coding_note(n_distinct or high.size, scale.levels.size, scale.error, about=about)
         cleaning = replace(cleaning, notes=(*cleaning.notes, note))
     return scale, cleaning
 

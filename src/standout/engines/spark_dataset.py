@@ -21,7 +21,7 @@ from standout.data.reading.options import GUESS, Column, ReadOptions
 from standout.data.reading.profile import SAMPLE
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey, survey
-from standout.data.reading.tally import MOST_DISTINCT, bin_of_value, index_cells, scale_of
+from standout.data.reading.tally import MOST_DISTINCT, bin_of_value, index_cells, surveyed_scale
 from standout.data.reading.workspace import workspace
 from standout.data.tasks import FetchRows, Result, Task
 from standout.data.values import Scale
@@ -305,7 +305,7 @@ class _Tally:
         found = replace(self.found, n_distinct=engine.count(summed))
         if found.n_distinct <= MOST_DISTINCT:
             table = engine.fetch(summed).sort_by("value")
-            return scale_of(table.column("value").to_numpy() + 0.0, table.column("n").to_numpy(), None, found)
+            return surveyed_scale(table.column("value").to_numpy() + 0.0, table.column("n").to_numpy(), None, found)
         key = bin_of_value(
             *engine.spread(self.con.select("SELECT value FROM rows WHERE value IS NOT NULL", "value double"))
         )
@@ -315,7 +315,7 @@ class _Tally:
         )  # fmt: skip
         table = engine.fetch(engine.joined_ranges(ranges)).sort_by("high")
         high, n, low = (table.column(name).to_numpy() for name in ("high", "n", "low"))
-        return scale_of(high, n, low, found)
+        return surveyed_scale(high, n, low, found)
 
     def cuts(self, n_shards: int) -> list[Any]:
         """Labels at which the records are cut into ranges of about the same number of entries, from a sample of records."""

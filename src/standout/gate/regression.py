@@ -175,19 +175,17 @@ def _paired_rows(old: Dataset, new: Dataset, truth: Dataset | None, adversaries:
 
 def _people(who: Adversary, jobs: list[Audit], shared: Array, own_sources: bool) -> list[Array]:
     """Record indices of the same people in both sources: eligible in both."""
-    first = who.eligible(jobs[0].source)
+    old = jobs[0]
+    source = in_memory(old.source, "a comparison")
+    first = who.eligible(source)
     if not own_sources:
-        chosen = sample_targets(in_memory(jobs[0].source, "a comparison"), first, jobs[0].targets, jobs[0].seed)
+        chosen = sample_targets(source, first, old.targets, old.seed)
         return [chosen, chosen]
     fits = np.zeros(jobs[1].source.n_records + 1, np.bool_)
     fits[who.eligible(jobs[1].source)] = True
     # index -1 (not in the new release) reads the last element, which is False
     both = first[fits[shared[first]]]
-    chosen = (
-        sample_targets(in_memory(jobs[0].source, "a comparison"), both, jobs[0].targets, jobs[0].seed)
-        if both.size
-        else both
-    )
+    chosen = sample_targets(source, both, old.targets, old.seed) if both.size else both
     return [chosen, shared[chosen]]
 
 

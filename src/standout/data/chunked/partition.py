@@ -172,7 +172,8 @@ class _Seen:
                 raise empty_channel(channel, cleaning.repeats)
         if self.has_value:
             check_finite(self._infinite)
-            scale, cleaning = scale_of(self._values, self._counts, self._values_missing, cleaning)
+            cleaning = replace(cleaning, values_missing=self._values_missing)
+            scale, cleaning = scale_of(self._values, self._counts, cleaning)
         if self.has_time:
             check_span(self._low, self._high, made.resolution)
             low, high = int(self._low), int(self._high)

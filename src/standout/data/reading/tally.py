@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from standout.data.assemble import scale_of
 from standout.data.build import rows_differ
 from standout.data.cleaning import Cleaning
 from standout.data.labels import index_labels, integers_of
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey
 from standout.data.reading.workspace import one_row
-from standout.data.values import Scale, code_values, coding_note
+from standout.data.values import Scale
 from standout.jit import njit
 
 Array = npt.NDArray[Any]
@@ -65,11 +66,11 @@ def tally_values(con: duckdb.DuckDBPyConnection, found: Survey) -> tuple[Scale, 
             "SELECT value AS high, count(*) AS n FROM rows WHERE value IS NOT NULL GROUP BY ALL ORDER BY high"
         ).to_arrow_table()
     high, n = table.column("high").to_numpy(), table.column("n").to_numpy()
-    return scale_of(high, n, table.column("low").to_numpy() if many else None, found)
+    return surveyed_scale(high, n, table.column("low").to_numpy() if many else None, found)
 
 
-def scale_of(high: Array, n: Array, low: Array | None, found: Survey) -> tuple[Scale, Cleaning]:
-    """Scale of values that are counted, and the cleaning with the coding error.
+def surveyed_scale(high: Array, n: Array, low: Array | None, found: Survey) -> tuple[Scale, Cleaning]:
+    """`scale_of` the counted values, if they are as many as the survey found.
 
     Parameters
     ----------
@@ -82,13 +83,7 @@ def scale_of(high: Array, n: Array, low: Array | None, found: Survey) -> tuple[S
     """
     if not (np.isfinite(high).all() and int(n.sum()) == found.n_rows - found.cleaning.values_missing):
         raise rows_differ()
-    scale = code_values(high, n, low)
-    cleaning = replace(found.cleaning, value_error=scale.error)
-    if scale.error:
-        many = low is not None
-        note = coding_note(found.n_distinct if many else high.size, scale.levels.size, scale.error, about=many)
-        cleaning = replace(cleaning, notes=(*cleaning.notes, note))
-    return scale, cleaning
+    return scale_of(high, n, found.cleaning, low, None if low is None else found.n_distinct)
 
 
 def _small_range(con: duckdb.DuckDBPyConnection, role: str) -> tuple[int, int] | None:
