@@ -11,6 +11,7 @@ import pytest
 from fuzz import worker
 from fuzz.corpus import formats, store, stored
 from fuzz.damage import damaged
+from fuzz.one_database import one_database
 from fuzz.run import ENDINGS, WEIGHTS, chunks, fuzz, main
 
 from standout.data.dataset import Dataset
@@ -59,6 +60,17 @@ def test_the_fuzzer_sees_lost_rows_labels_in_messages_and_long_messages(tmp_path
         monkeypatch.setattr(Dataset, "read", harm)
         with pytest.raises(AssertionError):
             worker.read(path, "csv")
+
+
+def test_a_file_that_invalidates_the_shared_database_does_not_spoil_the_next_reads(tmp_path):
+    content = formats(tmp_path)["numbers.parquet"]
+    good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
+    good.write_bytes(content)
+    bad.write_bytes(damaged(content, "numbers.parquet", 1844, b"other"))  # an internal error of DuckDB 2.0.0
+    with one_database():
+        assert [worker.read(path, "numbers.parquet") for path in (good, bad, good, good)] == [
+            "read", "refused", "read", "read",
+        ]  # fmt: skip
 
 
 def test_a_fuzz_run_that_is_stopped_half_way_has_read_half_of_every_format():

@@ -69,13 +69,14 @@ def sampled(root: Path, n: int, seed: int, only: str | None = None) -> list[Job]
 
 
 def near(root: Path, name: str) -> list[str]:
-    """Test files nearest to a source file: its doctests, those that import it, those of its folder."""
+    """Test files nearest to a source file: its doctests, those of its name or its first word, that import it, of its folder."""
     folder, stem = name.removesuffix(".py").split("/")
     files = [f"src/standout/{name}"]
     tests = sorted(p for p in (root / "tests").rglob("test_*.py") if p.parent.name in WIDE and "realdata" not in p.name)
     named = re.compile(rf"standout\.{folder}\.{stem}\b|standout\.{folder} import .*\b{stem}\b")
     for wanted in (
         lambda p: stem in p.name,
+        lambda p: stem.partition("_")[0] in p.name,
         lambda p: named.search(p.read_text(encoding="utf-8")),
         lambda p: p.parent.name == folder,
     ):
