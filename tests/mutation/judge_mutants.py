@@ -132,6 +132,7 @@ class Tree:
             **os.environ,
             "PYTHONPATH": str(self.root / "src"),
             "NUMBA_NUM_THREADS": "2",
+            "NUMBA_OPT": "1",  # a mutant is compiled for a few small tests
             "PYTHONHASHSEED": "0",
         }
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
