@@ -132,6 +132,15 @@ def test_products_of_many_facts_far_beyond_1e100_and_below_1e_minus_100_equal_th
     compare(release, who, seed=3, n=2)
 
 
+def test_attributes_that_only_two_holders_could_swap_equal_the_dense_reference():
+    # the release lost a person, so that the facts fit entries of it
+    source, release = (random_data(3, n_records=n, n_items=20) for n in (5, 4))
+    release = replace(release, origin=Origin(source, None, CHANNELS["attributes"]))
+    knowledge = ADVERSARIES["rough"].sample(source, np.arange(3), 5).bind(release)
+    assert (release.supports[knowledge.item[knowledge.item >= 0]] == 2).any()
+    compare(release, ADVERSARIES["rough"], seed=5)
+
+
 @pytest.mark.parametrize("name", ["drop events", "attributes", "shift"])
 def test_repeated_events_count_as_one_pair_with_a_random_event(name):
     compare(released(7, CHANNELS[name], repeats=True), ADVERSARIES["rough"], seed=5, n=2)
