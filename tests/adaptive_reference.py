@@ -14,7 +14,7 @@ BIN = 30
 
 def falling(n, k):
     """n(n-1)…(n-k+1); 0 if n is too small."""
-    return np.prod([n - i for i in range(k)]) if n > k - 1 else 0.0
+    return np.prod([float(n - i) for i in range(k)]) if n > k - 1 else 0.0
 
 
 class Reference:

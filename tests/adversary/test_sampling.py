@@ -464,3 +464,17 @@ def test_an_adversary_can_be_rebuilt_from_her_plain_data_and_says_who_she_is(who
 def test_a_seed_is_never_cut_to_a_whole_number(seed):
     with pytest.raises(ParameterError, match="seed="):
         so.Adversary(knows=1).sample(dataset(random_table(10, 5, 2, seed=0)), [1], seed)
+
+
+def test_who_holds_none_of_the_items_that_may_be_known_can_be_a_target_if_all_facts_are_wrong_items():
+    # item 0 is the most popular one, and all that record 3 holds
+    data = so.Dataset.from_arrays([0, 0, 1, 1, 2, 2, 3], [0, 1, 0, 2, 0, 3, 0])
+    who = so.Adversary(knows=2, wrong=2, wrong_kind="item", choose="outside-top:1")
+    assert who.eligible(data).tolist() == [0, 1, 2, 3]
+    assert so.Adversary(knows=2, wrong=1, wrong_kind="item", choose="outside-top:1").eligible(data).tolist() == [
+        0,
+        1,
+        2,
+    ]
+    told = who.sample(data, [3], seed=1).bind(data).item
+    assert sorted(told.tolist()) in ([1, 2], [1, 3], [2, 3])

@@ -121,6 +121,26 @@ def test_the_kernel_equals_the_dense_reference_for_every_kind_of_knowledge(who):
     compare(released(4, CHANNELS["drop"]), ADVERSARIES[who], seed=6, n=2)
 
 
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_products_of_many_facts_far_beyond_1e100_and_below_1e_minus_100_equal_the_dense_reference(wrong):
+    # the release lost a person, and is else as the source
+    release, source = (random_data(4, n_records=n, n_items=60) for n in (4, 5))
+    release = replace(release, origin=Origin(source, None, CHANNELS["drop"]))
+    who = so.Adversary(knows=40, wrong=wrong, time_within=0)
+    found, _ = scores(release, who.sample(source, seed=3), np.full(who.eligible(source).size, -1), 1e-6)
+    assert found.max() > np.log(1e100) and found.min() < np.log(1e-100)
+    compare(release, who, seed=3, n=2)
+
+
+def test_attributes_that_only_two_holders_could_swap_equal_the_dense_reference():
+    # the release lost a person, so that the facts fit entries of it
+    source, release = (random_data(3, n_records=n, n_items=20) for n in (5, 4))
+    release = replace(release, origin=Origin(source, None, CHANNELS["attributes"]))
+    knowledge = ADVERSARIES["rough"].sample(source, np.arange(3), 5).bind(release)
+    assert (release.supports[knowledge.item[knowledge.item >= 0]] == 2).any()
+    compare(release, ADVERSARIES["rough"], seed=5)
+
+
 @pytest.mark.parametrize("name", ["drop events", "attributes", "shift"])
 def test_repeated_events_count_as_one_pair_with_a_random_event(name):
     compare(released(7, CHANNELS[name], repeats=True), ADVERSARIES["rough"], seed=5, n=2)

@@ -329,6 +329,17 @@ def test_losses_that_differ_by_item_are_weighed_by_item():
     assert ratio[:, -1].tolist() == [1.0] * release.n_records
 
 
+@pytest.mark.parametrize(
+    ("days", "fits"), [((-90, -40), False), ((140, 190), False), ((-90, 140), False), ((-90, 60), True)]
+)
+def test_days_from_before_or_after_the_release_fit_no_time_kernel(days, fits):
+    rng = np.random.default_rng(1)
+    record, item = np.repeat(np.arange(30), 5), np.tile(np.arange(5), 30)
+    release = so.Dataset.from_arrays(record, item, None, 11_000.0 + rng.permutation(150) % 101)
+    known = so.Knowledge.from_arrays([0, 0], [1, 2], None, 11_000.0 + np.array(days)).bind(release)
+    assert (start_noise(release, usable(release, known, np.array([-1]))).time is not None) == fits
+
+
 @pytest.mark.parametrize("fine", [False, True])
 def test_fitting_sees_the_same_background_of_values_as_the_attack(fine):
     data = entries(n=60, n_items=40, lengths=(8, 12))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 from strategies import dataset, random_table
 
 import standout as so
+from standout.scoring.factors import ByCount
+from standout.scoring.kernels import same_tables
+from standout.scoring.plan import Combine, Tie
 from standout.scoring.tasks import Score
 
 WHO = {
@@ -96,3 +99,20 @@ def test_the_spacing_rule_decides_alike_in_one_run_and_in_two(release):
     present, absent = attack.run_both(release, aux, targets)
     assert_same(present, attack.run(release, aux, watch=targets))
     assert_same(absent, attack.run(release, aux, exclude=targets, lineup=False))
+
+
+def test_plans_that_differ_in_one_option_or_table_never_share_a_walk(release):
+    who = WHO["right"]
+    targets = who.eligible(release)[:3]
+    plan = so.attack("scoreboard").compile(release, who.sample(release, targets, seed=3).bind(release), targets)
+    assert same_tables(plan, plan.replace_tables(exclude=np.full(3, -1)))
+    factor = ByCount(np.ones(7))
+    others = {
+        "combine": Combine.SUM, "tie": Tie.HASH, "use_value": not plan.use_value, "use_time": not plan.use_time,
+        "filtered": not plan.filtered, "gap_shift": plan.gap_shift + 1, "factor": factor, "weight": factor,
+        "scale": plan.scale * 2,
+    }  # fmt: skip
+    for name, other in others.items():
+        assert not same_tables(plan, replace(plan, **{name: other})), name
+    for name in ("item", "value", "salt", "cut"):
+        assert not same_tables(plan, plan.replace_tables(**{name: getattr(plan.tables, name) + 1})), name

@@ -94,6 +94,15 @@ def test_a_killed_audit_continues_with_the_same_findings_and_does_nothing_twice(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "ratings.csv", "whole"]
 
 
+def test_a_part_that_one_run_needs_twice_is_not_called_a_part_of_an_earlier_run(tmp_path):
+    journal = Journal(tmp_path)
+    assert [journal.part({"n": n}, lambda: 7)[1] for n in (1, 1, 2)] == [False, True, False]
+    assert journal.n_reused == 0
+    later = Journal(tmp_path)
+    assert [later.part({"n": n}, lambda: 7)[1] for n in (1, 1, 3, 3)] == [True, True, False, True]
+    assert later.n_reused == 1
+
+
 @pytest.mark.slow
 def test_ten_kills_at_random_moments_change_no_number_and_leave_no_lock(ratings, tmp_path, run):
     out, rng = tmp_path / "out", np.random.default_rng(7)

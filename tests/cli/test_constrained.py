@@ -43,14 +43,39 @@ def test_a_folder_that_nobody_may_write_is_one_line(ratings, run):
     assert "cannot be written to" in said.splitlines()[-1]
 
 
-def test_neither_home_nor_tmpdir_have_to_be_writable(ratings, tmp_path):
-    outside = {**os.environ, "HOME": "/proc/nowhere", "TMPDIR": "/proc/nowhere", "XDG_CACHE_HOME": "/proc/nowhere"}
-    done = subprocess.run(
+def columns_with(ratings, folder, **environment):
+    return subprocess.run(
         [sys.executable, "-c", "from standout.cli.start import main; main()", "columns", str(ratings)],
-        env=outside, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, **environment}, cwd=folder, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
+
+
+def test_home_does_not_have_to_be_writable(ratings, tmp_path):
+    done = columns_with(ratings, tmp_path, HOME="/proc/nowhere", XDG_CACHE_HOME="/proc/nowhere")
     assert done.returncode == 0, done.stderr
     assert "userId" in done.stdout
+
+
+def test_raw_data_does_not_go_elsewhere_if_tmpdir_cannot_be_written_to(ratings, tmp_path):
+    done = columns_with(ratings, tmp_path, TMPDIR="/proc/nowhere")
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("standout: no folder for temporary files can be made") and "TMPDIR" in line
+
+
+@pytest.mark.parametrize("size", [4_000, 20_000])  # DuckDB cannot make its database, or cannot fill it
+def test_a_full_disk_for_temporary_files_is_one_clear_line(tmp_path, size):
+    path = tmp_path / "x.csv"
+    path.write_text("user,item\n" + "\n".join(f"Ann{k},{k % 7}" for k in range(5000)))
+    code = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
+        "from standout.cli.start import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "describe", str(path)], capture_output=True, text=True,
+                          cwd=tmp_path, timeout=120, check=False)  # fmt: skip
+    assert done.returncode == 2
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith("standout: x.csv cannot be read: the disk for temporary files is full") and "Ann" not in line
 
 
 def test_the_disk_is_full_while_the_report_is_written(ratings, tmp_path):

@@ -12,12 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -41,19 +42,15 @@ WORDS = ("read", "refused", "bug", "crash", "hang", "memory")
 Line = dict[str, Any]
 
 
-def chunks(endings: Iterable[str], n: int, seed: int) -> Iterator[tuple[str, int, int]]:
-    """Format, first and last seed (exclusive) of the pieces that one process reads, formats in turn."""
-    wanted = list(endings)
+def chunks(endings: Iterable[str], n: int, seed: int) -> list[tuple[str, int, int]]:
+    """Format, first and last seed (exclusive) of the pieces that one process reads; a run that is stopped keeps the weights."""
+    wanted, made = list(endings), []
     whole = sum(WEIGHTS[ending] for ending in wanted)
-    ends = {ending: seed + -(-n * WEIGHTS[ending] // whole) for ending in wanted}
-    at = dict.fromkeys(wanted, seed)
-    while at:
-        for ending in list(at):
-            last = min(at[ending] + (SLOW if WEIGHTS[ending] < 20 else FAST), ends[ending])
-            yield ending, at[ending], last
-            at[ending] = last
-            if last == ends[ending]:
-                del at[ending]
+    for ending in wanted:
+        size, many = SLOW if WEIGHTS[ending] < 20 else FAST, -(-n * WEIGHTS[ending] // whole)
+        starts = range(0, many, size)
+        made += [(at / many, ending, seed + at, seed + min(at + size, many)) for at in starts]
+    return [(ending, first, last) for _, ending, first, last in sorted(made, key=lambda x: x[0])]
 
 
 def fuzz(ending: str, first: int, last: int, corpus: Path) -> tuple[Line, list[Line]]:
@@ -82,10 +79,10 @@ def fuzz(ending: str, first: int, last: int, corpus: Path) -> tuple[Line, list[L
             break
         if at is None:
             raise RuntimeError(f"the worker does not start: {process.stderr[-2000:]}")
-        kind = "hang" if process.returncode == -14 else "crash"
+        kind = "hang" if -process.returncode in (signal.SIGALRM, signal.SIGPROF) else "crash"
         counts[kind] += 1
         failures.append({"format": ending, "seed": at, "what": f"{kind} ({process.returncode})",
-                         "error": process.stderr[-300:]})  # fmt: skip
+                         "error": process.stderr[-1000:]})  # fmt: skip
         start = at + 1
     line = {
         "format": ending,

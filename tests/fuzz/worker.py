@@ -5,6 +5,7 @@ Arguments: folder of the corpus, folder to write to, format, first seed, last se
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import random
 import resource
@@ -23,7 +24,8 @@ from fuzz.corpus import HEADER, LABEL, stored
 from fuzz.damage import damaged
 from fuzz.one_database import one_database
 
-SECONDS = 30
+PROCESSOR_SECONDS, SECONDS = 30, 120
+"""Limits for one file: a loop ends at the first, a process that waits for ever at the second, also on a busy machine."""
 MEMORY = 6 << 30
 GROWTH = 1 << 20
 """Kilobytes that a process may grow by while it reads small files."""
@@ -167,9 +169,17 @@ def _peak() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
+def limit(processor_seconds: float, seconds: float) -> None:
+    """End the process after so much time, and print where it was; 0: no limit. The parent sees which file it was."""
+    signal.setitimer(signal.ITIMER_PROF, processor_seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 def main() -> None:
     corpus, folder, ending, first, last = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], *map(int, sys.argv[4:6])
     warnings.simplefilter("ignore")
+    for number in (signal.SIGPROF, signal.SIGALRM):
+        faulthandler.register(number, chain=True)
     import standout.data.reading.read  # noqa: F401 (before the limits: it is large)
 
     with one_database():
@@ -179,9 +189,9 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         for seed in range(first, last):
             print(seed, end=" ", flush=True)
-            signal.alarm(SECONDS)  # ends the process: the parent sees which file it was
+            limit(PROCESSOR_SECONDS, SECONDS)
             answer = answer_to(seed, work)
-            signal.alarm(0)
+            limit(0, 0)
             if answer["what"] not in ("read", "refused") or _peak() > peak + GROWTH:
                 if answer["what"] in ("read", "refused"):
                     answer = {"seed": seed, "what": "memory", "error": f"grew to {_peak() >> 10:,} MB"}

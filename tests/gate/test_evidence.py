@@ -221,6 +221,15 @@ def test_a_file_that_is_no_key_is_refused_without_showing_its_content(verdict, t
         so.save_evidence(verdict, tmp_path / "e.json", tmp_path / "missing.key")
 
 
+def test_unknown_text_in_the_policy_of_damaged_evidence_is_not_quoted(saved):
+    def spliced(content):
+        content["policy"]["Ann Smith"] = 3
+
+    with pytest.raises(InputError, match="is damaged: its policy is not one") as caught:
+        load_evidence(changed(saved, spliced))
+    assert "Ann" not in str(caught.value)
+
+
 def test_damaged_evidence_is_an_error_and_never_a_traceback(saved, data):
     """Every value of the file, replaced by values of other types: refused, or found to be wrong, or of no importance."""
     content = json.loads(saved.read_text())

@@ -21,7 +21,8 @@ def compare(old, new, **more):
 def test_a_release_that_is_easier_to_attack_is_found_and_the_reverse_is_not():
     low, high = with_rate(0.05), with_rate(0.15)
     assert compare(low, high).verdict == "fail"
-    assert compare(high, low).verdict == "pass"
+    fell = compare(high, low)
+    assert fell.verdict == "pass" and "smallest fall: -" in str(fell)
     row = compare(low, high).rows[0]
     assert row["difference"] == pytest.approx(0.1, abs=0.04)
     assert row["low"] < row["difference"] < row["high"]
@@ -32,6 +33,7 @@ def test_the_same_release_has_not_changed():
     done = compare(data, data)
     assert done.verdict == "pass"
     assert [row["difference"] for row in done.rows] == [0.0]
+    assert "largest rise: +0.0 points" in str(done)
 
 
 def test_the_same_people_are_compared_although_others_came_before_them():
@@ -48,6 +50,7 @@ def test_the_same_people_are_compared_although_others_came_before_them():
     )
     done = compare(first, moved)
     assert [row["difference"] for row in done.rows] == [0.0]
+    assert "largest rise: +0.0 points" in str(done)
     assert 0 < done.rows[0]["old"] < 1
 
 

@@ -69,13 +69,14 @@ def sampled(root: Path, n: int, seed: int, only: str | None = None) -> list[Job]
 
 
 def near(root: Path, name: str) -> list[str]:
-    """Test files nearest to a source file: its doctests, those that import it, those of its folder."""
+    """Test files nearest to a source file: its doctests, those of its name or its first word, that import it, of its folder."""
     folder, stem = name.removesuffix(".py").split("/")
     files = [f"src/standout/{name}"]
     tests = sorted(p for p in (root / "tests").rglob("test_*.py") if p.parent.name in WIDE and "realdata" not in p.name)
     named = re.compile(rf"standout\.{folder}\.{stem}\b|standout\.{folder} import .*\b{stem}\b")
     for wanted in (
         lambda p: stem in p.name,
+        lambda p: stem.partition("_")[0] in p.name,
         lambda p: named.search(p.read_text(encoding="utf-8")),
         lambda p: p.parent.name == folder,
     ):
@@ -107,39 +108,20 @@ class Tree:
         """What came of a mutant: killed, timeout or survived, and by which test. Quick: only the nearest tests run."""
         path = self.root / "src" / "standout" / name
         began, first = time.monotonic(), near(self.root, name)
-        reached = self._reached(name)
         try:
             path.write_text(mutant.source, encoding="utf-8")
-            self._forget(reached)
             result, by = self.run(first, NEAR_SECONDS)
             if result == "survived" and not quick:
                 result, by = self.run(wide(self.root, first), WIDE_SECONDS)
         finally:
             shutil.copy2(self.original / "src" / "standout" / name, path)
-            self._forget(reached)
-            self._restore(reached)
+            self._restore()
         return {"result": result, "by": by, "seconds": round(time.monotonic() - began)}
 
-    def _reached(self, name: str) -> set[str]:
-        """The file and all that import it, directly or not."""
-        package = self.root / "src" / "standout"
-        texts = {p.relative_to(package).as_posix(): p.read_text(encoding="utf-8") for p in package.rglob("*.py")}
-        reached, size = {name}, 0
-        while size != len(reached):
-            size = len(reached)
-            modules = "|".join(re.escape(r.removesuffix(".py").replace("/", ".")) for r in reached)
-            imports = re.compile(rf"from standout\.({modules}) import|import standout\.({modules})\b")
-            reached |= {r for r, text in texts.items() if imports.search(text)}
-        return reached
-
-    def _forget(self, reached: set[str]) -> None:
-        """Remove what was compiled of these files: Numba does not notice a change in a function that is called."""
-        for file in _compiled(self.root, reached):
-            file.unlink(missing_ok=True)
-
-    def _restore(self, reached: set[str]) -> None:
-        for file in _compiled(self.original, reached):
-            shutil.copy2(file, self.root / file.relative_to(self.original))
+    def _restore(self) -> None:
+        """Bring back what was compiled before: each mutant was compiled over it, and would be compiled again."""
+        for folder in (self.original / "src").rglob("__pycache__"):
+            shutil.copytree(folder, self.root / folder.relative_to(self.original), dirs_exist_ok=True)
 
     def run(self, files: list[str], seconds: float, *more: str) -> tuple[str, str]:
         """Run test files until one fails."""
@@ -150,6 +132,7 @@ class Tree:
             **os.environ,
             "PYTHONPATH": str(self.root / "src"),
             "NUMBA_NUM_THREADS": "2",
+            "NUMBA_OPT": "1",  # a mutant is compiled for a few small tests
             "PYTHONHASHSEED": "0",
         }
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
@@ -163,11 +146,6 @@ class Tree:
             return "survived", ""
         failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
         return "killed", " ".join(failed) or f"exit {process.returncode}"
-
-
-def _compiled(root: Path, files: set[str]) -> list[Path]:
-    package = root / "src" / "standout"
-    return [made for file in files for made in (package / file).parent.glob(f"__pycache__/{Path(file).stem}.*")]
 
 
 def control(folder: Path, workers: int) -> Tree:

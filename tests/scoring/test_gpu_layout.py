@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from standout.scoring import gpu
-from standout.scoring.gpu_layout import Layout, pack, shape_of, time_table, unpack
+from standout.scoring.gpu_layout import Layout, pack, shape_of, spaced, time_table, unpack, widths
 from standout.scoring.plan import Combine
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
@@ -25,6 +25,16 @@ def test_tables_that_do_not_fit_into_shared_memory_are_staged_in_turns(shared, w
     shape = shape_of(c.plan, 64, 64, 2, shared)
     assert (shape.tables_shared and shape.facts_at_once == n_facts) == whole
     assert shape.shared_bytes * shape.per_sm <= max(shared, 4 * 64)
+
+
+@pytest.mark.parametrize(("kind", "fixed"), [("sum", 0), ("odds", 8 * 1024)])
+def test_shared_memory_holds_the_accumulator_and_a_row_of_both_tables_per_fact(kind, fixed):
+    name, options = KINDS[IDS.index(kind)]
+    plan = case("missing", name, options).plan
+    shape = shape_of(plan, 64, 64, 1, 200_000)
+    size = (plan.tables.odds_value if kind == "odds" else plan.tables.value).itemsize
+    n_values, n_times = widths(plan)
+    assert shape.shared_bytes == 4 * 64 + fixed + shape.facts_at_once * size * (n_values + spaced(n_times, size))
 
 
 @given(data=st.data(), block=st.integers(1, 65_536), levels=st.integers(1, 60_000), span=st.integers(0, 40_000))

@@ -93,6 +93,18 @@ def test_tables_without_symmetry_score_as_the_dense_sum(combine, shift, missing,
     assert np.unique(got).size > 3
 
 
+def test_an_entry_that_is_vetoed_adds_nothing_beside_the_largest_contribution_of_the_other_table():
+    data = release(missing=False, repeats=False)
+    attack = OneSided()
+    attack.value[:], attack.time[:] = 0.0, 1.0
+    attack.value[:, 2] = -np.inf
+    aux = so.Knowledge.from_arrays([0], [3], [1.0], [20_010.0])
+    expected = dense(data, [[(3, 20_010)]], attack)[0]
+    assert set(expected) == {0.0, 1.0}
+    np.testing.assert_array_equal(attack.scores(data, aux)[0], expected)
+    np.testing.assert_array_equal(attack.scores_of(data, aux, np.arange(data.n_records))[0], expected)
+
+
 def test_equal_facts_share_rows_of_the_time_table():
     data = release(missing=False, repeats=False)
     who = so.Adversary(knows=4, time_within=14)

@@ -38,7 +38,8 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.n_reused = 0
-        """Parts that were not computed again."""
+        """Parts of an earlier run that were not computed again."""
+        self._counted: set[str] = set()
 
     def __len__(self) -> int:
         return sum(1 for _ in self.folder.glob("part-*.json"))
@@ -55,10 +56,18 @@ class Journal:
         """
         kept = self.find(about)
         if kept is not None:
-            self.n_reused += 1
+            self.n_reused += self._is_first(about)
             return kept[0], True
         # also where nothing is kept: a number must not depend on whether it was written down
+        self._is_first(about)
         return self.keep(about, work()), False
+
+    def _is_first(self, about: dict[str, Any]) -> bool:
+        """Whether this part is asked for the first time: a later time finds what this run computed, or was counted."""
+        key = key_of(about)
+        first = key not in self._counted
+        self._counted.add(key)
+        return first
 
     def find(self, about: dict[str, Any]) -> tuple[Any] | None:
         """The kept result in a tuple; None if there is none."""

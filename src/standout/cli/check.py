@@ -63,7 +63,7 @@ def check(
 
     Example: standout check ratings.csv --policy policy.toml --junit check.xml
     """
-    from standout.cli.session import check_writable, target_count
+    from standout.cli.session import check_writable, refuse_inputs, target_count
     from standout.cli.waiting import waiting
     from standout.engines.engine import engine as engine_of
     from standout.gate.policy import Policy
@@ -86,6 +86,7 @@ def check(
         if files.count(file) > 1:
             raise ParameterError(f"{str(file)!r} is named for two outputs; give each its own file")
         check_writable(file.parent)
+    refuse_inputs(files, (path, release, policy, sign))
     quiet = json or github
     keywords = reading.keywords_for(*(who.time_within for who in rules.adversaries.values()))
     source, published = read_both(path, release, defense, quiet, keywords)

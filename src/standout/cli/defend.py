@@ -121,12 +121,13 @@ def write_release(
 
 def _check_out(out: Path, path: str, overwrite: bool) -> None:
     """Refuse a file that cannot or should not be written, before any data is read."""
+    from standout.cli.session import refuse_inputs
+
     if out.is_dir():
         raise ParameterError(f"--out {str(out)!r} is a folder: name a file")
     if not out.parent.is_dir():
         raise ParameterError(f"--out {str(out)!r}: the folder {str(out.parent)!r} does not exist")
-    if out.exists() and Path(path).exists() and out.samefile(path):
-        raise ParameterError(f"--out {str(out)!r} is the file that is read: name another one")
+    refuse_inputs([out], [path])
     if out.exists() and not overwrite:
         raise ParameterError(f"--out {str(out)!r} exists: name another file, or use --overwrite")
 

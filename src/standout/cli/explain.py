@@ -51,12 +51,14 @@ def explain(
     """
     from standout.audit.explain import explain as work_out
     from standout.audit.explain import find_record
+    from standout.cli.session import refuse_inputs
     from standout.cli.waiting import read_quietly
     from standout.errors import ParameterError
     from standout.report.waterfall import render_explanation, show_explanation
 
     if (label is None) == (mentions is None):
         raise ParameterError("give one of --record LABEL and --mentions FILE")
+    refuse_inputs([out], [path, mentions])
     withins = () if time_within is None else options.time_tolerances(time_within)
     dataset = read_quietly(path, json, **reading.keywords_for(*withins))
     target = find_record(dataset, label) if label is not None else None

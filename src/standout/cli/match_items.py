@@ -27,12 +27,14 @@ def match_items(
     from rich.console import Console
 
     from standout.audit.findings import write_whole
+    from standout.cli.session import refuse_inputs
     from standout.errors import ParameterError
     from standout.linking.items import COLUMNS, propose, read_items
     from standout.report.tables import csv_text
 
     if not 0 <= least <= 100:
         raise ParameterError(f"--least {least:g}: use a number from 0 to 100")
+    refuse_inputs([out], [release, second])
     log = Console(stderr=True, highlight=False)
     with log.status("matching items …"):
         mine, other = read_items(release, item, title, year), read_items(second, second_item, second_title, second_year)

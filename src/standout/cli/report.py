@@ -40,12 +40,14 @@ def report(
     wanted = [form for form, given in (("csv", csv), ("markdown", markdown), ("json", json)) if given]
     if len(wanted) > 1:
         raise ParameterError(f"--{' and --'.join(wanted)}: choose one")
-    found = Findings.load(findings / "findings.json" if findings.is_dir() else findings)
+    source = findings / "findings.json" if findings.is_dir() else findings
+    found = Findings.load(source)
     if wanted:
         print(terminal.text(found, wanted[0]), end="")
         return
     from rich.console import Console
 
+    from standout.cli.session import refuse_inputs
     from standout.report.charts import charts
     from standout.report.page import check_forms, export, render
     from standout.report.pdf import check_browser, render_pdf
@@ -54,6 +56,7 @@ def report(
     forms = check_forms(f.strip() for f in formats.split(",") if f.strip())
     if pdf and out.suffix == ".pdf":
         raise ParameterError(f"--out {str(out)!r}: name the HTML file; the PDF gets the same name with .pdf")
+    refuse_inputs([out, out.with_suffix(".pdf") if pdf else None], [source])
     if pdf:
         check_browser()
     console = Console(highlight=False)

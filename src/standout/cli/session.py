@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
+from glob import glob
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +29,7 @@ FOLDER = Path("standout-out")
 """Default output folder."""
 
 FILES = ("findings.json", "report.html", "report.pdf")
+_WRITTEN = (".json", ".html", ".pdf", ".xml", ".sarif")
 
 
 class Session:
@@ -269,6 +271,18 @@ def check_writable(folder: Path) -> None:
         raise ParameterError(
             f"--out {str(folder)!r} cannot be written to: {error.strerror}; name another folder"
         ) from None
+
+
+def refuse_inputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path | None]) -> None:
+    """Refuse an output that would replace a file that is read; of a folder, a file that is not of a kind that is written."""
+    read = [str(one).partition("::")[0] for one in inputs if one is not None]
+    read += [file for one in read for file in glob(one)]  # noqa: PTH207 (a pattern with folders)
+    for out in (one for one in outputs if one is not None and one.exists()):
+        for given in map(Path, read):
+            with suppress(OSError):  # too long for a name of a file, as a text or an address may be
+                inside = given.is_dir() and out.resolve().is_relative_to(given.resolve())
+                if (inside and out.suffix not in _WRITTEN) or (given.exists() and out.samefile(given)):
+                    raise ParameterError(f"{str(out)!r} is the file that is read: name another one for the output")
 
 
 def _move(draft: Path, folder: Path) -> None:

@@ -48,7 +48,8 @@ def journaled(out: Path) -> Iterator[Journal]:
 def say_reused(journal: Journal, log: Console) -> None:
     """Print how many parts an earlier run had finished."""
     if journal.n_reused:
-        log.print(f"{journal.n_reused} parts kept from an earlier run that was stopped")
+        noun = "part" if journal.n_reused == 1 else "parts"
+        log.print(f"{journal.n_reused} {noun} kept from an earlier run that was stopped")
 
 
 def give_back_all() -> None:

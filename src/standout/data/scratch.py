@@ -40,12 +40,12 @@ def scratch_folder(within: Path | None = None, prefix: str = PREFIX) -> Iterator
     Raises
     ------
     InputError
-        If the system's folder for temporary files cannot be written to.
+        If the folder for temporary files cannot be written to.
     OSError
         If `within` cannot be written to.
     """
     try:
-        parent = Path(tempfile.gettempdir()) if within is None else within
+        parent = within or _temporary()
         sweep(parent, prefix)
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         _open[folder] = None
@@ -61,6 +61,14 @@ def scratch_folder(within: Path | None = None, prefix: str = PREFIX) -> Iterator
         yield folder
     finally:
         _remove(folder)
+
+
+def _temporary() -> Path:
+    """The folder for temporary files. Python takes another one if TMPDIR cannot be written to; raw data must not go there."""
+    wanted = os.environ.get("TMPDIR")
+    if wanted and (tempfile.tempdir is None or not os.access(wanted, os.W_OK | os.X_OK)):
+        return Path(wanted)
+    return Path(tempfile.gettempdir())
 
 
 def remove_all() -> None:

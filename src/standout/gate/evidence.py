@@ -73,9 +73,14 @@ def load_evidence(path: str | Path) -> dict[str, Any]:
         if (place := misfit(content, schema(), {}, "evidence")) is not None:
             raise InputError(f"it does not fit the format at {place[:100]}")
         _check_created(content)
-        Policy.from_dict(content["policy"])
     except StandoutError as error:
         raise InputError(f"{str(path)!r} is damaged: {str(error)[:300]}; make it again with `standout check`") from None
+    try:
+        Policy.from_dict(content["policy"])
+    except StandoutError:  # not quoted: nobody knows what the unknown text in it is
+        raise InputError(
+            f"{str(path)!r} is damaged: its policy is not one; make it again with `standout check`"
+        ) from None
     return content
 
 

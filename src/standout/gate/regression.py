@@ -72,7 +72,8 @@ class Regression:
         if self.rose:
             most = max(self.rose, key=lambda row: row["difference"])
             return f"the risk rose: {_said(most)}"
-        return f"the risk did not rise beyond the error; largest change: {_said(most)}"
+        name = "largest rise" if most["difference"] >= 0 else "smallest fall"
+        return f"the risk did not rise beyond the error; {name}: {_said(most)}"
 
     def __repr__(self) -> str:
         return f"<Regression: {len(self.rows)} comparisons, risk rose in {len(self.rose)}>"

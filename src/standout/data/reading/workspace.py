@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,15 +25,7 @@ def workspace(name: str, memory: str = MEMORY) -> Iterator[tuple[duckdb.DuckDBPy
     Errors of DuckDB may quote cells; they are replaced by one line without cells.
     """
     with scratch_folder() as folder:
-        con = duckdb.connect(
-            str(folder / "work.duckdb"),
-            config={
-                "memory_limit": memory,
-                "threads": cores(),
-                "temp_directory": str(folder / "spill"),
-                "autoinstall_known_extensions": "false",
-            },
-        )
+        con = _connected(name, folder, memory)
         try:
             con.execute("SET TimeZone = 'UTC'")
             con.execute("SET enable_progress_bar = false")  # it is drawn on standard output, where --json writes
@@ -48,14 +42,32 @@ def workspace(name: str, memory: str = MEMORY) -> Iterator[tuple[duckdb.DuckDBPy
             raise
         except duckdb.OutOfMemoryException:
             raise InputError(f"{name}: not enough memory or temporary disk space to read it") from None
-        except duckdb.IOException:
-            raise InputError(
-                f"{name} cannot be read: a file is gone or damaged, or the disk for temporary files is full (TMPDIR)"
-            ) from None
         except duckdb.Error as error:
-            raise InputError(f"{name} cannot be read: DuckDB reports a {type(error).__name__}") from None
+            raise InputError(f"{name} cannot be read: {_in_words(error)}") from None
         finally:
             con.close()
+
+
+def _connected(name: str, folder: Path, memory: str) -> duckdb.DuckDBPyConnection:
+    config = {
+        "memory_limit": memory,
+        "threads": cores(),
+        "temp_directory": str(folder / "spill"),
+        "autoinstall_known_extensions": "false",
+    }
+    try:
+        return duckdb.connect(str(folder / "work.duckdb"), config=config)
+    except duckdb.Error as error:
+        raise InputError(f"{name} cannot be read: {_in_words(error)}") from None
+
+
+def _in_words(error: duckdb.Error) -> str:
+    """What went wrong, without the cells that DuckDB may quote."""
+    if any(os.strerror(number) in str(error) for number in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)):
+        return "the disk for temporary files is full, or a quota is reached: make room, or set TMPDIR to another disk"
+    if isinstance(error, duckdb.IOException):
+        return "a file is gone or damaged, or the disk for temporary files is full (TMPDIR)"
+    return f"DuckDB reports a {type(error).__name__}"
 
 
 def quoted(text: str) -> str:
