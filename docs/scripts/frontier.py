@@ -4,7 +4,6 @@
     python docs/scripts/frontier.py f06 [FOLDER]          measure F06's defenses against an attacker who knows them
     python docs/scripts/frontier.py speed                 measure the time for two million entries
     python docs/scripts/frontier.py risk [FOLDER] [TEXT]  attack the stored settings again (those whose name holds the text)
-    python docs/scripts/frontier.py more [FOLDER]         measure the settings that the stored files lack, and add them
     python docs/scripts/frontier.py page                  write the page from what was measured
 
 Finished cells are kept in .bench-cache, so that a run that was stopped goes on.
@@ -33,22 +32,6 @@ RESULTS = DOCS.parent / "benchmarks" / "results"
 CACHE = DOCS.parent / ".bench-cache"
 NAMES = {"ml-latest-small": "MovieLens latest-small", "online-retail": "Online Retail"}
 
-BARE = "drop-values | drop-time"
-CHOSEN: dict[str, dict[str, Any]] = {
-    "ml-latest-small": {},
-    "online-retail": {"targets": 400, "defenses": [
-        BARE, f"{BARE} | keep-top-items(k=300)", f"{BARE} | keep-top-items(k=100)", f"{BARE} | keep-top-items(k=30)",
-        f"{BARE} | drop-entries(share=0.6)", f"{BARE} | cap-entries(most=8)", "drop-entries(share=0.6)",
-        "drop-entries(share=0.9)", "keep-top-items(k=100)", "drop-rare-items(min_support=100)",
-        "drop-rare-items(min_support=300)", "drop-values", "drop-time", "coarsen-time(to=month)", "shift-time(days=90)",
-        "round-values(step=10)", "swap-attributes(share=1)",
-        "swap-entries(share=0.5)", "cap-entries(most=8)", "sample-records(share=0.2)", "opaque-items",
-        "suppress-km(k=5, m=2)", "randomized-response(epsilon=9)", "geometric-values(a=0.8)", "noise-values(within=2)",
-        "group-items(groups=300)", "drop-entries(share=0.3)", "keep-top-items(k=300)", "cap-entries(most=30)",
-    ]},
-}  # fmt: skip
-"""What is tried: everything by default; a selection on the larger data."""
-
 SPEED_DEFENSES = ("drop-entries", "drop-rare-items", "keep-top-items", "cap-entries", "sample-records", "round-values",
                   "noise-values", "coarsen-time", "shift-time", "swap-entries", "swap-attributes", "group-items")  # fmt: skip
 SPEED_RECORDS = 10_000
@@ -70,7 +53,7 @@ def read(name: str, folder: Path) -> so.Dataset:
 
 def measure(name: str, folder: Path) -> None:
     """Measure the frontier of one release; write its file and its picture."""
-    found = so.frontier(read(name, folder), work=CACHE / f"frontier-{name}", log=print, **CHOSEN[name])
+    found = so.frontier(read(name, folder), work=CACHE / f"frontier-{name}", log=print)
     found.save(RESULTS / f"frontier-{name}.json")
     (DOCS / "images" / f"frontier-{name}.png").write_bytes(found.chart().to_bytes("png"))
     print(found.sentence)
@@ -81,7 +64,7 @@ def measure_risk(folder: Path, text: str = "") -> None:
     for name in NAMES:
         data, path = read(name, folder), RESULTS / f"frontier-{name}.json"
         stored = json.loads(path.read_text(encoding="utf-8"))
-        risk = RiskTest(data, None, None, CHOSEN[name].get("targets", TARGETS), stored["provenance"]["seed"])
+        risk = RiskTest(data, None, None, TARGETS, stored["provenance"]["seed"])
         for cell in stored["cells"]:
             if "risk" in cell and text in cell["defense"]:
                 made = (
@@ -90,24 +73,6 @@ def measure_risk(folder: Path, text: str = "") -> None:
                 cell["risk"] = risk.of(made)
                 print(name, cell["defense"], percent(cell["risk"]["hit"]["rate"]), flush=True)
         write_stored(name, stored)
-
-
-def measure_more(folder: Path) -> None:
-    """Measure the settings of a selection that the stored file lacks, and add them to it."""
-    for name, chosen in CHOSEN.items():
-        path = RESULTS / f"frontier-{name}.json"
-        there = {cell["defense"] for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]}
-        missing = [text for text in chosen.get("defenses", []) if str(so.parse_defense(text)) not in there]
-        if not missing:
-            continue
-        work = CACHE / f"frontier-{name}"
-        found = so.frontier(read(name, folder), missing, targets=chosen["targets"], work=work, log=print)
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        same = ("data_sha256", "seed", "seeds", "n_targets", "adversaries", "settings")
-        if any(stored["provenance"][key] != found.to_dict()["provenance"][key] for key in same):
-            sys.exit(f"{path.name} was measured on other data or with other settings: measure {name} as a whole")
-        new = [cell for cell in found.to_dict()["cells"] if cell["defense"] != UNDEFENDED]
-        write_stored(name, {**stored, "cells": [*stored["cells"], *new]})
 
 
 def write_stored(name: str, stored: dict[str, Any]) -> None:
@@ -334,7 +299,7 @@ def main() -> None:
     what = sys.argv[1] if len(sys.argv) > 1 else "page"
     if what == "speed":
         measure_speed()
-    elif what in (*NAMES, "f06", "risk", "more"):
+    elif what in (*NAMES, "f06", "risk"):
         folder = sys.argv[2] if len(sys.argv) > 2 else os.environ.get("STANDOUT_DATA", "")
         if not folder:
             sys.exit("set STANDOUT_DATA to the folder with ml-latest-small and online-retail")
@@ -342,12 +307,10 @@ def main() -> None:
             measure_f06(Path(folder))
         elif what == "risk":
             measure_risk(Path(folder), *sys.argv[3:4])
-        elif what == "more":
-            measure_more(Path(folder))
         else:
             measure(what, Path(folder))
     elif what != "page":
-        sys.exit(f"no command {what!r}: use {', '.join(NAMES)}, f06, risk, more, speed or page")
+        sys.exit(f"no command {what!r}: use {', '.join(NAMES)}, f06, risk, speed or page")
     write_whole(DOCS / "frontier.md", page())
 
 

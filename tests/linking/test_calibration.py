@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 from people_of import knowledge, release, second_file, truth, world
+from scipy.special import expit
 
 import standout as so
 from standout.errors import ParameterError
 from standout.linking.agreement import time_bins
+from standout.linking.groups import TopScores
 from standout.linking.history import history
 from standout.linking.noise import LinkNoise
 from standout.linking.overlap import fit_overlap
-from standout.linking.recalibrate import Recalibration
+from standout.linking.recalibrate import Recalibration, features
 
 
 def habits(n=700, n_items=260, seed=0):
@@ -56,6 +58,23 @@ def test_a_different_share_of_found_people_does_not_bias_the_posterior(share):
         inside = (p >= low) & (p < low + 0.2)
         if inside.sum() > 150:
             assert p[inside].mean() == pytest.approx(found[inside].mean(), abs=0.1)
+
+
+def test_a_gap_means_more_where_gaps_are_wide_if_the_labeled_queries_say_so():
+    rng = np.random.default_rng(5)
+    n = 12_000
+    scale, y = np.exp(rng.normal(0.5, 0.6, n)), rng.exponential(2.0, n)
+    found = rng.random(n) < expit(-2.0 + (0.2 + 0.7 * np.log(scale)) * y)
+    top = TopScores(np.zeros((n, 1), int), np.zeros((n, 1)), np.exp(-y), scale)
+    first, last = np.arange(n) < n // 2, np.arange(n) >= n // 2
+    x = features(top, np.full(n, 9))
+    learned = Recalibration.fit(x[first], found[first])
+    p = expit(learned.logits(x))
+    wide = scale > np.median(scale)
+    for some in (wide, ~wide):
+        for low, high in ((0.0, 1.0), (1.0, 2.5), (2.5, 9.0)):
+            inside = last & some & (y >= low) & (y < high)
+            assert p[inside].mean() == pytest.approx(found[inside].mean(), abs=0.05)
 
 
 def test_a_change_of_the_share_within_its_error_counts_less():

@@ -1,4 +1,7 @@
-"""A posterior learned from labeled queries: logit P(found) = a + b·(-log p) + c·log(facts) + d·log(scale) + shift.
+"""A posterior learned from labeled queries: logit P(found) = a + b·y + c·√y + d·log(facts) + (f + g·y)·log(scale) + shift.
+
+y = -log p of the spacing test; scale = that of the gaps among the next records. The terms were chosen by the cross-validated
+likelihood of labeled queries (docs/linking.md).
 
 The labeled queries and those of the second file are alike except for the share of people who are found. That share is estimated
 from the queries in two ways: from all features (Saerens, Latinne and Decaestecker 2002; the change counts only as far as it
@@ -63,7 +66,7 @@ class Recalibration:
         Parameters
         ----------
         features
-            (queries, 3), as `features` gives them.
+            (queries, features), as `features` gives them.
         found
             Whether the best record is the right one.
         """
@@ -116,8 +119,9 @@ class Recalibration:
 
 
 def features(top: TopScores, n_facts: Array) -> Array:
-    """(queries that the test applies to, 3): -log p, log number of facts, log scale."""
-    return np.column_stack([np.minimum(top.y(), MOST_Y), top.covariates(n_facts)])
+    """(queries that the test applies to, 5): y = -log p, log number of facts, log scale, √y, y·log scale."""
+    y, others = np.minimum(top.y(), MOST_Y), top.covariates(n_facts)
+    return np.column_stack([y, others, np.sqrt(y), y * others[:, 1]])
 
 
 def _move(level: Array, total: float) -> float:

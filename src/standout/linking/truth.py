@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from standout.formulas.rates import Rate, sign_flip
 from standout.linking.findings import BIN_NAMES, CUTS, bins
 from standout.linking.links import Links
 from standout.linking.people import people
+from standout.linking.reliability import by_chance, calibration, equal_count, equal_width
 from standout.linking.score import facts_digest
 from standout.linking.times import comparable
 
@@ -33,7 +33,6 @@ RATED = ("exact-rating", "fuzzy-rating")
 """Further ones, where both files have values."""
 DROPPED = (0.0, 0.25, 0.5, 0.75, 0.9)
 """Shares of the rarest items that the owner's defense of F06 drops."""
-POSTERIORS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def truth_of(dataset: Dataset, labels: Any) -> Array:
@@ -73,14 +72,19 @@ def judged(links: Links, dataset: Dataset, knowledge: Knowledge | Dataset, truth
         if progress:
             progress(f"comparing with {name}", k, len(names))
         ranks[name] = _attack_ranks(name, data, second, right)
+    hit = _hit(links, right)
+    wide, even = equal_width(links.posterior), equal_count(links.posterior)
     found = {
         "n_present": int((right >= 0).sum()), "n_absent": int((right < 0).sum()),
-        "right": int(_hit(links, right).sum()),
+        "right": int(hit.sum()),
         "k_identified": [_row(name, rank, right) for name, rank in ranks.items()],
         "by_facts": _by_facts(ranks, links.n_facts, right),
         "reasons": _reasons(data, second, right),
         "defense": _without_rare(data, second, right) if "scoring" in names else [],
-        "calibration": calibration(links.posterior, _hit(links, right)),
+        "calibration": calibration(links.posterior, hit, wide),
+        "calibration_by_count": calibration(links.posterior, hit, even),
+        "by_chance": {"width": by_chance(links.posterior, hit, wide)._asdict(),
+                      "count": by_chance(links.posterior, hit, even)._asdict()},
         "discoveries": [_discovery(links, right, rule, fdr) for rule in ("spacing", "posterior") for fdr in CUTS],
         "one_to_one": _joint(links, right) if links.one_to_one else None,
     }  # fmt: skip
@@ -143,17 +147,6 @@ def _without_rare(data: Dataset, second: Knowledge, right: Array) -> list[dict[s
             "items_dropped": float(dropped.mean()), "entries_dropped": 1 - thin.n_entries / max(data.n_entries, 1),
             "rates": [{"k": k, **Rate.of(rank <= k)._asdict()} for k in KS],
         })  # fmt: skip
-    return out
-
-
-def calibration(posterior: Array, hit: Array) -> list[dict[str, Any]]:
-    """Mean posterior and share of right links in five bins of the posterior."""
-    out = []
-    for low, high in pairwise(POSTERIORS):
-        inside = (posterior >= low) & ((posterior < high) | (high == 1.0))
-        if inside.any():
-            mean = float(posterior[inside].mean())
-            out.append({"from": low, "to": high, "mean": mean, **Rate.of(hit[inside])._asdict()})
     return out
 
 

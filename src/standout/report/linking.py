@@ -83,6 +83,13 @@ def tables(found: LinkFindings) -> list[Table]:
     if found.truth:
         rows = [{**row, "range": f"{row['from']:.1f} to {row['to']:.1f}"} for row in found.truth["calibration"]]
         out.append(Table("links-calibration", "Posterior and truth", CALIBRATION, tuple(rows)))
+        even = [
+            {**row, "range": f"{row['from']:.2f} to {row['to']:.2f}"}
+            for row in found.truth.get("calibration_by_count", ())
+        ]
+        if even:
+            title = "Posterior and truth, in groups of equal numbers of people"
+            out.append(Table("links-calibration-by-count", title, CALIBRATION, tuple(even)))
         ranks = [{"attack": one["attack"], **rate} for one in found.truth["k_identified"] for rate in one["rates"]]
         out.append(
             Table("links-k", "Right record among the first k, for people in the release", K_IDENTIFIED, tuple(ranks))

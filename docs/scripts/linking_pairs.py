@@ -1,0 +1,113 @@
+"""Part of docs/linking.md: the posterior learned from the release's history, checked on several pairs of files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+import standout as so
+from standout.linking.answer import Answer
+from standout.linking.canaries import make_canaries
+from standout.linking.canary_run import run_canaries
+from standout.linking.fitted import scored
+from standout.linking.history import History, history
+from standout.linking.people import people
+from standout.linking.recalibrate import Recalibration, features
+from standout.linking.reliability import POINTS, by_chance, calibration, equal_count, equal_width
+from standout.linking.truth import truth_of
+
+FOLDS = 10
+STRAIGHT = 3
+"""Number of features without the curved terms: -log p, facts, scale."""
+HEADER = ["second file → release", "linked", "people", "right expected", "right in truth", "gain on history", "gain on the pair",
+          "bins within 3 points, equal width", "equal count", "largest difference, equal count",
+          "p-value, equal count"]  # fmt: skip
+
+
+class Pair(NamedTuple):
+    """Scores of a pair of files, and of the release's history."""
+
+    answer: Answer
+    n_facts: np.ndarray
+    right: np.ndarray
+    past: History
+
+
+def pairs(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+    """Pairs of files made of the purchases of two years."""
+    every = np.union1d(first["customer"], second["customer"])
+    half = np.isin(every, np.random.default_rng(5).permutation(every)[: every.size // 2])
+    out = {"2009–10 → 2010–11": (first, second), "2010–11 → 2009–10": (second, first)}
+    for name, some in (("one half of the customers", every[half]), ("the other half", every[~half])):
+        one, two = (frame[frame["customer"].isin(some)] for frame in (first, second))
+        out[f"2009–10 → 2010–11, {name}"], out[f"2010–11 → 2009–10, {name}"] = (one, two), (two, one)
+    for name, frame in (("2009–10", first), ("2010–11", second)):
+        early = frame["day"] < frame["day"].quantile(0.5)
+        out[f"{name}, first half → second half"] = frame[early], frame[~early]
+        out[f"{name}, second half → first half"] = frame[~early], frame[early]
+    return out
+
+
+def linked(known: so.Dataset, release: so.Dataset) -> Iterator[tuple[str, Pair]]:
+    """The pair one by one and one-to-one, as `standout.link` does it before the posterior is learned."""
+    second = people(known)
+    found = scored(release, second, "fit", "memory")
+    planted = make_canaries(release, second, found.noise, 0)
+    null_mean = run_canaries(release, found.attack, planted, "memory").null_mean if planted else 1.0
+    past = history(release, found.noise, null_mean, True)
+    if past is None:
+        raise SystemExit("the release has too little history")
+    right = truth_of(release, known.record_labels)
+    alone = Answer.of(found.top, found.n_facts, null_mean, release.n_records)
+    yield "one by one", Pair(alone, found.n_facts, right, past._replace(answer=past.alone))
+    yield "one-to-one", Pair(alone.joint(found.n_facts, null_mean, release.n_records), found.n_facts, right, past)
+
+
+def log_likelihood(p: np.ndarray, hit: np.ndarray) -> float:
+    """Sum over the queries, in nats."""
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return float(np.log(np.where(hit, p, 1 - p)).sum())
+
+
+def cross_validated(x: np.ndarray, hit: np.ndarray) -> float:
+    """Log-likelihood of labeled queries, each predicted without its own tenth."""
+    fold = np.random.default_rng(0).integers(0, FOLDS, hit.size)
+    p = np.empty(hit.size)
+    for k in range(FOLDS):
+        p[fold == k] = expit(Recalibration.fit(x[fold != k], hit[fold != k]).logits(x[fold == k]))
+    return log_likelihood(p, hit)
+
+
+def row(name: str, way: str, it: Pair) -> list[object]:
+    """One row of the table: the map with curved terms against the one without them."""
+    past, answer = it.past, it.answer
+    labels = past.hit[past.answer.top.applies]
+    labeled, mine = features(past.answer.top, past.n_facts), features(answer.top, it.n_facts)
+    use, gains, posterior = answer.top.applies, [], np.empty(0)
+    hit = (answer.best == it.right) & (it.right >= 0)
+    for n in (STRAIGHT, labeled.shape[1]):
+        learned = Recalibration.fit(labeled[:, :n], labels)
+        shift = learned.shift(mine[:, :n], answer.n_found)
+        posterior = answer.recalibrated(learned.posterior(mine[:, :n], shift), shift.error).posterior
+        gains.append((cross_validated(labeled[:, :n], labels), log_likelihood(posterior[use], hit[use])))
+    wide, even = (calibration(posterior, hit, bins(posterior)) for bins in (equal_width, equal_count))
+    off = [[abs(b["rate"] - b["mean"]) for b in rows] for rows in (wide, even)]
+    chance = by_chance(posterior, hit, equal_count(posterior))
+    gain = np.subtract(gains[1], gains[0])
+    return [name, way, f"{hit.size:,}", f"{posterior.sum():,.0f}", f"{hit.sum():,}", f"{gain[0]:+.1f}", f"{gain[1]:+.1f}",
+            *(f"{sum(x <= POINTS for x in one)} of {len(one)}" for one in off), f"{100 * max(off[1]):.1f} points",
+            f"{chance.p_value:.2f}" if chance.p_value >= 0.01 else "< 0.01"]  # fmt: skip
+
+
+def pairs_table(first: pd.DataFrame, second: pd.DataFrame, dataset: Callable[[pd.DataFrame], so.Dataset],
+                step: Callable[[str], None]) -> list[list[Any]]:  # fmt: skip
+    """Rows of all pairs."""
+    rows = []
+    for name, (known, release) in pairs(first, second).items():
+        step(f"pair {name}")
+        rows += [row(name, way, it) for way, it in linked(dataset(known), dataset(release))]
+    return rows
