@@ -137,8 +137,20 @@ class SparkEngine:
             fewer = -(-n // FAN_IN)
             results = self.apply(results.repartition(n, "part"), MergeResults(fewer), "part int, result binary")
             n = fewer
-        found: list[bytes] = self.fetch(results).column("result").to_pylist()
+        with self._same_workers():
+            found: list[bytes] = self.fetch(results).column("result").to_pylist()
         return found
+
+    @contextmanager
+    def _same_workers(self) -> Iterator[None]:
+        """Let DataFrames use the workers of RDDs: Spark starts workers of their own for those with shorter error messages."""
+        name, settings = "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled", self.session.conf
+        usual = settings.get(name)
+        settings.set(name, "false")
+        try:
+            yield
+        finally:
+            settings.set(name, usual)
 
     def _distributed(self, shard: Shard) -> ClusterShards:
         """The shard in slices on the cluster, sent on first use and kept as long as the shard exists."""
