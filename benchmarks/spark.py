@@ -39,7 +39,7 @@ def session(master: str) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "8",
-        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in sys.path if path),
     }
     for name, value in settings.items():
         if value:

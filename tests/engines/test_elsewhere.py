@@ -67,6 +67,20 @@ def test_every_attack_gives_the_same_answers_wherever_the_records_lie(pair, who,
             np.testing.assert_allclose(getattr(one, close), getattr(other, close), rtol=1e-9, atol=1e-12, err_msg=close)
 
 
+@pytest.mark.parametrize("shift", [0, 1], ids=["the watched record", "another record"])
+def test_a_record_that_is_left_out_has_no_score_of_its_own_wherever_the_records_lie(pair, shift):
+    who = WHO["dated"]
+    targets = who.choose_targets(pair[0], 30, seed=3)[1]
+    one, other = (
+        so.attack("scoreboard-rh").run(
+            data, who.sample(data, targets, seed=3), watch=targets, exclude=np.roll(targets, shift)
+        )
+        for data in pair
+    )
+    np.testing.assert_array_equal(one.rank, other.rank)
+    np.testing.assert_allclose(one.bits, other.bits, rtol=1e-9)
+
+
 def test_noise_is_fitted_the_same_wherever_the_records_lie(pair):
     who = WHO["sometimes wrong"]
     targets = who.choose_targets(pair[0], 60, seed=4)[1]

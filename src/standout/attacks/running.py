@@ -38,7 +38,15 @@ class Run:
     def watched(self, plan: Plan, watch: Array) -> tuple[Array, Array]:
         """Integer score of one record per query, `LOWEST` = no candidate; and the scores to count against."""
         task = ScoreRecord(plan, watch)
-        own = (self.machine.map(task, self.dataset.all_shards) if (watch >= 0).any() else task.empty()).score
+        if not (watch >= 0).any():
+            own = task.empty().score
+        elif self.dataset.home_engine is None:
+            own = self.machine.map(task, self.dataset.all_shards).score
+        else:  # the records' rows are here, or soon will be: no need to look through all records for them
+            rows = self.dataset.rows(np.unique(watch[watch >= 0]))
+            place = rows.places(watch)
+            alone = plan.replace_tables(exclude=np.where(plan.tables.exclude == watch, place, -1))
+            own = ScoreRecord(alone, place).run(rows.shard(self.dataset.n_items, self.dataset.has_repeats)).score
         # queries without a watched record have no score to compare with
         return own, np.where(watch >= 0, own, UNWATCHED)
 

@@ -212,6 +212,14 @@ class Rows:
     def __repr__(self) -> str:
         return f"<Rows of {self.record.size:,} records>"
 
+    def shard(self, n_items: int, has_repeats: bool) -> Shard:
+        """These records as a shard of their own: the record at `places` p has index p there."""
+        n = self.record.size
+        made = build_shard(self.ptr, self.item, self.code, self.tick, n_items, 0, n, min(max(n, 1), LARGEST_BLOCK),
+                           has_repeats, threads=1)  # fmt: skip
+        made.__dict__.update(lengths=self.lengths, keys=self.keys)
+        return made
+
     def merge(self, other: Rows) -> Rows:
         """Rows of both sets of records; the sets must not overlap."""
         if not (self.record.size and other.record.size):

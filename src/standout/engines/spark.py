@@ -10,8 +10,10 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
 from typing import Any, TypeVar
+from uuid import uuid4
 from weakref import WeakKeyDictionary, finalize
 
 import pyarrow as pa
@@ -19,7 +21,7 @@ import pyarrow as pa
 from standout import errors
 from standout.data.index import Shard
 from standout.data.tasks import Result, Task
-from standout.engines.spark_worker import FAILED, MergeResults, RunTask, merged, seats_for
+from standout.engines.spark_worker import FAILED, Answer, MergeResults, RunKept, RunTask, Sent, merged, seats_for
 from standout.errors import EngineError, InputError
 
 R = TypeVar("R", bound=Result)
@@ -27,6 +29,9 @@ Batches = Iterator[pa.RecordBatch]
 
 FAN_IN = 32
 """Results that are merged at once, on an executor or by the driver."""
+
+MOST_MISSED = 2
+"""Tasks in a row for which workers lack most shards; from then on, all shards are sent to them for each task."""
 
 SHARD_BYTES = 64 * 2**20
 """Bytes of a slice of a shard that is sent to the cluster, at most; Spark cannot hold a row of 2 GB."""
@@ -38,12 +43,24 @@ _INSTALL = "pip install 'standout[spark]'"
 _JAVA = "apt-get install default-jre-headless"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class ClusterShards:
-    """Shards in a persisted Spark DataFrame: one row per shard, with its number and the pickled shard."""
+    """Shards in a persisted Spark DataFrame: one row per shard, with its number and the pickled shard.
+
+    Python workers keep the shards that they were sent, as far as there is room. Tasks are first run on those.
+    """
 
     frame: Any
     n_shards: int
+    name: str = field(default_factory=lambda: uuid4().hex)
+    """Name that is used nowhere else: workers keep shards of several datasets."""
+    n_missed: int | None = None
+    """Tasks in a row for which workers lacked most shards; None before the first task."""
+
+    @cached_property
+    def numbers(self) -> Any:
+        """RDD of the numbers of the shards, where they lie. It is planned once, not for each task as DataFrames are."""
+        return self.frame.select("part").rdd
 
     def __repr__(self) -> str:
         return f"<{self.n_shards:,} shards on Spark>"
@@ -89,19 +106,51 @@ class SparkEngine:
         from pyspark import cloudpickle
 
         # tasks of a notebook travel with their code
-        shared = self.session.sparkContext.broadcast(cloudpickle.dumps(task))
+        shared = self.session.sparkContext.broadcast(Sent(cloudpickle.dumps(task)))
         try:
-            n = -(-shards.n_shards // FAN_IN)
-            results = self.apply(shards.frame, RunTask(shared, n), "part int, result binary")
-            while n > 1:
-                fewer = -(-n // FAN_IN)
-                results = self.apply(results.repartition(n, "part"), MergeResults(fewer), "part int, result binary")
-                n = fewer
-            done = self.fetch(results).column("result").to_pylist()
+            if shards.n_missed is None or shards.n_missed >= MOST_MISSED:
+                shards.n_missed = shards.n_missed or 0
+                done: R = merged(self._sent(shared, shards, shards.frame), task.empty())
+                return done
+            found = self._kept(shared, shards)
+            shards.n_missed = shards.n_missed + 1 if 2 * len(found.missing) > shards.n_shards else 0
+            done = task.empty() if found.result is None else task.empty().merge(found.result)
+            if found.missing:
+                lacking = shards.frame.where(f"part IN ({', '.join(str(part) for part in found.missing)})")
+                done = merged(self._sent(shared, shards, lacking), done)
+            return done
         finally:
             shared.destroy()
-        found: R = merged(done, task.empty())
+
+    def _kept(self, shared: Any, shards: ClusterShards) -> Answer:
+        """Run the task on the shards that workers hold."""
+        with _quiet(), _translated():
+            answers = shards.numbers.mapPartitions(RunKept(shared, shards.name))
+            few = answers.collect() if shards.n_shards <= FAN_IN else [answers.treeReduce(Answer.merge)]
+        return reduce(Answer.merge, few, Answer(None, ()))
+
+    def _sent(self, shared: Any, shards: ClusterShards, frame: Any) -> list[bytes]:
+        """Send shards to workers and run the task on them: results, pickled, at most `FAN_IN` of them."""
+        n = -(-shards.n_shards // FAN_IN)
+        results = self.apply(frame, RunTask(shared, shards.name, n), "part int, result binary")
+        while n > 1:
+            fewer = -(-n // FAN_IN)
+            results = self.apply(results.repartition(n, "part"), MergeResults(fewer), "part int, result binary")
+            n = fewer
+        with self._same_workers():
+            found: list[bytes] = self.fetch(results).column("result").to_pylist()
         return found
+
+    @contextmanager
+    def _same_workers(self) -> Iterator[None]:
+        """Let DataFrames use the workers of RDDs: Spark starts workers of their own for those with shorter error messages."""
+        name, settings = "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled", self.session.conf
+        usual = settings.get(name)
+        settings.set(name, "false")
+        try:
+            yield
+        finally:
+            settings.set(name, usual)
 
     def _distributed(self, shard: Shard) -> ClusterShards:
         """The shard in slices on the cluster, sent on first use and kept as long as the shard exists."""
