@@ -75,3 +75,5 @@ def test_customers_of_two_years_are_linked_with_the_stated_false_discovery_rate(
         # a bin of 220 people has a standard error of 3 points
         error = np.sqrt(row["mean"] * (1 - row["mean"]) / row["n"])
         assert row["mean"] == pytest.approx(row["rate"], abs=max(0.03, 2 * error))
+    for row in truth["calibration_by_count"]:
+        assert row["mean"] == pytest.approx(row["rate"], abs=0.03)
