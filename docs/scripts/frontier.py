@@ -34,6 +34,9 @@ RESULTS = DOCS.parent / "benchmarks" / "results"
 CACHE = DOCS.parent / ".bench-cache"
 NAMES = {"ml-latest-small": "MovieLens latest-small", "online-retail": "Online Retail"}
 
+BARE = "drop-values | drop-time"
+"""Family of the release without values and dates."""
+
 SPEED_DEFENSES = ("drop-entries", "drop-rare-items", "keep-top-items", "cap-entries", "sample-records", "round-values",
                   "noise-values", "coarsen-time", "shift-time", "swap-entries", "swap-attributes", "group-items")  # fmt: skip
 SPEED_RECORDS = 10_000
@@ -187,7 +190,7 @@ def verdicts(name: str, found: so.Frontier) -> list[str]:
     hit = base["risk"]["hit"]["rate"]
     popularity = found.popularity_loss or 1.0
     blurred = [c for f in ("round-values", "noise-values", "geometric-values", "coarsen-time", "shift-time", "swap-attributes",
-                           "drop-values", "drop-time") for c in family(found, f)]  # fmt: skip
+                           "drop-values", "drop-time", BARE) for c in family(found, f)]  # fmt: skip
     low = min(blurred, key=lambda c: c["risk"]["hit"]["rate"])
     useful = [c for c in found.measured if highest_rate(c, n) <= 0.05 and mean(losses(c, "ndcg")) < popularity / 2]
     beyond = [c for c in found.measured if highest_rate(c, n) <= 0.05]
