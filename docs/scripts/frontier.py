@@ -3,6 +3,7 @@
     python docs/scripts/frontier.py DATASET [FOLDER]      measure ml-latest-small or online-retail (folder: STANDOUT_DATA)
     python docs/scripts/frontier.py f06 [FOLDER]          measure F06's defenses against an attacker who knows them
     python docs/scripts/frontier.py speed                 measure the time for two million entries
+    python docs/scripts/frontier.py speed-check           measure the CPU time of some of its cells, for a busy machine
     python docs/scripts/frontier.py risk [FOLDER] [TEXT]  attack the stored settings again (those whose name holds the text)
     python docs/scripts/frontier.py page                  write the page from what was measured
 
@@ -21,7 +22,8 @@ from typing import Any
 
 import standout as so
 from standout.audit.findings import write_whole
-from standout.defenses.frontier import TARGETS, UNDEFENDED
+from standout.defenses.frontier import SEEDS, TARGETS, UNDEFENDED
+from standout.defenses.frontier_cells import Bench, Setting
 from standout.defenses.frontier_front import highest_rate, losses
 from standout.defenses.frontier_risk import RiskTest
 from standout.report.frontier import SHORT, numbered
@@ -32,10 +34,16 @@ RESULTS = DOCS.parent / "benchmarks" / "results"
 CACHE = DOCS.parent / ".bench-cache"
 NAMES = {"ml-latest-small": "MovieLens latest-small", "online-retail": "Online Retail"}
 
+BARE = "drop-values | drop-time"
+"""Family of the release without values and dates."""
+
 SPEED_DEFENSES = ("drop-entries", "drop-rare-items", "keep-top-items", "cap-entries", "sample-records", "round-values",
                   "noise-values", "coarsen-time", "shift-time", "swap-entries", "swap-attributes", "group-items")  # fmt: skip
 SPEED_RECORDS = 10_000
 SPEED_TARGETS = 400
+SPEED_CHECK = ("drop-entries(share=0.6)", "keep-top-items(k=136)", "noise-values(within=1)", "coarsen-time(to=month)",
+               "swap-entries(share=0.5)", "group-items(groups=863)")  # fmt: skip
+"""Settings whose CPU time stands for that of all."""
 
 
 def read(name: str, folder: Path) -> so.Dataset:
@@ -101,6 +109,25 @@ def measure_speed() -> None:
     print(json.dumps(made))
 
 
+def measure_speed_check() -> None:
+    """CPU time of some cells of `speed` with the present code; it says what the wall time of all would be at most."""
+    from standout.data.synthetic import twin_dataset
+
+    data = twin_dataset(SPEED_RECORDS)
+    used = []
+    for text in (None, *SPEED_CHECK):
+        began = time.process_time()
+        if text is None:
+            bench = Bench(data, RiskTest(data, None, None, SPEED_TARGETS, 0), range(SEEDS))
+        bench.measure(Setting(text or UNDEFENDED, 1, so.parse_defense(text) if text else None))
+        used.append(time.process_time() - began)
+        print(text, f"{used[-1]:.0f} s", flush=True)
+    path = RESULTS / "frontier-speed.json"
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    stored["check"] = {"settings": list(SPEED_CHECK), "cpu_first": used[0], "cpu": used[1:]}
+    write_whole(path, json.dumps(stored, indent=1) + "\n")
+
+
 def code(defense: str) -> str:
     """A defense in a cell of a table."""
     return f"`{defense}`".replace("|", "\\|")
@@ -163,7 +190,7 @@ def verdicts(name: str, found: so.Frontier) -> list[str]:
     hit = base["risk"]["hit"]["rate"]
     popularity = found.popularity_loss or 1.0
     blurred = [c for f in ("round-values", "noise-values", "geometric-values", "coarsen-time", "shift-time", "swap-attributes",
-                           "drop-values", "drop-time") for c in family(found, f)]  # fmt: skip
+                           "drop-values", "drop-time", BARE) for c in family(found, f)]  # fmt: skip
     low = min(blurred, key=lambda c: c["risk"]["hit"]["rate"])
     useful = [c for c in found.measured if highest_rate(c, n) <= 0.05 and mean(losses(c, "ndcg")) < popularity / 2]
     beyond = [c for c in found.measured if highest_rate(c, n) <= 0.05]
@@ -175,13 +202,29 @@ def verdicts(name: str, found: so.Frontier) -> list[str]:
         f"`{low['defense']}`, still leaves {percent(low['risk']['hit']['rate'])} found ({percent(hit)} undefended).",
         "**NS08: there is no defense that keeps both privacy and utility.** "
         + ("Not contradicted" if not useful else "Contradicted")
-        + f" on {NAMES[name]}. {len(beyond)} of {n} tried settings are shown to bring the rate below 5 %; {len(useful)} of "
-        "them cost less than half of what personal recommendations add to a list of bestsellers "
+        + f" on {NAMES[name]}. Of {n} tried settings, {several(len(beyond))} shown to bring the rate below 5 %, and "
+        f"{several(len(useful))} shown to do so at less than half of what personal recommendations add to a list of bestsellers "
         f"({100 * popularity / 2:.0f} % of NDCG@10). " + close_to(found),
         "**F06: the owner can protect people by dropping rare items.** "
         + ("Not confirmed" if all(highest_rate(c, n) > 0.05 for c in rare) else "Confirmed in part")
         + f" on {NAMES[name]} against an attacker who knows some values and dates: {points(rare)}.",
     ]  # fmt: skip
+
+
+def several(n: int) -> str:
+    """A number of settings, as the subject of a sentence."""
+    return "none is" if n == 0 else "1 is" if n == 1 else f"{n} are"
+
+
+def aware_words(found: so.Frontier) -> str:
+    """How the attacker who knows the defense compares with those who do not."""
+    rows = [r for r in found.rows() if r["adaptive"] is not None]
+    naive, best = ([100 * (r["adaptive"] - r[kind]) for r in rows] for kind in ("naive", "unaware"))
+    most = rows[naive.index(max(naive))]["defense"]
+    return (f"Over {len(rows)} settings, the attacker who knows the defense finds up to {max(naive):.0f} points more than the "
+            f"naive one (`{most}`) and at most {max(0.0, -min(naive)):.1f} points less. Against the best of those who do not "
+            f"know it, this is up to {max(best):.1f} points more and at most {max(0.0, -min(best)):.1f} points less; the "
+            f"standard error of such a difference is up to {100 * (0.5 / rows[0]['n']) ** 0.5:.0f} points.")  # fmt: skip
 
 
 def close_to(found: so.Frontier) -> str:
@@ -263,11 +306,19 @@ def speed_words() -> list[str]:
     if not path.exists():
         return []
     s = json.loads(path.read_text(encoding="utf-8"))
-    return ["## Time", "",
-            f"{s['entries']:,} entries ({s['records']:,} people, {s['items']:,} items, synthetic), {s['defenses']} defenses at "
-            f"up to 3 strengths ({s['cells']} cells with the undefended data), {s['targets']} targets, 3 splits: "
-            f"**{s['minutes']:.1f} minutes** on {s['cores']} cores (`python docs/scripts/frontier.py speed`; 5-minute load of "
-            f"the machine at the end: {s['load_after']:.1f}).", ""]  # fmt: skip
+    out = ["## Time", "",
+           f"{s['entries']:,} entries ({s['records']:,} people, {s['items']:,} items, synthetic), {s['defenses']} defenses at "
+           f"up to 3 strengths ({s['cells']} cells with the undefended data), {s['targets']} targets, 3 splits: "
+           f"**{s['minutes']:.1f} minutes** on {s['cores']} cores (`python docs/scripts/frontier.py speed`; 5-minute load of "
+           f"the machine at the end: {s['load_after']:.1f}).", ""]  # fmt: skip
+    if check := s.get("check"):
+        each = sum(check["cpu"]) / len(check["cpu"])
+        whole = (check["cpu_first"] + each * (s["cells"] - 1)) / 60
+        out += [f"CPU time of some of these cells with later code (`python docs/scripts/frontier.py speed-check`): "
+                f"{check['cpu_first']:.0f} s for the undefended data, with the tuning of the models and the preparation of the "
+                f"splits; {min(check['cpu']):.0f} to {max(check['cpu']):.0f} s for each of {len(check['cpu'])} settings. All "
+                f"{s['cells']} cells take about {whole:.0f} minutes of CPU time at this rate, an estimate.", ""]  # fmt: skip
+    return out
 
 
 def page() -> str:
@@ -289,6 +340,7 @@ def page() -> str:
                   f"{it['n_targets']:,} targets ({it['n_reported']:,} reported), {people:,} people tested "
                   f"for recommendations. Tuned settings of ALS: {model}. Recommending bestsellers to everyone loses "
                   f"{100 * (found.popularity_loss or 0):.0f} % of NDCG@10 (dashed line).", "",
+                  aware_words(found), "",
                   "<details><summary>All settings</summary>", "", *whole_table(found), "", "</details>", "",
                   "### The claims of the papers", "", *[x for v in verdicts(name, found) for x in (v, "")]]  # fmt: skip
     return "\n".join([*lines, *f06_words(), *speed_words()]).rstrip() + "\n"
@@ -299,6 +351,8 @@ def main() -> None:
     what = sys.argv[1] if len(sys.argv) > 1 else "page"
     if what == "speed":
         measure_speed()
+    elif what == "speed-check":
+        measure_speed_check()
     elif what in (*NAMES, "f06", "risk"):
         folder = sys.argv[2] if len(sys.argv) > 2 else os.environ.get("STANDOUT_DATA", "")
         if not folder:
@@ -310,7 +364,7 @@ def main() -> None:
         else:
             measure(what, Path(folder))
     elif what != "page":
-        sys.exit(f"no command {what!r}: use {', '.join(NAMES)}, f06, risk, speed or page")
+        sys.exit(f"no command {what!r}: use {', '.join(NAMES)}, f06, risk, speed, speed-check or page")
     write_whole(DOCS / "frontier.md", page())
 
 
