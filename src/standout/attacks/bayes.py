@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from standout.adversary.knowledge import Facts
 from standout.attacks.noise import Cells, Noise, Steps, ValueKernel
 from standout.attacks.tables import Known
 from standout.data.catalog import Catalog
+from standout.data.tasks import Sums
 from standout.formulas.likelihood import shrunk
 from standout.scoring.chances import SumChances
 from standout.scoring.factors import ByCount, BySum, RecordFactor, SumOfCounts
@@ -32,6 +33,9 @@ SHRINK = 10.0
 
 LEAST_CHANCE = 1e-12
 """Smallest probability of a known value and day in P(knowledge | absent)."""
+
+CHANCES_KEPT = 4
+"""Sums of chances that are cached on a dataset whose records are not in memory."""
 
 _SLACK = 1e-9
 
@@ -253,9 +257,31 @@ def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
     data = known.dataset
     task = SumChances(known.item.astype(np.int64), tick, known.exclude[known.query].astype(np.int64), tables,
                       int(data.supports.max(initial=1)))  # fmt: skip
-    right, wrong = task.probabilities(data.map(task), data.has_repeats)
+    right, wrong = task.probabilities(_sums(known, task), data.has_repeats)
     pairs = np.maximum(known.support, 1)
     return right / pairs, wrong / pairs
+
+
+def _sums(known: Known, task: SumChances) -> Sums:
+    """Result of the task. Where records are not in memory, facts of the same adversary share a pass over them.
+
+    Sums over all records are cached; the excluded records are subtracted. Sums are integers, so that this is exact.
+    """
+    data = known.dataset
+    if data.home_engine is None:
+        return data.map(task)
+    everyone = replace(task, gone=np.full(task.item.size, -1, np.int64))
+    kept: dict[str, Sums] = data.__dict__.setdefault("_chances", {})
+    key = everyone.digest()
+    if key not in kept:
+        while len(kept) >= CHANCES_KEPT:
+            kept.pop(next(iter(kept)))
+        kept[key] = data.map(everyone)
+    if not (task.gone >= 0).any():
+        return kept[key]
+    alone = known.gone.shard(data.n_items, data.has_repeats)
+    others = replace(task, gone=known.gone_at[known.query])
+    return Sums(kept[key].total - everyone.run(alone).total + others.run(alone).total)
 
 
 def _even_chance(known: Known, noise: Noise) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,16 @@ class SumChances(Task[Sums]):
         t = self.tables
         most = np.maximum(np.maximum(t.right_value.max(axis=1), t.wrong_value.max(axis=1)), 2.0**-200)
         return np.asarray(2.0 ** np.floor(61 - np.log2(max(self.n_pairs, 1)) - np.log2(most)))
+
+    def digest(self) -> str:
+        """SHA-256 of all that the sums depend on."""
+        t, made = self.tables, sha256()
+        for x in (self.item, self.tick, self.gone, t.value_row, t.right_value, t.wrong_value, t.has_tick, t.level_fine):
+            made.update(f"{x.dtype.str} {x.shape} ".encode() + np.ascontiguousarray(x).tobytes())
+        made.update(
+            repr((self.n_pairs, t.wrong_items, t.use_value, t.use_time, t.reach, t.tick_span, t.most_wrong)).encode()
+        )
+        return made.hexdigest()
 
     def empty(self) -> Sums:
         """Zeros (2, facts), in integer units: of right facts, of wrong ones."""
