@@ -48,12 +48,15 @@ def assert_same_attack(place: Place, data: so.Dataset, name: str, n: int, **opti
     """All answers, about targets that are in the release and about targets that are not."""
     who = adversary(data)
     targets = who.eligible(data)[:: max(data.n_records // n, 1)][:n]
-    aux = who.sample(data, targets, seed=5)
+    # drawn where the records lie: the likelihood asks whether knowledge comes from the release that it attacks
+    here, aux = (who.sample(release, targets, seed=5) for release in (place.data, data))
+    for channel in ("item", "value", "time"):
+        np.testing.assert_array_equal(getattr(here, channel), getattr(aux, channel))
     attack = so.attack(name, **options)
     for keywords in ({"watch": targets, "spacing": True}, {"exclude": targets, "lineup": False}):
-        mine = attack.run(place.data, aux, engine=place.engine, **keywords)
+        mine = attack.run(place.data, here, engine=place.engine, **keywords)
         assert_same_verdicts(mine, attack.run(data, aux, **keywords))
-    for mine, usual in zip(attack.run_both(place.data, aux, targets, engine=place.engine),
+    for mine, usual in zip(attack.run_both(place.data, here, targets, engine=place.engine),
                            attack.run_both(data, aux, targets), strict=True):  # fmt: skip
         assert_same_verdicts(mine, usual)
 
