@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +20,8 @@ from standout.jit import njit
 Array = npt.NDArray[Any]
 
 PURPOSE_TARGETS = 2
+DRAWS_KEPT, MOST_KEPT = 64, 20_000
+"""Draws that are cached on a dataset, and records of a draw that is cached: adversaries often have the same conditions."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,14 +92,31 @@ class ChooseRecords(Task[Chosen]):
 
 
 def count_eligible(data: Catalog, conditions: tuple[Condition, ...]) -> int:
-    """Number of records that satisfy all conditions."""
-    return data.map(ChooseRecords(conditions, 0, 0)).n
+    """Number of records that satisfy all conditions; counts and draws are cached on the dataset."""
+    counts: dict[bytes, int] = data.__dict__.setdefault("_n_eligible", {})
+    key = _digest(conditions)
+    if key not in counts:
+        counts[key] = data.map(ChooseRecords(conditions, 0, 0)).n
+    return counts[key]
 
 
 def draw_records(data: Catalog, conditions: tuple[Condition, ...], n: int | None, seed: int) -> tuple[int, Array]:
     """Number of eligible records, and `n` of them (all if None) in random order: the first of them are a smaller draw."""
-    found = data.map(ChooseRecords(conditions, -1 if n is None else n, seed))
-    return found.n, found.record
+    task = ChooseRecords(conditions, -1 if n is None else n, seed)
+    kept: dict[tuple[bytes, int, int], Chosen] = data.__dict__.setdefault("_drawn", {})
+    digest = _digest(conditions)
+    key = (digest, task.most, seed)
+    found = kept.get(key) or data.map(task)
+    data.__dict__.setdefault("_n_eligible", {})[digest] = found.n
+    if found.record.size <= MOST_KEPT:
+        kept[key] = found
+    while len(kept) > DRAWS_KEPT:
+        kept.pop(next(iter(kept)))
+    return found.n, found.record.copy()
+
+
+def _digest(conditions: tuple[Condition, ...]) -> bytes:
+    return sha256(pickle.dumps(conditions)).digest()
 
 
 def choose_records(data: Catalog, conditions: tuple[Condition, ...], n: int | None, seed: int) -> tuple[int, Array]:
