@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -173,3 +175,11 @@ def test_a_part_of_the_facts_is_what_those_queries_know():
     assert part.query_ptr.tolist() == [0, 2, 3]
     assert part.item.tolist() == [1, 2, -1]
     assert part.query.tolist() == [0, 0, 1]
+
+
+def test_what_is_kept_of_some_facts_is_not_taken_for_other_facts():
+    release = so.Dataset.from_arrays([0, 0, 1, 1], [1, 2, 1, 3])
+    facts = so.Knowledge.from_arrays([0, 0, 1], [1, 2, 3]).bind(release)
+    assert facts.once("items", facts.item.sum) == facts.once("items", lambda: -1)
+    for others in (facts.part(1, 2), replace(facts, item=facts.item[::-1])):
+        assert others.once("items", lambda: -1) == -1

@@ -42,7 +42,7 @@ class Facts:
     """float64 (facts): probability that the item is the one that the fact is about; None = 1."""
     times: Array | None = None
     """int64 per fact: how often the adversary saw it; None = once."""
-    _kept: dict[Any, Any] = field(default_factory=dict)
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False)  # not copied by `replace`
 
     def once(self, key: Any, compute: Callable[[], T]) -> T:
         """What `compute` gives, computed once for these facts; `key` names it and all else that it depends on."""
