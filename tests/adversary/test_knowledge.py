@@ -13,7 +13,9 @@ from oracle import NAN, Entry, Fact, Table
 from strategies import dataset, knowledge
 
 import standout as so
+from standout.adversary.knowledge import _renamed
 from standout.attacks.tables import Known
+from standout.data.channel import ItemMap
 from standout.errors import InputError, ParameterError
 
 channel = st.one_of(st.just(NAN), st.integers(-5, 5).map(float))
@@ -173,3 +175,13 @@ def test_a_part_of_the_facts_is_what_those_queries_know():
     assert part.query_ptr.tolist() == [0, 2, 3]
     assert part.item.tolist() == [1, 2, -1]
     assert part.query.tolist() == [0, 0, 1]
+
+
+def test_every_item_is_found_under_its_published_name_and_no_other():
+    source, release = np.array(["d", "a", "c"]), np.array(["name of d", "name of a", "name of c"])
+    published = np.sort(release)
+    names = ItemMap(source, release, np.array([0.4, 0.1, 0.3]))
+    index, chance = _renamed(np.array(["a", "b", "c", "d", "a"]), names, published)
+    found = [None if k < 0 else str(published[k]) for k in index]
+    assert found == ["name of a", None, "name of c", "name of d", "name of a"]
+    assert chance.tolist() == [0.1, 1.0, 0.3, 0.4, 0.1]

@@ -448,7 +448,9 @@ def test_a_target_that_holds_too_little_is_an_error_that_counts_them():
         so.Adversary(knows=2, value_within=None).sample(data, [0, 1])
 
 
-@pytest.mark.parametrize("targets", [[-1], [10], [0, 10], [9, -1], ["7"], [1.5], [True, False], [np.nan], [None]], ids=str)
+@pytest.mark.parametrize(
+    "targets", [[-1], [10], [0, 10], [9, -1], ["7"], [1.5], [True, False], [np.nan], [None]], ids=str
+)
 def test_a_target_that_is_no_record_index_is_an_error(targets):
     with pytest.raises(ParameterError, match="record indices"):
         so.Adversary(knows=1).sample(dataset(random_table(10, 5, 2, seed=0)), targets)
