@@ -480,3 +480,11 @@ def test_who_holds_none_of_the_items_that_may_be_known_can_be_a_target_if_all_fa
     ]
     told = who.sample(data, [3], seed=1).bind(data).item
     assert sorted(told.tolist()) in ([1, 2], [1, 3], [2, 3])
+
+
+def test_a_tolerance_below_one_step_of_the_scale_leaves_values_as_they_are():
+    rng = np.random.default_rng(0)
+    value = rng.integers(1, 6, 40).astype(float)
+    data = so.Dataset.from_arrays(np.arange(40), np.arange(40) % 7, value)
+    aux = so.Adversary(knows=1, value_within=0.4).sample(data, np.arange(40), seed=2)
+    assert aux.value.tolist() == value.tolist()
