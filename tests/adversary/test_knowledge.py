@@ -15,7 +15,9 @@ from oracle import NAN, Entry, Fact, Table
 from strategies import dataset, knowledge
 
 import standout as so
+from standout.adversary.knowledge import _renamed
 from standout.attacks.tables import Known
+from standout.data.channel import ItemMap
 from standout.errors import InputError, ParameterError
 
 channel = st.one_of(st.just(NAN), st.integers(-5, 5).map(float))
@@ -183,3 +185,13 @@ def test_what_is_kept_of_some_facts_is_not_taken_for_other_facts():
     assert facts.once("items", facts.item.sum) == facts.once("items", lambda: -1)
     for others in (facts.part(1, 2), replace(facts, item=facts.item[::-1])):
         assert others.once("items", lambda: -1) == -1
+
+
+def test_every_item_is_found_under_its_published_name_and_no_other():
+    source, release = np.array(["d", "a", "c"]), np.array(["name of d", "name of a", "name of c"])
+    published = np.sort(release)
+    names = ItemMap(source, release, np.array([0.4, 0.1, 0.3]))
+    index, chance = _renamed(np.array(["a", "b", "c", "d", "a"]), names, published)
+    found = [None if k < 0 else str(published[k]) for k in index]
+    assert found == ["name of a", None, "name of c", "name of d", "name of a"]
+    assert chance.tolist() == [0.1, 1.0, 0.3, 0.4, 0.1]

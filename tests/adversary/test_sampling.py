@@ -448,7 +448,9 @@ def test_a_target_that_holds_too_little_is_an_error_that_counts_them():
         so.Adversary(knows=2, value_within=None).sample(data, [0, 1])
 
 
-@pytest.mark.parametrize("targets", [[-1], [10], ["7"], [1.5], [True, False], [np.nan], [None]], ids=str)
+@pytest.mark.parametrize(
+    "targets", [[-1], [10], [0, 10], [9, -1], ["7"], [1.5], [True, False], [np.nan], [None]], ids=str
+)
 def test_a_target_that_is_no_record_index_is_an_error(targets):
     with pytest.raises(ParameterError, match="record indices"):
         so.Adversary(knows=1).sample(dataset(random_table(10, 5, 2, seed=0)), targets)
@@ -478,3 +480,11 @@ def test_who_holds_none_of_the_items_that_may_be_known_can_be_a_target_if_all_fa
     ]
     told = who.sample(data, [3], seed=1).bind(data).item
     assert sorted(told.tolist()) in ([1, 2], [1, 3], [2, 3])
+
+
+def test_a_tolerance_below_one_step_of_the_scale_leaves_values_as_they_are():
+    rng = np.random.default_rng(0)
+    value = rng.integers(1, 6, 40).astype(float)
+    data = so.Dataset.from_arrays(np.arange(40), np.arange(40) % 7, value)
+    aux = so.Adversary(knows=1, value_within=0.4).sample(data, np.arange(40), seed=2)
+    assert aux.value.tolist() == value.tolist()

@@ -6,6 +6,7 @@ makes the members of a matching set equal (DSS12's random member).
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from dataclasses import replace
@@ -483,6 +484,8 @@ def test_options_are_plain_data_and_rebuild_the_attack(name, data, aux, targets)
     options = attack.options()
     assert json.loads(json.dumps(options)) == options
     assert so.attack(name, **options).options() == options
+    takes = set(inspect.signature(type(attack).__init__).parameters) - {"self", "args", "kwargs"}
+    assert options or not takes
     assert attack.name == name
     assert name in repr(attack)
 

@@ -43,7 +43,7 @@ def test_the_first_records_start_with_the_two_of_the_verdict(name, data, aux):
             assert np.sort(row)[::-1][:5].tolist() == row[first[q]].tolist()
 
 
-@pytest.mark.parametrize("records", [[], [-1], [70]])
+@pytest.mark.parametrize("records", [[], [-1], [70], [0, 70], [3, -1]])
 def test_records_that_are_not_there_are_refused(records, data, aux):
     with pytest.raises(ParameterError, match="from 0 to 69"):
         so.attack("scoreboard").scores_of(data, aux, records)
