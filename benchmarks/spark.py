@@ -63,30 +63,31 @@ def entries(spark: SparkSession, n: int):
     )
 
 
-def core_seconds() -> float:
-    """Core seconds of this process and all that it started: the driver, the executors and their workers."""
-    total = 0.0
+def core_seconds() -> dict[int, float]:
+    """Core seconds of this process and all that it started, by process: the driver, the executors and their workers."""
+    used = {}
     for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
         with suppress(psutil.Error):  # it ended in the meantime
-            used = process.cpu_times()
-            total += used.user + used.system
-    return total
+            times = process.cpu_times()
+            used[process.pid] = times.user + times.system
+    return used
 
 
 def attacked(name: str, data, aux: so.Knowledge, targets: np.ndarray) -> tuple[float, float, so.Verdicts]:
-    """Wall seconds, core seconds and answers of an attack."""
+    """Wall seconds, core seconds and answers of an attack; sums that an earlier run cached are forgotten."""
+    data.__dict__.pop("_chances", None)
     cores, began = core_seconds(), time.perf_counter()
     answers = so.attack(name).run(data, aux, watch=targets)
-    return time.perf_counter() - began, core_seconds() - cores, answers
+    wall, after = time.perf_counter() - began, core_seconds()
+    return wall, sum(used - cores.get(process, 0.0) for process, used in after.items()), answers
 
 
 def side_by_side(name: str, far, data, targets: np.ndarray, repeat: int) -> dict[str, object]:
     """The attack on Spark and in memory, in turns, so that other programs slow both down alike; the fastest run of each."""
-    aux, warm = (WHO.sample(data, some, seed=7) for some in (targets, targets[:50]))
-    far.rows(np.sort(targets))  # an audit has them already
     for place in (far, data):
-        so.attack(name).run(place, warm)
-    runs = [[attacked(name, place, aux, targets) for place in (far, data)] for _ in range(repeat)]
+        so.attack(name).run(place, WHO.sample(place, targets[:50], seed=7))
+    both = [(place, WHO.sample(place, targets, seed=7)) for place in (far, data)]
+    runs = [[attacked(name, place, aux, targets) for place, aux in both] for _ in range(repeat)]
     (wall, cores), (usual_wall, usual_cores) = ([min(run[k][what] for run in runs) for what in (0, 1)] for k in (0, 1))
     mine, usual = (answers for *_, answers in runs[-1])
     exact = ("best", "runner_up", "score", "n_tied", "rank")
