@@ -15,6 +15,8 @@ from spark_here import frame_of, on_spark, spark  # noqa: F401
 
 import standout as so
 from standout.cli.cluster import read_on_spark, spark_for
+from standout.data.tasks import FetchRows
+from standout.engines.spark import ClusterShards
 from standout.errors import ColumnError, EngineError, InputError, ParameterError, RowError, StandoutError
 
 CATALOG = ("item_labels", "supports", "levels", "level_low", "level_high", "first_tick", "tick_span", "time_resolution",
@@ -138,7 +140,10 @@ def test_results_of_many_shards_are_merged_in_a_tree(small, monkeypatch):
     assert far.shards.n_shards == 5
     monkeypatch.setattr("standout.engines.spark.FAN_IN", 2)
     every = np.arange(data.n_records)
-    assert far.rows(every).item.tolist() == data.rows(every).item.tolist()
+    shards = ClusterShards(far.shards.frame, 5)
+    sent, kept = (far.engine.map(FetchRows(every), shards).item.tolist() for _ in range(2))
+    assert sent == kept == data.rows(every).item.tolist()
+    assert shards.n_missed == 0
 
 
 def test_each_partition_gets_one_shard_so_that_no_core_waits_for_another(small):
