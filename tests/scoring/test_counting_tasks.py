@@ -97,3 +97,13 @@ def test_every_event_of_a_holder_is_equally_likely():
     draws = PickHolders(np.zeros(4000, np.int64), np.random.default_rng(1).integers(0, 2**63, 4000).astype(np.uint64))
     drawn = np.bincount(data.map(draws).code, minlength=5)
     assert drawn[4] == 0 and drawn[:4].min() > 860 and drawn.max() < 1140
+
+
+def test_every_draw_of_a_task_that_runs_whole_finds_a_holder():
+    data = so.Dataset.from_arrays([0, 0, 1, 2], [0, 1, 1, 2])
+    draws = PickHolders(np.array([0, 1, 2, 0]), np.arange(4, dtype=np.uint64))
+    whole, parts = draws.run(data.index), draws.empty()
+    for part in ((0, 1), (1, 4)):
+        draws.run(data.index, parts, part)
+    assert whole.record.tolist() == parts.record.tolist()
+    assert (whole.record[0], whole.record[2], whole.record[3]) == (0, 2, 0) and whole.record[1] in (0, 1)
