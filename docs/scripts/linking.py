@@ -243,7 +243,7 @@ def missed(frame: pd.DataFrame, data: so.Dataset, best: np.ndarray) -> str:
     return " ".join(
         [
             *told,
-            "A repeated item counts as one fact, so that a further purchase of it tells two records hardly apart.\n",
+            "A repeated item counts as one fact, so a further purchase of it hardly tells two records apart.\n",
         ]
     )
 
