@@ -47,7 +47,7 @@ $reading
 An audit of $audit_targets targets with the default $audit_kinds kinds of knowledge asks $audit_queries queries: three attacks,
 each with the target in the release and without. It takes $audit_core core seconds, with drawing knowledge, calibrating on 200
 canaries per kind, and judging. The C loop scores as many queries with the tables of `scoreboard-rh` in $audit_c core seconds:
-the audit takes $audit_ratio × that.
+the audit takes $audit_ratio × that (load at the start: $audit_load).
 
 ### Growth
 
@@ -192,6 +192,7 @@ def main() -> None:
         audit_core=f"{audit['core_seconds']:.0f}",
         audit_c=f"{audit['c_core_seconds']:.0f}",
         audit_ratio=f"{audit['ours_over_theirs']:.2f}",
+        audit_load=f"{audit.get('load', machine['load']):.1f}",
         findings=" and ".join(f"{x['wall_s']:.1f} s" for x in census if x["what"] == "findings"),
     )
     (ROOT / "docs" / "speed.md").write_text(page)
