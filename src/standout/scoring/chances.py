@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.index import Rows, Shard
+from standout.data.index import Rows, Shard, rows_of
 from standout.data.tasks import Range, Sums, Task
 from standout.scoring.fill import Postings, jit, jit_bare, jit_inline, postings
 from standout.scoring.plan import ExactTables
@@ -186,10 +186,10 @@ class SumChances(Task[Sums]):
         """Sums over the pairs of one record per fact: the row at each place, -1 = none."""
         n_items = int(max(rows.item.max(initial=0), self.item.max(initial=0))) + 1
         pair = np.repeat(np.arange(rows.record.size), np.diff(rows.ptr)) * n_items + rows.item
-        first = np.searchsorted(pair, place * n_items + self.item)
-        size = np.where(place >= 0, np.searchsorted(pair, place * n_items + self.item, "right") - first, 0)
-        starts = np.concatenate([[0], np.cumsum(size)])
-        at = np.arange(starts[-1]) + np.repeat(first - starts[:-1], size)
+        # no pair has a negative number, so that a fact without a record has an empty run
+        wanted = np.where(place >= 0, place * n_items + self.item, -1)
+        ends = np.column_stack([np.searchsorted(pair, wanted), np.searchsorted(pair, wanted, "right")])
+        starts, at = rows_of(ends.reshape(-1), 2 * np.arange(wanted.size))
         # the pair of each fact becomes the run of an item of its own
         code, tick = (entries[at] if entries.size else entries for entries in (rows.code, rows.tick))
         own = Shard(0, 1, 1, starts[None, :].astype(np.uint32), np.zeros(at.size, np.uint16), code, tick, has_repeats)
