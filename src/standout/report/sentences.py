@@ -180,7 +180,7 @@ def _linkability(level: Level, case: Case) -> str:
         worth = f"at least {percent(sure, -1)} of the names given are right"
     whom = "" if case.eligible_share == 1 else f" of them ({percent(tuned['matched_right_all'])} of all people)"
     return (
-        f"Used to link people with another source, the same attacker names the right record for "
+        f"Linking people with another source, the same attacker names the right record for "
         f"{percent(right['rate'])}{whom} and a false one for {percent(false['rate'])} of people who are not in the data: "
         f"if one in ten of those looked up is in the data, {worth}."
     )
@@ -188,7 +188,7 @@ def _linkability(level: Level, case: Case) -> str:
 
 def _inference(level: Level, case: Case, seen: View) -> str:
     if level in (Level.MOST, Level.SOME):
-        rest = "Anyone who finds a record can infer the rest of it"
+        rest = "Anyone who finds a record also sees the rest of it"
         more = case.entry["more_items"]
         if more is None:
             return f"{rest}."
