@@ -17,7 +17,7 @@ from standout.data.build import missing_tick
 from standout.data.catalog import Catalog
 from standout.data.channel import Origin
 from standout.data.cleaning import Cleaning
-from standout.data.index import Rows, Shard, build_shard, fitting_block, rows_of
+from standout.data.index import Rows, Shard, build_shard, fitting_block, gather_rows
 from standout.data.keys import LazyKeys, digest
 from standout.data.reading.options import GUESS, Column, ReadOptions
 from standout.data.tasks import Result, Task
@@ -309,9 +309,10 @@ class Dataset(Catalog):
     def rows(self, records: Any) -> Rows:
         """Entries and keys of some records, given by distinct ascending indices."""
         chosen = np.asarray(records, np.int64)
-        ptr, at = rows_of(self.record_ptr, chosen)
-        code, tick = (entries[at] if entries.size else entries for entries in (self.record_code, self.record_tick))
-        return Rows(chosen, ptr, self.record_item[at], code, tick, self.lengths[chosen].astype(np.int64),
+        ptr, (item, code, tick) = gather_rows(
+            self.record_ptr, chosen, self.record_item, self.record_code, self.record_tick
+        )
+        return Rows(chosen, ptr, item, code, tick, self.lengths[chosen].astype(np.int64),
                     self.record_keys[chosen])  # fmt: skip
 
     def lengths_of(self, records: Array) -> Array:

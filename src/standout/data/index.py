@@ -7,6 +7,9 @@ offset in the block, in 16 bits.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
@@ -24,6 +27,8 @@ Array = npt.NDArray[Any]
 
 DEFAULT_BLOCK = 32_768
 LARGEST_BLOCK = 65_536
+ENTRIES_PER_PART = 500_000
+"""Entries that are worth a thread of their own."""
 MOST_COUNTS = 4
 """Number of sets of marked items whose counts a shard caches."""
 
@@ -157,14 +162,20 @@ class Shard:
         held[records] = True
         ptr = np.zeros(records.size + 1, np.int64)
         place = np.cumsum(held) - 1
-        _count_rows(self.block_size, self.ptr, self.local, held, place, ptr)
+        n = self.local.size if self.parent is None else int(self.ptr[-1, -1] - self.ptr[0, 0])
+        in_parts(
+            lambda b: _count_rows(b, self.block_size, self.ptr, self.local, held, place, ptr), range(self.n_blocks), n
+        )
         np.cumsum(ptr, out=ptr)
         item = np.empty(int(ptr[-1]), np.int32)
         code = np.empty(item.size if self.code.size else 0, self.code.dtype)
         tick = np.empty(item.size if self.tick.size else 0, self.tick.dtype)
-        _fill_rows(
-            self.block_size, self.ptr, self.local, self.code, self.tick, held, place, ptr[:-1].copy(), item, code, tick
-        )
+        at = ptr[:-1].copy()
+        in_parts(
+            lambda b: _fill_rows(b, self.block_size, self.ptr, self.local, self.code, self.tick, held, place, at, item, code,
+                                 tick),
+            range(self.n_blocks), n,
+        )  # fmt: skip
         return Rows(self.first_record + records, ptr, item, code, tick, self.lengths[records],
                     self.keys[records])  # fmt: skip
 
@@ -245,6 +256,38 @@ def rows_of(ptr: Array, row: Array) -> tuple[Array, Array]:
     return starts, np.repeat(ptr[row] - starts[:-1], size) + np.arange(starts[-1])
 
 
+def gather_rows(ptr: Array, row: Array, *entries: Array) -> tuple[Array, list[Array]]:
+    """Starts of the chosen rows when concatenated, and their entries in each of the arrays; an empty array stays empty."""
+    starts = np.concatenate([[0], np.cumsum(ptr[row + 1] - ptr[row])]).astype(np.int64)
+    out = [np.empty(starts[-1] if array.size else 0, array.dtype) for array in entries]
+    # parts of about as many entries
+    edges = np.unique(np.searchsorted(starts, np.arange(0, starts[-1] + ENTRIES_PER_PART, ENTRIES_PER_PART)))
+    edges = np.minimum(edges, row.size)
+
+    def copy(part: tuple[int, int]) -> None:
+        lo, hi = part
+        at = rows_of(ptr, row[lo:hi])[1]
+        for array, copied in zip(entries, out, strict=True):
+            if array.size:
+                # without "clip", NumPy writes to a buffer first
+                np.take(array, at, out=copied[starts[lo] : starts[hi]], mode="clip")
+
+    in_parts(copy, list(pairwise(edges.tolist())), int(starts[-1]))
+    return starts, out
+
+
+def in_parts(work: Callable[[Any], None], parts: Sequence[Any], n_entries: int, threads: int | None = None) -> None:
+    """Run `work` for each part of `n_entries` entries, on all cores unless `threads` says otherwise."""
+    # for few entries, threads cost more than they save
+    n = min(threads or os.cpu_count() or 1, 1 + n_entries // ENTRIES_PER_PART, len(parts))
+    if n <= 1:
+        for part in parts:
+            work(part)
+        return
+    with ThreadPoolExecutor(n) as pool:
+        list(pool.map(work, parts))
+
+
 @njit(nogil=True, cache=True)
 def _count_marked(block_size: int, ptr: Array, local: Array, marked: Array, out: Array) -> None:
     """Count the marked items of each record; an item held several times counts once."""
@@ -260,31 +303,29 @@ def _count_marked(block_size: int, ptr: Array, local: Array, marked: Array, out:
 
 
 @njit(nogil=True, cache=True)
-def _count_rows(block_size: int, ptr: Array, local: Array, held: Array, place: Array, out: Array) -> None:
-    """Count the entries of the wanted records: `out[1 + place]`."""
-    for b in range(ptr.shape[0]):
-        for p in range(np.int64(ptr[b, 0]), np.int64(ptr[b, ptr.shape[1] - 1])):
-            r = b * block_size + np.int64(local[p])
-            if held[r]:
-                out[1 + place[r]] += 1
+def _count_rows(b: int, block_size: int, ptr: Array, local: Array, held: Array, place: Array, out: Array) -> None:
+    """Count the entries of the wanted records of block `b`: `out[1 + place]`."""
+    for p in range(np.int64(ptr[b, 0]), np.int64(ptr[b, ptr.shape[1] - 1])):
+        r = b * block_size + np.int64(local[p])
+        if held[r]:
+            out[1 + place[r]] += 1
 
 
 @njit(nogil=True, cache=True)
-def _fill_rows(block_size: int, ptr: Array, local: Array, code: Array, tick: Array, held: Array, place: Array, at: Array,
-               row_item: Array, row_code: Array, row_tick: Array) -> None:  # fmt: skip
-    """Copy the entries of the wanted records; `at` holds the next free position of each."""
-    for b in range(ptr.shape[0]):
-        for i in range(ptr.shape[1] - 1):
-            for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
-                r = b * block_size + np.int64(local[p])
-                if held[r]:
-                    k = at[place[r]]
-                    at[place[r]] = k + 1
-                    row_item[k] = i
-                    if row_code.size > 0:
-                        row_code[k] = code[p]
-                    if row_tick.size > 0:
-                        row_tick[k] = tick[p]
+def _fill_rows(b: int, block_size: int, ptr: Array, local: Array, code: Array, tick: Array, held: Array, place: Array,
+               at: Array, row_item: Array, row_code: Array, row_tick: Array) -> None:  # fmt: skip
+    """Copy the entries of the wanted records of block `b`; `at` holds the next free position of each."""
+    for i in range(ptr.shape[1] - 1):
+        for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
+            r = b * block_size + np.int64(local[p])
+            if held[r]:
+                k = at[place[r]]
+                at[place[r]] = k + 1
+                row_item[k] = i
+                if row_code.size > 0:
+                    row_code[k] = code[p]
+                if row_tick.size > 0:
+                    row_tick[k] = tick[p]
 
 
 @njit(nogil=True, cache=True)
@@ -318,9 +359,6 @@ def _fill_block(first: int, stop: int, record_ptr: Array, record_item: Array, re
 def build_shard(record_ptr: Array, record_item: Array, record_code: Array, record_tick: Array, n_items: int,
                 first: int, stop: int, block_size: int, has_repeats: bool, threads: int | None = None) -> Shard:  # fmt: skip
     """Index the records `first … stop-1`, on all cores unless `threads` says otherwise."""
-    import os
-    from concurrent.futures import ThreadPoolExecutor
-
     n_blocks = max(1, -(-(stop - first) // block_size))
     origin = int(record_ptr[first])
     n = int(record_ptr[stop]) - origin
@@ -335,8 +373,7 @@ def build_shard(record_ptr: Array, record_item: Array, record_code: Array, recor
         ptr[b, 0] = int(record_ptr[lo]) - origin
         _fill_block(lo, hi, record_ptr, record_item, record_code, record_tick, ptr[b], local, code, tick)
 
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        list(pool.map(fill, range(n_blocks)))
+    in_parts(fill, range(n_blocks), n, threads)
     return Shard(first, stop - first, block_size, ptr, local, code, tick, has_repeats)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Protocol
@@ -13,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.counts import EntryTest, ItemCount
-from standout.data.index import Shard
+from standout.data.index import Shard, in_parts
 from standout.formulas.f06 import cosine
 from standout.jit import njit
 
@@ -110,14 +108,10 @@ class ByNorm:
 def _sums(shard: Shard, weight: Array) -> Array:
     """Sum of the weights of each record's distinct items, in the order of the items."""
     out = np.zeros(shard.n_records)
-    # for few entries, threads cost more than they save
-    threads = min(os.cpu_count() or 1, 1 + shard.local.size // 500_000)
-    with ThreadPoolExecutor(threads) as pool:
-        list(
-            pool.map(
-                lambda b: _add_weights(b, shard.block_size, shard.ptr, shard.local, weight, out), range(shard.n_blocks)
-            )
-        )
+    in_parts(
+        lambda b: _add_weights(b, shard.block_size, shard.ptr, shard.local, weight, out),
+        range(shard.n_blocks), shard.local.size,
+    )  # fmt: skip
     return out
 
 
