@@ -24,7 +24,15 @@ from standout.engines.memory import MemoryEngine
 from standout.scoring.tasks import Mass, Score, ScoreRecord
 
 WHO = so.Adversary(knows=8, wrong=2, value_within=1, time_within=14)
-SHAPES = [(20_480, 512, 2), (20_480, 448, 2), (20_480, 384, 2), (20_480, 768, 2), (49_152, 1024, 1), (40_960, 1024, 1)]
+SHAPES = [
+    (20_480, 384, 2),
+    (20_480, 512, 2),
+    (20_480, 448, 2),
+    (20_480, 320, 2),
+    (20_480, 768, 2),
+    (49_152, 1024, 1),
+    (40_960, 1024, 1),
+]
 
 
 def say(out: Path, **line: object) -> None:

@@ -19,7 +19,7 @@ R = TypeVar("R", bound=Result)
 ON_DEVICE = (Combine.SUM, Combine.MIN, Combine.ODDS)
 """Kinds of plans that the device's kernels run."""
 
-THREADS, PER_SM = 512, 2
+THREADS, PER_SM = 384, 2
 """Threads per thread block, thread blocks per multiprocessor: the fastest on an H200 for two attacks (docs/speed.md)."""
 
 _INDEXES: WeakKeyDictionary[Shard, dict[int, DeviceIndex]] = WeakKeyDictionary()

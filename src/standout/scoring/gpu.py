@@ -14,7 +14,7 @@ from standout.data.index import Shard
 from standout.errors import EngineError
 from standout.scoring.factors import factors_of
 from standout.scoring.fill import LOG_TABLE
-from standout.scoring.gpu_layout import Layout, Shape, macros, pack, shape_of, spaced, time_table, widths
+from standout.scoring.gpu_layout import Layout, Shape, factor_type, macros, pack, shape_of, spaced, time_table, widths
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Combine, Plan
 
@@ -115,18 +115,23 @@ class DevicePlan:
         rows[:, :n_times] = cp.asarray(time.astype(kind, copy=False))
         host: list[Array] = [
             t.odds_floor, np.clip(t.n_known, 0, 2**31 - 1).astype(np.int32), t.exclude, t.low, t.high, t.cut, t.cap,
-            t.shift, t.salt.astype(np.uint64), factors_of(plan.factor, index.shard),
+            t.shift, t.salt.astype(np.uint64),
         ]  # fmt: skip
-        self.arrays = [cp.asarray(np.ascontiguousarray(a)) for a in (*small, value.astype(kind, copy=False))]
-        self.arrays += [rows, *(cp.asarray(np.ascontiguousarray(a)) for a in host), index.lengths, index.log_table]
-        self.arrays.append(cp.empty(HEAD_BYTES * max(t.item.size, 1), np.uint8))
+        tables = [cp.asarray(np.ascontiguousarray(a)) for a in (*small, value.astype(kind, copy=False))]
+        tables += [rows, *(cp.asarray(np.ascontiguousarray(a)) for a in host)]
+        factors = factors_of(plan.factor, index.shard)
+        self.factor = cp.asarray(factors.astype(factor_type(factors) if odds else np.float64, copy=False))
+        self.posting_factor = cp.empty(index.words.size if odds else 0, self.factor.dtype)
+        heads = cp.empty(HEAD_BYTES * max(t.item.size, 1), np.uint8)
         # kernels index these two by record of the release; the shard's own records begin at `first_record`
-        by_record = [_before(a, index.shard.first_record) for a in self.arrays[-4:-2]]
-        pointers = [*self.arrays[:-4], *by_record, *self.arrays[-2:]]
+        factor, lengths = (_before(a, index.shard.first_record) for a in (self.factor, index.lengths))
+        pointers = [*tables, factor, self.posting_factor, lengths, index.log_table, heads]
         self.struct = _struct(pointers, [plan.n_queries, n_values, n_times, rows.shape[1], shape.facts_at_once])
+        self._arrays = (tables, heads)
         self.shape = shape
         self.n_queries = plan.n_queries
-        self._module = _module(macros(plan, index.layout, shape, index.shard, index.missing_ticks))
+        options = macros(plan, index.layout, shape, index.shard, index.missing_ticks)
+        self._module = _module((*options, f"-DFACTOR_TYPE={'float' if self.factor.dtype == np.float32 else 'double'}"))
 
     def launch(self, name: str, n_sm: int, *args: Any) -> None:
         """Run a kernel over all queries."""
@@ -134,6 +139,12 @@ class DevicePlan:
         kernel.max_dynamic_shared_size_bytes = self.shape.shared_bytes
         grid = min(self.n_queries, n_sm * self.shape.per_sm)
         kernel((grid,), (self.shape.threads,), args, shared_mem=self.shape.shared_bytes)
+
+    def spread_factors(self, n_sm: int, index: DeviceIndex) -> None:
+        """Write the factors of the records beside their postings."""
+        kernel = self._module.get_function("spread_factors")
+        for b in range(index.shard.n_blocks):
+            kernel((8 * n_sm,), (256,), (index.struct, self.factor, self.posting_factor, np.int64(b)))
 
     def find_heads(self, n_sm: int, index: DeviceIndex, block: int) -> None:
         """Find the runs of all facts in a block."""
@@ -166,6 +177,8 @@ class Device:
         self._kept = None
         shape = shape_of(plan, index.layout.block_size, self.threads, self.per_sm, self.shared_per_sm)
         up = DevicePlan(plan, index, shape)
+        if up.posting_factor.size:
+            self._timed(lambda: up.spread_factors(self.n_sm, index))
         self._kept = (ref(plan), ref(index), up)
         return up
 

@@ -22,7 +22,7 @@ __device__ __forceinline__ int origin_of(const Plan &plan, int f) {
 __device__ __forceinline__ i64 fixed_log(double x, const i64 *table) {
     const u32 high = (u32)__double2hiint(x), low = (u32)__double2loint(x);
     const i64 piece = table[(high >> 10) & 1023];
-    const u32 e = (high >> 20) - 1023, rest = ((high << 6) | (low >> 26)) & 0xFFFF, rise = (u32)piece, start = (u32)(piece >> 32);
+    const u32 e = (high >> 20) - 1023, rest = __funnelshift_l(low, high, 6) & 0xFFFF, rise = (u32)piece, start = (u32)(piece >> 32);
     const u32 fraction = (rise * rest + ((e * (u32)(LN2 & 0xFFFFF) + (1u << 19)) >> 4)) >> 16;
 #if LONG_LOG
     return (i64)e * (LN2 >> 20) + (start + fraction);
@@ -52,7 +52,7 @@ struct Fact {
     int origin, last;
     double floor;
     int shift;
-    const double *factor;
+    const FACTOR_TYPE *factor;
     const i64 *log_table;
 };
 
@@ -112,15 +112,16 @@ __device__ __forceinline__ int log_odds(T odds, double factor, double floor, int
 #endif
 }
 
-// What posting p of a run adds to its record's sum: nothing where it is not the first of its pair, or vetoed.
+// What posting p of a run adds to its record's sum: nothing where it is not the first of its pair, or vetoed. `factor` is
+// that of the record, for Combine.ODDS.
 template <typename Row>
-__device__ __forceinline__ int addend(int p, int n, WORD w, const WORD *run, const Fact<Row> &fact) {
+__device__ __forceinline__ int addend(int p, int n, WORD w, const WORD *run, const Fact<Row> &fact, double factor) {
 #if REPEATS
     if (p >= n || (p > 0 && local_of(run[p - 1]) == local_of(w))) return 0;
 #endif
     const T x = pair(p, n, w, run, fact);
 #if COMBINE == 2
-    return log_odds(x, __ldg(fact.factor + local_of(w)), fact.floor, fact.shift, fact.log_table);
+    return log_odds(x, factor, fact.floor, fact.shift, fact.log_table);
 #else
     return !VETOES || x > HALF_VETO ? x : 0;
 #endif

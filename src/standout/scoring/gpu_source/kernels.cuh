@@ -63,6 +63,14 @@ extern "C" __global__ void find_heads(const __grid_constant__ Index ix, const __
     }
 }
 
+// Write the factor of each posting's record beside the posting: runs then read their factors in sequence. `factor` is by
+// record of the shard.
+extern "C" __global__ void spread_factors(const __grid_constant__ Index ix, const FACTOR_TYPE *factor, FACTOR_TYPE *out, i64 b) {
+    const PTR *ptr = ix.ptr + b * (ix.n_items + 1);
+    for (i64 p = ptr[0] + blockIdx.x * blockDim.x + threadIdx.x; p < ptr[ix.n_items]; p += gridDim.x * blockDim.x)
+        out[p] = factor[b * BLOCK + local_of(ix.words[p])];
+}
+
 // Score of one record per query. A warp takes a query, and each lane looks for the record in the runs of its facts.
 extern "C" __global__ void __launch_bounds__(THREADS, PER_SM)
 peek_record(const __grid_constant__ Index ix, const __grid_constant__ Plan plan, const i64 *record, i64 *out) {
@@ -94,7 +102,7 @@ peek_record(const __grid_constant__ Index ix, const __grid_constant__ Plan plan,
             Fact<const T *> fact = {plan.value + (i64)f * plan.n_values, plan.time + (i64)plan.time_row[f] * plan.times_apart,
                                     origin_of(plan, f), (int)plan.n_times - 2};
 #if COMBINE == 2
-            fact.factor = plan.factor + bar.start;
+            fact.factor = plan.posting_factor + (run - ix.words);
             fact.floor = plan.floor[f];
             fact.shift = (int)plan.shift[q];
             fact.log_table = plan.log_table;
@@ -103,7 +111,7 @@ peek_record(const __grid_constant__ Index ix, const __grid_constant__ Plan plan,
             least = min(least, max(pair(p, n, run[p], run, fact), 0));
             met++;
 #else
-            sum += addend(p, n, run[p], run, fact);
+            sum += addend(p, n, run[p], run, fact, COMBINE == 2 ? (double)fact.factor[p] : 0.0);
 #endif
         }
 #if COMBINE == 1

@@ -66,22 +66,28 @@ typedef const T *Row;
 template <bool WHOLE>
 __device__ __forceinline__ void add_stretch(int p0, int n, const WORD *run, const Fact<Row> &fact, u32 acc) {
     WORD w[DEPTH];
+    FACTOR_TYPE factor[DEPTH] = {};
     int x[DEPTH];
 #pragma unroll
     for (int j = 0; j < DEPTH; j++) w[j] = WHOLE || p0 + 32 * j < n ? __ldg(run + p0 + 32 * j) : 0;
+#if COMBINE == 2
 #pragma unroll
-    for (int j = 0; j < DEPTH; j++) x[j] = addend(p0 + 32 * j, n, w[j], run, fact);
+    for (int j = 0; j < DEPTH; j++)
+        if (WHOLE || p0 + 32 * j < n) factor[j] = __ldg(fact.factor + p0 + 32 * j);
+#endif
+#pragma unroll
+    for (int j = 0; j < DEPTH; j++) x[j] = addend(p0 + 32 * j, n, w[j], run, fact, factor[j]);
 #pragma unroll
     for (int j = 0; j < DEPTH; j++)
         if (WHOLE || p0 + 32 * j < n)
             asm volatile("red.shared.add.s32 [%0], %1;" ::"r"(acc + 4 * (u32)local_of(w[j])), "r"(x[j]) : "memory");
 }
 
-__device__ __forceinline__ Fact<Row> fact_of(const Plan &plan, const Shared &s, i64 start, int f0, int k, int shift,
+__device__ __forceinline__ Fact<Row> fact_of(const Index &ix, const Plan &plan, const Shared &s, int f0, int k, int shift,
                                              const Head *head) {
     Fact<Row> fact = {VALUE_ROW(k), TIME_ROW(k), head[k].origin, (int)plan.n_times - 2};
 #if COMBINE == 2
-    fact.factor = plan.factor + start;
+    fact.factor = plan.posting_factor + (head[k].run - ix.words);
     fact.floor = head[k].floor;
     fact.shift = shift;
     fact.log_table = s.log_table;
@@ -90,7 +96,7 @@ __device__ __forceinline__ Fact<Row> fact_of(const Plan &plan, const Shared &s, 
 }
 
 // Add the staged facts. Warps take stretches of the runs in turn.
-__device__ __forceinline__ void add_facts(const Plan &plan, const Shared &s, i64 start, const Facts &facts, int shift,
+__device__ __forceinline__ void add_facts(const Index &ix, const Plan &plan, const Shared &s, const Facts &facts, int shift,
                                           const Head *head) {
     const int lane = threadIdx.x & 31;
     const u32 acc = address(s.acc);
@@ -98,7 +104,7 @@ __device__ __forceinline__ void add_facts(const Plan &plan, const Shared &s, i64
     for (int k = 0; k < facts.n; k++) {
         const WORD *run = head[k].run;
         const int length = head[k].length, whole = length / STRETCH, stretches = (length + STRETCH - 1) / STRETCH;
-        const Fact<Row> fact = fact_of(plan, s, start, facts.first, k, shift, head);
+        const Fact<Row> fact = fact_of(ix, plan, s, facts.first, k, shift, head);
         for (; mine < whole; mine += WARPS) add_stretch<true>(mine * STRETCH + lane, length, run, fact, acc);
         if (mine < stretches) {
             add_stretch<false>(mine * STRETCH + lane, length, run, fact, acc);
@@ -110,10 +116,10 @@ __device__ __forceinline__ void add_facts(const Plan &plan, const Shared &s, i64
 
 #if COMBINE == 1
 // Lower each record that held every fact so far to its best event for fact k; one thread owns a record's events.
-__device__ void least_fact(const Plan &plan, const Shared &s, int f0, int k, int turn, const Head *head) {
+__device__ void least_fact(const Index &ix, const Plan &plan, const Shared &s, int f0, int k, int turn, const Head *head) {
     const WORD *run = head[k].run;
     const int length = head[k].length;
-    const Fact<Row> fact = fact_of(plan, s, 0, f0, k, 0, head);
+    const Fact<Row> fact = fact_of(ix, plan, s, f0, k, 0, head);
     for (int p = threadIdx.x; p < length; p += THREADS) {
         const WORD w = run[p];
         const int local = local_of(w);
@@ -173,10 +179,10 @@ __device__ __forceinline__ void add_staged(const Index &ix, const Plan &plan, co
 #if COMBINE == 1
     for (int k = 0; k < facts.n; k++) {
         if (k > 0) __syncthreads();
-        least_fact(plan, s, facts.first, k, facts.first + k - work.first, head);
+        least_fact(ix, plan, s, facts.first, k, facts.first + k - work.first, head);
     }
 #else
-    add_facts(plan, s, ix.first_record + work.b * BLOCK, facts, COMBINE == 2 ? (int)s_query[work.turn & 3].shift : 0, head);
+    add_facts(ix, plan, s, facts, COMBINE == 2 ? (int)s_query[work.turn & 3].shift : 0, head);
 #endif
 }
 
