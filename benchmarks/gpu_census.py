@@ -79,7 +79,7 @@ def tune(data: Dataset, out: Path) -> tuple[int, int, int]:
     for name, made in attacks(data).items():
         attack, facts = compile_all(made, data, targets)
         plans[name] = attack.compile(data, facts, np.full(targets.size, -1))
-    postings = int(data.supports[plans["scoreboard-rh"].tables.item].sum())
+    postings = int(data.supports[plans["scoreboard-rh"].tables.fact.item].sum())
     times, shards = {}, [data.index]
     for shape in SHAPES:
         engine = GpuEngine(*shape)

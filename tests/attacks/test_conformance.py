@@ -95,7 +95,7 @@ def check_verdicts(
     v = attack.run(data, aux, machine(engine), watch=watch)
     plan = plan_of(attack, data, aux)
     scores = attack.scores(data, aux, machine(engine))
-    cap = np.where(plan.tables.cap < 2**31 - 1, plan.score(plan.tables.cap), np.inf)
+    cap = np.where(plan.tables.query.cap < 2**31 - 1, plan.score(plan.tables.query.cap), np.inf)
     scores = np.minimum(scores, cap[:, None])
     assert scores.shape == (aux.n_queries, data.n_records)
     assert not np.isnan(scores).any()
@@ -447,7 +447,7 @@ def test_the_spacing_test_is_offered_as_a_decision_rule(name, data, aux, targets
     assert_same(told, usual)
     scores = so.attack(name).scores(data, aux)
     plan = plan_of(so.attack(name), data, aux)
-    cap = np.where(plan.tables.cap < 2**31 - 1, plan.score(plan.tables.cap), np.inf)
+    cap = np.where(plan.tables.query.cap < 2**31 - 1, plan.score(plan.tables.query.cap), np.inf)
     top = -np.sort(-np.minimum(scores, cap[:, None]), axis=1)[:, : K + 1]
     np.testing.assert_allclose(told.spacing, p_value(spacing(np.where(np.isfinite(top), top, np.nan))), rtol=1e-6)
     ruled = so.attack(name, decide="spacing", level=0.3).run(data, aux, watch=targets)

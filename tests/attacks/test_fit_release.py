@@ -215,7 +215,7 @@ def test_a_run_leaves_no_noise_behind_for_the_next_knowledge():
     nobody = np.full(facts.n_queries, -1)
     one, two = (a.compile(release, facts, nobody) for a in (attack, so.attack("likelihood")))
     np.testing.assert_array_equal(one.base, two.base)
-    np.testing.assert_array_equal(one.tables.odds_value, two.tables.odds_value)
+    np.testing.assert_array_equal(one.tables.fact.odds_value, two.tables.fact.odds_value)
 
 
 def test_noise_fitted_for_removed_targets_does_not_see_them():

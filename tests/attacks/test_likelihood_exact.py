@@ -143,7 +143,7 @@ def picked_by_rarity(who, ds, data, facts, r, own):
 def chances(post, plan, how, t, out):
     """The production formula before rounding, for every record that is a candidate at all."""
     scratch = exact.make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
-    for q in range(plan.query_ptr.size - 1):
+    for q in range(plan.query.ptr.size - 1):
         for b in range(post.ptr.shape[0]):
             offset = b * post.block_size
             size = min(post.block_size, post.n_records - offset)

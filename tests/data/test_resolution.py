@@ -237,7 +237,7 @@ def test_tables_of_minutes_stay_small():
     facts = who.sample(ds, who.eligible(ds)[:100], seed=1).bind(ds)
     for name in ("scoreboard", "scoreboard-rh", "unicity", "likelihood"):
         tables = so.attack(name).compile(ds, facts, np.full(100, -1, np.int64)).tables
-        assert tables.time.nbytes + tables.odds_time.nbytes < 64 * 2**20, name
+        assert tables.row.time.nbytes + tables.row.odds_time.nbytes < 64 * 2**20, name
 
 
 def test_grouped_gaps_of_minutes_differ_from_the_exact_similarity_by_less_than_the_stated_bound():

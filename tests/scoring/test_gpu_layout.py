@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -11,7 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from standout.scoring import gpu
-from standout.scoring.gpu_layout import Layout, pack, shape_of, spaced, time_table, unpack, widths
+from standout.scoring.gpu_layout import (
+    PLAN_POINTERS,
+    Layout,
+    device_tables,
+    pack,
+    shape_of,
+    spaced,
+    time_table,
+    unpack,
+    widths,
+)
 from standout.scoring.plan import Combine
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
@@ -21,7 +32,7 @@ from plans import IDS, KINDS, case
 @pytest.mark.parametrize(("shared", "whole"), [(8_000, False), (11_000, False), (200_000, True)])
 def test_tables_that_do_not_fit_into_shared_memory_are_staged_in_turns(shared, whole):
     c = case("missing", "scoreboard-rh", {})
-    n_facts = int(np.diff(c.plan.tables.query_ptr).max())
+    n_facts = int(np.diff(c.plan.tables.query.ptr).max())
     shape = shape_of(c.plan, 64, 64, 2, shared)
     assert (shape.tables_shared and shape.facts_at_once == n_facts) == whole
     assert shape.shared_bytes * shape.per_sm <= max(shared, 4 * 64)
@@ -32,7 +43,7 @@ def test_shared_memory_holds_the_accumulator_and_a_row_of_both_tables_per_fact(k
     name, options = KINDS[IDS.index(kind)]
     plan = case("missing", name, options).plan
     shape = shape_of(plan, 64, 64, 1, 200_000)
-    size = (plan.tables.odds_value if kind == "odds" else plan.tables.value).itemsize
+    size = (plan.tables.fact.odds_value if kind == "odds" else plan.tables.fact.value).itemsize
     n_values, n_times = widths(plan)
     assert shape.shared_bytes == 4 * 64 + fixed + shape.facts_at_once * size * (n_values + spaced(n_times, size))
 
@@ -77,10 +88,31 @@ def test_the_package_ships_every_part_of_the_source():
 def test_only_symmetric_time_tables_are_folded_and_keep_every_number(kind, folded):
     name, options = KINDS[IDS.index(kind)]
     plan = case("missing", name, options).plan
-    time = plan.tables.odds_time if plan.combine == Combine.ODDS else plan.tables.time
+    time = plan.tables.row.odds_time if plan.combine == Combine.ODDS else plan.tables.row.time
     seen = time_table(plan)
     assert seen.folded == folded
     reach = time.shape[1] // 2 - 1
     gap = np.arange(-reach, reach + 1)
     again = seen.table[:, np.abs(gap) if folded else gap + reach]
     assert np.array_equal(np.column_stack([again, seen.table[:, -1]]), time)
+
+
+def _fields(struct: str, kind: str) -> list[str]:
+    """Names of the pointers, or of the 64-bit integers, of a struct in gpu_source."""
+    body = re.search(rf"struct {struct} {{(.*?)}};", gpu.source(), re.DOTALL)
+    assert body
+    pointers, numbers = [], []
+    for line in body[1].split(";"):
+        names = re.findall(r"(\*?)(\w+)\s*(?:,|$)", line.strip())
+        for star, name in names:
+            (pointers if star else numbers).append(name)
+    return pointers if kind == "pointers" else numbers
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_the_tables_of_a_plan_have_the_names_and_the_order_of_the_device_struct(kind):
+    name, options = KINDS[IDS.index(kind)]
+    made = device_tables(case("missing", name, options).plan)
+    assert _fields("Plan", "pointers") == list(PLAN_POINTERS)
+    assert _fields("Plan", "numbers") == ["n_queries", "n_values", "n_times", "times_apart", "facts_at_once"]
+    assert set(PLAN_POINTERS) - set(made) == {"factor", "posting_factor", "lengths", "log_table", "head"}

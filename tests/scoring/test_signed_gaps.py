@@ -113,4 +113,4 @@ def test_equal_facts_share_rows_of_the_time_table():
     made = threshold_tables(Known.of(data, facts, nobody), np.ones(160), np.zeros(data.n_levels), 14)
     assert made.time.shape == (2, 2 * 15 + 2)
     odds = so.attack("likelihood", noise=so.Noise(0.1, 0.1, None, Window(14)))
-    assert odds.compile(data, facts, nobody).tables.odds_time.shape[0] <= 2
+    assert odds.compile(data, facts, nobody).tables.row.odds_time.shape[0] <= 2

@@ -50,8 +50,10 @@ def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -
         return [*some, *[nobody] * (top - len(some))]
 
     for q, row in enumerate(scores):
-        here = [r for r in range(row.size) if r != t.exclude[q] and row[r] != LOWEST]
-        ranked = sorted(here, key=lambda r: (-row[r], int(key_of(r, 0, how.tie, t.salt[q], data.lengths)), r))[:top]
+        here = [r for r in range(row.size) if r != t.query.exclude[q] and row[r] != LOWEST]
+        ranked = sorted(here, key=lambda r: (-row[r], int(key_of(r, 0, how.tie, t.query.salt[q], data.lengths)), r))[
+            :top
+        ]
         first = ranked[0] if ranked else NO_RECORD
         tied = [
             r for r in here
@@ -61,7 +63,7 @@ def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -
         for name, value in zip(
             out,
             (padded(ranked, NO_RECORD), padded(row[ranked].tolist(), LOWEST), len(tied), len(here), s.sum(),
-             sum(int(x) ** 2 for x in s), (s >= watch[q]).sum(), (s >= t.cut[q]).sum()),
+             sum(int(x) ** 2 for x in s), (s >= watch[q]).sum(), (s >= t.query.cut[q]).sum()),
             strict=True,
         ):  # fmt: skip
             out[name].append(value)
@@ -88,8 +90,8 @@ def test_the_short_summary_is_what_ran(release):
     plan = plan_of(release, "scoreboard-rh", Tie.INDEX)
     shard = release.shards_at([0, N_RECORDS], BLOCK)[0]
     t = plan.tables
-    met = shard.ptr[:, t.item + 1].astype(int) - shard.ptr[:, t.item]
-    per_query = np.add.reduceat(met, t.query_ptr[:-1], axis=1)
+    met = shard.ptr[:, t.fact.item + 1].astype(int) - shard.ptr[:, t.fact.item]
+    per_query = np.add.reduceat(met, t.query.ptr[:-1], axis=1)
     assert (cpu.FEW * per_query < BLOCK).mean() > 0.4
     assert (Score(plan).run(shard).second != NO_RECORD).all()
 

@@ -176,7 +176,7 @@ def test_found_records_are_all_that_score_as_high_whatever_is_held_at_once(relea
         monkeypatch.setattr(tasks_module, "SCORES_AT_ONCE", at_once)
         found = so.MemoryEngine(2).map(FindAbove(plan, least), release.shards_at([0, 60, 150], 16))
         assert_same(found, Found(query, record, scores[query, record].astype(np.int64)))
-    assert (query == 0).sum() == 0 and (query == 1).sum() == release.n_records - (plan.tables.exclude[1] >= 0)
+    assert (query == 0).sum() == 0 and (query == 1).sum() == release.n_records - (plan.tables.query.exclude[1] >= 0)
 
 
 @pytest.mark.parametrize("tie", list(Tie))

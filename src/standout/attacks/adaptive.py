@@ -230,7 +230,7 @@ def _mean_chances(known: Known, tables: AdaptiveTables) -> tuple[Array, Array]:
     post, n = postings(known.in_memory.index), known.item.size
     right, wrong = np.zeros(n), np.zeros(n)
     item, gone = known.item.astype(np.int64), known.exclude[known.query].astype(np.int64)
-    day = known.tables().known_tick
+    day = known.tables().fact.known_tick
 
     def add(first: int) -> None:
         mean_chances(first, min(first + _AT_ONCE, n), post, item, day, gone, tables, right, wrong)

@@ -166,7 +166,7 @@ class Weighted(Attack):
         assert plan.threshold is not None
         second = np.where(p.second_score == LOWEST, p.best_score, p.second_score)
         e = (p.best_score - second) / plan.scale
-        return e, e - _rounding(plan.tables.n_known) > plan.threshold
+        return e, e - _rounding(plan.tables.query.n_known) > plan.threshold
 
     def beta(self, seen: Outcome) -> Array:
         """Lineup Π(r) ∝ e^(Score/σ)."""

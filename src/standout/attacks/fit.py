@@ -138,7 +138,7 @@ def _candidates(dataset: Catalog, known: Known, noise: Noise) -> tuple[Array, Ar
     for facts, exclude in query_batches(dataset, known.facts, known.exclude, False, machine):
         plan = compile_odds(dataset, facts, exclude, noise)
         found = machine.map(Score(plan, k=n_top), dataset.all_shards)
-        low, high = plan.tables.low[:, None], plan.tables.high[:, None]
+        low, high = plan.tables.query.low[:, None], plan.tables.query.high[:, None]
         others = (low <= lengths) & (lengths <= high) & (drawn != exclude[:, None])
         for row, top in zip(others, found.top, strict=True):
             row &= ~np.isin(drawn, top)

@@ -45,7 +45,7 @@ class Run:
         else:  # the records' rows are here, or soon will be: no need to look through all records for them
             rows = self.dataset.rows(np.unique(watch[watch >= 0]))
             place = rows.places(watch)
-            alone = plan.replace_tables(exclude=np.where(plan.tables.exclude == watch, place, -1))
+            alone = plan.replace_tables(exclude=np.where(plan.tables.query.exclude == watch, place, -1))
             own = ScoreRecord(alone, place).run(rows.shard(self.dataset.n_items, self.dataset.has_repeats)).score
         # queries without a watched record have no score to compare with
         return own, np.where(watch >= 0, own, UNWATCHED)
@@ -68,7 +68,7 @@ class Run:
     def decide(self, plan: Plan, partials: Partials, watch: Array, own: Array, lineup: bool) -> Verdicts:
         """Turn partials into verdicts; `own` holds the integer scores of the watched records."""
         attack, dataset = self.attack, self.dataset
-        seen = Outcome(plan, partials, dataset.n_records - (plan.tables.exclude >= 0))
+        seen = Outcome(plan, partials, dataset.n_records - (plan.tables.query.exclude >= 0))
         if partials.beta.size:
             seen = replace(seen, beta=partials.beta, mass=rounded(partials.mass))
         elif self.wants(lineup) and (beta := attack.beta(seen)) is not None:
@@ -98,8 +98,8 @@ def run_both(here: Run, away: Run, with_target: Plan, without: Plan, targets: Ar
         return here.verdicts(with_target, targets, True), away.verdicts(without, nobody, False)
     own, marks = here.watched(with_target, targets)
     others = away.score(without, marks, True)
-    key = keys_of(targets, int(without.tie), without.tables.salt, here.dataset.lengths_of(targets))
-    whole = others.merge(Partials.of_records(others, targets, own, key, marks, with_target.tables.cut))
+    key = keys_of(targets, int(without.tie), without.tables.query.salt, here.dataset.lengths_of(targets))
+    whole = others.merge(Partials.of_records(others, targets, own, key, marks, with_target.tables.query.cut))
     unwatched = others._replace(n_watch=np.zeros_like(others.n_watch))
     return (here.decide(with_target, whole, targets, own, True),
             away.decide(without, unwatched, nobody, np.full(nobody.size, LOWEST, np.int64), False))  # fmt: skip

@@ -17,7 +17,19 @@ from standout.data.times import to_ticks
 from standout.errors import ParameterError
 from standout.jit import njit
 from standout.scoring.factors import RecordFactor
-from standout.scoring.plan import LOG_BITS, SCORE_LIMIT, VETO, Combine, Plan, Tables, Tie, fixed_point
+from standout.scoring.plan import (
+    LOG_BITS,
+    SCORE_LIMIT,
+    VETO,
+    Combine,
+    FactTables,
+    Plan,
+    QueryTables,
+    RowTables,
+    Tables,
+    Tie,
+    fixed_point,
+)
 
 Array = npt.NDArray[Any]
 
@@ -273,7 +285,7 @@ class Known:
         )  # fmt: skip
         longest = more.get("longest")
         if longest is not None and (longest < self.dataset.longest).any():
-            tables = tables._replace(high=np.minimum(tables.high, longest))
+            tables = tables.replaced(high=np.minimum(tables.query.high, longest))
         plan = self._wrap(combine, tables, scale, more.get("base", np.zeros(n)), more.get("tie", Tie.INDEX),
                           more.get("factor"))  # fmt: skip
         if more.get("threshold") is not None:
@@ -323,22 +335,20 @@ class Known:
         n = self.facts.n_queries
         low, high = self.length_window(self.facts.length_within)
         none_i, none_f = np.zeros((self.item.size, 1), np.int32), np.zeros((self.item.size, 1))
-        neutral: dict[str, Array] = {
-            "query_ptr": self.query_ptr,
-            "item": self.item.astype(np.int64),
+        query = QueryTables(
+            ptr=self.query_ptr, shift=np.zeros(n, np.int64), n_known=self.n_known, exclude=self.exclude.astype(np.int64),
+            low=low, high=high, cut=np.full(n, 2**31, np.int64), cap=np.full(n, 2**31, np.int64),
+            salt=np.zeros(n, np.uint64),
+        )  # fmt: skip
+        fact = FactTables(
+            item=self.item.astype(np.int64),
             # kernels compute gaps in 32 bits; times this far away agree with nothing anyway
-            "known_tick": np.where(self.has_tick, np.clip(self.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64),
-            "time_row": np.arange(self.item.size, dtype=np.int64),
-            "value": none_i, "time": none_i, "odds_value": none_f, "odds_time": none_f,
-            "odds_floor": np.zeros(self.item.size),
-            "shift": np.zeros(n, np.int64),
-            "n_known": self.n_known,
-            "exclude": self.exclude.astype(np.int64),
-            "low": low, "high": high,
-            "cut": np.full(n, 2**31, np.int64), "cap": np.full(n, 2**31, np.int64),
-            "salt": np.zeros(n, np.uint64),
-        }  # fmt: skip
-        return Tables(**{**neutral, **{k: np.ascontiguousarray(v) for k, v in given.items()}})
+            known_tick=np.where(self.has_tick, np.clip(self.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64),
+            time_row=np.arange(self.item.size, dtype=np.int64),
+            value=none_i, odds_value=none_f, odds_floor=np.zeros(self.item.size),
+        )  # fmt: skip
+        neutral = Tables(query, fact, RowTables(time=none_i, odds_time=none_f))
+        return neutral.replaced(**{name: np.ascontiguousarray(array) for name, array in given.items()})
 
     def length_window(self, share: float | None) -> tuple[Array, Array]:
         """Lengths L for which the known length lies within the stated share of L (NS08, Fig. 12)."""
@@ -357,11 +367,11 @@ class Known:
 
     def _wrap(self, combine: Combine, tables: Tables, scale: Array, base: Array, tie: Tie,
               factor: RecordFactor | None) -> Plan:  # fmt: skip
-        filtered = self.facts.length_within is not None or bool((tables.high < 2**62).any())
+        filtered = self.facts.length_within is not None or bool((tables.query.high < 2**62).any())
         return Plan(
             combine=combine, tie=tie,
-            use_value=self.dataset.has_value and max(tables.value.shape[1], tables.odds_value.shape[1]) > 1,
-            use_time=self.dataset.has_time and max(tables.time.shape[1], tables.odds_time.shape[1]) > 1,
+            use_value=self.dataset.has_value and max(tables.fact.value.shape[1], tables.fact.odds_value.shape[1]) > 1,
+            use_time=self.dataset.has_time and max(tables.row.time.shape[1], tables.row.odds_time.shape[1]) > 1,
             filtered=filtered, tables=tables, scale=np.asarray(scale, np.float64), base=np.asarray(base, np.float64),
             factor=factor,
         )  # fmt: skip

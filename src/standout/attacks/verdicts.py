@@ -117,7 +117,7 @@ class Verdicts:
             bits = np.where(in_lineup, np.maximum(-log_share / np.log(2.0), 0.0), outside)
         elif lineup:
             share = np.where(p.n_cut > 0, 1.0 / np.maximum(p.n_cut, 1), 0.0)
-            inside = is_watched & (watched >= seen.plan.tables.cut)
+            inside = is_watched & (watched >= seen.plan.tables.query.cut)
             bits = np.where(is_watched, bits_left(np.where(inside, share, 0.0), seen.n_records), np.nan)
         # a filter may exclude the watched record: it then ranks after every candidate
         rank = np.where(watched > LOWEST, p.n_watch, p.n + 1)

@@ -88,4 +88,4 @@ class Case:
 
     def postings(self, plan: Plan) -> int:
         """Entries that the plan's queries touch."""
-        return int(self.data.supports[plan.tables.item].sum())
+        return int(self.data.supports[plan.tables.fact.item].sum())

@@ -50,7 +50,7 @@ def _point(what: str, x: float, case: Case, rounds: int) -> Line:
     seconds = best_of(rounds, lambda: engine.map(task, shards))[0].core
     # time of one target, unless targets grow
     each = 1.0 if what == "targets" else 1.0 / plan.n_queries
-    runs = plan.tables.item.size * case.data.index.n_blocks
+    runs = plan.tables.fact.item.size * case.data.index.n_blocks
     return {
         "what": "growth", "by": what, "x": x, "seconds": seconds * each, "postings": case.postings(plan) * each,
         "records": case.data.n_records * plan.n_queries * each, "runs": runs * each,

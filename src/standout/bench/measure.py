@@ -180,7 +180,7 @@ def reading(size: float, threads: int) -> Iterator[Line]:
 def index_size(case: Case) -> Line:
     """Resident size of the index, and the addition by a batch of queries."""
     plan = case.plan("scoreboard-rh")
-    batch = sum(a.nbytes for name, a in plan.tables._asdict().items() if name != "lengths")
+    batch = sum(array.nbytes for array in plan.tables.arrays().values())
     return {
         "what": "memory",
         "index_mib": case.data.index.nbytes / 2**20,

@@ -62,16 +62,16 @@ def run(lib: Any, plan: Plan, shard: Shard, threads: int) -> Partials:
         shard.local,
         shard.code,
         shard.tick,
-        t.query_ptr,
-        t.item,
-        t.known_tick,
-        t.time_row,
-        t.value,
-        t.time,
+        t.query.ptr,
+        t.fact.item,
+        t.fact.known_tick,
+        t.fact.time_row,
+        t.fact.value,
+        t.row.time,
     ]
     numbers = [
-        shard.n_records, shard.block_size, shard.ptr.shape[1] - 1, plan.n_queries, t.value.shape[1], t.time.shape[1],
-        shard.no_tick,
+        shard.n_records, shard.block_size, shard.ptr.shape[1] - 1, plan.n_queries, t.fact.value.shape[1],
+        t.row.time.shape[1], shard.no_tick,
     ]  # fmt: skip
     task = _Task(*numbers, *(a.ctypes.data for a in arrays))
 

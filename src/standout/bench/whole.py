@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -52,7 +51,7 @@ def _plan(case: Case, who: Any, n: int) -> Plan:
     chosen = sample_targets(data, who.eligible(data), n, SEED)
     facts = who.sample(data, chosen, SEED).bind(data)
     plan = attack("scoreboard-rh").compile(data, facts, np.full(facts.n_queries, -1, np.int64))
-    value, time = plan.tables.value, plan.tables.time
+    value, time = plan.tables.fact.value, plan.tables.row.time
     value = np.ascontiguousarray(np.broadcast_to(value, (value.shape[0], max(value.shape[1], data.n_levels + 1))))
     time = np.ascontiguousarray(np.broadcast_to(time, (time.shape[0], max(time.shape[1], 3))))
-    return replace(plan, tables=plan.tables._replace(value=value, time=time))
+    return plan.replace_tables(value=value, time=time)

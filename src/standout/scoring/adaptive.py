@@ -52,11 +52,11 @@ def log_chance(
     k: int, b: int, q: int, post: Postings, plan: Tables, t: AdaptiveTables, scratch: AdaptiveScratch
 ) -> float:
     """LLR of record `k` of block `b` for query `q`. Call with ascending `k`."""
-    lo, m = plan.query_ptr[q], plan.query_ptr[q + 1] - plan.query_ptr[q]
+    lo, m = plan.query.ptr[q], plan.query.ptr[q + 1] - plan.query.ptr[q]
     record = b * post.block_size + k
     scratch.n_held[:] = 0
     for j in range(m):
-        stop = np.int64(post.ptr[b, plan.item[lo + j] + 1])
+        stop = np.int64(post.ptr[b, plan.fact.item[lo + j] + 1])
         at = scratch.cursor[j]
         if at < stop and np.int64(post.local[at]) < k:
             at = seek(post.local, at, stop, k)
@@ -70,7 +70,7 @@ def log_chance(
     whole = np.int64(t.every_length[record])
     capped = 0 <= t.cap <= whole
     n_lost = lost_facts(np.int64(m), n_held, t)
-    moves = t.shift > 0 and n_held > 0 and mark_changes(lo, m, post, plan.known_tick, t, scratch)
+    moves = t.shift > 0 and n_held > 0 and mark_changes(lo, m, post, plan.fact.known_tick, t, scratch)
     last = t.shift if moves else -t.shift
     total = -np.inf
     for node in range(t.node_log.size if capped else 1):
@@ -78,14 +78,14 @@ def log_chance(
         miss = t.node_miss[node, n_held, n_lost] if capped else missing(record, t)
         weight = t.node_log[node] if capped else 0.0
         if t.know_length:
-            weight += log_length(q, whole, n_held, plan.n_known[q], node if capped else np.int64(-1), t)
+            weight += log_length(q, whole, n_held, plan.query.n_known[q], node if capped else np.int64(-1), t)
         at = np.int64(-t.shift)
         while at <= last:
             # the product is the same for all shifts up to the next change
             stop = at + np.int64(1)
             while stop <= last and not scratch.change[stop + t.shift]:
                 stop += 1
-            one = log_product(q, lo, m, at, miss, post, plan.known_tick, t, scratch)
+            one = log_product(q, lo, m, at, miss, post, plan.fact.known_tick, t, scratch)
             if one > -np.inf:
                 total = add_logs(total, one + weight + (np.log(float(stop - at)) if moves else 0.0))
             at = stop
@@ -111,8 +111,8 @@ def score_range(b: int, lo: int, hi: int, q: int, post: Postings, plan: Tables, 
     """Put the candidates among records `lo … hi-1` of the block and their integer scores into `scratch`; return their number."""
     offset = b * post.block_size
     share_with_excluded(b, min(post.block_size, post.n_records - offset), q, post, t, scratch)
-    for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
-        scratch.cursor[f - plan.query_ptr[q]] = np.int64(post.ptr[b, plan.item[f]])
+    for f in range(plan.query.ptr[q], plan.query.ptr[q + 1]):
+        scratch.cursor[f - plan.query.ptr[q]] = np.int64(post.ptr[b, plan.fact.item[f]])
     kept = np.int64(0)
     for k in range(lo, hi):
         if allowed(offset + k, q, post, plan, how):
@@ -155,7 +155,7 @@ def score_record(
 ) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
     scratch = make_adaptive_scratch(post.block_size, t.most_facts, t.n_wrong, t.shift, t.together)
-    for q in range(plan.query_ptr.size - 1):
+    for q in range(plan.query.ptr.size - 1):
         local = record[q] - post.first_record
         if 0 <= local < post.n_records:
             b = local // post.block_size

@@ -73,7 +73,7 @@ def _run_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post: 
             if (
                 not by_record
                 and FEW * n_postings(b, q, post, plan) < acc.size
-                and plan.cap[q] >= _UNCAPPED
+                and plan.query.cap[q] >= _UNCAPPED
                 and zeros_cannot_win(q, how.tie, out)
             ):
                 summarize_touched(acc, start, b, q, watch[q], post, plan, how, out)
@@ -107,7 +107,9 @@ def _mass_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post:
                 scratch.held[:] = 0
             add_facts(acc, scratch, b, q, post, plan, how)
             rule = rule_of(q, post.first_record, plan, how)
-            clear = not by_record and plan.cap[q] >= _UNCAPPED and FEW_MASS * n_postings(b, q, post, plan) < acc.size
+            clear = (
+                not by_record and plan.query.cap[q] >= _UNCAPPED and FEW_MASS * n_postings(b, q, post, plan) < acc.size
+            )
             if clear:
                 out[q] += mass_touched(acc, rule.exclude - start, b, q, top[q], beta[q], post, plan)
                 continue
@@ -135,19 +137,19 @@ def _score_of(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) 
     """Integer score of record `r` of the shard, equal to the one by `fill`, read from the record's own entries."""
     b = r // post.block_size
     k = r - b * post.block_size
-    first, shift = plan.query_ptr[q], plan.shift[q]
+    first, shift = plan.query.ptr[q], plan.query.shift[q]
     score, held, half = np.int64(0), np.int64(0), np.int64(1) << shift >> 1
-    for f in range(first, plan.query_ptr[q + 1]):
-        hi = np.int64(post.ptr[b, plan.item[f] + 1])
-        p = _find(post.local, np.int64(post.ptr[b, plan.item[f]]), hi, k)
+    for f in range(first, plan.query.ptr[q + 1]):
+        hi = np.int64(post.ptr[b, plan.fact.item[f] + 1])
+        p = _find(post.local, np.int64(post.ptr[b, plan.fact.item[f]]), hi, k)
         best, odds, events = np.int64(VETO), 0.0, 0.0
         while p < hi and np.int64(post.local[p]) == k:
             if how.combine == _ODDS:
                 odds += event_odds(np.uint64(f), np.uint64(p), post, plan, how)
             else:
-                row = np.uint64(plan.time_row[f])
-                x = contribution(np.uint64(p), post.code, post.tick, plan.value, np.uint64(f), plan.time, row,
-                                 plan.known_tick[f], how.gap_shift, post.no_tick, how.use_value, how.use_time)  # fmt: skip
+                row = np.uint64(plan.fact.time_row[f])
+                x = contribution(np.uint64(p), post.code, post.tick, plan.fact.value, np.uint64(f), plan.row.time, row,
+                                 plan.fact.known_tick[f], how.gap_shift, post.no_tick, how.use_value, how.use_time)  # fmt: skip
                 best = max(best, x)
             events += 1.0
             p += 1
@@ -155,24 +157,24 @@ def _score_of(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) 
             continue
         if how.combine == _ODDS:
             odds = odds / events if events > 1.0 else odds
-            score += (fixed_log(1.0 + post.factor[r] * (odds + plan.odds_floor[f])) + half) >> shift
+            score += (fixed_log(1.0 + post.factor[r] * (odds + plan.fact.odds_floor[f])) + half) >> shift
         elif how.combine == _MIN:
             if held == f - first:
                 score = max(best, np.int64(0)) if held == 0 else min(score, max(best, np.int64(0)))
                 held += 1
         elif best > VETO // 2:
             score += best
-    if how.combine == _MIN and held < plan.n_known[q]:
+    if how.combine == _MIN and held < plan.query.n_known[q]:
         score = np.int64(0)
     if how.combine == _SUM and post.factor.size > 0 and score != 0:
         score = np.int64(np.rint(score * post.factor[r]))
-    return min(score, plan.cap[q]) if plan.cap[q] < _UNCAPPED else score
+    return min(score, plan.query.cap[q]) if plan.query.cap[q] < _UNCAPPED else score
 
 
 @jit
 def score_record(post: Postings, plan: Tables, how: KernelVariant, record: Array, out: Array) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
-    for q in range(plan.query_ptr.size - 1):
+    for q in range(plan.query.ptr.size - 1):
         r = record[q] - post.first_record
         if 0 <= r < post.n_records and allowed(r, q, post, plan, how):
             out[q] = _score_of(r, q, post, plan, how)

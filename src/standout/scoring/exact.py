@@ -104,7 +104,7 @@ def count_shared(n: int, b: int, size: int, q: int, post: Postings, t: ExactTabl
 @jit_inline
 def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTables, scratch: ExactScratch) -> float:
     """Log P(knowledge of query `q` | record `k` of block `b`), -inf if it cannot be the target. Call with ascending `k`."""
-    lo, hi = plan.query_ptr[q], plan.query_ptr[q + 1]
+    lo, hi = plan.query.ptr[q], plan.query.ptr[q + 1]
     m = hi - lo
     record = b * post.block_size + k
     missing, contradicted, n_marked = np.int64(0), np.int64(0), np.int64(0)
@@ -114,12 +114,12 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTab
     j = np.int64(0)
     while possible and j < m:
         f = lo + j
-        stop = np.int64(post.ptr[b, plan.item[f] + 1])
+        stop = np.int64(post.ptr[b, plan.fact.item[f] + 1])
         at = seek(post.local, scratch.cursor[j], stop, k)
         scratch.cursor[j] = at
         scratch.held[j] = at < stop and post.local[at] == k
         if scratch.held[j]:
-            right, wrong, _ = pair_chances(at, stop, f, post, plan.known_tick, t)
+            right, wrong, _ = pair_chances(at, stop, f, post, plan.fact.known_tick, t)
             scratch.right[j], scratch.wrong[j] = right, wrong
             contradicted += right <= 0.0
             possible = contradicted <= most_contradicted and right + wrong > 0.0
@@ -135,7 +135,7 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTab
             scratch.right[:m], scratch.wrong[:m], t.wrong[q], t.log_pick[record], t.log_ways[q], scratch.sums
         )
     rest = t.total[q] - t.weight[record]
-    if plan.exclude[q] >= 0 and missing > 0:
+    if plan.query.exclude[q] >= 0 and missing > 0:
         rest += scratch.n_shared[k]
     return log_wrong_items(scratch.right[:m], scratch.held[:m], t.support[lo:hi], t.mean_right[lo:hi], float(rest),
                            t.log_pick[record], t.log_ways[q], scratch.supports, scratch.sums)  # fmt: skip
@@ -144,18 +144,18 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTab
 @jit_inline
 def start_search(b: int, q: int, post: Postings, plan: Tables, scratch: ExactScratch) -> None:
     """Set the cursors to the starts of the runs of query `q`."""
-    for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
-        scratch.cursor[f - plan.query_ptr[q]] = post.ptr[b, plan.item[f]]
+    for f in range(plan.query.ptr[q], plan.query.ptr[q + 1]):
+        scratch.cursor[f - plan.query.ptr[q]] = post.ptr[b, plan.fact.item[f]]
 
 
 @jit_inline
 def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: ExactTables, scratch: ExactScratch) -> int:
     """List in `scratch.local`, ascending, every record of the block with enough of the items (and perhaps others); gives n."""
-    lo, hi = plan.query_ptr[q], plan.query_ptr[q + 1]
+    lo, hi = plan.query.ptr[q], plan.query.ptr[q + 1]
     need = hi - lo - (t.wrong[q] if t.wrong_items else 0)
     some, least, smallest = np.int64(0), np.int64(2**62), lo
     for f in range(lo, hi):
-        run = np.int64(post.ptr[b, plan.item[f] + 1]) - np.int64(post.ptr[b, plan.item[f]])
+        run = np.int64(post.ptr[b, plan.fact.item[f] + 1]) - np.int64(post.ptr[b, plan.fact.item[f]])
         some += run > 0
         if run < least:
             least, smallest = run, f
@@ -164,17 +164,17 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
         return n
     if need == hi - lo and hi > lo:
         # a record with all of the items is in the shortest run; without facts there is no run
-        p, stop = np.int64(post.ptr[b, plan.item[smallest]]), np.int64(post.ptr[b, plan.item[smallest] + 1])
+        p, stop = np.int64(post.ptr[b, plan.fact.item[smallest]]), np.int64(post.ptr[b, plan.fact.item[smallest] + 1])
         while p < stop:
             scratch.local[n] = np.int64(post.local[p])
-            right, wrong, p = pair_chances(p, stop, smallest, post, plan.known_tick, t)
+            right, wrong, p = pair_chances(p, stop, smallest, post, plan.fact.known_tick, t)
             # most entries contradict the fact, and need no search in the other runs
             n += right > 0.0 or (t.wrong[q] > 0 and wrong > 0.0)
         return n
     scratch.n_held[:size] = 0
     for f in range(lo, hi):
         last = np.int64(-1)
-        for p in range(post.ptr[b, plan.item[f]], post.ptr[b, plan.item[f] + 1]):
+        for p in range(post.ptr[b, plan.fact.item[f]], post.ptr[b, plan.fact.item[f] + 1]):
             k = np.int64(post.local[p])
             scratch.n_held[k] += k != last
             last = k
@@ -198,7 +198,7 @@ def score_block(b: int, q: int, only: int, post: Postings, plan: Tables, how: Ke
         n = np.int64(1)
     else:
         n = list_holders(b, size, q, post, plan, t, scratch)
-    if t.wrong_items and plan.exclude[q] >= 0:
+    if t.wrong_items and plan.query.exclude[q] >= 0:
         count_shared(n, b, size, q, post, t, scratch)
     start_search(b, q, post, plan, scratch)
     kept = np.int64(0)
@@ -258,7 +258,7 @@ def _mass_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings
 def score_record(post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, record: Array, out: Array) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
-    for q in range(plan.query_ptr.size - 1):
+    for q in range(plan.query.ptr.size - 1):
         local = record[q] - post.first_record
         if 0 <= local < post.n_records:
             b = local // post.block_size

@@ -240,11 +240,11 @@ def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Arr
 @jit_inline
 def event_odds(f: int, p: int, post: Postings, plan: Tables, how: KernelVariant) -> float:
     """Odds of one event."""
-    k = plan.odds_value[f, np.uint64(post.code[p])] if how.use_value else plan.odds_value[f, np.uint64(0)]
+    k = plan.fact.odds_value[f, np.uint64(post.code[p])] if how.use_value else plan.fact.odds_value[f, np.uint64(0)]
     if how.use_time:
-        last = plan.odds_time.shape[1] - 2
-        origin = first_column_tick(plan.known_tick[f], last, 0)
-        k *= plan.odds_time[np.uint64(plan.time_row[f]), gap_column(post.tick[p], origin, last, post.no_tick)]
+        last = plan.row.odds_time.shape[1] - 2
+        origin = first_column_tick(plan.fact.known_tick[f], last, 0)
+        k *= plan.row.odds_time[np.uint64(plan.fact.time_row[f]), gap_column(post.tick[p], origin, last, post.no_tick)]
     return k
 
 
@@ -264,7 +264,7 @@ def _add_odds_runs(
             p += np.uint64(1)
         if events > 1.0:
             odds /= events
-        x = post.factor[start + record] * (odds + plan.odds_floor[f])
+        x = post.factor[start + record] * (odds + plan.fact.odds_floor[f])
         acc[record] += (fixed_log(1.0 + x) + half) >> shift
 
 
@@ -273,14 +273,14 @@ def _strip_odds(
     f: int, lo: int, n: int, start: int, post: Postings, plan: Tables, how: KernelVariant, odds: Array
 ) -> None:
     """Put 1 + odds of `n` postings, each of a different record, into `odds`."""
-    floor = plan.odds_floor[f]
+    floor = plan.fact.odds_floor[f]
     if how.use_value and how.use_time:
-        row, last = np.uint64(plan.time_row[f]), plan.odds_time.shape[1] - 2
-        origin = first_column_tick(plan.known_tick[f], last, 0)
+        row, last = np.uint64(plan.fact.time_row[f]), plan.row.odds_time.shape[1] - 2
+        origin = first_column_tick(plan.fact.known_tick[f], last, 0)
         for k in range(n):
             p = lo + k
             column = gap_column(post.tick[p], origin, last, post.no_tick)
-            x = plan.odds_value[f, np.uint64(post.code[p])] * plan.odds_time[row, column]
+            x = plan.fact.odds_value[f, np.uint64(post.code[p])] * plan.row.odds_time[row, column]
             odds[k] = 1.0 + post.factor[start + np.uint64(post.local[p])] * (x + floor)
     else:
         for k in range(n):
@@ -308,41 +308,40 @@ def add_fact(
     acc: Array, scratch: Scratch, turn: int, b: int, q: int, fact: int, post: Postings, plan: Tables, how: KernelVariant
 ) -> None:
     """Add the run of one fact's item in block `b`; `turn` counts the query's facts so far."""
-    i = plan.item[fact]
+    i = plan.fact.item[fact]
     lo, hi = np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])
     start = np.uint64(b * post.block_size)
-    f, row, known, grouped = np.uint64(fact), np.uint64(plan.time_row[fact]), plan.known_tick[fact], how.gap_shift
+    f, row, known = np.uint64(fact), np.uint64(plan.fact.time_row[fact]), plan.fact.known_tick[fact]
+    value, time, grouped = plan.fact.value, plan.row.time, how.gap_shift
     if how.combine == _ODDS:
         if post.repeats:
-            _add_odds_runs(acc, f, lo, hi, start, plan.shift[q], post, plan, how)
+            _add_odds_runs(acc, f, lo, hi, start, plan.query.shift[q], post, plan, how)
         else:
-            _add_odds(acc, scratch, f, lo, hi, start, plan.shift[q], post, plan, how)
+            _add_odds(acc, scratch, f, lo, hi, start, plan.query.shift[q], post, plan, how)
     elif how.combine == _MIN:
-        _least_runs(acc, scratch.held, turn, lo, hi, post.local, post.code, post.tick, plan.value, f, plan.time, row, known,
+        _least_runs(acc, scratch.held, turn, lo, hi, post.local, post.code, post.tick, value, f, time, row, known,
                     grouped, post.no_tick, how.use_value, how.use_time)  # fmt: skip
     elif post.repeats:
-        _add_runs(acc, lo, hi, post.local, post.code, post.tick, plan.value, f, plan.time, row, known, grouped,
+        _add_runs(acc, lo, hi, post.local, post.code, post.tick, value, f, time, row, known, grouped,
                   post.no_tick, how.use_value, how.use_time)  # fmt: skip
     elif not (how.use_value or how.use_time):
-        _add_presence(acc, lo, hi, post.local, plan.value, f)
+        _add_presence(acc, lo, hi, post.local, value, f)
     elif not how.use_time:
-        _add_value(acc, lo, hi, post.local, post.code, plan.value, f)
+        _add_value(acc, lo, hi, post.local, post.code, value, f)
     elif not how.use_value:
-        _add_time(acc, lo, hi, post.local, post.tick, plan.time, row, known, grouped, post.no_tick)
+        _add_time(acc, lo, hi, post.local, post.tick, time, row, known, grouped, post.no_tick)
     elif how.plain and post.all_dated:
-        _add_both_plain(acc, lo, hi, post.local, post.code, post.tick, plan.value, f, plan.time, row, known)
+        _add_both_plain(acc, lo, hi, post.local, post.code, post.tick, value, f, time, row, known)
     else:
-        _add_both(
-            acc, lo, hi, post.local, post.code, post.tick, plan.value, f, plan.time, row, known, grouped, post.no_tick
-        )
+        _add_both(acc, lo, hi, post.local, post.code, post.tick, value, f, time, row, known, grouped, post.no_tick)
 
 
 @jit_inline
 def n_postings(b: int, q: int, post: Postings, plan: Tables) -> int:
     """Postings of query `q` in block `b`."""
     n = np.int64(0)
-    for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
-        i = plan.item[f]
+    for f in range(plan.query.ptr[q], plan.query.ptr[q + 1]):
+        i = plan.fact.item[f]
         n += np.int64(post.ptr[b, i + 1]) - np.int64(post.ptr[b, i])
     return n
 
@@ -353,8 +352,8 @@ def add_facts(acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan
 
     Not inlined: compiling takes seconds and several kernels call it. A call costs little compared with the loops.
     """
-    first = plan.query_ptr[q]
-    for f in range(first, plan.query_ptr[q + 1]):
+    first = plan.query.ptr[q]
+    for f in range(first, plan.query.ptr[q + 1]):
         add_fact(acc, scratch, f - first, b, q, f, post, plan, how)
 
 
@@ -372,13 +371,13 @@ def finish(acc: Array, held: Array, start: int, q: int, post: Postings, plan: Ta
     """Apply the rules on the whole sum: all facts held, record factor, cap. `start` is the block's first record."""
     if how.combine == _MIN:
         for r in range(acc.size):
-            if held[r] < plan.n_known[q]:
+            if held[r] < plan.query.n_known[q]:
                 acc[r] = 0
     elif how.combine == _SUM and post.factor.size > 0:
         for r in range(acc.size):
             if acc[r] != 0:
                 acc[r] = np.int64(np.rint(acc[r] * post.factor[start + r]))
-    cap = plan.cap[q]
+    cap = plan.query.cap[q]
     if cap < 2**31 - 1:
         for r in range(acc.size):
             if acc[r] > cap:

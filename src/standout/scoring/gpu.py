@@ -14,7 +14,17 @@ from standout.data.index import Shard
 from standout.errors import EngineError
 from standout.scoring.factors import factors_of
 from standout.scoring.fill import LOG_TABLE
-from standout.scoring.gpu_layout import Layout, Shape, factor_type, macros, pack, shape_of, spaced, time_table, widths
+from standout.scoring.gpu_layout import (
+    PLAN_POINTERS,
+    Layout,
+    Shape,
+    device_tables,
+    factor_type,
+    macros,
+    pack,
+    shape_of,
+    widths,
+)
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Combine, Plan
 
@@ -103,31 +113,21 @@ class DevicePlan:
 
     def __init__(self, plan: Plan, index: DeviceIndex, shape: Shape) -> None:
         cp = cupy()
-        t = plan.tables
         odds = plan.combine == Combine.ODDS
-        value, time = t.odds_value if odds else t.value, time_table(plan).table
-        kind = np.dtype(np.float64 if odds else np.int32)
-        small = [
-            np.clip(a, -(2**30), 2**31 - 1).astype(np.int32) for a in (t.query_ptr, t.item, t.known_tick, t.time_row)
-        ]
-        n_values, n_times = widths(plan)
-        rows = cp.zeros((time.shape[0], spaced(n_times, kind.itemsize)), kind)
-        rows[:, :n_times] = cp.asarray(time.astype(kind, copy=False))
-        host: list[Array] = [
-            t.odds_floor, np.clip(t.n_known, 0, 2**31 - 1).astype(np.int32), t.exclude, t.low, t.high, t.cut, t.cap,
-            t.shift, t.salt.astype(np.uint64),
-        ]  # fmt: skip
-        tables = [cp.asarray(np.ascontiguousarray(a)) for a in (*small, value.astype(kind, copy=False))]
-        tables += [rows, *(cp.asarray(np.ascontiguousarray(a)) for a in host)]
+        tables = {name: cp.asarray(np.ascontiguousarray(array)) for name, array in device_tables(plan).items()}
         factors = factors_of(plan.factor, index.shard)
         self.factor = cp.asarray(factors.astype(factor_type(factors) if odds else np.float64, copy=False))
         self.posting_factor = cp.empty(index.words.size if odds else 0, self.factor.dtype)
-        heads = cp.empty(HEAD_BYTES * max(t.item.size, 1), np.uint8)
         # kernels index these two by record of the release; the shard's own records begin at `first_record`
         factor, lengths = (_before(a, index.shard.first_record) for a in (self.factor, index.lengths))
-        pointers = [*tables, factor, self.posting_factor, lengths, index.log_table, heads]
-        self.struct = _struct(pointers, [plan.n_queries, n_values, n_times, rows.shape[1], shape.facts_at_once])
-        self._arrays = (tables, heads)
+        pointers = {
+            **tables, "factor": factor, "posting_factor": self.posting_factor, "lengths": lengths,
+            "log_table": index.log_table, "head": cp.empty(HEAD_BYTES * max(tables["item"].size, 1), np.uint8),
+        }  # fmt: skip
+        n_values, n_times = widths(plan)
+        numbers = [plan.n_queries, n_values, n_times, tables["time"].shape[1], shape.facts_at_once]
+        self.struct = _struct([pointers[name] for name in PLAN_POINTERS], numbers)
+        self._arrays = pointers
         self.shape = shape
         self.n_queries = plan.n_queries
         options = macros(plan, index.layout, shape, index.shard, index.missing_ticks)

@@ -21,6 +21,13 @@ MOST_FACTS = 32
 """Facts that the kernel stages at once (MOST_FACTS in gpu_source/layout.cuh)."""
 
 
+PLAN_POINTERS = (
+    "query_ptr", "item", "known_tick", "time_row", "value", "time", "floor", "n_known", "exclude", "low", "high", "cut",
+    "cap", "shift", "salt", "factor", "posting_factor", "lengths", "log_table", "head",
+)  # fmt: skip
+"""Pointers of the struct Plan in gpu_source/layout.cuh, in its order."""
+
+
 class Layout(NamedTuple):
     """One posting = one word: the record's offset in the block lowest, then the value code; the tick highest."""
 
@@ -93,7 +100,7 @@ def shape_of(plan: Plan, block_size: int, threads: int, per_sm: int, shared_per_
     free = shared_per_sm // per_sm - STATIC - base
     n_values, n_times = widths(plan)
     row = size * (n_values + spaced(n_times, size))
-    most = int(np.diff(plan.tables.query_ptr).max(initial=1))
+    most = int(np.diff(plan.tables.query.ptr).max(initial=1))
     at_once = min(most, MOST_FACTS, free // row)
     if at_once < 1:
         return Shape(threads, per_sm, min(most, MOST_FACTS), False, base)
@@ -108,7 +115,7 @@ def spaced(n: int, itemsize: int) -> int:
 
 def widths(plan: Plan) -> tuple[int, int]:
     """Columns of the value and of the time table on the device."""
-    value = plan.tables.odds_value if plan.combine == Combine.ODDS else plan.tables.value
+    value = plan.tables.fact.odds_value if plan.combine == Combine.ODDS else plan.tables.fact.value
     return int(value.shape[1]), int(time_table(plan).table.shape[1])
 
 
@@ -126,12 +133,32 @@ _TIME_TABLES: WeakKeyDictionary[Plan, TimeTable] = WeakKeyDictionary()
 def time_table(plan: Plan) -> TimeTable:
     """Time table of the plan, folded where that loses nothing; kept as long as the plan exists."""
     if plan not in _TIME_TABLES:
-        time = plan.tables.odds_time if plan.combine == Combine.ODDS else plan.tables.time
+        time = plan.tables.row.odds_time if plan.combine == Combine.ODDS else plan.tables.row.time
         gaps = time[:, :-1]
         folds = plan.gap_shift == 0 and gaps.shape[1] % 2 == 1 and np.array_equal(gaps, gaps[:, ::-1])
         half = np.concatenate([gaps[:, gaps.shape[1] // 2 :], time[:, -1:]], axis=1) if folds else time
         _TIME_TABLES[plan] = TimeTable(half, bool(folds))
     return _TIME_TABLES[plan]
+
+
+def device_tables(plan: Plan) -> dict[str, Array]:
+    """Tables of the plan in the device's types, by their names in the struct Plan. Rows of `time` start at 16 bytes."""
+    query, fact = plan.tables.query, plan.tables.fact
+    odds = plan.combine == Combine.ODDS
+    kind = np.dtype(np.float64 if odds else np.int32)
+    small = {"query_ptr": query.ptr, "item": fact.item, "known_tick": fact.known_tick, "time_row": fact.time_row}
+    gaps = time_table(plan).table
+    time = np.zeros((gaps.shape[0], spaced(gaps.shape[1], kind.itemsize)), kind)
+    time[:, : gaps.shape[1]] = gaps
+    return {
+        **{name: np.clip(array, -(2**30), 2**31 - 1).astype(np.int32) for name, array in small.items()},
+        "value": (fact.odds_value if odds else fact.value).astype(kind, copy=False),
+        "time": time,
+        "floor": fact.odds_floor,
+        "n_known": np.clip(query.n_known, 0, 2**31 - 1).astype(np.int32),
+        "salt": query.salt.astype(np.uint64),
+        **{name: getattr(query, name) for name in ("exclude", "low", "high", "cut", "cap", "shift")},
+    }
 
 
 def factor_type(factors: Array) -> np.dtype[Any]:
@@ -148,13 +175,13 @@ def _longest_log(plan: Plan) -> float:
     t = plan.tables
     if plan.combine != Combine.ODDS:
         return 0.0
-    most = t.odds_value.max(initial=0.0) * t.odds_time.max(initial=0.0) + t.odds_floor.max(initial=0.0)
+    most = t.fact.odds_value.max(initial=0.0) * t.row.odds_time.max(initial=0.0) + t.fact.odds_floor.max(initial=0.0)
     return float(np.log1p(most * (plan.factor.largest if plan.factor else 0.0)) * 2**LOG_BITS)
 
 
 def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_ticks: bool) -> tuple[str, ...]:
     """Compiler options that make the kernel of this plan."""
-    lowest = int(plan.tables.value.min(initial=0)) + int(plan.tables.time.min(initial=0))
+    lowest = int(plan.tables.fact.value.min(initial=0)) + int(plan.tables.row.time.min(initial=0))
     values: dict[str, Any] = {
         "COMBINE": int(plan.combine), "TIE": int(plan.tie), "USE_VALUE": int(plan.use_value),
         "USE_TIME": int(plan.use_time), "REPEATS": int(shard.has_repeats), "FILTERED": int(plan.filtered),

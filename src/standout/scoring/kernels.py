@@ -51,7 +51,9 @@ def same_tables(a: Plan, b: Plan) -> bool:
     options = ("combine", "tie", "use_value", "use_time", "filtered", "gap_shift", "factor", "weight")
     if any(getattr(a, name) is not getattr(b, name) and getattr(a, name) != getattr(b, name) for name in options):
         return False
-    return np.array_equal(a.scale, b.scale) and same_arrays(a.tables, b.tables, {"exclude"})
+    return np.array_equal(a.scale, b.scale) and all(
+        same_arrays(one, other, {"exclude"}) for one, other in zip(a.tables, b.tables, strict=True)
+    )
 
 
 def same_arrays(a: Any, b: Any, but: set[str]) -> bool:

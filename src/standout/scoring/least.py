@@ -60,35 +60,35 @@ def _find_first(start: int, size: int, post: Postings, tie: int, first: First) -
 @jit_inline
 def _least(k: int, b: int, q: int, post: Postings, plan: Tables, how: KernelVariant, cursor: Array) -> np.int64:
     """Least contribution over the facts of query `q` for record `k` of block `b`; 0 without one. Call with ascending `k`."""
-    lo = plan.query_ptr[q]
-    score, j, n = np.int64(0), np.int64(0), plan.query_ptr[q + 1] - lo
+    lo = plan.query.ptr[q]
+    score, j, n = np.int64(0), np.int64(0), plan.query.ptr[q + 1] - lo
     while j < n and (j == 0 or score > 0):
         f = lo + j
-        stop = np.int64(post.ptr[b, plan.item[f] + 1])
+        stop = np.int64(post.ptr[b, plan.fact.item[f] + 1])
         p = seek(post.local, cursor[j], stop, k)
         cursor[j] = p
         best = np.int64(VETO)
         while p < stop and np.int64(post.local[p]) == k:
-            x = contribution(np.uint64(p), post.code, post.tick, plan.value, np.uint64(f), plan.time,
-                             np.uint64(plan.time_row[f]), plan.known_tick[f], how.gap_shift, post.no_tick, how.use_value,
-                             how.use_time)  # fmt: skip
+            x = contribution(np.uint64(p), post.code, post.tick, plan.fact.value, np.uint64(f), plan.row.time,
+                             np.uint64(plan.fact.time_row[f]), plan.fact.known_tick[f], how.gap_shift, post.no_tick,
+                             how.use_value, how.use_time)  # fmt: skip
             best = max(best, x)
             p += 1
         best = max(best, np.int64(0))
         score = best if j == 0 else min(score, best)
         j += 1
-    return np.int64(min(score, plan.cap[q]))
+    return np.int64(min(score, plan.query.cap[q]))
 
 
 @jit_inline
 def _shortest(b: int, q: int, post: Postings, plan: Tables) -> np.int64:
     """The fact of query `q` whose item has the shortest run in block `b`; -1 if a known item is not in the release."""
-    lo, hi = plan.query_ptr[q], plan.query_ptr[q + 1]
-    if hi - lo < plan.n_known[q]:
+    lo, hi = plan.query.ptr[q], plan.query.ptr[q + 1]
+    if hi - lo < plan.query.n_known[q]:
         return np.int64(-1)
     least, shortest = np.int64(2**62), np.int64(-1)
     for f in range(lo, hi):
-        run = np.int64(post.ptr[b, plan.item[f] + 1]) - np.int64(post.ptr[b, plan.item[f]])
+        run = np.int64(post.ptr[b, plan.fact.item[f] + 1]) - np.int64(post.ptr[b, plan.fact.item[f]])
         if run < least:
             least, shortest = run, np.int64(f)
     return shortest
@@ -101,7 +101,7 @@ def _add_zeros(n: int, b: int, q: int, post: Postings, how: KernelVariant, plan:
     start, last = b * post.block_size, out.top.shape[1] - 1
     if out.top[q, last] != NO_RECORD and out.top_score[q, last] > 0:
         return
-    hole = plan.exclude[q] - post.first_record - start
+    hole = plan.query.exclude[q] - post.first_record - start
     # of the first records at most one is excluded, and fewer than k score above 0
     for c in range(first.n[0]):
         k, taken = first.local[c], False
@@ -134,13 +134,13 @@ def _run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Ker
         _find_first(start, size, post, how.tie, first)
         for q in range(queries[0], queries[1]):
             was = (out.top_score[q, 0], out.top_key[q, 0], out.top[q, 0])
-            hole = plan.exclude[q] - post.first_record - start
+            hole = plan.query.exclude[q] - post.first_record - start
             shortest, n_scored = _shortest(b, q, post, plan), np.int64(0)
             if shortest >= 0:
-                for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
-                    cursor[f - plan.query_ptr[q]] = post.ptr[b, plan.item[f]]
+                for f in range(plan.query.ptr[q], plan.query.ptr[q + 1]):
+                    cursor[f - plan.query.ptr[q]] = post.ptr[b, plan.fact.item[f]]
                 before = np.int64(-1)
-                for p in range(post.ptr[b, plan.item[shortest]], post.ptr[b, plan.item[shortest] + 1]):
+                for p in range(post.ptr[b, plan.fact.item[shortest]], post.ptr[b, plan.fact.item[shortest] + 1]):
                     k = np.int64(post.local[p])
                     s = _least(k, b, q, post, plan, how, cursor) if k != before and k != hole else np.int64(0)
                     before = k
@@ -148,7 +148,7 @@ def _run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Ker
                         out.total[q] += s
                         out.squares[q] += np.float64(s) * np.float64(s)
                         out.n_watch[q] += s >= watch[q]
-                        out.n_cut[q] += s >= plan.cut[q]
+                        out.n_cut[q] += s >= plan.query.cut[q]
                         key = key_of(start + k, post.first_record, how.tie, 0, post.lengths)
                         add_candidate(s, key, post.first_record + start + k, q, how.tie, out)
                         if n_scored < scored.size:
@@ -158,7 +158,7 @@ def _run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Ker
             out.n[q] += n
             if watch[q] <= 0:
                 out.n_watch[q] += n - n_scored
-            if plan.cut[q] <= 0:
+            if plan.query.cut[q] <= 0:
                 out.n_cut[q] += n - n_scored
             if n > n_scored:
                 _add_zeros(n - n_scored, b, q, post, how, plan, first, scored, min(n_scored, scored.size), was, out)
@@ -171,7 +171,7 @@ def run_blocks(
     """Add all blocks to the partials `out` of the queries `queries[0] … queries[1]-1`."""
     most = np.int64(1)
     for q in range(queries[0], queries[1]):
-        most = max(most, plan.query_ptr[q + 1] - plan.query_ptr[q])
+        most = max(most, plan.query.ptr[q + 1] - plan.query.ptr[q])
     kept = out.top.shape[1]
     first = First(np.empty(2 * kept + 1, np.uint64), np.empty(2 * kept + 1, np.int64), np.zeros(2, np.int64))
     _run_blocks(queries, post, plan, how, watch, np.empty(most, np.int64), first, np.empty(kept, np.int64), out)

@@ -74,8 +74,8 @@ def mass_touched(acc: Array, hole: int, b: int, q: int, top: int, beta: float, p
     if 0 <= hole < acc.size:
         acc[hole] = 0
         n -= 1
-    for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
-        i = plan.item[f]
+    for f in range(plan.query.ptr[q], plan.query.ptr[q + 1]):
+        i = plan.fact.item[f]
         for p in range(np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])):
             k = np.uint64(post.local[p])
             # a record seen before is 0 by now

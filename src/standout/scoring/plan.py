@@ -61,43 +61,79 @@ class Tie(IntEnum):
     """A pseudo-random one, the same on every engine."""
 
 
+class QueryTables(NamedTuple):
+    """Numbers per query."""
+
+    ptr: Array
+    """int64 (queries + 1): facts of each query."""
+    shift: Array
+    """int64: bits dropped from the fixed-point logarithm so that the sum fits, for `Combine.ODDS`."""
+    n_known: Array
+    """int64: number of facts known, including items that are not in the release."""
+    exclude: Array
+    """int64: record left out of the release, -1 = none."""
+    low: Array
+    """int64: fewest items a candidate may hold."""
+    high: Array
+    """int64: most items a candidate may hold."""
+    cut: Array
+    """int64: records with at least this integer score are counted."""
+    cap: Array
+    """int64: larger integer scores are set to this."""
+    salt: Array
+    """uint64: seed of `Tie.HASH`."""
+
+
+class FactTables(NamedTuple):
+    """Numbers per fact."""
+
+    item: Array
+    """int64: item index."""
+    known_tick: Array
+    """int64: known time, in ticks after the dataset's first tick."""
+    time_row: Array
+    """int64: row of `RowTables`; facts whose tables are equal may share one."""
+    value: Array
+    """int32 (facts, levels + 1): contribution by value code, last = no value."""
+    odds_value: Array
+    """float64 (facts, levels + 1), for `Combine.ODDS`."""
+    odds_floor: Array
+    """float64, for `Combine.ODDS`."""
+
+
+class RowTables(NamedTuple):
+    """Tables over time gaps, which several facts may share."""
+
+    time: Array
+    """int32 (rows, 2·reach + 2): contribution by signed gap from -reach to reach, and without a time."""
+    odds_time: Array
+    """float64 (rows, 2·reach + 2), for `Combine.ODDS`; there, gaps are never grouped."""
+
+
 class Tables(NamedTuple):
     """Arrays of a plan, as compiled kernels take them."""
 
-    query_ptr: Array
-    """int64 (queries + 1): facts of each query."""
-    item: Array
-    """int64 (facts): item index."""
-    known_tick: Array
-    """int64 (facts): known time, in ticks after the dataset's first tick."""
-    time_row: Array
-    """int64 (facts): row of `time` and `odds_time`; facts whose tables are equal may share one."""
-    value: Array
-    """int32 (facts, levels + 1): contribution by value code, last = no value."""
-    time: Array
-    """int32 (rows, 2·reach + 2): contribution by signed gap from -reach to reach, and without a time."""
-    odds_value: Array
-    """float64 (facts, levels + 1), for `Combine.ODDS`."""
-    odds_time: Array
-    """float64 (rows, 2·reach + 2), for `Combine.ODDS`; there, gaps are never grouped."""
-    odds_floor: Array
-    """float64 (facts)."""
-    shift: Array
-    """int64 (queries): bits dropped from the fixed-point logarithm so that the sum fits."""
-    n_known: Array
-    """int64 (queries): number of facts known, including items that are not in the release."""
-    exclude: Array
-    """int64 (queries): record left out of the release, -1 = none."""
-    low: Array
-    """int64 (queries): fewest items a candidate may hold."""
-    high: Array
-    """int64 (queries): most items a candidate may hold."""
-    cut: Array
-    """int64 (queries): records with at least this integer score are counted."""
-    cap: Array
-    """int64 (queries): larger integer scores are set to this."""
-    salt: Array
-    """uint64 (queries): seed of `Tie.HASH`."""
+    query: QueryTables
+    fact: FactTables
+    row: RowTables
+
+    def arrays(self) -> dict[str, Array]:
+        """All arrays by name."""
+        return {name: array for part in self for name, array in part._asdict().items()}
+
+    def replaced(self, **changes: Array) -> Tables:
+        """Tables with some arrays replaced."""
+        unknown = sorted(changes.keys() - self.arrays().keys())
+        if unknown:
+            raise TypeError(f"a plan has no table {', '.join(unknown)}")
+
+        def of(names: tuple[str, ...]) -> dict[str, Any]:
+            return {name: array for name, array in changes.items() if name in names}
+
+        query, fact, row = self
+        return Tables(
+            query._replace(**of(query._fields)), fact._replace(**of(fact._fields)), row._replace(**of(row._fields))
+        )
 
 
 class ExactTables(NamedTuple):
@@ -191,12 +227,12 @@ class Plan:
     @property
     def n_queries(self) -> int:
         """Number of queries."""
-        return int(self.tables.query_ptr.size - 1)
+        return int(self.tables.query.ptr.size - 1)
 
     @cached_property
     def plain(self) -> bool:
         """Whether no table holds a veto and gaps are not grouped, so that the loops of a kernel need not test for it."""
-        lowest = min(int(table.min(initial=0)) for table in (self.tables.value, self.tables.time))
+        lowest = min(int(table.min(initial=0)) for table in (self.tables.fact.value, self.tables.row.time))
         return lowest > VETO // 2 and self.gap_shift == 0
 
     def score(self, integer: Array) -> Array:
@@ -210,7 +246,7 @@ class Plan:
 
     def replace_tables(self, **changes: Array) -> Plan:
         """Plan with some tables replaced."""
-        return replace(self, tables=self.tables._replace(**changes))
+        return replace(self, tables=self.tables.replaced(**changes))
 
 
 def fixed_point(bound: Array) -> Array:

@@ -163,11 +163,11 @@ def summarize_listed(n: int, local: Array, score: Array, start: int, q: int, wat
         out.total[q] += s
         out.squares[q] += np.float64(s) * np.float64(s)
         out.n_watch[q] += s >= watch
-        out.n_cut[q] += s >= plan.cut[q]
+        out.n_cut[q] += s >= plan.query.cut[q]
         was = out.top_score[q, 0]
         if s >= out.top_score[q, out.top.shape[1] - 1]:
             r = start + local[c]
-            key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
+            key = key_of(r, post.first_record, how.tie, plan.query.salt[q], post.lengths)
             add_candidate(s, key, post.first_record + r, q, how.tie, out)
         if out.beta.size > 0:
             rescale_mass(q, was, out)
@@ -191,7 +191,7 @@ def summarize_block(
     acc: Array, start: int, q: int, watch: int, post: Postings, plan: Tables, how: KernelVariant, out: Partials
 ) -> None:
     """Add the scores of a block, whose first record is `start` of the shard, to the partials of query `q`."""
-    size, cut, first = acc.size, plan.cut[q], post.first_record
+    size, cut, first = acc.size, plan.query.cut[q], post.first_record
     rule = rule_of(q, first, plan, how)
     hole = rule.exclude - start
     if how.filtered:
@@ -214,7 +214,7 @@ def summarize_block(
         last, was = out.top.shape[1] - 1, (out.top_score[q, 0], out.top_key[q, 0], out.top[q, 0])
         least = out.top_score[q, last]
         if top > least or out.top[q, last] == NO_RECORD or (top == least and how.tie != 0):
-            update_top(acc, start, q, first, rule, how.tie, plan.salt[q], post.lengths, out)
+            update_top(acc, start, q, first, rule, how.tie, plan.query.salt[q], post.lengths, out)
         if top == out.top_score[q, 0]:
             count_ties(acc, start, q, rule, how.tie, post.lengths, was, out)
         if out.beta.size > 0:
@@ -292,7 +292,7 @@ def summarize_touched(acc: Array, start: int, b: int, q: int, watch: int, post: 
 
     Requires: no length filter, final sums, and `zeros_cannot_win`. Not inlined: inlining made the summing loops slower.
     """
-    cut, hole = plan.cut[q], plan.exclude[q] - post.first_record - start
+    cut, hole = plan.query.cut[q], plan.query.exclude[q] - post.first_record - start
     counts = watch <= _HIGHEST or cut <= _HIGHEST
     n = acc.size
     if 0 <= hole < acc.size:
@@ -300,8 +300,8 @@ def summarize_touched(acc: Array, start: int, b: int, q: int, watch: int, post: 
         n -= 1
     low, high = np.int64(0), np.int64(0)
     met, n_watch, n_cut, with_mass = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    for f in range(plan.query_ptr[q], plan.query_ptr[q + 1]):
-        i = plan.item[f]
+    for f in range(plan.query.ptr[q], plan.query.ptr[q + 1]):
+        i = plan.fact.item[f]
         p, stop = np.uint64(post.ptr[b, i]), np.uint64(post.ptr[b, i + 1])
         while p < stop:
             least = max(out.top_score[q, out.top.shape[1] - 1], 1)
@@ -315,7 +315,7 @@ def summarize_touched(acc: Array, start: int, b: int, q: int, watch: int, post: 
             low, high, met, n_watch, n_cut = low + lower, high + higher, met + m, n_watch + w, n_cut + c
             if top >= least:
                 r = start + np.int64(post.local[p - np.uint64(1)])
-                key = key_of(r, post.first_record, how.tie, plan.salt[q], post.lengths)
+                key = key_of(r, post.first_record, how.tie, plan.query.salt[q], post.lengths)
                 add_candidate(top, key, post.first_record + r, q, how.tie, out)
                 if out.beta.size > 0:
                     rescale_mass(q, was, out)
