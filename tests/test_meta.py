@@ -112,6 +112,26 @@ def test_every_public_formula_has_a_doctest():
 # The files keep the house rules
 
 
+def test_every_formula_is_called_by_the_product():
+    """A formula that only tests call is a second one beside that of the product."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py")}
+    called = {
+        node.id if isinstance(node, ast.Name) else node.attr
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name | ast.Attribute)
+    }
+    formulas = [
+        f"{path.stem}.{node.name}"
+        for path, tree in trees.items()
+        if path.parent.name == "formulas"
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    ]
+    assert len(formulas) > 40
+    assert [name for name in formulas if name.split(".")[1] not in called] == []
+
+
 def test_no_source_file_is_longer_than_400_lines():
     lines = {p.relative_to(SRC).as_posix(): len(text(p).splitlines()) for p in modules(SRC)}
     long = {path: n for path, n in lines.items() if n > MOST_LINES}

@@ -41,7 +41,7 @@ def test_theorem_3_asks_until_k_minus_1_false_matches_are_expected(n, k, delta):
 
 @given(st.floats(0.0001, 1), st.floats(1, 1000), st.floats(0.01, 1))
 def test_theorem_5_turned_round_undoes_theorem_5(delta, factor, gamma):
-    sample = ns08.theorem_5_delta(delta, factor, gamma)
+    sample = delta * gamma / factor
     assert ns08.theorem_5_population(sample, factor, gamma) == pytest.approx(delta)
 
 

@@ -43,37 +43,6 @@ def T(a: Any, b: Any, p: Any) -> Array:  # noqa: N802 - the paper's letter
     return np.where(np.isnan(share), 0.0, np.maximum(1.0 - share, 0.0))
 
 
-def S(y: Any, r: Any, p: float) -> float:  # noqa: N802 - the paper's letter
-    """S(y, r) = Σ_{i ∈ supp(y)} T(y_i, r_i) / |supp(y)|: how much r reveals of y. Not symmetric.
-
-    Records are arrays over the items, NaN where nothing is held.
-
-    >>> none = float("nan")
-    >>> S([5.0, 1.0, none], [4.0, none, 3.0], 4.0), S([4.0, none, none], [5.0, 1.0, none], 4.0)
-    (0.375, 0.75)
-    """
-    own = ~np.isnan(np.asarray(y, dtype=np.float64))
-    return float(T(y, r, p)[own].sum() / own.sum()) if own.any() else 0.0
-
-
-def score_g(t: Any) -> float:
-    """Score_g(aux, r) = min_i T(aux_i, r_i) (equation 3).
-
-    >>> score_g([1.0, 0.75, 0.9])
-    0.75
-    """
-    return float(np.min(np.asarray(t, dtype=np.float64)))
-
-
-def score_w(weights: Any, t: Any) -> float:
-    """Score_w(aux, r) = Σ_i w_i · T(aux_i, r_i) / m (equation 5).
-
-    >>> score_w([1.0, 0.5], [1.0, 0.5])
-    0.625
-    """
-    return float(np.mean(np.asarray(weights, dtype=np.float64) * np.asarray(t, dtype=np.float64)))
-
-
 def e(best: Any, second: Any) -> Array:
     """Eccentricity e = max - max2, without σ (equation 6).
 
@@ -81,15 +50,6 @@ def e(best: Any, second: Any) -> Array:
     [0.25]
     """
     return np.asarray(best, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-
-
-def M(weights: Any) -> float:  # noqa: N802 - the paper's letter
-    """M = Σ_i w_i / m: the score of a record that agrees with everything.
-
-    >>> M([1.0, 0.5])
-    0.75
-    """
-    return float(np.mean(np.asarray(weights, dtype=np.float64)))
 
 
 def is_isolated(eccentricity: Any, gamma: Any, mean_weight: Any) -> npt.NDArray[np.bool_]:
@@ -115,21 +75,12 @@ def l2(weights: Any, gamma: float) -> float:
 
 
 def generic_similarity(gamma: float, epsilon: float) -> float:
-    """S(y, o) > 1 - 2γ - ε for the generic algorithm's answer o (Theorem 1), with `generic_confidence`.
+    """S(y, o) > 1 - 2γ - ε for the generic algorithm's answer o with probability 1 - e^(-2ε²m) (Theorem 1).
 
     >>> generic_similarity(0.1, 0.05)
     0.75
     """
     return 1.0 - 2.0 * gamma - epsilon
-
-
-def generic_confidence(m: int, epsilon: float) -> float:
-    """1 - e^(-2ε²m): probability with which Theorem 1 holds for m items known.
-
-    >>> round(generic_confidence(100, 0.1), 4)
-    0.8647
-    """
-    return float(1.0 - np.exp(-2.0 * epsilon**2 * m))
 
 
 def kept_quantile(k: Any, eta3: float) -> float:

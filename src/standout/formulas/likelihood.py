@@ -33,15 +33,6 @@ def odds(kernel: Any, e: Any, h: Any, wrong: Any, q: Any, g: Any) -> Array:
     return np.asarray((1.0 - np.asarray(e)) * right / (np.asarray(e) * np.asarray(q) * np.asarray(g)))
 
 
-def llr(held_odds: Any, length: float, e: float, m: int) -> float:
-    """LLR(r) = Σ_{i∈A∩r} ln(1 + odds_i / L_r) + m·ln e, against "target not in the release".
-
-    >>> round(llr([500.0], length=10, e=0.5, m=1), 4)
-    3.2387
-    """
-    return float(np.log1p(np.asarray(held_odds, dtype=np.float64) / length).sum() + m * np.log(e))
-
-
 def log_presence(llr_best: Any, mass: Any, n_records: Any) -> Array:
     """Log of (1/N)·Σ_s P(A|s) / P(A|absent), the Bayes factor of "the target is in the release"; -inf if no record can be it.
 

@@ -119,15 +119,6 @@ def theorem_3_m(n_records: int, k: int, delta: float) -> float:
     return max(0.0, float(np.log(n_records / (k - 1)) / -np.log1p(-delta)))
 
 
-def theorem_5_delta(delta: float, factor: float, gamma: float) -> float:
-    """δγ/λ: D not (ε,δ)-sparse ⇒ a random 1/λ subset is not (ε, δγ/λ)-sparse with probability ≥ 1-γ.
-
-    >>> theorem_5_delta(0.5, 10, 0.2)
-    0.01
-    """
-    return delta * gamma / factor
-
-
 def theorem_5_population(delta: float, factor: float, gamma: float) -> float:
     """min(1, δλ/γ): the δ of a population λ times as large as a (ε,δ)-sparse sample of it; 1 says nothing.
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from standout.audit.findings import write_whole
 from standout.report.page import fill
 from standout.report.tables import Column, Table
 from standout.report.words import percent
@@ -37,21 +35,6 @@ def show(verdict: Mapping[str, Any], console: Console) -> None:
         word = Text(row["verdict"], style=STYLES[row["verdict"]])
         grid.add_row(word, *(Text(cell) for cell in (row["limit"], *_numbers(row))), Text(f"{row['why']}{_where(row)}"))
     console.print(grid)
-
-
-def render_verdict(verdict: Mapping[str, Any], path: str | Path, *, title: str | None = None) -> Path:
-    """Write the page that a person signs, completely or not at all.
-
-    Parameters
-    ----------
-    verdict
-        Plain data of a verdict, `Verdict.to_dict()`.
-    path
-        HTML file to write.
-    title
-        Name of the dataset.
-    """
-    return write_whole(path, page(verdict, title=title))
 
 
 def page(verdict: Mapping[str, Any], *, title: str | None = None) -> str:

@@ -108,10 +108,6 @@ class View:
         """Numbers of known items, ascending."""
         return sorted({c.knows for c in self.cases})
 
-    def of_kind(self, kind: str) -> list[Case]:
-        """Cases of one kind, by number of known items."""
-        return sorted((c for c in self.cases if c.kind == kind), key=lambda c: c.knows)
-
 
 def view(findings: Findings | Plain) -> View:
     """View of findings, or of the plain data of their JSON file."""

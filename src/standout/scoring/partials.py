@@ -107,11 +107,6 @@ class Partials(NamedTuple):
         return self.top_score[:, 1]
 
     @property
-    def second_key(self) -> Array:
-        """uint64: tie key of the second best record."""
-        return self.top_key[:, 1]
-
-    @property
     def second(self) -> Array:
         """int64: index of the second best record, -1 = none."""
         return self.top[:, 1]

@@ -187,23 +187,6 @@ def _targets(dataset: Dataset, targets: Any, eligible: Array, seed: int) -> Arra
     return np.asarray(targets, np.int64).reshape(-1)
 
 
-def certificate_table(
-    dataset: Dataset,
-    knows: Sequence[int] = (10, 20),
-    gammas: Sequence[float] = GAMMAS,
-    t: float | None = None,
-    delta: float = 0.75,
-    targets: Any = 1000,
-    seed: int = 0,
-) -> Any:
-    """Frame of certificates over m and γ (Figs. 1 and 2); one t for all, by default that of the largest m."""
-    import pandas as pd
-
-    rarity = fitting_t(dataset, max(knows), delta) if t is None else t
-    rows = [certificates(dataset, m, g, rarity, delta, targets, seed).to_frame() for m in knows for g in gammas]
-    return pd.concat(rows, ignore_index=True)
-
-
 def filtered_out(
     dataset: Dataset, knows: Sequence[int] = TABLE_1[0], ts: Sequence[float] = TABLE_1[1], delta: float = 0.75
 ) -> Any:

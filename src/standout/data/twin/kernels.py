@@ -224,20 +224,6 @@ def _schedule(
     return length, n_days
 
 
-@njit(nogil=True, cache=True)
-def draw_schedules(n_records: int, seed: int, people: People, day: Array, size: Array, n_days: Array) -> int:
-    """Fill day and entries of every (record, day) of the first records, and days per record; return their number."""
-    n_all = people.join_cdf.size - 1
-    state = np.empty(1, np.uint64)
-    used = np.empty(n_all, np.bool_)
-    weight = np.empty(n_all + 1, np.float64)
-    at = 0
-    for r in range(n_records):
-        _, n_days[r] = _schedule(state, people, seed, r, used, weight, day[at:], size[at:])
-        at += n_days[r]
-    return at
-
-
 @njit(cache=True)
 def _mix_groups(catalog: Catalog, c: int, taste: Array, mixed: Array) -> None:
     """Fill `mixed` with the record's own draw weight of every item, before age."""
