@@ -17,6 +17,7 @@ from strategies import dataset, knowledge
 import standout as so
 from standout.adversary.knowledge import _renamed
 from standout.attacks.tables import Known
+from standout.data.cache import once
 from standout.data.channel import ItemMap
 from standout.errors import InputError, ParameterError
 
@@ -182,9 +183,12 @@ def test_a_part_of_the_facts_is_what_those_queries_know():
 def test_what_is_kept_of_some_facts_is_not_taken_for_other_facts():
     release = so.Dataset.from_arrays([0, 0, 1, 1], [1, 2, 1, 3])
     facts = so.Knowledge.from_arrays([0, 0, 1], [1, 2, 3]).bind(release)
-    assert facts.once("items", facts.item.sum) == facts.once("items", lambda: -1)
+    assert once(facts, "sum", "items", facts.item.sum) == once(facts, "sum", "items", lambda: -1)
     for others in (facts.part(1, 2), replace(facts, item=facts.item[::-1])):
-        assert others.once("items", lambda: -1) == -1
+        assert once(others, "sum", "items", lambda: -1) == -1
+    for key in range(3):
+        once(facts, "few", key, lambda key=key: key, most=2)
+    assert [once(facts, "few", key, lambda: -1, most=2) for key in (2, 1, 0)] == [2, 1, -1]
 
 
 def test_every_item_is_found_under_its_published_name_and_no_other():

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from standout.adversary.counts import ItemCount
 from standout.adversary.splitmix import start
+from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.index import Rows, Shard
 from standout.data.tasks import Range, Task
@@ -93,25 +94,18 @@ class ChooseRecords(Task[Chosen]):
 
 def count_eligible(data: Catalog, conditions: tuple[Condition, ...]) -> int:
     """Number of records that satisfy all conditions; counts and draws are cached on the dataset."""
-    counts: dict[bytes, int] = data.__dict__.setdefault("_n_eligible", {})
-    key = _digest(conditions)
-    if key not in counts:
-        counts[key] = data.map(ChooseRecords(conditions, 0, 0)).n
-    return counts[key]
+    return once(data, "n_eligible", _digest(conditions), lambda: data.map(ChooseRecords(conditions, 0, 0)).n)
 
 
 def draw_records(data: Catalog, conditions: tuple[Condition, ...], n: int | None, seed: int) -> tuple[int, Array]:
     """Number of eligible records, and `n` of them (all if None) in random order: the first of them are a smaller draw."""
     task = ChooseRecords(conditions, -1 if n is None else n, seed)
-    kept: dict[tuple[bytes, int, int], Chosen] = data.__dict__.setdefault("_drawn", {})
     digest = _digest(conditions)
-    key = (digest, task.most, seed)
-    found = kept.get(key) or data.map(task)
-    data.__dict__.setdefault("_n_eligible", {})[digest] = found.n
-    if found.record.size <= MOST_KEPT:
-        kept[key] = found
-    while len(kept) > DRAWS_KEPT:
-        kept.pop(next(iter(kept)))
+    if min(data.n_records, MOST_KEPT + 1 if n is None else n) <= MOST_KEPT:
+        found = once(data, "drawn", (digest, n, seed), lambda: data.map(task), DRAWS_KEPT)
+    else:
+        found = data.map(task)
+    once(data, "n_eligible", digest, lambda: found.n)
     return found.n, found.record.copy()
 
 

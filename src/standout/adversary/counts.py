@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.index import Rows, Shard
 from standout.data.tasks import Range, Sums, Task
@@ -87,11 +88,8 @@ def records_by_count(data: Catalog, marked: Array | None) -> Array:
     """int64 (longest + 1): number of records that hold 0, 1, … of the marked items; cached on the dataset."""
     if marked is None:
         return data.length_counts
-    kept: dict[bytes, Array] = data.__dict__.setdefault("_records_by_count", {})
-    key = np.packbits(marked).tobytes()
-    if key not in kept:
-        kept[key] = data.map(CountRecords(ItemCount(marked), data.longest)).total
-    return kept[key]
+    task = CountRecords(ItemCount(marked), data.longest)
+    return once(data, "records_by_count", np.packbits(marked).tobytes(), lambda: data.map(task).total)
 
 
 @jit

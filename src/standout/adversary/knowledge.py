@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -42,14 +41,6 @@ class Facts:
     """float64 (facts): probability that the item is the one that the fact is about; None = 1."""
     times: Array | None = None
     """int64 per fact: how often the adversary saw it; None = once."""
-    _kept: dict[Any, Any] = field(default_factory=dict, init=False)  # not copied by `replace`
-
-    def once(self, key: Any, compute: Callable[[], T]) -> T:
-        """What `compute` gives, computed once for these facts; `key` names it and all else that it depends on."""
-        if key not in self._kept:
-            self._kept[key] = compute()
-        kept: T = self._kept[key]
-        return kept
 
     @property
     def n_queries(self) -> int:

@@ -14,6 +14,7 @@ from standout.attacks.noise import value_kernel
 from standout.attacks.odds import entry_histograms
 from standout.attacks.tables import Known
 from standout.data.background import background
+from standout.data.cache import once
 from standout.data.channel import Channel
 from standout.data.dataset import Dataset
 from standout.data.periods import period_lengths, period_starts
@@ -159,24 +160,23 @@ def day_distances(release: Dataset, within: int) -> Array:
 
     It is counted over pairs of entries of the release, mixed with a uniform share, and widened by the adversary's error.
     """
-    kept: dict[int, Array] = release.__dict__.setdefault("_day_distances", {})
-    if within not in kept:
-        per_day = release.ticks_per_day
-        tick, record = (
-            release.record_tick.astype(np.int64),
-            np.repeat(np.arange(release.n_records), np.diff(release.record_ptr)),
-        )
-        n = int(release.tick_span) // per_day + 1
-        count = np.zeros(n)
-        for stride in STRIDES:
-            same = (record[stride:] == record[:-stride]) & (tick[stride:] != release.no_tick)
-            same &= tick[:-stride] != release.no_tick
-            gap = np.abs(tick[stride:][same] - tick[:-stride][same]) // per_day
-            count += np.bincount(gap, minlength=n)[:n]
-        share = (1 - EVEN) * count / max(count.sum(), 1.0) + EVEN / n
-        share[1:] /= 2
-        both = np.concatenate([share[:0:-1], share])
-        width = 2 * (within // per_day) + 1
-        wide = np.convolve(both, np.full(width, 1.0 / width))
-        kept[within] = np.ascontiguousarray(wide[wide.size // 2 :]) / per_day
-    return kept[within]
+    return once(release, "day_distances", within, lambda: _day_distances(release, within))
+
+
+def _day_distances(release: Dataset, within: int) -> Array:
+    per_day = release.ticks_per_day
+    tick = release.record_tick.astype(np.int64)
+    record = np.repeat(np.arange(release.n_records), np.diff(release.record_ptr))
+    n = int(release.tick_span) // per_day + 1
+    count = np.zeros(n)
+    for stride in STRIDES:
+        same = (record[stride:] == record[:-stride]) & (tick[stride:] != release.no_tick)
+        same &= tick[:-stride] != release.no_tick
+        gap = np.abs(tick[stride:][same] - tick[:-stride][same]) // per_day
+        count += np.bincount(gap, minlength=n)[:n]
+    share = (1 - EVEN) * count / max(count.sum(), 1.0) + EVEN / n
+    share[1:] /= 2
+    both = np.concatenate([share[:0:-1], share])
+    width = 2 * (within // per_day) + 1
+    wide = np.convolve(both, np.full(width, 1.0 / width))
+    return np.ascontiguousarray(wide[wide.size // 2 :]) / per_day

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.tables import Known
+from standout.data.cache import once
 from standout.data.channel import Channel
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
@@ -80,12 +81,12 @@ def is_grouped(channel: Channel) -> bool:
 
 def sizes(release: Dataset, who: Adversary, grouped: bool, merged: bool) -> Sizes:
     """Sizes for this release and the adversary's choice rule; computed on first use and cached on the release."""
-    kept: dict[Any, Sizes] = release.__dict__.setdefault("_adaptive_sizes", {})
+
+    def compute() -> Sizes:
+        return _grouped_sizes(release, merged) if grouped else _sizes(release, *chosen_items(release, who))
+
     # which items are rare does not depend on how many are known
-    key = grouped, merged, "uniform" if grouped else who.choose
-    if key not in kept:
-        kept[key] = _grouped_sizes(release, merged) if grouped else _sizes(release, *chosen_items(release, who))
-    return kept[key]
+    return once(release, "adaptive_sizes", (grouped, merged, "uniform" if grouped else who.choose), compute)
 
 
 def strange_items(release: Dataset) -> Array:

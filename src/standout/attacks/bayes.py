@@ -16,6 +16,7 @@ from standout.adversary.eligible import conditions, entry_test, levels_outside
 from standout.adversary.knowledge import Facts
 from standout.attacks.noise import Cells, Noise, Steps, ValueKernel
 from standout.attacks.tables import Known
+from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.tasks import Sums
 from standout.formulas.likelihood import shrunk
@@ -59,11 +60,8 @@ class Picks:
 
 def picks(who: Adversary, dataset: Catalog) -> Picks:
     """Effect of the choice rule on the dataset; computed on first use and cached on it."""
-    kept: dict[Any, Picks] = dataset.__dict__.setdefault("_picks", {})
     key = (who.choose, who.knows, who.wrong, who.wrong_kind, who.value_within, who.gamma, who.time_within)
-    if key not in kept:
-        kept[key] = _picks(who, dataset)
-    return kept[key]
+    return once(dataset, "picks", key, lambda: _picks(who, dataset))
 
 
 def _picks(who: Adversary, dataset: Catalog) -> Picks:
@@ -251,8 +249,8 @@ def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
     data = known.dataset
     task = SumChances(known.item.astype(np.int64), tick, tables, int(data.supports.max(initial=1)))
     # sums over all pairs serve the plans with and without the target
-    key = ("chances", tables.right_value.tobytes(), tables.wrong_value.tobytes())
-    over_all = known.facts.once(key, lambda: data.map(task))
+    key = (tables.right_value.tobytes(), tables.wrong_value.tobytes())
+    over_all = once(known.facts, "chances", key, lambda: data.map(task))
     own = task.of_records(known.gone, known.gone_at[known.query], data.has_repeats)
     right, wrong = task.probabilities(Sums(over_all.total - own.total), data.has_repeats)
     pairs = np.maximum(known.support, 1)

@@ -21,6 +21,7 @@ from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
 from standout.attacks.verdicts import Verdicts
+from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
@@ -105,15 +106,16 @@ def calibrated(dataset: Catalog, who: Adversary, run: Run) -> Presence:
     run
         Runs the uncalibrated attack at a prior of 1/2, with the records in the release and without them: `run_both`.
     """
-    kept: dict[Adversary, Presence] = dataset.__dict__.setdefault("_presence", {})
-    if who not in kept:
+
+    def fit() -> Presence:
         records = canaries(dataset, who)
         knowledge = who.sample(dataset, records, canary_seed(who))
         both = run(dataset, knowledge, records)
         factor = np.concatenate([factor_of(v) for v in both])
         share = np.concatenate([v.share for v in both])
-        kept[who] = fit_presence(factor, share, np.repeat([True, False], records.size))
-    return kept[who]
+        return fit_presence(factor, share, np.repeat([True, False], records.size))
+
+    return once(dataset, "presence", who, fit)
 
 
 def calibrated_again(release: Dataset, who: Adversary, run: Run) -> Presence:
@@ -124,10 +126,7 @@ def calibrated_again(release: Dataset, who: Adversary, run: Run) -> Presence:
     what it removes is gone. Capped records would lose nothing the second time: the limit is lowered (`Defense.again`). P(absent)
     is not calibrated for fewer than `FEWEST_CANARIES` canaries.
     """
-    kept: dict[Adversary, Presence] = release.__dict__.setdefault("_presence_again", {})
-    if who not in kept:
-        kept[who] = _on_second_release(release, who, run)
-    return kept[who]
+    return once(release, "presence_again", who, lambda: _on_second_release(release, who, run))
 
 
 def _on_second_release(release: Dataset, who: Adversary, run: Run) -> Presence:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.build import missing_tick
+from standout.data.cache import once
 from standout.data.keys import LazyKeys
 from standout.errors import ParameterError
 from standout.jit import njit
@@ -106,15 +107,13 @@ class Shard:
         """int64: distinct marked items (bool per item) of each record; the last few results are cached."""
         if self.parent is not None:
             return self.of_parent(self.parent.count(marked))
-        kept: dict[bytes, Array] = self.__dict__.setdefault("_counts", {})
-        key = np.packbits(marked).tobytes()
-        if key not in kept:
+
+        def compute() -> Array:
             out = np.zeros(self.n_records, np.int64)
             _count_marked(self.block_size, self.ptr, self.local, marked, out)
-            while len(kept) >= MOST_COUNTS:
-                kept.pop(next(iter(kept)))
-            kept[key] = out
-        return kept[key]
+            return out
+
+        return once(self, "counts", np.packbits(marked).tobytes(), compute, MOST_COUNTS)
 
     @property
     def nbytes(self) -> int:

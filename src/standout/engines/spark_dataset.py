@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from standout.data.build import missing_tick, rows_differ, smallest_unsigned
+from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.channel import Origin
 from standout.data.cleaning import Cleaning
@@ -179,13 +180,7 @@ class SparkDataset(Catalog):
     def rows(self, records: Any) -> Rows:
         """Entries and keys of some records, given by distinct ascending indices; the last few results are kept."""
         wanted = np.asarray(records, np.int64)
-        kept: dict[bytes, Rows] = self.__dict__.setdefault("_fetched", {})
-        key = wanted.tobytes()
-        if key not in kept:
-            while len(kept) >= MOST_FETCHED:
-                kept.pop(next(iter(kept)))
-            kept[key] = self.map(FetchRows(wanted))
-        return kept[key]
+        return once(self, "rows", wanted.tobytes(), lambda: self.map(FetchRows(wanted)), MOST_FETCHED)
 
     def __repr__(self) -> str:
         return f"<SparkDataset {self.shape_text}, {self.shards.n_shards:,} shards>"
