@@ -30,9 +30,10 @@ def once(owner: Any, name: str, key: Hashable, compute: Callable[[], T], most: i
     [4, 4]
     """
     kept: dict[Hashable, T] = owner.__dict__.setdefault(f"_once_{name}", {})
-    if key not in kept:
-        made = compute()
-        while most is not None and len(kept) >= most:
-            kept.pop(next(iter(kept)))
-        kept[key] = made
-    return kept[key]
+    if key in kept:
+        return kept[key]
+    made = compute()
+    while most is not None and len(kept) >= most:
+        kept.pop(next(iter(kept)), None)
+    kept[key] = made
+    return made
