@@ -102,6 +102,42 @@ def test_a_release_of_strangers_is_an_error_and_no_good_news(source):
         so.Audit(source, WHO, release=part(slice(None), relabel=lambda r: "x" + r))
 
 
+def shuffled(r):
+    return f"p{(int(r[1:]) * 7 + 3) % N:04d}"
+
+
+@pytest.mark.parametrize("kept", [1.0, 0.4], ids=["whole", "thinned"])
+def test_a_release_with_shuffled_labels_is_an_error_and_no_good_news(source, kept):
+    """Pseudonyms 1 … N in another order: every label names somebody else, so nobody would be found."""
+    release = part(np.random.default_rng(1).random(N * PER) < kept, relabel=shuffled)
+    with pytest.raises(InputError, match="do not belong together"):
+        so.Audit(source, WHO, release=release)
+    with pytest.raises(InputError, match="do not belong together"):
+        so.check(source, {"limit": [{"max": 0.1}], "adaptive": False}, release=release)
+
+
+def test_a_few_labels_that_agree_by_chance_do_not_make_a_release_look_safe(source):
+    release = part(slice(None), relabel=lambda r: shuffled(r) if r < "p0004" else "x" + r)
+    with pytest.raises(InputError, match="do not belong together"):
+        so.Audit(source, WHO, release=release)
+
+
+def test_shuffled_labels_are_refused_although_a_defense_is_stated(source):
+    release = part(np.random.default_rng(1).random(N * PER) < 0.5, relabel=shuffled)
+    with pytest.raises(InputError, match="do not belong together"):
+        so.defense("drop-entries", share=0.5).describe(source, release)
+
+
+def test_labels_are_not_questioned_where_the_records_cannot_tell_them_apart():
+    """Everybody holds the same: no label can be wrong. Half of the entries noised: the own record is still the nearest."""
+    record, item = np.repeat(np.arange(30), 5), np.tile(np.arange(5), 30)
+    same = so.Dataset.from_arrays(record, item)
+    so.Audit(same, so.Adversary(knows=2), release=so.Dataset.from_arrays(29 - record, item))
+    record, item, value = arrays()
+    noisy = np.where(np.arange(item.size) % 2, item, np.roll(item, PER))
+    so.Audit(so.Dataset.from_arrays(record, item, value), WHO, release=so.Dataset.from_arrays(record, noisy, value))
+
+
 def test_a_defense_that_cannot_be_applied_is_refused(source):
     with pytest.raises(ParameterError, match="apply"):
         so.Audit(source, WHO, defense="drop-entries")

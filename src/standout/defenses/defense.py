@@ -12,9 +12,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from standout.audit.same_people import check_same_people, is_same_people, lead_of_own
 from standout.data.channel import Channel, Origin
 from standout.data.dataset import Dataset
 from standout.data.derive import with_entries
+from standout.data.labels import find_labels
 from standout.defenses import draws
 from standout.errors import InputError, ParameterError, unknown_name
 
@@ -100,6 +102,7 @@ class Defense(ABC):
         if missing:
             raise InputError(f"{self} leaves other channels than the release has: check its {' and '.join(missing)}")
         release = _on_scale(release, example, str(self))
+        _check_labels(source, example, release)
         return replace(release, origin=Origin(source, self, self._channels(inputs, release)))
 
     def _run(self, source: Dataset, seed: int) -> tuple[list[Dataset], Dataset]:
@@ -191,6 +194,13 @@ def _tidied(before: Dataset, after: Dataset, what: str) -> Dataset:
     if after.item_labels is before.item_labels:
         used |= before.supports == 0
     return after if used.all() else after.select(used, drop_empty=False)
+
+
+def _check_labels(source: Dataset, example: Dataset, release: Dataset) -> None:
+    """Refuse a release with shuffled labels, if another run of the defense leaves records that resemble their source."""
+    expected, place = (find_labels(data.record_labels, source.record_labels) for data in (example, release))
+    if is_same_people(lead_of_own(source, example, expected)):
+        check_same_people(source, release, place)
 
 
 def _on_scale(release: Dataset, example: Dataset, what: str) -> Dataset:
