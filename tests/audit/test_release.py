@@ -116,6 +116,17 @@ def test_a_release_with_shuffled_labels_is_an_error_and_no_good_news(source, kep
         so.check(source, {"limit": [{"max": 0.1}], "adaptive": False}, release=release)
 
 
+def test_a_release_with_shuffled_items_is_an_error_although_the_lengths_of_records_agree():
+    rng = np.random.default_rng(2)
+    lengths = np.minimum(rng.lognormal(3, 1.2, N).astype(int) + 2, 400)
+    popular = np.arange(1, 501) ** -0.8
+    record = np.repeat(np.arange(N), lengths)
+    item = np.concatenate([rng.choice(500, k, replace=False, p=popular / popular.sum()) for k in lengths])
+    source = so.Dataset.from_arrays(record, item)
+    with pytest.raises(InputError, match="items with the same label do not belong together"):
+        so.Audit(source, so.Adversary(knows=2), release=so.Dataset.from_arrays(record, rng.permutation(500)[item]))
+
+
 def test_a_few_labels_that_agree_by_chance_do_not_make_a_release_look_safe(source):
     release = part(slice(None), relabel=lambda r: shuffled(r) if r < "p0004" else "x" + r)
     with pytest.raises(InputError, match="do not belong together"):

@@ -24,7 +24,7 @@ from standout.audit.journal import Journal
 from standout.audit.judge import Trial, Truth, judge
 from standout.audit.panel import MODEL, attackers, awareness
 from standout.audit.progress import Progress, reporting
-from standout.audit.same_people import check_same_people
+from standout.audit.same_labels import check_same_labels
 from standout.audit.strongest import strongest
 from standout.audit.subject import describe_data, places, released, seed_number, source_of, target_number
 from standout.audit.sweep import default_sweep, fitting
@@ -83,7 +83,7 @@ class Audit:
         self.defense, self.describe, self.journal = defense, describe, journal
         self._place = None if self.release is self.source else places(self.source, self.release)
         if self._place is not None and self.release.origin is None:
-            check_same_people(in_memory(self.source, "an audit"), in_memory(self.release, "an audit"), self._place)
+            check_same_labels(in_memory(self.source, "an audit"), in_memory(self.release, "an audit"), self._place)
         self.sweep = None if adversaries is not None else sweep
         wanted = default_sweep(self.source, sweep) if adversaries is None else adversaries
         if isinstance(wanted, Adversary):

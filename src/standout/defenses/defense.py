@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from standout.audit.same_people import check_same_people, is_same_people, lead_of_own
+from standout.audit.same_labels import above_chance, check_same_labels, lead_of_items, lead_of_records
 from standout.data.channel import Channel, Origin
 from standout.data.dataset import Dataset
 from standout.data.derive import with_entries
@@ -102,8 +102,10 @@ class Defense(ABC):
         if missing:
             raise InputError(f"{self} leaves other channels than the release has: check its {' and '.join(missing)}")
         release = _on_scale(release, example, str(self))
-        _check_labels(source, example, release)
-        return replace(release, origin=Origin(source, self, self._channels(inputs, release)))
+        channel = self._channels(inputs, release)
+        if channel.items is None:
+            _check_labels(source, example, release)
+        return replace(release, origin=Origin(source, self, channel))
 
     def _run(self, source: Dataset, seed: int) -> tuple[list[Dataset], Dataset]:
         """Data before each stage, and the result."""
@@ -199,8 +201,8 @@ def _tidied(before: Dataset, after: Dataset, what: str) -> Dataset:
 def _check_labels(source: Dataset, example: Dataset, release: Dataset) -> None:
     """Refuse a release with shuffled labels, if another run of the defense leaves records that resemble their source."""
     expected, place = (find_labels(data.record_labels, source.record_labels) for data in (example, release))
-    if is_same_people(lead_of_own(source, example, expected)):
-        check_same_people(source, release, place)
+    if all(above_chance(lead(source, example, expected)) for lead in (lead_of_records, lead_of_items)):
+        check_same_labels(source, release, place)
 
 
 def _on_scale(release: Dataset, example: Dataset, what: str) -> Dataset:
