@@ -127,6 +127,17 @@ def test_a_release_with_shuffled_items_is_an_error_although_the_lengths_of_recor
         so.Audit(source, so.Adversary(knows=2), release=so.Dataset.from_arrays(record, rng.permutation(500)[item]))
 
 
+@pytest.mark.parametrize(("factor", "shift", "word"), [(20, 0, "another unit"), (1, 4000, "only shifted"), (1, 0, "")])
+def test_a_release_in_other_units_is_noted(factor, shift, word):
+    record, item, value = arrays()
+    day = 12_000 + np.random.default_rng(3).integers(0, 900, record.size)
+    source = so.Dataset.from_arrays(record, item, value, day)
+    release = so.Dataset.from_arrays(record, item, value * factor, day + shift)
+    noted = so.Audit(source, WHO, ["scoreboard"], 20, release=release, describe=False).run().warnings
+    told = [w for w in noted if "find too few people" in w]
+    assert (word in told[0] and len(told) == 1) if word else not told
+
+
 def test_a_few_labels_that_agree_by_chance_do_not_make_a_release_look_safe(source):
     release = part(slice(None), relabel=lambda r: shuffled(r) if r < "p0004" else "x" + r)
     with pytest.raises(InputError, match="do not belong together"):

@@ -290,3 +290,29 @@ def test_a_delimiter_that_the_input_does_not_give_follows_from_the_suffix(tmp_pa
     (tmp_path / "ratings.dat").write_text("1::5::3::978300760\n1::6::4::978300761\n2::5::1::978300762\n")
     known = so.Dataset.read(tmp_path / "ratings.dat")
     assert layout_like(tmp_path / "ratings.dat", {}, known, tmp_path / "out.csv").delimiter == ","
+
+
+@pytest.mark.parametrize("renamed", ["rating", "timestamp"])
+def test_a_channel_under_another_name_is_not_left_out_of_a_release(renamed, tmp_path: Path) -> None:
+    """Without it an attacker could not use what is published, and the release would look safer than it is."""
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{u},{i},{rng.integers(1, 6)},{rng.integers(10**9, 2 * 10**9)},{u % 40}"
+        for u in range(60)
+        for i in range(u % 7 + 2)
+    ]
+    header = "userId,movieId,rating,timestamp,age"
+    other = header.replace(renamed, "ts" if renamed == "timestamp" else "score")
+    shorter = [_without(x, header, renamed) for x in (header, *lines)]
+    for name, rows_ in (("source", [header, *lines]), ("release", [other, *lines]), ("dropped", shorter)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(rows_) + "\n")
+    source = so.Dataset.read(tmp_path / "source.csv", value="rating")
+    found = read_release(tmp_path / "release.csv", source, {"value": "rating"}, None)
+    assert rows(found) == rows(source)
+    # a channel that is gone is not replaced by a column that the source does not use either
+    less = read_release(tmp_path / "dropped.csv", source, {"value": "rating"}, None)
+    assert (less.has_value, less.has_time) == (renamed != "rating", renamed != "timestamp")
+
+
+def _without(line: str, header: str, column: str) -> str:
+    return ",".join(cell for name, cell in zip(header.split(","), line.split(","), strict=True) if name != column)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from standout.audit.sweep import AMOUNTS
+from standout.data.catalog import Catalog
 
 if TYPE_CHECKING:
     from standout.audit.audit import Audit
@@ -20,6 +23,7 @@ def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
         _not_tried(audit),
         _all_attacked(audit, results),
         _not_released(audit, results),
+        *_other_scales(audit),
         _not_described(audit),
         *_without_candidates(results),
     ]
@@ -72,6 +76,36 @@ def _not_released(audit: Audit, results: Sequence[Plain]) -> str:
         return ""
     n = max(r["n_not_released"] for r in results)
     return f"Up to {n:,} targets have no record in the release. They cannot be found and count as not found."
+
+
+def _other_scales(audit: Audit) -> list[str]:
+    """Notes on channels of a release without a known defense that share nothing with the source: another unit, or shifted."""
+    source, release = audit.source, audit.release
+    if release is source or release.channel is not None:
+        return []
+    made = []
+    # a level that stands for several values need not occur
+    exact = not (source.level_low.size or release.level_low.size)
+    if exact and source.has_value and release.has_value and not np.isin(source.levels, release.levels).any():
+        made.append(
+            "No value of the source occurs in the release: where values are known, the attacks find too few people if the "
+            "release only uses another unit. Give both the same unit, or state the defense."
+        )
+    if source.has_time and release.has_time and _apart(source, release):
+        made.append(
+            "The times of the release do not overlap with those of the source: where times are known, the attacks find too few "
+            "people if all times were only shifted. Shift them back, or state the defense."
+        )
+    return made
+
+
+def _apart(source: Catalog, release: Catalog) -> bool:
+    """Whether the days of the two do not overlap."""
+    first, last = (
+        [(data.first_tick + more * data.tick_span) // data.ticks_per_day for data in (source, release)]
+        for more in (0, 1)
+    )
+    return max(first) > min(last)
 
 
 def _without_candidates(results: Sequence[Plain]) -> list[str]:

@@ -44,7 +44,11 @@ def read_release(path: Path, source: Dataset, keywords: dict[str, Any], defense:
 
 
 def _as_source(path: Path, source: Dataset, keywords: dict[str, Any]) -> dict[str, Any]:
-    """Keywords of the source, with the columns that it uses; values and times may be missing in the release."""
+    """Keywords of the source, with the columns that it uses; values and times may be missing in the release.
+
+    A column for values or times that the release lacks is guessed among the columns that the source does not have: it may
+    have another name there, and without it the risk would look lower.
+    """
     from standout.data.reading.options import ReadOptions
     from standout.data.reading.read import inspect_columns
 
@@ -54,5 +58,11 @@ def _as_source(path: Path, source: Dataset, keywords: dict[str, Any]) -> dict[st
     bare = {name: x for name, x in keywords.items() if name not in ("record", "item", "value", "time", "ignore")}
     there = {use.name for use in inspect_columns(path, ReadOptions(**bare)).columns}
     roles = {role: used[role] for role in ("record", "item") if used[role] in there}
-    roles |= {role: used[role] if used.get(role) in there else "" for role in ("value", "time")}
-    return {**bare, **roles}
+    renamed = there - {use.name for use in source.cleaning.columns}
+    for role in ("value", "time"):
+        if used.get(role) in there:
+            roles[role] = used[role]
+        elif role not in used or not renamed:
+            roles[role] = ""
+    known = sorted(name for name in there - renamed - set(roles.values()) if name)
+    return {**bare, **roles, **({"ignore": known} if known else {})}
