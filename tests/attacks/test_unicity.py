@@ -129,3 +129,35 @@ def test_an_item_outside_the_catalogue_is_nobodys():
 def test_an_option_that_makes_no_sense_is_refused_by_name(options):
     with pytest.raises(ParameterError, match=next(iter(options))):
         so.attack("unicity", **options)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e12], ids=["tiny", "huge"])
+@pytest.mark.parametrize("name", ["unicity", "scoreboard", "exact-rating"])
+def test_the_unit_of_the_values_changes_no_exact_agreement(name, unit):
+    """A fixed allowance for rounding made all values of a small unit equal, and the data look safe."""
+    rng = np.random.default_rng(5)
+    record, item = np.divmod(np.arange(30 * 20), 20)
+    value = rng.integers(1, 30, record.size)
+    keep = rng.random(record.size) < 0.4
+    who = so.Adversary(knows=2, value_within=0)
+    rank = {}
+    for scale in (1.0, unit):
+        ds = so.Dataset.from_arrays(record[keep], item[keep], value[keep] * scale)
+        everyone = who.eligible(ds)
+        rank[scale] = so.attack(name).run(ds, who.sample(ds, everyone, seed=1), watch=everyone).rank
+    assert rank[unit].tolist() == rank[1.0].tolist()
+
+
+def test_large_whole_numbers_are_told_apart():
+    value = 2 * 10**15 + np.arange(20)
+    ds = so.Dataset.from_arrays(np.repeat(np.arange(20), 2), np.tile([0, 1], 20), np.repeat(value, 2))
+    who = so.Adversary(knows=2, value_within=0)
+    assert so.attack("unicity").run(ds, who.sample(ds, np.arange(20), seed=1)).matched.all()
+
+
+def test_a_grid_of_large_fractions_keeps_its_neighbors_within_one_step():
+    value = 5e8 + 0.1 * np.arange(20)
+    ds = so.Dataset.from_arrays(np.repeat(np.arange(20), 2), np.tile([0, 1], 20), np.repeat(value, 2))
+    who = so.Adversary(knows=2, value_within=0.1)
+    found = so.attack("unicity").run(ds, who.sample(ds, np.arange(20), seed=1), watch=np.arange(20))
+    assert (found.rank <= found.n_matching).all()

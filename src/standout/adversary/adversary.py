@@ -219,6 +219,10 @@ class Adversary:
             return dataset.tolerance(self.gamma * dataset.value_range)
         return dataset.tolerance(0.0 if self.value_within is None else self.value_within)
 
+    def value_reach(self, dataset: Catalog) -> Array:
+        """(levels,): the same with the error of rounding; wrong values lie farther off."""
+        return dataset.reach(self.value_tolerance(dataset))
+
     def check_channels(self, dataset: Catalog) -> None:
         """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
         # gamma is not refused: the theorems of DSS12 take it as a parameter, and hold for data without values (T = 1)
@@ -234,7 +238,7 @@ class Adversary:
             raise ParameterError(
                 f"wrong={self.wrong}: no value and no time is known that could be wrong; use wrong_kind='item'"
             )
-        if self.tells_value(dataset) and not levels_outside(dataset.levels, self.value_tolerance(dataset)).any():
+        if self.tells_value(dataset) and not levels_outside(dataset.levels, self.value_reach(dataset)).any():
             raise ParameterError(
                 f"wrong={self.wrong}: all values of the data lie within the tolerance of each other, so no value can be wrong; "
                 "lower value_within, or use wrong_kind='item'"

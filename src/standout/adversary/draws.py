@@ -36,7 +36,7 @@ class Source(NamedTuple):
     levels: Array
     width: Array
     """(levels,): largest error of a right value, where errors are real numbers."""
-    tolerance: Array
+    reach: Array
     """(levels,): wrong values lie farther off than this."""
     low: float
     high: float
@@ -88,8 +88,7 @@ def _move_value(state: Array, c: int, data: Source, rule: Rule) -> float:
 @jit
 def _wrong_value(state: Array, c: int, data: Source) -> float:
     """A level of the scale outside the tolerance, uniformly drawn."""
-    # tolerance for rounding: 0.4 - 0.3 is slightly more than 0.1 in binary
-    reach = data.tolerance[c] + 1e-9
+    reach = data.reach[c]
     n_below = np.searchsorted(data.levels, data.levels[c] - reach)
     first_above = np.searchsorted(data.levels, data.levels[c] + reach, side="right")
     turn = below(state, n_below + data.levels.size - first_above)

@@ -48,7 +48,7 @@ def entry_test(who: Adversary, data: Catalog) -> EntryTest | None:
     counted = background(data)
     says = 0
     if who.tells_value(data):
-        levels = levels_outside(data.levels, who.value_tolerance(data)) > 0
+        levels = levels_outside(data.levels, who.value_reach(data)) > 0
         says = max(says, int(counted.all_values.sum()))
     reach = who.time_ticks(data) if who.tells_time(data) else -1
     if reach >= 0:
@@ -60,12 +60,11 @@ def entry_test(who: Adversary, data: Catalog) -> EntryTest | None:
     return EntryTest(levels, reach, int(data.tick_span), int(data.no_tick))
 
 
-def levels_outside(levels: Array, tolerance: Array) -> Array:
-    """Per level: number of levels outside its tolerance; a wrong value is one of them, each with the same chance.
+def levels_outside(levels: Array, reach: Array) -> Array:
+    """Per level: number of levels outside its reach; a wrong value is one of them, each with the same chance.
 
     >>> levels_outside(np.arange(1.0, 6.0), np.full(5, 2.0)).tolist()
     [2, 1, 0, 1, 2]
     """
-    reach = tolerance + _SLACK  # for rounding: 0.4 - 0.3 is slightly above 0.1 in binary
     first, stop = np.searchsorted(levels, levels - reach), np.searchsorted(levels, levels + reach, side="right")
     return np.asarray(levels.size - (stop - first))

@@ -76,7 +76,7 @@ def _source_of(who: Adversary, dataset: Catalog, rows: Rows, pickable: Array) ->
         fine=fine.astype(np.bool_),
         levels=dataset.levels,
         width=np.abs(dataset.levels) * share if relative and share is not None else tolerance,
-        tolerance=tolerance,
+        reach=dataset.reach(tolerance),
         low=low,
         high=high,
         first_tick=int(dataset.first_tick),

@@ -81,7 +81,7 @@ def seen_values(known: Known, who: Adversary, source: Dataset, channel: Channel)
     own, n_own, common = entry_histograms(known, np.flatnonzero(has), "value")
     prior = source_values(own, n_own, common, change)
     right, back = through_values(prior, change, kernel.table(told, source.levels)[place])
-    off = wrong_values(told, source.levels, who.value_tolerance(source), spread(told, source, kernel))[place]
+    off = wrong_values(told, source.levels, who.value_reach(source), spread(told, source, kernel))[place]
     wrong, back_wrong = through_values(prior, change, off)
     shape = n, known.dataset.n_levels + 1
     out = Seen(np.ones(shape), np.ones(shape), np.ones(n), np.ones(n))

@@ -19,6 +19,7 @@ from standout.attacks.tables import Known
 from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.tasks import Sums
+from standout.data.values import ROUNDING
 from standout.formulas.likelihood import shrunk
 from standout.scoring.chances import SumChances
 from standout.scoring.factors import ByCount, BySum, RecordFactor, SumOfCounts
@@ -165,7 +166,7 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
     value_row, right_value, wrong_value = _value_tables(known, who, noise, use_value)
     wrong_items = who.wrong_kind == "item" and who.wrong > 0
     wrong = np.full(n, int(who.wrong), np.int64)
-    fine = levels_outside(data.levels, who.value_tolerance(data)) > 0 if use_value else np.empty(0, np.bool_)
+    fine = levels_outside(data.levels, who.value_reach(data)) > 0 if use_value else np.empty(0, np.bool_)
     m = int(np.diff(known.query_ptr).max(initial=1))
     gone_ptr, gone_item = _gone_items(known, rule)
     return ExactTables(
@@ -208,7 +209,7 @@ def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -
     right[0, -1] = wrong[0, -1] = 1.0
     right[1:, :-1] = noise.value.table(told, levels)
     wrong[1:, :-1] = wrong_values(
-        told, levels, who.value_tolerance(known.dataset), spread(told, known.dataset, noise.value)
+        told, levels, who.value_reach(known.dataset), spread(told, known.dataset, noise.value)
     )
     return row, right, wrong
 
@@ -222,23 +223,24 @@ def spread(told: Array, data: Catalog, kernel: ValueKernel | None) -> Array:
     low, high = data.scale_ends
     if kernel is None or isinstance(kernel, (Steps, Cells)) or high <= low:
         return np.ones(told.size)
-    inside = (told > low + _SLACK) & (told < high - _SLACK)
+    margin = _SLACK * (high - low)
+    inside = (told > low + margin) & (told < high - margin)
     moves = kernel.table(told, data.levels)
     # a value that does not move keeps its probability of 1
     return np.where(inside & ((moves > 0) & (moves != 1.0)).any(axis=1), data.n_levels / (high - low), 1.0)
 
 
-def wrong_values(told: Array, levels: Array, within: Array, unit: Array) -> Array:
-    """(known, levels): probability of each known value if it is wrong: uniform over levels outside the true level's tolerance.
+def wrong_values(told: Array, levels: Array, reach: Array, unit: Array) -> Array:
+    """(known, levels): probability of each known value if it is wrong: uniform over levels outside the true level's reach.
 
     >>> wrong_values(np.array([1.0, 3.0]), np.array([1.0, 2.0, 3.0]), np.zeros(3), np.ones(2)).tolist()
     [[0.0, 0.5, 0.5], [0.5, 0.5, 0.0]]
     """
-    reach = within + _SLACK
     n_outside = np.searchsorted(levels, levels - reach) + levels.size
     n_outside -= np.searchsorted(levels, levels + reach, side="right")
-    at = np.clip(np.searchsorted(levels, told - _SLACK), 0, levels.size - 1)
-    is_level = (np.abs(levels[at] - told) <= _SLACK) | (unit != 1.0)
+    rounding = ROUNDING * np.abs(told)
+    at = np.clip(np.searchsorted(levels, told - rounding), 0, levels.size - 1)
+    is_level = (np.abs(levels[at] - told) <= rounding) | (unit != 1.0)
     off = (np.abs(told[:, None] - levels[None, :]) > reach[None, :]) & is_level[:, None]
     return np.asarray(off * unit[:, None] / np.maximum(n_outside, 1)[None, :])
 

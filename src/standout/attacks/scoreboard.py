@@ -71,7 +71,8 @@ def threshold_tables(known: Known, weight: Array, value_within: Array, time_with
     n = known.item.size
     value, time, row = weight[:, None], np.zeros((1, 1)), np.zeros(n, np.int64)
     if known.has_value.any():
-        inside = ns08.within(np.nan_to_num(known.value_gaps(), nan=0.0), value_within) > 0
+        gap = np.nan_to_num(known.value_gaps(), nan=0.0)
+        inside = ns08.within(gap, known.dataset.reach(value_within)) > 0
         # a known value never agrees with an entry that has none
         inside = np.column_stack([inside, np.zeros(n, np.bool_)]) | ~known.has_value[:, None]
         value = np.where(inside, weight[:, None], -np.inf)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.values import cell_gaps, grid_step, percent
+from standout.data.values import ROUNDING, cell_gaps, grid_step, percent
 
 Array = npt.NDArray[Any]
 
@@ -47,6 +47,22 @@ class ValueScale:
         """Step of the value scale if it is a regular grid with at most 64 steps, else None."""
         return None if self.level_low.size else grid_step(self.levels)
 
+    def reach(self, tolerance: Any) -> Array:
+        """(levels,): the tolerance plus the largest error by rounding of a difference of values: 3.4 - 2.4 is not 1 in binary.
+
+        The error is relative to the values: a fixed one would make all values of a small unit equal.
+        """
+        low, high = self.level_bounds
+        error = ROUNDING * (np.maximum(np.abs(low), np.abs(high)) + tolerance)
+        return np.asarray(tolerance + np.minimum(error, self._nearest / 4))
+
+    @cached_property
+    def _nearest(self) -> Array:
+        """(levels,): distance to the nearest other level; 0.3 is none of 0.1 + 0.2."""
+        apart = np.diff(self.levels)
+        apart[apart <= np.finfo(np.float64).eps * np.abs(self.levels[1:])] = np.inf
+        return np.minimum(np.append(apart, np.inf), np.append(np.inf, apart)) if self.n_levels else apart
+
     def value_gaps(self, values: Any) -> Array:
         """(values, levels): signed distance from each value to the level's cell, 0 inside it; NaN stays NaN."""
         return cell_gaps(values, *self.level_bounds)
@@ -54,7 +70,7 @@ class ValueScale:
     def near_levels(self, within: float) -> tuple[Array, Array]:
         """(levels,), (levels,): first level, and one past the last, that may hold a value within the tolerance of the level's."""
         low, high = self.level_bounds
-        reach = within + 1e-9  # 3.4 - 2.4 is not 1 in binary
+        reach = self.reach(within)
         return np.searchsorted(high, low - reach), np.searchsorted(low, high + reach, side="right")
 
     def tolerance(self, within: float | str) -> Array:

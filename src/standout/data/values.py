@@ -19,6 +19,10 @@ MOST_GRID_STEPS = 64
 """A regular scale with at most this many steps from end to end is a grid: errors on it are whole steps."""
 
 
+ROUNDING = 2.0**-46
+"""Largest relative error of values by rounding: text with 15 digits."""
+
+
 class Scale(NamedTuple):
     """The levels that values are coded as. A level stands for the values from `low` to `high`."""
 

@@ -38,8 +38,7 @@ def within(gap: Any, tolerance: Any) -> Array:
     >>> within([0, 1, 2], 1).tolist()
     [1.0, 1.0, 0.0]
     """
-    # tolerance for rounding: 3.4 - 2.4 is not 1 in binary
-    return np.asarray(np.abs(np.asarray(gap, dtype=np.float64)) <= tolerance + 1e-9, np.float64)
+    return np.asarray(np.abs(np.asarray(gap, dtype=np.float64)) <= tolerance, np.float64)
 
 
 def eccentricity(best: Any, second: Any, sigma: Any) -> Array:
