@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import standout as so
 from standout.data.dataset import Dataset
 from standout.errors import InputError, ParameterError, RowError
 
@@ -144,3 +145,27 @@ def test_typed_times_and_numbers_agree_with_the_calendar(times, unit):
     assert list(days(numbers, time_unit=unit)[0].values()) == expected
     dates = pa.table({"user": users, "item": users, "time": pa.array([t.date() for t in times])})
     assert list(days(dates)[0].values()) == expected
+
+
+ZONED = [
+    "2020-03-01T23:30:00-05:00",
+    "2020-03-02 04:30:00+00",
+    "2020-03-02T04:30Z",
+    "2020-03-02 06:30:00.250 Europe/Helsinki",
+]
+
+
+@pytest.mark.parametrize("resolution", ["day", "minute"])
+def test_one_moment_in_several_zones_is_one_time_in_a_text_file(resolution, tmp_path):
+    """Otherwise the same person has other days in a text file than in a Parquet file, and is not found."""
+    rows = [f"u{k},item {k},{time}" for k, time in enumerate([*ZONED, "2020-03-02 04:30:00", "2020-03-02T04:30"])]
+    (tmp_path / "zoned.csv").write_text("\n".join(["user,item,time", *rows]) + "\n")
+    ds = so.Dataset.read(tmp_path / "zoned.csv", resolution=resolution)
+    assert ds.n_entries == 6 and ds.tick_span == 0
+    assert ds.first_tick == {"day": 18323, "minute": 18323 * 1440 + 270}[resolution]
+
+
+def test_texts_with_a_zone_are_moments_in_arrays_as_in_files():
+    ds = so.Dataset.from_arrays(range(3), range(3), time=ZONED[:3])
+    assert ds.first_tick == 18323 and ds.tick_span == 0
+    assert so.Knowledge.from_arrays([0, 0, 0], range(3), time=ZONED[:3]).time.tolist() == [18323.1875] * 3

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import numpy.typing as npt
@@ -200,7 +201,9 @@ def _parsed(values: list[Any]) -> Array:
     try:
         moments = [_in_utc(x) if isinstance(x, datetime) else x for x in present]
         if all(isinstance(x, (date, str, np.datetime64)) or x is None for x in moments):
-            return np.array(moments, "datetime64[us]")
+            with catch_warnings():  # NumPy converts texts with a zone to UTC, and says that it does not keep the zone
+                simplefilter("ignore", UserWarning)
+                return np.array(moments, "datetime64[us]")
     except (ValueError, TypeError, OverflowError):
         pass
     raise InputError("time holds objects where days or dates belong: give those, or leave time out")

@@ -243,7 +243,7 @@ def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, re
     """Rule for text: numbers, ISO, or the known date format that reads the most cells."""
     cell = _cell()
     number = f"TRY_CAST({cell} AS DOUBLE)"
-    iso = _four_digit_year(f"TRY_CAST({cell} AS TIMESTAMP)")
+    iso = _four_digit_year(_iso(cell))
     n, n_number, n_iso = one_row(con, f"SELECT count({cell}), count({number}), count({iso}) FROM source")
     if unit in PER_DAY or unit == "week" or (n_number >= n_iso and n_number * 2 > n):
         _check_some(n_number if n else 1, column, "numbers")
@@ -299,6 +299,16 @@ def _family_counts(con: duckdb.DuckDBPyConnection, cell: str) -> tuple[dict[str,
         stamps[family] = _four_digit_year(f"try_strptime({cell}, [{listed}])::TIMESTAMP")
         counts[family] = int(one_row(con, f"SELECT count({stamps[family]}) FROM source")[0]) if tried else 0
     return stamps, counts
+
+
+def _iso(cell: str) -> str:
+    """SQL for the time stamp of an ISO text, in UTC: a cast to TIMESTAMP would drop the zone."""
+    plain = f"TRY_CAST({cell} AS TIMESTAMP)"
+    zoned = f"TRY_CAST({cell} AS TIMESTAMPTZ)::TIMESTAMP"
+    # a zone is a sign or a letter after the date
+    return (
+        f"CASE WHEN regexp_matches(substr({cell}, 12), '[-+A-Za-z]') THEN coalesce({zoned}, {plain}) ELSE {plain} END"
+    )
 
 
 def _four_digit_year(stamp: str) -> str:
