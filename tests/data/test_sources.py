@@ -399,3 +399,34 @@ def test_a_damaged_workbook_or_database_gets_one_clear_line(tmp_path):
     (tmp_path / "d.db").write_bytes(b"\0" * 8 + b"DUCK" + b"\0" * 100)
     with pytest.raises(InputError, match="is not a DuckDB file that can be read"):
         Dataset.read(tmp_path / "d.db")
+
+
+NESTED = {
+    "list": [["a", "b"], ["a"], ["c", "d"]],
+    "objects": [[{"id": 1, "stars": 3}], [{"id": 2, "stars": 4}], [{"id": 1, "stars": 5}]],
+    "object": [{"a": 3}, {"b": 4}, {"c": 5}],
+    "mixed": ["a", ["a", "b"], 3],
+}
+
+
+@pytest.mark.parametrize("shape", NESTED)
+def test_a_list_of_items_is_not_taken_for_one_item(shape, tmp_path):
+    """Everybody would hold one item that nobody else holds: a risk that is not there, and all real facts are lost."""
+    rows = [{"user": k, "items": items} for k, items in enumerate(NESTED[shape])]
+    (tmp_path / "nested.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match="'items' for item holds lists or objects"):
+        Dataset.read(tmp_path / "nested.jsonl", record="user", item="items")
+    if shape != "mixed":
+        with pytest.raises(InputError, match="one row per entry"):
+            Dataset.from_frame(pa.Table.from_pylist(rows), record="user", item="items")
+        boxed = np.empty(3, object)
+        boxed[:] = NESTED[shape]
+        with pytest.raises(InputError, match="one label per entry"):
+            Dataset.from_arrays([1, 2, 3], boxed)
+
+
+def test_numbers_and_texts_in_one_json_column_are_labels_without_quotes(tmp_path):
+    rows = [{"user": u, "item": i} for u in (0, "1", 2) for i in ("a", 7)]
+    (tmp_path / "mixed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ds = Dataset.read(tmp_path / "mixed.jsonl")
+    assert ds.record_labels.tolist() == ["0", "1", "2"] and ds.item_labels.tolist() == ["7", "a"]

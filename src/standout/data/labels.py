@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from standout.errors import InputError
+
 Array = npt.NDArray[Any]
 
 WIDEST_TABLE = 1 << 28
@@ -202,6 +204,8 @@ def _texts(plain: list[Any]) -> list[str | None]:
 def _plain_one(x: Any) -> Any:
     if x is None or type(x).__name__ in ("NAType", "NaTType"):
         return None
+    if isinstance(x, (list, dict, set, np.ndarray)):
+        raise InputError(f"labels are of type {type(x).__name__}: give one label per entry")
     if isinstance(x, np.generic):
         x = x.item()
     if isinstance(x, bytes):

@@ -47,6 +47,7 @@ def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options
         If no row is left, or a channel is empty or holds text or infinity.
     """
     kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
+    _check_flat(con, roles, kinds)
     rule = None
     if roles.time is not None:
         rule = time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format, options.resolution)
@@ -134,6 +135,20 @@ def _make_rows(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, opt
     )
 
 
+def _check_flat(con: duckdb.DuckDBPyConnection, roles: Roles, kinds: dict[str, str]) -> None:
+    """Refuse labels that are lists or objects: a whole list would be taken for one item that nobody else holds."""
+    for role, column in (("record", roles.record), ("item", roles.item)):
+        kind = kinds[role]
+        nested = kind.endswith("]") or kind.split("(")[0] in ("STRUCT", "MAP", "UNION", "VARIANT")
+        if kind == "JSON":
+            nested = one_row(con, f"SELECT count(*) FROM source WHERE json_type({role}) IN ('ARRAY', 'OBJECT')")[0] > 0
+        if nested:
+            raise InputError(
+                f"column {column!r} for {role} holds lists or objects: write one row per entry, with one {role} in it "
+                "(in DuckDB: unnest)"
+            )
+
+
 def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, kinds: dict[str, str], numbers: NumberRule | None,
                 rule: TimeRule | None) -> None:  # fmt: skip
     """View `typed`: all rows, with labels, value and tick of one type each, and flags for cells that do not parse."""
@@ -210,6 +225,8 @@ def _label_sql(kind: str, role: str) -> str:
         return f"{role}::BIGINT" if kind.endswith(",0)") and int(kind[8:-3]) <= 18 else whole
     if base in ("FLOAT", "DOUBLE"):
         return f"CASE WHEN {is_number(f'{role}::DOUBLE')} THEN {role}::DOUBLE END"
+    if base == "JSON":  # numbers and texts in one column; a text without its quotes
+        return f"nullif({role} ->> '$', '')"
     if base == "BLOB":
         return f"nullif(coalesce(TRY(decode({role})), {role}::VARCHAR), '')"
     return f"nullif({role}::VARCHAR, '')"
