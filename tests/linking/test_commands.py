@@ -186,6 +186,15 @@ def test_the_two_periods_share_no_entry_and_lose_none(shop):
     assert before.first_tick + before.record_tick.max() < day <= after.first_tick + after.record_tick.min()
 
 
+def test_data_without_habits_is_not_said_to_single_people_out():
+    rng = np.random.default_rng(4)
+    record, item, day = np.repeat(np.arange(120), 20), rng.integers(0, 60, 2400), rng.integers(15_000, 15_400, 2400)
+    found = so.time_shifted(so.Dataset.from_arrays(record, item, time=day), 0.5, others=()).findings
+    assert found.truth["k_identified"][0]["rates"][0]["rate"] < 0.05
+    assert "does not show that habits single people out" in said(found)
+    assert "not make this data anonymous" not in said(found)
+
+
 def test_habits_link_two_periods_and_strangers_do_not(shop):
     found = so.time_shifted(shop, 0.5, others=())
     top = found.findings.truth["k_identified"][0]["rates"][0]

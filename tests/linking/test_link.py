@@ -214,6 +214,25 @@ def test_people_with_one_or_two_plain_items_are_refused_not_accepted():
     assert not found.accepted(0.2).any()
 
 
+def test_people_whom_the_test_does_not_apply_to_do_not_read_as_nobody_who_can_be_named():
+    """Few exact facts: scores lie on a lattice, and the test accepts nobody, although almost all links are sure."""
+    rng = np.random.default_rng(2)
+    record, item = np.divmod(np.arange(300 * 100), 100)
+    kept = rng.random(record.size) < 0.2
+    record, item, value = record[kept], item[kept], rng.integers(1, 6, int(kept.sum()))
+    order = rng.permutation(record.size)
+    first = order[np.sort(np.unique(record[order], return_index=True)[1])]
+    rest = np.setdiff1d(order, first)
+    second = rest[np.unique(record[rest], return_index=True)[1]]
+    told = np.concatenate([first, second])[np.concatenate([record[first], record[second]]) < 100]
+    day = rng.integers(0, 900, record.size)
+    data = so.Dataset.from_arrays(record, item, value, day)
+    found = so.link(data, so.Knowledge.from_arrays(record[told], item[told], value[told], day[told].astype(float)))
+    assert found.refused.mean() > 0.9 and found.accepted(0.05, "posterior").sum() > 80
+    text = str(found)
+    assert f"she can name {found.accepted(0.05, 'posterior').sum():,} of all people with about 5 % wrong" in text
+
+
 @pytest.mark.parametrize(
     ("options", "words"), [({"noise": "informed"}, "use 'fit' or a LinkNoise"), ({"noise": 3}, "noise=3")]
 )

@@ -168,7 +168,8 @@ def sentences(found: LinkFindings) -> list[str]:
     if links["refused"]:
         out.append(
             f"For {links['refused']:,} {'person' if links['refused'] == 1 else 'people'} the test does not apply, because too "
-            "little is known of them: she accepts none of these."
+            "little is known of them, and none of them is counted as named. By the posterior, which relies on the model, "
+            f"she can name {accepted_at(found, 0.05, 'posterior')['accepted']:,} of all people with about 5 % wrong."
         )
     if links.get("overlap"):
         o = links["overlap"]
