@@ -307,6 +307,8 @@ class Adversary:
 
         if not _is_whole(seed):
             raise ParameterError(f"seed={seed!r}: use a whole number")
+        if not isinstance(dataset, Catalog):
+            raise ParameterError(f"dataset is a {type(dataset).__name__}: use a Dataset (Dataset.read, from_arrays)")
         chosen = self.eligible(dataset) if targets is None else _indices(targets, dataset.n_records)
         if chosen.size == 0:
             raise EligibilityError(

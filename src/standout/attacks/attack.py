@@ -93,8 +93,8 @@ class Attack(ABC):
         """
         if decide not in RULES:
             raise ParameterError(f"decide={decide!r}: use {' or '.join(repr(r) for r in RULES)}")
-        if not 0 < level < 1:
-            raise ParameterError(f"level={level}: use a number between 0 and 1")
+        if not isinstance(level, int | float) or not 0 < level < 1:
+            raise ParameterError(f"level={level!r}: use a number between 0 and 1")
         changed = copy(self)
         changed.rule, changed.level = decide, level
         return changed
@@ -115,7 +115,7 @@ class Attack(ABC):
         self, dataset: Catalog, knowledge: Knowledge, engine_: str | Engine = "memory", exclude: Any = None
     ) -> Array:
         """Scores of all records for all queries, by the production kernel; for small data. -inf for non-candidates."""
-        facts = knowledge.bind(dataset)
+        facts = bound(dataset, knowledge)
         rows = []
         absent = one_per_query(exclude, facts, "exclude", dataset)
         fitted = self.fit(dataset, facts, absent)
@@ -130,7 +130,7 @@ class Attack(ABC):
         self, dataset: Catalog, knowledge: Knowledge, records: Any, engine_: str | Engine = "memory"
     ) -> Array:
         """Scores (queries, records) of these records alone, as in `scores`, without the scores of all others."""
-        facts = knowledge.bind(dataset)
+        facts = bound(dataset, knowledge)
         nobody = np.full(facts.n_queries, -1, np.int64)
         fitted, machine = self.fit(dataset, facts, nobody), engine(engine_, dataset)
         chosen = np.asarray(records, np.int64).reshape(-1)
@@ -147,7 +147,7 @@ class Attack(ABC):
 
     def top(self, dataset: Catalog, knowledge: Knowledge, k: int, engine_: str | Engine = "memory") -> Array:
         """Record indices (queries, k) of the k best records, in the order of `Verdicts.best`; -1 = no candidate left."""
-        facts = knowledge.bind(dataset)
+        facts = bound(dataset, knowledge)
         nobody = one_per_query(None, facts, "exclude", dataset)
         fitted, machine = self.fit(dataset, facts, nobody), engine(engine_, dataset)
         plans = (
@@ -158,7 +158,7 @@ class Attack(ABC):
     def top_scores(self, dataset: Catalog, knowledge: Knowledge, k: int, engine_: str | Engine = "memory",
                    exclude: Any = None, progress: Callable[[int], None] | None = None) -> tuple[Array, Array]:  # fmt: skip
         """Record indices and scores (queries, k) of the k best records, descending; -1 and NaN = no candidate left."""
-        facts = knowledge.bind(dataset)
+        facts = bound(dataset, knowledge)
         gone = one_per_query(exclude, facts, "exclude", dataset)
         fitted, machine = self.fit(dataset, facts, gone), engine(engine_, dataset)
         records, scores = [], []
@@ -195,7 +195,7 @@ class Attack(ABC):
         spacing
             Whether to report the p-value of the spacing test if the decision does not need it.
         """
-        facts = knowledge.bind(dataset)
+        facts = bound(dataset, knowledge)
         gone = one_per_query(exclude, facts, "exclude", dataset)
         seen = one_per_query(watch, facts, "watch", dataset)
         fitted = self.fit(dataset, facts, gone)
@@ -227,7 +227,7 @@ class Attack(ABC):
         progress
             Called with the number of queries answered after each batch: two for each target.
         """
-        facts = knowledge.bind(dataset)
+        facts = bound(dataset, knowledge)
         gone = one_per_query(targets, facts, "targets", dataset)
         if self.alone or type(self).run is not Attack.run:  # an attack with a `run` of its own is asked twice
             return (self.run(dataset, knowledge, engine, watch=gone, progress=progress),
@@ -256,11 +256,26 @@ def _uncapped(plan: Plan) -> Plan:
     return plan.replace_tables(cap=np.full(plan.n_queries, 2**31, np.int64))
 
 
+def bound(dataset: Any, knowledge: Any) -> Facts:
+    """The knowledge in the indices of the dataset; other objects are refused."""
+    if not isinstance(dataset, Catalog):
+        raise ParameterError(f"dataset is a {type(dataset).__name__}: use a Dataset (Dataset.read, from_arrays)")
+    if not isinstance(knowledge, Knowledge):
+        raise ParameterError(
+            f"knowledge is a {type(knowledge).__name__}: use Adversary.sample or Knowledge.from_arrays to make it"
+        )
+    return knowledge.bind(dataset)
+
+
 def one_per_query(records: Any, facts: Facts, name: str, dataset: Catalog) -> Array:
     """Record indices of the argument `name`, checked; -1 for every query if there are none."""
     if records is None:
         return np.full(facts.n_queries, -1, np.int64)
-    array = np.asarray(records, dtype=np.int64).reshape(-1)
+    given = np.asarray(records).reshape(-1)
+    # a mask of booleans would be read as records 0 and 1
+    if given.dtype.kind not in "iuf" or not np.array_equal(given, np.floor(given)):
+        raise ParameterError(f"{name}: give one record index per query as a whole number, -1 = none")
+    array = given.astype(np.int64)
     if array.size != facts.n_queries:
         raise ParameterError(
             f"{name} has {array.size} records, the knowledge {facts.n_queries} queries: one record per query, -1 = none"
@@ -334,6 +349,8 @@ def attack(name: str, *, decide: str = "own", level: float = 0.05, **options: An
     options
         Options of the attack.
     """
+    if not isinstance(name, str):
+        raise ParameterError(f"attack: use one of {', '.join(attack_names())}, not a {type(name).__name__}")
     if name not in _REGISTRY and name in _BUILT_IN:
         from importlib import import_module
 

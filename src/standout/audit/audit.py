@@ -6,7 +6,7 @@ import pickle
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib import import_module
@@ -257,6 +257,8 @@ def _digest(content: bytes) -> str:
 def _attacks(given: Attack | Sequence[str | Attack] | str) -> list[Attack]:
     """The requested attacks, given by name or as objects."""
     names: Sequence[str | Attack] = [given] if isinstance(given, str | Attack) else given
+    if not isinstance(names, Iterable):
+        raise ParameterError(f"attacks is a {type(given).__name__}: use names of attacks, or attacks")
     if list(names) == ["all"]:
         names = [*attack_names(), *(attack(name, **options) for name, options in VARIANTS)]
     return [a if isinstance(a, Attack) else attack(a) for a in names]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Knowledge
-from standout.attacks.attack import Attack, attack
+from standout.attacks.attack import Attack, attack, bound
 from standout.attacks.verdicts import Verdicts
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
@@ -108,6 +108,7 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFA
     Explanation
         A mapping of plain data: `best`, `runner_up`, `target`, `facts` (the rarest first), `bits`.
     """
+    bound(dataset, knowledge)
     if knowledge.n_queries != 1:
         raise ParameterError(f"explain takes one query, not {knowledge.n_queries}; choose one")
     how = attack_ if isinstance(attack_, Attack) else attack(attack_)

@@ -42,6 +42,8 @@ def engine(which: str | Engine, data: Catalog | None = None) -> Engine:
             raise ParameterError(f"engine={name!r}: the records of this dataset are not in memory; use {home.name!r}")
         return home
     if not isinstance(which, str):
+        if not callable(getattr(which, "map", None)):
+            raise ParameterError(f"engine is a {type(which).__name__}: use the name of an engine, or an engine")
         return which
     if which == "memory":
         return MemoryEngine()

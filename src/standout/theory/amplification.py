@@ -13,7 +13,7 @@ import numpy.typing as npt
 from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample, sample_targets
-from standout.data.dataset import Dataset
+from standout.data.dataset import Dataset, in_memory
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as find_engine
 from standout.errors import ParameterError
@@ -160,6 +160,7 @@ def amplification(
     progress
         Called with (runs done, runs in all).
     """
+    in_memory(dataset, "amplification")
     shares, levels, keeps = _points_of(eta1, "eta1"), _points_of(eta2, "eta2"), _points_of(eta3, "eta3")
     if per_run < 1 or runs < 1:
         raise ParameterError(f"per_run={per_run}, runs={runs}: at least one each")

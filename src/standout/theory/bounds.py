@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from standout.data.dataset import Dataset
+from standout.data.dataset import Dataset, in_memory
 from standout.errors import EligibilityError, ParameterError
 from standout.formulas import dss12, ns08
 from standout.formulas.rates import Rate, at_most
@@ -173,6 +173,7 @@ def bounds(
     progress
         Called with (what, done, total).
     """
+    in_memory(dataset, "bounds")
     value_within = value_within if dataset.has_value else None
     time_within = time_within if dataset.has_time else None
     people = 10.0 * dataset.n_records if population is None else float(population)

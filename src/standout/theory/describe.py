@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.dataset import Dataset
+from standout.data.dataset import Dataset, in_memory
 from standout.data.times import tick_text
 from standout.theory.fits import Fit, fits
 from standout.theory.predicted import predicted
@@ -123,6 +123,7 @@ def describe(
     """
     from standout.theory.entropy import item_information
 
+    in_memory(dataset, "describe")
     if progress:
         progress("item information", 0, 1)
     information = item_information(dataset, value_within, time_within)

@@ -14,7 +14,7 @@ from standout.adversary.choosing import starts
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack
 from standout.attacks.attack import attack as find_attack
-from standout.data.dataset import Dataset
+from standout.data.dataset import Dataset, in_memory
 from standout.errors import EligibilityError, ParameterError
 from standout.formulas import ns08
 from standout.formulas.rates import Rate, at_most
@@ -135,6 +135,7 @@ def population(
     engine, progress
         The engine; a function called with (sizes done, sizes in all).
     """
+    in_memory(dataset, "population")
     who = adversary or Adversary(
         knows=4, value_within=1 if dataset.has_value else None, time_within=14 if dataset.has_time else None
     )

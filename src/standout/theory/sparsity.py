@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.dataset import Dataset
+from standout.data.dataset import Dataset, in_memory
 from standout.data.times import days_within, time_words
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate, at_most
@@ -63,6 +63,7 @@ def sparsity(
 
 def check_records(dataset: Dataset, records: Any) -> Array:
     """Record indices as an array, all of them when None; refuse what is out of range."""
+    in_memory(dataset, "a search for nearest neighbors")
     if dataset.n_records < 2:
         raise ParameterError("the data holds one record: a nearest neighbor needs at least two")
     if records is None:
