@@ -107,8 +107,11 @@ def sample(who: Adversary, dataset: Catalog, targets: Array, seed: int, *, check
         draw_queries(place[part], np.uint64(seed % 2**64), data, marked, rule, rows.lengths, item[facts], salt[facts],
                      value[facts], time[facts], length[part])  # fmt: skip
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(draw, range(0, targets.size, _AT_ONCE)))
+    if targets.size <= _AT_ONCE:  # one part: to start a thread takes longer than to draw it
+        draw(0)
+    else:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(draw, range(0, targets.size, _AT_ONCE)))
     _tell_wrong_items(item, salt, dataset, data, rule, value, time)
     return Knowledge(
         query_ptr=np.arange(targets.size + 1, dtype=np.int64) * who.knows,

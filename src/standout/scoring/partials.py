@@ -50,7 +50,7 @@ class Partials(NamedTuple):
     @classmethod
     def empty(cls, n_queries: int, k: int = 2, beta: Array | None = None) -> Partials:
         """Partials of no records."""
-        sharp = np.empty(0) if beta is None else np.ascontiguousarray(np.broadcast_to(beta, n_queries), np.float64)
+        sharp = np.empty(0) if beta is None else np.full(n_queries, beta, np.float64)
         return cls(
             top_score=np.full((n_queries, k), LOWEST, np.int64),
             top_key=np.full((n_queries, k), np.iinfo(np.uint64).max, np.uint64),

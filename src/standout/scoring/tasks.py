@@ -114,7 +114,7 @@ class Mass(_Planned[Sums]):
         """Masses of the shard's records."""
         out = self.empty() if into is None else into
         n = self.plan.n_queries
-        top, beta = self.top.astype(np.int64), np.ascontiguousarray(np.broadcast_to(self.beta, n), np.float64)
+        top, beta = self.top.astype(np.int64), np.full(n, self.beta, np.float64)
         kernel_of(self.plan).mass(shard, self.plan, queries or (0, n), top, beta, out.total)
         return out
 
