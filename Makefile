@@ -15,6 +15,8 @@ endif
 
 # test processes at the same time
 JOBS ?= $(shell nproc)
+# whole files, in the order of tests/conftest.py
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 # sudo -n: never stop to ask for a password
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo "sudo -n")
@@ -33,13 +35,13 @@ demo: $(READY)  ## audit a built-in synthetic release; prints a table and the pa
 	@$(BIN)/standout demo
 
 test: $(READY) packages lint  ## lint, then run all tests except the slow ones
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" tests src
+	@$(PYTEST) -m "not slow" tests src
 
 test-all: $(READY) packages lint  ## lint, then run all tests; STANDOUT_DATA names the folder of public datasets
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests src
+	@$(PYTEST) tests src
 
 test-offline: $(READY)  ## all tests but the slow ones and those of browser, databases and Spark, with connections refused
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not browser" --no-network tests src \
+	@$(PYTEST) -m "not slow and not browser" --no-network tests src \
 	  --ignore=tests/data/test_postgres.py --ignore=tests/data/test_object_stores.py --ignore-glob='tests/*/test_spark*'
 
 lint: $(READY)  ## ruff, mypy, import-linter

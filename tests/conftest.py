@@ -1,4 +1,4 @@
-"""Hypothesis profiles, and no stale kernels.
+"""Hypothesis profiles, and the order of the files for several test processes.
 
 "ci" is the same run every time; HYPOTHESIS_PROFILE=thorough looks much further.
 """
@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["command_line", "parts", "engine_choice", "no_network", "servers"]
@@ -24,3 +26,28 @@ settings.register_profile(
     "thorough", max_examples=1500, deadline=None, database=None, suppress_health_check=_SLOW_IS_FINE
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+COMPILES = "tests/attacks/test_conformance.py"
+"""Calls nearly every scoring kernel, and so compiles them in a new checkout."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order the files for the processes of xdist, which then take them in turn (`--dist loadfile --no-loadscope-reorder`).
+
+    One process compiles the scoring kernels while the others read data, which needs none of them: each kernel is compiled
+    once instead of once per process. Then the files with most tests, so that short ones are left for the end.
+    """
+    if not hasattr(config, "workerinput"):
+        return
+    tests = Counter(_file(item) for item in items)
+
+    def order(item: pytest.Item) -> tuple[bool, bool, int, str]:
+        file = _file(item)
+        return file != COMPILES, not file.startswith("tests/data/"), -tests[file], file
+
+    items.sort(key=order)
+
+
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]

@@ -223,7 +223,8 @@ def test_the_informed_likelihood_is_what_enumeration_gives(who, shape):
 @pytest.mark.parametrize("shape", ["plain", "repeats and gaps"])
 @pytest.mark.parametrize("who", [a for a in ADVERSARIES if a.choice.kind != "rare"], ids=lambda w: w.describe())
 def test_the_sampler_draws_as_often_as_the_likelihood_says(who, shape, monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # 4,000 draws of one target each: threads would take most of the time
+    # 4,000 draws of one target each: threads would take most of the time
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
     awkward = shape != "plain"
     ds = tiny(seed=8, records=8, items=9, repeats=awkward, missing=0.2 if awkward else 0.0)
     target = int(who.eligible(ds)[-1])
