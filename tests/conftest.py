@@ -1,10 +1,11 @@
-"""Hypothesis profiles, and the order of the files for several test processes.
+"""Hypothesis profiles, the order of the files for several test processes, and less garbage collection.
 
 "ci" is the same run every time; HYPOTHESIS_PROFILE=thorough looks much further.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 
@@ -51,3 +52,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _file(item: pytest.Item) -> str:
     return item.nodeid.partition("::")[0]
+
+
+def pytest_collection_finish() -> None:
+    """Search fewer objects for garbage: a sixth of the time of a compilation went into the modules and 5,000 tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_sessionfinish() -> None:
+    """Free everything again, as libraries check at the end."""
+    gc.unfreeze()
