@@ -61,7 +61,7 @@ def _ratings(rng: np.random.Generator) -> Lines:
 
 def _fine_ratings(rng: np.random.Generator) -> Lines:
     rows = ["user,jokeId,rating"]
-    for r, i in _holdings(rng, 500, 60, 15, 40, 0.0):
+    for r, i in _holdings(rng, 100, 60, 40, 60, 0.0):
         rows.append(f"u{r},{i},{rng.integers(-1000, 1001) / 100:.2f}")
     return rows
 
@@ -79,7 +79,7 @@ def _counts(rng: np.random.Generator) -> Lines:
 
 def _amounts(rng: np.random.Generator) -> Lines:
     rows = ["card_id;merchant;amount;date"]
-    for r, i in _holdings(rng, 400, 150, 10, 30):
+    for r, i in _holdings(rng, 100, 150, 60, 100):
         day = np.datetime64("2023-01-01") + rng.integers(0, 365)
         rows.append(f"{r:05d};m{i};{str(round(float(rng.lognormal(3, 1)), 2)).replace('.', ',')};{day}")
     return rows

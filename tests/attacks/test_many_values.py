@@ -48,8 +48,11 @@ def test_a_thousand_queries_on_4095_levels_stay_within_memory():
     value = rng.permutation(np.resize(np.arange(4095) / 7, n))
     ds = so.Dataset.from_arrays(np.repeat(np.arange(2000), 10), np.tile(np.arange(10), 2000), value)
     assert ds.n_levels == 4095
-    aux = so.Adversary(knows=8, value_within=5).sample(ds, np.arange(1000), seed=1)
-    so.attack("likelihood").run(ds, aux)  # compiled code and the background are not counted
+    who = so.Adversary(knows=8, value_within=5)
+    aux = who.sample(ds, np.arange(1000), seed=1)
+    so.attack("likelihood").run(
+        ds, who.sample(ds, np.arange(10), seed=1)
+    )  # compiled code and the background are not counted
     tracemalloc.start()
     try:
         for name in ["scoreboard-rh", "likelihood"]:

@@ -58,7 +58,7 @@ def test_parquet_statistics_that_are_wrong_do_not_let_compiled_code_write_out_of
     user = np.linspace(11, 54_321, 5000).astype(np.int64)
     table = pa.table({"user": user, "item": np.arange(5000) % 7, "rating": np.arange(5000) % 5})
     pq.write_table(table, path, use_dictionary=False, compression="none")
-    assert read_apart(path, repeats).strip() == "5000"
+    assert Dataset.read(path, repeats=repeats).n_entries == 5000
     with_other_statistics(path, old, new)
     assert "refused: two passes over the data found different rows" in read_apart(path, repeats)
 
