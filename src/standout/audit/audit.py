@@ -24,11 +24,11 @@ from standout.audit.journal import Journal
 from standout.audit.judge import Trial, Truth, judge
 from standout.audit.panel import MODEL, attackers, awareness
 from standout.audit.progress import Progress, reporting
-from standout.audit.same_labels import check_same_labels
+from standout.audit.same_labels import other_labels
 from standout.audit.strongest import strongest
 from standout.audit.subject import describe_data, places, released, seed_number, source_of, target_number
 from standout.audit.sweep import default_sweep, fitting
-from standout.data.dataset import in_memory
+from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
 from standout.errors import EligibilityError, ParameterError
@@ -82,8 +82,6 @@ class Audit:
         self.release = released(self.source, release, defense, self.seed)
         self.defense, self.describe, self.journal = defense, describe, journal
         self._place = None if self.release is self.source else places(self.source, self.release)
-        if self._place is not None and self.release.origin is None:
-            check_same_labels(in_memory(self.source, "an audit"), in_memory(self.release, "an audit"), self._place)
         self.sweep = None if adversaries is not None else sweep
         wanted = default_sweep(self.source, sweep) if adversaries is None else adversaries
         if isinstance(wanted, Adversary):
@@ -132,6 +130,16 @@ class Audit:
             sections=sections,
             source=None if self._place is None else describe_data(self.source),
         )
+
+    def other_labels(self) -> str:
+        """What is wrong if labels of the release seem to name other people or items than in the source; else nothing.
+
+        Records that are not in memory are not compared, nor is a release whose defense is known, which compares itself.
+        """
+        source, release = self.source, self.release
+        if self._place is None or not isinstance(source, Dataset) or not isinstance(release, Dataset) or release.origin:
+            return ""
+        return other_labels(source, release, self._place)
 
     def _eligible_targets(self) -> list[tuple[Adversary, int, Array]]:
         """Adversary, number of eligible records and the records to attack, for each adversary with eligible records."""

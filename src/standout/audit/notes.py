@@ -19,6 +19,7 @@ Plain = Mapping[str, Any]
 def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
     """All notes, each at most once."""
     made = [
+        _other_labels(audit),
         _left_out(audit, results),
         _not_tried(audit),
         _all_attacked(audit, results),
@@ -76,6 +77,12 @@ def _not_released(audit: Audit, results: Sequence[Plain]) -> str:
         return ""
     n = max(r["n_not_released"] for r in results)
     return f"Up to {n:,} targets have no record in the release. They cannot be found and count as not found."
+
+
+def _other_labels(audit: Audit) -> str:
+    """Note on labels that name other people or items in the release; the gate refuses such a release."""
+    note = audit.other_labels()
+    return f"{note[0].upper()}{note[1:]}. The rates of this audit may be far too low." if note else ""
 
 
 def _other_scales(audit: Audit) -> list[str]:

@@ -31,10 +31,18 @@ KINDS = 3
 """Kinds of tokens of a record: items, (item, value) and (item, day) pairs."""
 Z = 1.645
 """The mean must lie this many standard errors above chance."""
+CLEARLY = 4.0
+"""Margin of a resemblance that another run of the same defense cannot lose by chance."""
 
 
 def check_same_labels(source: Dataset, release: Dataset, place: Array) -> None:
-    """Refuse a release whose records or items resemble those of the same label in the source no more than others do.
+    """Refuse a release whose labels seem to mean something else than those of the source."""
+    if note := other_labels(source, release, place):
+        raise InputError(note)
+
+
+def other_labels(source: Dataset, release: Dataset, place: Array) -> str:
+    """What is wrong if records or items resemble those of the same label in the source no more than others do; else nothing.
 
     Parameters
     ----------
@@ -48,17 +56,18 @@ def check_same_labels(source: Dataset, release: Dataset, place: Array) -> None:
         ("items", lead_of_items(source, release, place)),
     ):
         if score.size and not above_chance(score):
-            raise InputError(
+            return (
                 f"{what} with the same label do not belong together: {what} of the release are more similar to those of the same "
                 f"label in the source than to others in {50 + 50 * score.mean():.0f} % of comparisons ({what} compared: "
-                f"{score.size:,}; 50 % is chance). Records and items are matched by label, so people would count as not found. "
-                "Give both the labels of the source, or audit the release on its own"
+                f"{score.size:,}; 50 % is chance). Records and items are matched by label, so people count as not found. "
+                "Give both the labels of the source, state the defense, or audit the release on its own"
             )
+    return ""
 
 
-def above_chance(score: Array) -> bool:
-    """Whether the mean lead is above chance, where each lead is uniform in -1 … 1."""
-    return bool(score.size and score.mean() >= Z / sqrt(3 * score.size))
+def above_chance(score: Array, times: float = 1.0) -> bool:
+    """Whether the mean lead is above chance, where each lead is uniform in -1 … 1, by `times` the usual margin."""
+    return bool(score.size and score.mean() >= times * Z / sqrt(3 * score.size))
 
 
 def lead_of_records(source: Dataset, release: Dataset, place: Array) -> Array:

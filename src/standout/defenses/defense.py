@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from standout.audit.same_labels import above_chance, check_same_labels, lead_of_items, lead_of_records
+from standout.audit.same_labels import CLEARLY, above_chance, check_same_labels, lead_of_items, lead_of_records
 from standout.data.channel import Channel, Origin
 from standout.data.dataset import Dataset
 from standout.data.derive import with_entries
@@ -199,9 +199,9 @@ def _tidied(before: Dataset, after: Dataset, what: str) -> Dataset:
 
 
 def _check_labels(source: Dataset, example: Dataset, release: Dataset) -> None:
-    """Refuse a release with shuffled labels, if another run of the defense leaves records that resemble their source."""
+    """Refuse a release with shuffled labels, if another run of the defense leaves records that clearly resemble their source."""
     expected, place = (find_labels(data.record_labels, source.record_labels) for data in (example, release))
-    if all(above_chance(lead(source, example, expected)) for lead in (lead_of_records, lead_of_items)):
+    if all(above_chance(lead(source, example, expected), CLEARLY) for lead in (lead_of_records, lead_of_items)):
         check_same_labels(source, release, place)
 
 
