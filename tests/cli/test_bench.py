@@ -94,3 +94,8 @@ def test_bench_refuses_sizes_that_make_no_sense(options):
 
     with pytest.raises(ParameterError):
         bench(**{"size": SIZE, "targets": 20, "out": None, "peers": False, "reading": False, "growth": None, **options})
+
+
+def test_all_cores_are_compared_with_one(case):
+    lines = {line["what"]: line for line in measure.kernels(case, 1)}
+    assert lines["all cores against one"]["cores"] == case.threads and lines["all cores against one"]["speed_up"] > 0

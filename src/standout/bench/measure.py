@@ -54,7 +54,7 @@ def _line(case: Case, plan: Plan, what: str, took: Took, **more: Any) -> Line:
 
 
 def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
-    """Our engine against the C loop, on the same plan, shard and threads; then the other kernels on as many queries."""
+    """Our engine against the C loop, on the same plan, shard and threads; other kernels on as many queries; one core."""
     engine = MemoryEngine(case.threads)
     rh, odds = case.plan("scoreboard-rh"), case.plan("likelihood")
     mine = engine.map(Score(rh), case.shards)
@@ -70,7 +70,8 @@ def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
         yield {"what": "C loop", "skipped": str(error)}
     for work in works[1:3]:
         work()
-    took = best_of(rounds, *works)
+    *took, alone = best_of(rounds, *works, partial(MemoryEngine(1).map, Score(rh), case.shards))
+    yield {"what": "all cores against one", "cores": case.threads, "speed_up": alone.wall / took[0].wall}
     yield _line(case, rh, "standout: scoreboard-rh", took[0], found=_hit_rate(case, rh, mine, engine))
     yield _line(case, odds, "standout: likelihood", took[1], times_rh=took[1].core / took[0].core)
     yield _line(case, rh, "standout: lineup of scoreboard-rh", took[2], times_rh=took[2].core / took[0].core)
