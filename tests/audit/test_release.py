@@ -10,6 +10,7 @@ import pytest
 
 import standout as so
 from standout.errors import InputError, ParameterError
+from standout.report.sentences import said
 
 N, M, PER = 150, 40, 10
 
@@ -112,6 +113,7 @@ def test_a_release_with_shuffled_labels_is_noted_and_refused_by_the_gate(source,
     release = part(np.random.default_rng(1).random(N * PER) < kept, relabel=shuffled)
     found = so.Audit(source, WHO, ["scoreboard"], 50, release=release, describe=False).run()
     assert "do not belong together" in found.warnings[0] and hits(found)["scoreboard"] < 0.1
+    assert said(found)[0].startswith("This audit cannot tell: records or items of source and release")
     with pytest.raises(InputError, match="do not belong together"):
         so.check(source, {"limit": [{"max": 0.1}], "adaptive": False}, release=release)
 
@@ -125,7 +127,7 @@ def test_a_release_with_shuffled_items_is_noted_although_the_lengths_of_records_
     source = so.Dataset.from_arrays(record, item)
     release = so.Dataset.from_arrays(record, rng.permutation(500)[item])
     audit = so.Audit(source, so.Adversary(knows=2), release=release)
-    assert "items with the same label do not belong" in audit.other_labels()
+    assert "items with the same label do not belong" in audit.other_labels
 
 
 @pytest.mark.parametrize(("factor", "shift", "word"), [(20, 0, "another unit"), (1, 4000, "only shifted"), (1, 0, "")])
@@ -141,7 +143,7 @@ def test_a_release_in_other_units_is_noted(factor, shift, word):
 
 def test_a_few_labels_that_agree_by_chance_do_not_make_a_release_look_safe(source):
     release = part(slice(None), relabel=lambda r: shuffled(r) if r < "p0004" else "x" + r)
-    assert "do not belong together" in so.Audit(source, WHO, release=release).other_labels()
+    assert "do not belong together" in so.Audit(source, WHO, release=release).other_labels
 
 
 @pytest.mark.parametrize("kept", [1.0, 0.4], ids=["whole", "thinned"])
@@ -149,7 +151,7 @@ def test_labels_of_the_same_people_are_not_called_wrong(source, kept):
     release = part(np.random.default_rng(1).random(N * PER) < kept)
     found = so.Audit(source, WHO, ["scoreboard"], 50, release=release, describe=False).run()
     assert not any("do not belong" in note for note in found.warnings)
-    assert so.Audit(source, WHO, release=release).other_labels() == ""
+    assert so.Audit(source, WHO, release=release).other_labels == ""
 
 
 def test_shuffled_labels_are_refused_although_a_defense_is_stated(source):

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
 from typing import Any
@@ -128,9 +129,12 @@ class Audit:
             results=tuple(results),
             warnings=tuple(notes.warnings(self, results)),
             sections=sections,
-            source=None if self._place is None else describe_data(self.source),
+            source=None
+            if self._place is None
+            else {**describe_data(self.source), "other_labels": bool(self.other_labels)},
         )
 
+    @cached_property
     def other_labels(self) -> str:
         """What is wrong if labels of the release seem to name other people or items than in the source; else nothing.
 

@@ -81,7 +81,7 @@ def _not_released(audit: Audit, results: Sequence[Plain]) -> str:
 
 def _other_labels(audit: Audit) -> str:
     """Note on labels that name other people or items in the release; the gate refuses such a release."""
-    note = audit.other_labels()
+    note = audit.other_labels
     return f"{note[0].upper()}{note[1:]}. The rates of this audit may be far too low." if note else ""
 
 

@@ -67,8 +67,8 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
     everyone = list(dict.fromkeys(who for scope in scopes for who in scope))
     wanted = targets if targets is not None else rules.targets
     job = Audit(data, everyone, list(rules.all_attacks), wanted, seed, engine, release=release, defense=defense)
-    if note := job.other_labels():
-        raise InputError(note)
+    if job.other_labels:
+        raise InputError(job.other_labels)
     run = _Run(rules, job, [dict.fromkeys(fitting(who, data) for who in scope) for scope in scopes])
     with reporting(progress) as report:
         run.measure(report)

@@ -63,7 +63,8 @@ def judge_level(seen: View) -> tuple[Level, Case]:
 
     MOST: the least knowledge that finds most people. SOME: the highest rate, where it beats guessing by more than
     chance allows (Bonferroni over the kinds of knowledge). NONE: no kind of knowledge beats guessing, and the bound
-    for the strongest knowledge tried is small. OPEN: that bound is too wide to mean anything.
+    for the strongest knowledge tried is small. OPEN: that bound is too wide to mean anything, or labels name other people
+    in the release.
     """
     cases = sorted(seen.cases, key=weaker_first)
     for case in cases:
@@ -76,7 +77,7 @@ def judge_level(seen: View) -> tuple[Level, Case]:
     worst = max(strongest_knowledge(cases), key=bound)
     # with a handful of records ten times the guess is everybody
     limit = max(RESOLVED, min(10 * worst.guess, MOST))
-    return (Level.NONE if bound(worst) <= limit else Level.OPEN), worst
+    return (Level.NONE if bound(worst) <= limit and not seen.other_labels else Level.OPEN), worst
 
 
 def bound(case: Case) -> float:
@@ -139,6 +140,11 @@ def _singling_out(level: Level, case: Case, seen: View) -> str:
             f"at most {percent(limit, 1)} of {found} are found (95% confidence; {_tested(case)}; the strongest of "
             f"{several(len(seen.attacks), 'attack')}; {guess}). Not tried: {_listed(untried(seen))}."
         )
+    if seen.other_labels:
+        return (
+            "This audit cannot tell: records or items of source and release with the same label do not resemble each other, so "
+            f"people count as not found although their records may be there ({_tested(case)}; {guess})."
+        )
     return (
         f"This audit cannot tell: the strongest knowledge tried, {case.phrase}, singled out {_tested(case)}, "
         f"which fits any rate up to {percent(bound(case), 1)} (95% confidence; {guess})."
@@ -197,6 +203,8 @@ def _inference(level: Level, case: Case, seen: View) -> str:
             f"{rest}: for {_holders(case)}, on average {short} more item{'' if short == '1' else 's'} than the "
             f"{case.knows} known{_dates(seen)}."
         )
+    if level is Level.OPEN and seen.other_labels:
+        return "Nothing follows for inference either way: give source and release the same labels before deciding."
     if level is Level.OPEN:
         need = math.ceil(math.log(0.05) / math.log(1 - RESOLVED))
         short = "" if case.hit["n"] >= need else f" on at least {2 * need:,} targets (half of them set the threshold)"

@@ -95,6 +95,8 @@ class View:
     warnings: tuple[str, ...]
     provenance: Plain
     sections: Plain
+    other_labels: bool = False
+    """Whether labels of the release seem to name other people or items than in the source."""
 
     @property
     def kinds(self) -> list[str]:
@@ -122,7 +124,10 @@ def view(findings: Findings | Plain) -> View:
     kinds = _kinds([r["adversary"] for r in entries])
     cases = tuple(_case(entry, kind) for entry, kind in zip(entries, kinds, strict=True))
     attacks = tuple(dict.fromkeys(r["attack"]["label"] for case in cases for r in case.results))
-    return View(plain["data"], cases, attacks, tuple(plain["warnings"]), plain["provenance"], plain["sections"])
+    return View(
+        plain["data"], cases, attacks, tuple(plain["warnings"]), plain["provenance"], plain["sections"],
+        bool(data.get("other_labels")),
+    )  # fmt: skip
 
 
 def _case(entry: Plain, kind: str) -> Case:
