@@ -427,3 +427,26 @@ def test_entries_that_meet_on_an_item_stay_events_only_in_data_with_repeats() ->
         merged, kept = so.parse_defense(text).apply(apart), so.parse_defense(text).apply(repeated)
         assert not merged.has_repeats and merged.n_entries < apart.n_entries
         assert kept.n_entries == repeated.n_entries
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-12])
+def test_noise_far_wider_than_the_scale_goes_to_its_ends(unit):
+    """Each step was a column of a table: a tolerance in another unit than the values needed more memory than there is."""
+    source = so.Dataset.from_arrays(np.arange(50), np.arange(50) % 7, (1 + np.arange(50) % 5) * unit)
+    released = so.defense("noise-values", within=1e9).apply(source, seed=1)
+    ends = np.isin(released.levels[released.record_code], [unit, 5 * unit])
+    assert ends.all()
+    chance = released.channel.value.chance.toarray()
+    assert chance.sum(axis=1).tolist() == pytest.approx([1.0] * 5) and chance[:, [0, -1]].sum(axis=1).min() > 0.999
+
+
+def test_noise_within_the_scale_is_uniform_and_clipped():
+    source = so.Dataset.from_arrays(np.arange(5), np.arange(5), np.arange(1, 6))
+    chance = so.defense("noise-values", within=6).apply(source, seed=1).channel.value.chance.toarray() * 13
+    assert chance.round(9).tolist() == [
+        [7, 1, 1, 1, 3],
+        [6, 1, 1, 1, 4],
+        [5, 1, 1, 1, 5],
+        [4, 1, 1, 1, 6],
+        [3, 1, 1, 1, 7],
+    ]

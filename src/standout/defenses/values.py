@@ -105,12 +105,17 @@ class NoiseValues(ValueDefense):
         if self.within == 0:
             return None
         new, place = _grid(source)
-        n, reach = new.size, self.within + 1e-9
+        n = new.size
         if source.value_grid is not None and n > 1:
-            steps = int(reach / (new[1] - new[0]))
-            row = np.repeat(place, 2 * steps + 1)
-            column = np.clip(row + np.tile(np.arange(-steps, steps + 1), place.size), 0, n - 1)
-            return _trimmed(source, new, np.repeat(np.arange(place.size), 2 * steps + 1), column, 1 / (2 * steps + 1))
+            steps = int(self.within / source.value_grid + 1e-9)
+            # more steps than the scale has end where the last one does
+            far = min(steps, n - 1)
+            weight = np.ones(2 * far + 1)
+            weight[[0, -1]] += steps - far
+            row = np.repeat(np.arange(place.size), weight.size)
+            column = np.clip(place[row] + np.tile(np.arange(-far, far + 1), place.size), 0, n - 1)
+            return _trimmed(source, new, row, column, np.tile(weight / (2 * steps + 1), place.size))
+        reach = source.reach(self.within)
         first, stop = np.searchsorted(new, new - reach), np.searchsorted(new, new + reach, side="right")
         width = stop - first
         row = np.repeat(np.arange(n), width)
