@@ -9,6 +9,7 @@ from people_of import knowledge, release, second_file, truth, world
 import standout as so
 from standout.errors import InputError, ParameterError
 from standout.linking.link import link
+from standout.linking.truth import judged
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +213,14 @@ def test_people_with_one_or_two_plain_items_are_refused_not_accepted():
     found = so.link(data, so.Knowledge.from_arrays(np.arange(100), rng.integers(0, 20, 100)))
     assert found.refused.mean() > 0.9
     assert not found.accepted(0.2).any()
+
+
+def test_a_truth_with_shuffled_labels_is_questioned(links, pair):
+    data, aux, right = pair
+    assert not any("contradicts" in w for w in judged(links, data, aux, right, others=()).findings.warnings)
+    shuffled = np.where(right >= 0, (right + 7) % data.n_records, -1)
+    noted = judged(links, data, aux, shuffled, others=()).findings.warnings
+    assert any("The truth contradicts the links" in w for w in noted)
 
 
 def test_people_whom_the_test_does_not_apply_to_do_not_read_as_nobody_who_can_be_named():

@@ -31,6 +31,9 @@ OTHERS = ("set-intersection", "tf-idf", "scoring", "scoreboard-rh", "likelihood"
 """Attacks that linking is compared with."""
 RATED = ("exact-rating", "fuzzy-rating")
 """Further ones, where both files have values."""
+FEWEST_EXPECTED = 5
+MOST_WRONG = 0.2
+"""Right links, as a share of those that are surely expected, below which the truth is questioned."""
 DROPPED = (0.0, 0.25, 0.5, 0.75, 0.9)
 """Shares of the rarest items that the owner's defense of F06 drops."""
 
@@ -88,7 +91,19 @@ def judged(links: Links, dataset: Dataset, knowledge: Knowledge | Dataset, truth
         "discoveries": [_discovery(links, right, rule, fdr) for rule in ("spacing", "posterior") for fdr in CUTS],
         "one_to_one": _joint(links, right) if links.one_to_one else None,
     }  # fmt: skip
-    return replace(links, details={**links.details, "truth": found})
+    warnings = [*links.details.get("warnings", ()), *_contradiction(links, int(hit.sum()))]
+    return replace(links, details={**links.details, "truth": found, "warnings": warnings})
+
+
+def _contradiction(links: Links, right: int) -> list[str]:
+    """A note if almost no link is right although many are expected to be: the true labels may be those of another file."""
+    surely = links.interval[0]
+    if surely < FEWEST_EXPECTED or right >= surely * MOST_WRONG:
+        return []
+    return [
+        f"The truth contradicts the links: at least {surely:,.0f} are expected to be right, and {right:,} are. Are the true "
+        "labels those of the release? Shuffled or renamed labels look like this, and then nothing follows about the risk."
+    ]
 
 
 def _hit(links: Links, right: Array) -> Array:
