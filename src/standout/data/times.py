@@ -165,6 +165,10 @@ def tick_text(tick: int, resolution: str) -> str:
     return str(moment if resolution == "day" else moment.astype("datetime64[m]"))
 
 
+MOST_DAYS = 10_000_000
+"""Days from 1970 beyond which a number is no day: 27,000 years. Unix seconds are larger from April 1970 on."""
+
+
 def ticks_of(values: Any, resolution: str = "day") -> tuple[Array, Array]:
     """Ticks since 1970-01-01 and the full time in days, both float64, NaN where there is no time.
 
@@ -179,6 +183,11 @@ def ticks_of(values: Any, resolution: str = "day") -> tuple[Array, Array]:
         moment = array.astype(np.float64)
         if bool(np.isinf(moment).any()):
             raise InputError(f"{int(np.isinf(moment).sum()):,} infinite times: replace or remove them")
+        if n_far := int((np.abs(moment) > MOST_DAYS).sum()):
+            raise InputError(
+                f"{n_far:,} times are more than {MOST_DAYS:,} days from 1970: numbers are days; "
+                "divide Unix seconds by 86,400, or give dates"
+            )
         return to_ticks(moment, resolution), moment
     if array.dtype.kind in "OUST":
         array = _parsed(array.tolist())
