@@ -175,9 +175,9 @@ def test_texts_with_a_zone_are_moments_in_arrays_as_in_files():
 def test_seconds_where_days_belong_are_refused_and_do_not_find_nobody():
     """All gaps would be millions of days: every attack that uses times would find nobody."""
     seconds = [1_600_000_000, 1_600_000_001]
-    with pytest.raises(InputError, match="divide Unix seconds by 86,400"):
+    with pytest.raises(InputError, match="divide Unix seconds"):
         so.Knowledge.from_arrays([0, 0], [1, 2], time=seconds)
-    with pytest.raises(InputError, match="2 times are more than"):
+    with pytest.raises(InputError, match="all 2 times are more than"):
         so.Dataset.from_arrays([0, 1], [1, 2], time=seconds)
     frame = {"who": [0, 0], "item": [1, 2], "time": seconds}
     days = so.Knowledge.from_frame(pa.table(frame), query="who", item="item", time="time").time

@@ -183,10 +183,11 @@ def ticks_of(values: Any, resolution: str = "day") -> tuple[Array, Array]:
         moment = array.astype(np.float64)
         if bool(np.isinf(moment).any()):
             raise InputError(f"{int(np.isinf(moment).sum()):,} infinite times: replace or remove them")
-        if n_far := int((np.abs(moment) > MOST_DAYS).sum()):
+        known = moment[~np.isnan(moment)]
+        if known.size and bool((np.abs(known) > MOST_DAYS).all()):
             raise InputError(
-                f"{n_far:,} times are more than {MOST_DAYS:,} days from 1970: numbers are days; "
-                "divide Unix seconds by 86,400, or give dates"
+                f"all {known.size:,} times are more than {MOST_DAYS:,} days from 1970: numbers are days; divide Unix seconds by "
+                "86,400, or give dates"
             )
         return to_ticks(moment, resolution), moment
     if array.dtype.kind in "OUST":
