@@ -149,9 +149,12 @@ def _tokens(data: Dataset, record: int, items: Array | None, levels: Array) -> t
 def _excess(mine: list[Array], theirs: dict[int, Array], candidates: Array) -> Array:
     """(people, candidates): common tokens beyond what popularity and length let expect, in standard deviations."""
     every, counts = np.unique(np.concatenate([*theirs.values(), np.empty(0, np.int64)]), return_counts=True)
-    out = np.zeros(candidates.shape)
+    out, total = np.zeros(candidates.shape), int(counts.sum())
+    if not total:
+        return out
     for k, tokens in enumerate(mine):
-        popular = int(counts[np.isin(every, tokens, assume_unique=True)].sum()) / max(int(counts.sum()), 1)
+        at = np.minimum(np.searchsorted(every, tokens), every.size - 1)
+        popular = int(counts[at[every[at] == tokens]].sum()) / total
         for c, record in enumerate(candidates[k].tolist()):
             other = theirs[record]
             expected = popular * other.size
