@@ -127,7 +127,7 @@ $(READY): pyproject.toml constraints.txt
 	       $(SUDO) apt-get update -qq && $(APT_INSTALL) python3-venv; } \
 	  || { echo "python3-venv could not be installed. As root: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e ".[dev]"
 	@touch $@
 
 # $(call package,COMMAND THAT SUCCEEDS IF IT IS THERE,DEBIAN PACKAGE,TESTS THAT NEED IT)
