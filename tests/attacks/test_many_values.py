@@ -50,9 +50,8 @@ def test_a_thousand_queries_on_4095_levels_stay_within_memory():
     assert ds.n_levels == 4095
     who = so.Adversary(knows=8, value_within=5)
     aux = who.sample(ds, np.arange(1000), seed=1)
-    so.attack("likelihood").run(
-        ds, who.sample(ds, np.arange(10), seed=1)
-    )  # compiled code and the background are not counted
+    # compiled code and the background are not counted
+    so.attack("likelihood").run(ds, who.sample(ds, np.arange(10), seed=1))
     tracemalloc.start()
     try:
         for name in ["scoreboard-rh", "likelihood"]:
