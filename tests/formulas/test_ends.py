@@ -5,13 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from standout.formulas.dss12 import S
 from standout.formulas.exact_tests import fewest_to_pass, p_above, p_below
 from standout.formulas.ns08 import theorem_3_m
-
-
-def test_a_record_that_holds_nothing_is_similar_to_nothing():
-    assert S([np.nan, np.nan], [1.0, 2.0], 4.0) == 0.0
 
 
 def test_a_lineup_larger_than_the_release_needs_no_item():
