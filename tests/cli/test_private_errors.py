@@ -9,6 +9,12 @@ from standout.data.reading.workspace import workspace
 from standout.errors import LONGEST, InputError, StandoutError
 
 
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path, monkeypatch):
+    """Commands write to the current folder by default, where a developer may have findings."""
+    monkeypatch.chdir(tmp_path)
+
+
 def failing(monkeypatch, error):
     def read(path, **options):
         try:
