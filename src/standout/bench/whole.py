@@ -14,6 +14,7 @@ from standout.audit.defaults import TARGETS
 from standout.bench import reference
 from standout.bench.case import SEED, Case
 from standout.bench.clock import shortest, timed
+from standout.data.cache import forget
 from standout.engines.memory import MemoryEngine
 from standout.errors import EngineError
 from standout.scoring.plan import Plan
@@ -28,7 +29,7 @@ def default_audit(case: Case, targets: int = TARGETS) -> dict[str, Any]:
     audit = Audit(case.data, targets=2, seed=SEED, engine=MemoryEngine(case.threads), describe=False)
     audit.run(progress=False)
     # knowledge for calibration is part of the audit
-    case.data.__dict__.pop("_presence", None)
+    forget(case.data, "presence")
     audit.targets = targets
     took, _ = timed(lambda: audit.run(progress=False))
     line = {"what": "default audit", "seconds": took.wall, "core_seconds": took.core, "kinds": len(audit.adversaries),

@@ -14,7 +14,7 @@ def once(owner: Any, name: str, key: Hashable, compute: Callable[[], T], most: i
     Parameters
     ----------
     owner
-        Object that the result depends on. It must not change; a copy made with `dataclasses.replace` starts anew.
+        Object that the result depends on. It must not change. A copy made with `dataclasses.replace` has no results yet.
     name
         What is computed.
     key
@@ -29,7 +29,7 @@ def once(owner: Any, name: str, key: Hashable, compute: Callable[[], T], most: i
     >>> [once(owner, "double", 2, lambda: 4), once(owner, "double", 2, lambda: 5)]
     [4, 4]
     """
-    kept: dict[Hashable, T] = owner.__dict__.setdefault(f"_once_{name}", {})
+    kept: dict[Hashable, T] = owner.__dict__.setdefault(_attribute(name), {})
     if key in kept:
         return kept[key]
     made = compute()
@@ -37,3 +37,12 @@ def once(owner: Any, name: str, key: Hashable, compute: Callable[[], T], most: i
         kept.pop(next(iter(kept)), None)
     kept[key] = made
     return made
+
+
+def forget(owner: Any, name: str) -> None:
+    """Remove all results that `once` keeps on the object under this name."""
+    del owner.__dict__[_attribute(name)]
+
+
+def _attribute(name: str) -> str:
+    return f"_once_{name}"
