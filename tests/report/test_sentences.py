@@ -29,7 +29,7 @@ def test_a_terrible_dataset_is_told_by_the_least_knowledge_that_finds_most_peopl
         "people (95% interval 96.3% to 99%; 490 of 500 people tested; a random guess: 0.01%).",
         "Linking people with another source, the same attacker names the right record for 90% and a false one for 1% of "
         "people who are not in the data: if one in ten of those looked up is in the data, 90.9% of the names given are right.",
-        "Anyone who finds a record also sees the rest of it: for people with at least 4 items, on average 56 more items than the "
+        "Finding a record also reveals the rest of it: for people with at least 4 items, on average 56 more items than the "
         "4 known, each with its value and day.",
     ]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from standout.adversary.choosing import choose_records, count_eligible
 from standout.adversary.eligible import conditions, levels_outside
-from standout.data.catalog import Catalog
+from standout.data.catalog import Catalog, check_dataset
 from standout.data.times import days_within, ticks_within, time_words
 from standout.data.values import percent
 from standout.errors import EligibilityError, ParameterError
@@ -307,8 +307,7 @@ class Adversary:
 
         if not _is_whole(seed):
             raise ParameterError(f"seed={seed!r}: use a whole number")
-        if not isinstance(dataset, Catalog):
-            raise ParameterError(f"dataset is a {type(dataset).__name__}: use a Dataset (Dataset.read, from_arrays)")
+        check_dataset(dataset)
         chosen = self.eligible(dataset) if targets is None else _indices(targets, dataset.n_records)
         if chosen.size == 0:
             raise EligibilityError(

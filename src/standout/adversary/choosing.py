@@ -101,7 +101,8 @@ def draw_records(data: Catalog, conditions: tuple[Condition, ...], n: int | None
     """Number of eligible records, and `n` of them (all if None) in random order: the first of them are a smaller draw."""
     task = ChooseRecords(conditions, -1 if n is None else n, seed)
     digest = _digest(conditions)
-    if min(data.n_records, MOST_KEPT + 1 if n is None else n) <= MOST_KEPT:
+    most = data.n_records if n is None else min(n, data.n_records)
+    if most <= MOST_KEPT:
         found = once(data, "drawn", (digest, n, seed), lambda: data.map(task), DRAWS_KEPT)
     else:
         found = data.map(task)

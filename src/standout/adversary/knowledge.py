@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ from standout.data.times import PER_DAY, check_time_unit, ticks_of, unit_by_size
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

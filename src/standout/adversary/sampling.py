@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,7 @@ from standout.adversary.holders import PickHolders
 from standout.adversary.knowledge import Knowledge
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
-from standout.data.index import Rows
+from standout.data.index import Rows, in_parts
 from standout.data.values import percent
 from standout.errors import EligibilityError
 
@@ -107,11 +105,7 @@ def sample(who: Adversary, dataset: Catalog, targets: Array, seed: int, *, check
         draw_queries(place[part], np.uint64(seed % 2**64), data, marked, rule, rows.lengths, item[facts], salt[facts],
                      value[facts], time[facts], length[part])  # fmt: skip
 
-    if targets.size <= _AT_ONCE:  # one part: to start a thread takes longer than to draw it
-        draw(0)
-    else:
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(draw, range(0, targets.size, _AT_ONCE)))
+    in_parts(draw, range(0, targets.size, _AT_ONCE))
     _tell_wrong_items(item, salt, dataset, data, rule, value, time)
     return Knowledge(
         query_ptr=np.arange(targets.size + 1, dtype=np.int64) * who.knows,

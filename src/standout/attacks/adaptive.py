@@ -6,8 +6,6 @@ which items the adversary's own choice rule covers.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +19,7 @@ from standout.attacks.bayes import NATS_PER_FACT, log_ways
 from standout.attacks.tables import Known
 from standout.data.channel import Channel
 from standout.data.dataset import Dataset
+from standout.data.index import in_parts
 from standout.formulas import defended as formula
 from standout.scoring.adaptive_factors import mean_chances
 from standout.scoring.adaptive_tables import AdaptiveTables
@@ -230,11 +229,9 @@ def _mean_chances(known: Known, tables: AdaptiveTables) -> tuple[Array, Array]:
     post, n = postings(known.in_memory.index), known.item.size
     right, wrong = np.zeros(n), np.zeros(n)
     item, gone = known.item.astype(np.int64), known.exclude[known.query].astype(np.int64)
-    day = known.tables().fact.known_tick
 
     def add(first: int) -> None:
-        mean_chances(first, min(first + _AT_ONCE, n), post, item, day, gone, tables, right, wrong)
+        mean_chances(first, min(first + _AT_ONCE, n), post, item, known.known_tick, gone, tables, right, wrong)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(add, range(0, n, _AT_ONCE)))
+    in_parts(add, range(0, n, _AT_ONCE))
     return right, wrong

@@ -15,7 +15,7 @@ from standout.adversary.knowledge import Facts, Knowledge
 from standout.attacks.running import Run, run_both
 from standout.attacks.tables import time_columns
 from standout.attacks.verdicts import Outcome, Verdicts
-from standout.data.catalog import Catalog
+from standout.data.catalog import Catalog, check_dataset
 from standout.engines.engine import Engine, engine
 from standout.errors import ParameterError, unknown_name
 from standout.scoring.partials import LOWEST
@@ -258,8 +258,7 @@ def _uncapped(plan: Plan) -> Plan:
 
 def bound(dataset: Any, knowledge: Any) -> Facts:
     """The knowledge in the indices of the dataset; other objects are refused."""
-    if not isinstance(dataset, Catalog):
-        raise ParameterError(f"dataset is a {type(dataset).__name__}: use a Dataset (Dataset.read, from_arrays)")
+    check_dataset(dataset)
     if not isinstance(knowledge, Knowledge):
         raise ParameterError(
             f"knowledge is a {type(knowledge).__name__}: use Adversary.sample or Knowledge.from_arrays to make it"

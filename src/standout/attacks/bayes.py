@@ -247,9 +247,8 @@ def wrong_values(told: Array, levels: Array, reach: Array, unit: Array) -> Array
 
 def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
     """Per fact: mean over the item's (record, item) pairs of the probability of its value and day, right and wrong."""
-    tick = np.where(known.has_tick, np.clip(known.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
     data = known.dataset
-    task = SumChances(known.item.astype(np.int64), tick, tables, int(data.supports.max(initial=1)))
+    task = SumChances(known.item.astype(np.int64), known.known_tick, tables, int(data.supports.max(initial=1)))
     # sums over all pairs serve the plans with and without the target
     key = (tables.right_value.tobytes(), tables.wrong_value.tobytes())
     over_all = once(known.facts, "chances", key, lambda: data.map(task))

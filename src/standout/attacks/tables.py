@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,11 @@ class Known:
         """Facts with a known value."""
         return ~np.isnan(self.value)
 
+    @cached_property
+    def known_tick(self) -> Array:
+        """int64 (facts): `tick` for kernels, which compute gaps in 32 bits; times farther away agree with nothing anyway."""
+        return np.where(self.has_tick, np.clip(self.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
+
     @property
     def has_tick(self) -> Array:
         """Facts with a known time."""
@@ -342,8 +348,7 @@ class Known:
         )  # fmt: skip
         fact = FactTables(
             item=self.item.astype(np.int64),
-            # kernels compute gaps in 32 bits; times this far away agree with nothing anyway
-            known_tick=np.where(self.has_tick, np.clip(self.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64),
+            known_tick=self.known_tick,
             time_row=np.arange(self.item.size, dtype=np.int64),
             value=none_i, odds_value=none_f, odds_floor=np.zeros(self.item.size),
         )  # fmt: skip

@@ -32,7 +32,7 @@ from standout.audit.sweep import default_sweep, fitting
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
-from standout.errors import EligibilityError, ParameterError
+from standout.errors import EligibilityError, InputError, ParameterError
 from standout.versions import version_of
 
 Array = npt.NDArray[Any]
@@ -144,6 +144,11 @@ class Audit:
         if self._place is None or not isinstance(source, Dataset) or not isinstance(release, Dataset) or release.origin:
             return ""
         return other_labels(source, release, self._place)
+
+    def check_labels(self) -> None:
+        """Refuse a release whose labels seem to name other people or items than in the source."""
+        if self.other_labels:
+            raise InputError(self.other_labels)
 
     def _eligible_targets(self) -> list[tuple[Adversary, int, Array]]:
         """Adversary, number of eligible records and the records to attack, for each adversary with eligible records."""

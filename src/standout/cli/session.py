@@ -175,8 +175,7 @@ class Session:
         made_by = None if release is None else release.defense
         job = Audit(dataset, chosen, attack_list(attacks), target_count(targets), seed, engine, sweep=sweep, release=release,
                     defense=made_by, journal=None if self._work is None else Journal(self._work.path))  # fmt: skip
-        if job.other_labels:
-            raise InputError(job.other_labels)
+        job.check_labels()
         with progress_bar(self.log) as progress:
             findings = job.run(progress)
         if job.journal is not None:

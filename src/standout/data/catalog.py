@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from standout.data.tasks import Result, Task
 
     R = TypeVar("R", bound=Result)
+from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
 
@@ -157,3 +158,9 @@ class Catalog(ValueScale, ABC):
     def channel(self) -> Channel | None:
         """How the defense changed the data, as far as its published parameters say; None if no defense did."""
         return self.origin.channel if self.origin else None
+
+
+def check_dataset(data: Any, name: str = "dataset") -> None:
+    """Refuse what is not a dataset; `name` is the argument."""
+    if not isinstance(data, Catalog):
+        raise ParameterError(f"{name} is a {type(data).__name__}: use a Dataset (Dataset.read, from_arrays)")

@@ -275,10 +275,14 @@ def gather_rows(ptr: Array, row: Array, *entries: Array) -> tuple[Array, list[Ar
     return starts, out
 
 
-def in_parts(work: Callable[[Any], None], parts: Sequence[Any], n_entries: int, threads: int | None = None) -> None:
-    """Run `work` for each part of `n_entries` entries, on all cores unless `threads` says otherwise."""
-    # for few entries, threads cost more than they save
-    n = min(threads or os.cpu_count() or 1, 1 + n_entries // ENTRIES_PER_PART, len(parts))
+def in_parts(
+    work: Callable[[Any], None], parts: Sequence[Any], n_entries: int | None = None, threads: int | None = None
+) -> None:
+    """Run `work` for each part, on all cores unless `threads` says otherwise; `n_entries` are the entries of all parts."""
+    n = min(threads or os.cpu_count() or 1, len(parts))
+    if n_entries is not None:
+        n = min(n, 1 + n_entries // ENTRIES_PER_PART)
+    # for one part or few entries, threads cost more than they save
     if n <= 1:
         for part in parts:
             work(part)

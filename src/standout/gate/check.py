@@ -16,7 +16,7 @@ from standout.audit.subject import source_of
 from standout.audit.sweep import default_sweep, fitting
 from standout.data.dataset import in_memory
 from standout.engines.engine import Engine
-from standout.errors import InputError, ParameterError
+from standout.errors import ParameterError
 from standout.formulas.exact_tests import look_sizes
 from standout.gate import rows
 from standout.gate.measure import Progress, attack_batch, prepare
@@ -67,8 +67,7 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
     everyone = list(dict.fromkeys(who for scope in scopes for who in scope))
     wanted = targets if targets is not None else rules.targets
     job = Audit(data, everyone, list(rules.all_attacks), wanted, seed, engine, release=release, defense=defense)
-    if job.other_labels:
-        raise InputError(job.other_labels)
+    job.check_labels()
     run = _Run(rules, job, [dict.fromkeys(fitting(who, data) for who in scope) for scope in scopes])
     with reporting(progress) as report:
         run.measure(report)

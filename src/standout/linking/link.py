@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
 from standout.audit.progress import Progress, reporting
-from standout.data.catalog import Catalog
+from standout.data.catalog import check_dataset
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.linking.answer import UNKNOWN_PRESENCE, Answer
@@ -74,8 +74,7 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
     """
     if not (noise == "fit" or isinstance(noise, LinkNoise)):
         raise ParameterError(f"noise={noise!r}: use 'fit' or a LinkNoise")
-    if not isinstance(dataset, Catalog):
-        raise ParameterError(f"dataset is a {type(dataset).__name__}: use a Dataset (Dataset.read, from_arrays)")
+    check_dataset(dataset)
     checked(overlap)
     if overlap == "fit" and not canaries:
         raise ParameterError("overlap='fit' needs canaries: how many people are found is compared with them")

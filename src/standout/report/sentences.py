@@ -194,7 +194,7 @@ def _linkability(level: Level, case: Case) -> str:
 
 def _inference(level: Level, case: Case, seen: View) -> str:
     if level in (Level.MOST, Level.SOME):
-        rest = "Anyone who finds a record also sees the rest of it"
+        rest = "Finding a record also reveals the rest of it"
         more = case.entry["more_items"]
         if more is None:
             return f"{rest}."
