@@ -8,7 +8,7 @@ import pytest
 import standout as so
 from standout.attacks.likelihood import Likelihood
 from standout.attacks.noise import Noise
-from standout.attacks.presence import Presence, fit_presence
+from standout.attacks.presence import Presence, canary_seed, fit_presence
 from standout.scoring.plan import Combine
 
 
@@ -189,3 +189,18 @@ def test_degenerate_canaries_give_finite_numbers_and_more_evidence_never_says_ab
     assert np.isfinite([found.a, found.b, found.c]).all() and found.b > 0
     odds = found.log_odds(np.array([-5.0, 0.0, 5.0, -np.inf]), np.ones(4))
     assert (np.diff(odds[:3]) > 0).all() and odds[3] == -np.inf
+
+
+def test_other_words_for_an_adversary_do_not_change_its_canaries(monkeypatch):
+    who = so.Adversary(knows=4, wrong=1, value_within=1, time_within=14)
+    before = canary_seed(who)
+    monkeypatch.setattr(so.Adversary, "describe", lambda self, resolution="day": "reworded")
+    assert canary_seed(who) == before == 1100248748057
+
+
+def test_equal_adversaries_have_the_same_canaries_and_others_have_others():
+    assert canary_seed(so.Adversary(knows=4, value_within=1)) == canary_seed(so.Adversary(knows=4, value_within=1.0))
+    kinds = [
+        so.Adversary(knows=k, value_within=v, time_within=t) for k in (4, 8) for v in (0, 1, None) for t in (0, None)
+    ]
+    assert len({canary_seed(who) for who in kinds}) == len(kinds)

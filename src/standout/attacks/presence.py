@@ -7,6 +7,7 @@ the attack with each record present and removed. No target and no truth is neede
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -86,9 +87,14 @@ def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
 def canary_seed(who: Adversary) -> int:
     """Random seed of an adversary's canaries: different for each adversary, and unlike the small numbers that users give.
 
-    With one seed for all, the same canaries would shift all results of an audit in the same direction.
+    With one seed for all, the same canaries would shift all results of an audit in the same direction. Parameters that keep
+    their default are left out, so that neither a new parameter nor other words change the canaries of an adversary.
     """
-    return 2**40 + crc32(who.describe().encode())
+    default = Adversary().to_dict()
+    chosen = {name: value for name, value in who.to_dict().items() if value != default[name]}
+    # 1 and 1.0 are the same adversary
+    numbers = {name: float(value) if isinstance(value, int) else value for name, value in chosen.items()}
+    return 2**40 + crc32(json.dumps(numbers, sort_keys=True).encode())
 
 
 def canaries(dataset: Catalog, who: Adversary) -> Array:
