@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,8 @@ from standout.audit.audit import Audit
 from standout.audit.judge import Trial, Truth
 
 Array = npt.NDArray[Any]
+Counts = dict[str, Any]
+"""Sums over the targets of one adversary and attack, by name."""
 
 PURPOSE_TIES = 71
 """Purpose of the random number that picks one of several tied records."""
@@ -40,7 +42,12 @@ class Outcomes:
         """The first `n` targets."""
         return Outcomes(self.credit[:n], self.found[:n], self.matched[:n], self.false_match[:n])
 
-    def counts(self) -> dict[str, Any]:
+    def take(self, mask: Array) -> Outcomes:
+        """The targets in the mask."""
+        gone = self.false_match[mask] if self.false_match.size else self.false_match
+        return Outcomes(self.credit[mask], self.found[mask], self.matched[mask], gone)
+
+    def counts(self) -> Counts:
         """Sums over the targets, which a second run must reproduce exactly."""
         return {
             "n_targets": int(self.credit.size),
@@ -51,20 +58,16 @@ class Outcomes:
             "false_match": int(self.false_match.sum()) if self.false_match.size else None,
         }
 
-    def yes(self, measure: str) -> tuple[Array, Array]:
-        """Per target: whether it counts for this measure, and whether it is a hit."""
-        everyone = np.ones(self.credit.size, np.bool_)
-        match measure:
-            case "hit":
-                return everyone, self.found
-            case "matched-right":
-                return everyone, self.matched & self.found
-            case "matched-wrong":
-                return everyone, self.matched & ~self.found
-            case "false-match":
-                return everyone, self.false_match
-            case _:
-                return self.matched, self.matched & ~self.found
+
+def tested(counts: Mapping[str, Any], measure: str) -> tuple[int, int]:
+    """Number of trials and of hits that a measure is about.
+
+    >>> tested({"n_targets": 9, "found": 4, "matched_right": 3, "matched_wrong": 1}, "false-discovery")
+    (4, 1)
+    """
+    if measure == "false-discovery":
+        return counts["matched_right"] + counts["matched_wrong"], counts["matched_wrong"]
+    return counts["n_targets"], counts["found" if measure == "hit" else measure.replace("-", "_")]
 
 
 @dataclass(eq=False, repr=False)
@@ -83,6 +86,35 @@ class Progress:
     """Per attack label."""
     sizes: dict[str, list[int]] = field(default_factory=dict)
     """Per attack label: numbers of targets after each batch."""
+    recorded: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
+    """Per attack label: counts after each batch that evidence states, in place of outcomes."""
+
+    def attacked(self, label: str) -> int:
+        """Number of targets attacked so far."""
+        return self.sizes[label][-1] if label in self.sizes else 0
+
+    def counts(
+        self, label: str, look: int = -1, inside: Callable[[int], Array] | None = None, name: str = ""
+    ) -> Counts:
+        """Counts of an attack after a batch.
+
+        Parameters
+        ----------
+        label
+            Label of the attack.
+        look
+            Index of the batch.
+        inside
+            For a number of targets: per target whether it counts. None = all.
+        name
+            Name of this group of targets in evidence.
+        """
+        if label in self.recorded:
+            there = self.recorded[label][look]
+            return dict(there["groups"][name] if inside is not None else there)
+        n = self.sizes[label][look]
+        seen = self.done[label].part(n)
+        return (seen if inside is None else seen.take(inside(n))).counts()
 
 
 def prepare(job: Audit, who: Adversary) -> Progress:

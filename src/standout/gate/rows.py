@@ -13,7 +13,7 @@ from standout.data.dataset import Dataset
 from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
 from standout.formulas.rates import at_least, at_most
 from standout.gate.measure import Progress
-from standout.gate.policy import Limit, Policy
+from standout.gate.policy import HARM, Limit, Policy
 from standout.gate.question import Question
 from standout.gate.selftest import SelfTest
 from standout.gate.words import percent
@@ -98,10 +98,10 @@ def _limit_row(limit: Limit, own: list[tuple[Question, Row]], n_missing: int) ->
 def _why(question: Question, verdict: str, row: Row) -> str:
     """Why a limit has its verdict, in one sentence."""
     limit = percent(question.limit.max)
-    if question.always_met:
-        return f"only {percent(question.scale)} of all records are eligible: the limit of {limit} cannot be exceeded"
     if verdict == "unclear":
         return question.why()
+    if question.always_met:
+        return f"only {percent(question.scale)} of all records are eligible: the limit of {limit} cannot be exceeded"
     if row["upper"] is None:
         return f"a group of few targets is {'below' if verdict == 'pass' else 'above'} the limit of {limit}"
     if verdict == "pass":
@@ -113,6 +113,9 @@ def _requirements(policy: Policy, tested: SelfTest | None, job: Audit) -> Iterat
     """Rows of what the policy requires beside its limits."""
     empty = dict.fromkeys(("measure", "of", "max", "by", "adversary", "attack", "group", "n", "rate", "lower", "upper"))
     base: Row = {"kind": "requirement", **empty, "n_tests": 0, "source": ""}
+    if all(limit.measure in HARM for limit in policy.limits):
+        why = "every limit is about wrong or false matches, so people who are found do not count; limit found, unique or sure"
+        yield {**base, "limit": "limit on risk", "verdict": "unclear", "why": why}
     if policy.required_attacks:
         ran = {one.name for one in job.attacks}
         missing = [name for name in policy.required_attacks if name not in ran]
@@ -179,15 +182,29 @@ def _near_row(copies: Row, above: float, policy: Policy) -> Row:
     }  # fmt: skip
 
 
-def cells(people: list[Progress], attacks: dict[str, Attack]) -> Iterator[Row]:
-    """Counts per adversary and attack, which a second run reproduces."""
+def cells(people: list[Progress], attacks: dict[str, Attack], questions: list[Question],
+          hidden_below: int) -> Iterator[Row]:  # fmt: skip
+    """Counts per adversary and attack after each batch, which a second run reproduces.
+
+    Counts of groups are there as well, unless one of the groups is small: then verify measures them again.
+    """
     for sofar in people:
-        for label, seen in sofar.done.items():
+        for label, sizes in sofar.sizes.items():
             one = attacks[label]
-            yield {
-                "adversary": {**sofar.who.to_dict(), "words": sofar.who.describe()},
-                "attack": {"label": label, "name": one.name, "options": one.options()},
-                "n_eligible": sofar.n_eligible,
-                "looks": list(sofar.sizes[label]),
-                **seen.counts(),
-            }
+            looks = [sofar.counts(label, k) for k in range(len(sizes))]
+            grouped = {q.group.words: q for q in questions if q.sofar is sofar and q.label == label and q.group}
+            for k, look in enumerate(looks):
+                if grouped:
+                    look["groups"] = {words: q.counts(k) for words, q in grouped.items()}
+                    if min(x["n_targets"] for x in look["groups"].values()) < hidden_below:
+                        look["groups"] = None
+            last = {name: n for name, n in looks[-1].items() if name != "groups"}
+            yield {**cell_head(sofar, label, one), "n_eligible": sofar.n_eligible, **last, "looks": looks}
+
+
+def cell_head(sofar: Progress, label: str, one: Attack) -> Row:
+    """What a cell is about: no two cells of a check have the same head."""
+    return {
+        "adversary": {**sofar.who.to_dict(), "words": sofar.who.describe()},
+        "attack": {"label": label, "name": one.name, "options": one.options()},
+    }
