@@ -16,6 +16,8 @@ from standout.adversary.eligible import conditions
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.judge import Trial, Truth
+from standout.audit.measures import is_sure
+from standout.gate.policy import states_posterior
 
 Array = npt.NDArray[Any]
 Counts = dict[str, Any]
@@ -37,15 +39,21 @@ class Outcomes:
     """bool: whether the attack names a record."""
     false_match: Array
     """bool: whether the attack names a record when the target is removed; size 0 if that was not measured."""
+    sure: Array = field(default_factory=lambda: np.empty(0, np.bool_))
+    """bool: whether the attacker's posterior is at least 95 % and right; size 0 if the attack states no posterior."""
 
-    def part(self, n: int) -> Outcomes:
-        """The first `n` targets."""
-        return Outcomes(self.credit[:n], self.found[:n], self.matched[:n], self.false_match[:n])
+    def take(self, which: Array | slice) -> Outcomes:
+        """Some of the targets."""
+        return Outcomes(*(x[which] if x.size else x for x in self.arrays))
 
-    def take(self, mask: Array) -> Outcomes:
-        """The targets in the mask."""
-        gone = self.false_match[mask] if self.false_match.size else self.false_match
-        return Outcomes(self.credit[mask], self.found[mask], self.matched[mask], gone)
+    def then(self, new: Outcomes) -> Outcomes:
+        """These targets, followed by others."""
+        return Outcomes(*(np.append(a, b) for a, b in zip(self.arrays, new.arrays, strict=True)))
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All arrays, in the order of the fields."""
+        return self.credit, self.found, self.matched, self.false_match, self.sure
 
     def counts(self) -> Counts:
         """Sums over the targets, which a second run must reproduce exactly."""
@@ -56,18 +64,23 @@ class Outcomes:
             "matched_right": int((self.matched & self.found).sum()),
             "matched_wrong": int((self.matched & ~self.found).sum()),
             "false_match": int(self.false_match.sum()) if self.false_match.size else None,
+            "sure": int(self.sure.sum()) if self.sure.size else None,
         }
 
 
 def tested(counts: Mapping[str, Any], measure: str) -> tuple[int, int]:
     """Number of trials and of hits that a measure is about.
 
+    Who is unique is named by the attack `Unique`, and nobody else is.
+
     >>> tested({"n_targets": 9, "found": 4, "matched_right": 3, "matched_wrong": 1}, "false-discovery")
     (4, 1)
     """
     if measure == "false-discovery":
         return counts["matched_right"] + counts["matched_wrong"], counts["matched_wrong"]
-    return counts["n_targets"], counts["found" if measure == "hit" else measure.replace("-", "_")]
+    if measure == "unique":
+        return counts["n_targets"], counts["matched_right"]
+    return counts["n_targets"], counts[measure.replace("-", "_")]
 
 
 @dataclass(eq=False, repr=False)
@@ -113,7 +126,7 @@ class Progress:
             there = self.recorded[label][look]
             return dict(there["groups"][name] if inside is not None else there)
         n = self.sizes[label][look]
-        seen = self.done[label].part(n)
+        seen = self.done[label].take(slice(n))
         return (seen if inside is None else seen.take(inside(n))).counts()
 
 
@@ -167,17 +180,7 @@ def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start:
             gone = one.run(
                 job.release, knowledge, job.engine, exclude=truth.target, lineup=False, progress=step
             ).matched
-        _append(sofar, label, Outcomes(credit, pick < credit, np.asarray(seen.matched, np.bool_), gone), stop)
-
-
-def _append(sofar: Progress, label: str, new: Outcomes, stop: int) -> None:
-    old = sofar.done.get(label)
-    if old is not None:
-        new = Outcomes(
-            np.append(old.credit, new.credit),
-            np.append(old.found, new.found),
-            np.append(old.matched, new.matched),
-            np.append(old.false_match, new.false_match),
-        )
-    sofar.done[label] = new
-    sofar.sizes.setdefault(label, []).append(stop)
+        sure = is_sure(seen) & (truth.target >= 0) if states_posterior(one) else np.empty(0, np.bool_)
+        new = Outcomes(credit, pick < credit, np.asarray(seen.matched, np.bool_), gone, sure)
+        sofar.done[label] = sofar.done[label].then(new) if label in sofar.done else new
+        sofar.sizes.setdefault(label, []).append(stop)

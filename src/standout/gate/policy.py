@@ -10,17 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from standout.adversary.adversary import Adversary
-from standout.attacks.attack import attack
+from standout.attacks.attack import Attack, attack
 from standout.audit.defaults import ATTACKS, SWEEPS, TARGETS
 from standout.errors import InputError, ParameterError
 from standout.gate.canonical import canonical
 from standout.gate.fields import check_keys, flag, named, share, table_of, text, texts, whole
 
-MEASURES = ("hit", "matched-right", "matched-wrong", "false-match", "false-discovery")
-"""What a limit may be about. See docs/gate.md."""
+RISK = ("unique", "found", "sure", "matched-right")
+"""Measures of risk; they also exist as rates of all records."""
 
 HARM = ("matched-wrong", "false-match", "false-discovery")
 """Measures of harm to bystanders, which say nothing about people who are found."""
+
+MEASURES = (*RISK, *HARM)
+"""What a limit may be about. See docs/gate.md."""
+
+ALIASES = {"hit": "found"}
 
 OF = ("eligible", "all")
 GROUPS = ("none", "length", "rarity")
@@ -43,7 +48,7 @@ class Limit:
 
     name: str
     max: float
-    measure: str = "hit"
+    measure: str = "found"
     of: str = "eligible"
     """"eligible": rate of the records that the adversary can attack. "all": rate of all records."""
     adversaries: str | tuple[str, ...] = "default"
@@ -189,7 +194,7 @@ def _limit(k: int, x: Mapping[str, Any], adversaries: Mapping[str, Adversary], a
     made = Limit(
         name=text(x, "name", where, f"limit {k}"),
         max=share(x, "max", where),
-        measure=text(x, "measure", where, "hit", MEASURES),
+        measure=_measure(x, where),
         of=text(x, "of", where, "eligible", OF),
         adversaries=_scope(x, where, adversaries),
         attacks=texts(x, "attacks", where, ()) if "attacks" in x else None,
@@ -201,12 +206,30 @@ def _limit(k: int, x: Mapping[str, Any], adversaries: Mapping[str, Adversary], a
         raise ParameterError(
             f"policy: {named('attacks', where)} names {said}: use some of the policy's attacks, {', '.join(attacks)}"
         )
-    if made.of == "all" and (made.measure not in MEASURES[:2] or made.by != "none"):
+    if made.of == "all" and (made.measure not in RISK or made.by != "none"):
         raise ParameterError(
-            f"policy: {named('of', where)} is 'all': a rate of all records exists only for hit and matched-right, and for "
+            f"policy: {named('of', where)} is 'all': a rate of all records exists only for {', '.join(RISK)}, and for "
             'all targets together; use of = "eligible"'
         )
+    if made.measure == "unique" and made.attacks is not None:
+        raise ParameterError(
+            f"policy: {named('attacks', where)}: who is unique does not depend on an attack; remove attacks"
+        )
+    if made.measure == "sure" and not any(states_posterior(attack(a)) for a in made.attacks or attacks):
+        raise ParameterError(
+            f"policy: {named('measure', where)} is 'sure': no attack of the limit states a probability; add likelihood to attacks"
+        )
     return made
+
+
+def _measure(x: Mapping[str, Any], where: str) -> str:
+    word = text(x, "measure", where, "found")
+    return ALIASES[word] if word in ALIASES else text(x, "measure", where, "found", MEASURES)
+
+
+def states_posterior(one: Attack) -> bool:
+    """Whether an attack states the probability that its answer is right."""
+    return type(one).posterior is not Attack.posterior
 
 
 def _scope(x: Mapping[str, Any], where: str, adversaries: Mapping[str, Adversary]) -> str | tuple[str, ...]:

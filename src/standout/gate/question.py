@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from standout.attacks.unique import why_not_unique
 from standout.audit.groups import cut
 from standout.formulas.exact_tests import fewest_to_pass, look_shares, over_looks, p_above, p_below
 from standout.formulas.rates import at_least, at_most
@@ -116,8 +117,10 @@ class Question:
 
     @property
     def cannot_fail(self) -> str:
-        """Why no data could exceed the limit; nothing if some could."""
+        """Why no data could exceed the limit, or its measure is not defined; nothing if it can be judged."""
         who = self.sofar.who
+        if self.limit.measure == "unique" and (why := why_not_unique(who)):
+            return f"{who.describe()}: {why}; use a whole number of wrong facts"
         if self.limit.max >= 1:
             return "no rate exceeds a limit of 100%, so the limit cannot fail; lower max"
         some_right = 1 - who.wrong_share**who.knows if who.wrong_varies else float(who.most_wrong < who.knows)

@@ -8,6 +8,7 @@ from typing import Any
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
+from standout.attacks.unique import Unique, why_not_unique
 from standout.audit.audit import Audit
 from standout.audit.progress import Progress as Reporter
 from standout.audit.subject import source_of
@@ -18,12 +19,15 @@ from standout.errors import ParameterError
 from standout.formulas.exact_tests import look_sizes
 from standout.gate import rows
 from standout.gate.measure import Progress, attack_batch, prepare
-from standout.gate.policy import Limit, Policy
+from standout.gate.policy import Limit, Policy, states_posterior
 from standout.gate.question import MOST_GROUPS, Group, Question, groups
 from standout.gate.selftest import self_test
 
 FIRST_LOOK = 125
 """Targets at the first look of the sequential mode."""
+
+UNIQUE = "unique"
+"""Label of the search for people who are unique. It is no attack of the policy."""
 
 Batch = Callable[[Audit, Progress, dict[str, Attack], int, int, bool, Callable[[str, int], None]], None]
 """Measures one batch, as `attack_batch` does."""
@@ -60,6 +64,8 @@ class Run:
 
     def __post_init__(self) -> None:
         self.attacks: dict[str, Attack] = dict(zip(self.job._labels(), self.job.attacks, strict=True))
+        if any(limit.measure == UNIQUE for limit in self.policy.limits):
+            self.attacks[UNIQUE] = Unique()
         self.people = [prepare(self.job, who) for who in dict.fromkeys(self.job.adversaries)]
         self.sizes = [self._sizes(sofar.targets.size) for sofar in self.people]
         asked = [(limit, who, a) for limit, scope in self._limits() for who in scope for a in self._attacks_of(limit)]
@@ -67,10 +73,10 @@ class Run:
         self.n_planned = sum(1 if limit.by == "none" else MOST_GROUPS for limit, _, _ in asked)
         if self.policy.near_duplicates:
             self.n_planned += 1
-        # nobody to attack: the question stays open, or is settled because nobody is eligible
+        # nobody to attack, or nothing to measure: the question stays open
         for limit, who, a in asked:
             sofar = next(x for x in self.people if x.who == who)
-            if sofar.targets.size == 0:
+            if sofar.targets.size == 0 or not self._can_run(a, who):
                 self.questions.append(self._question(limit, sofar, a, None, 1))
 
     def measure(self, report: Reporter, batch: Batch = attack_batch) -> None:
@@ -126,7 +132,15 @@ class Run:
 
     def _attacks_of(self, limit: Limit) -> list[str]:
         """Labels of the attacks that a limit is about."""
-        return [a for a, one in self.attacks.items() if limit.attacks is None or one.name in limit.attacks]
+        if limit.measure == UNIQUE:
+            return [UNIQUE]
+        named = [a for a, one in self.attacks.items() if limit.attacks is None or one.name in limit.attacks]
+        named = [a for a in named if a != UNIQUE]
+        return [a for a in named if states_posterior(self.attacks[a])] if limit.measure == "sure" else named
+
+    def _can_run(self, label: str, who: Adversary) -> bool:
+        """Whether who is unique is defined for this adversary; other attacks always run."""
+        return label != UNIQUE or not why_not_unique(who)
 
     def _absent(self) -> bool:
         return any(limit.measure == "false-match" for limit in self.policy.limits)
@@ -138,7 +152,8 @@ class Run:
                 continue
             for group in groups(limit.by, sofar):
                 for a in self._attacks_of(limit):
-                    self.questions.append(self._question(limit, sofar, a, group, n_looks))
+                    if self._can_run(a, sofar.who):
+                        self.questions.append(self._question(limit, sofar, a, group, n_looks))
 
     def _question(self, limit: Limit, sofar: Progress, label: str, group: Group | None, n_looks: int) -> Question:
         it = self.policy
@@ -150,7 +165,7 @@ class Run:
             wanted = {a for limit, scope in self._limits() if sofar.who in scope for a in self._attacks_of(limit)}
         else:
             wanted = {q.label for q in self.questions if q.sofar is sofar and not q.is_met}
-        return {a: one for a, one in self.attacks.items() if a in wanted}
+        return {a: one for a, one in self.attacks.items() if a in wanted and self._can_run(a, sofar.who)}
 
     def _is_exceeded(self, sofar: Progress) -> bool:
         """Whether a limit is exceeded, all planned questions considered (the first step of Holm's procedure)."""

@@ -95,11 +95,11 @@ smallest_group = 10
 knows = {knows}
 {channels}
 # Share of people whose own record comes first in the attack, of those who hold enough items to be attacked.
-# measure: hit, matched-right, matched-wrong, false-match, false-discovery
+# measure: found, unique, sure, matched-right, matched-wrong, false-match, false-discovery
 # of: eligible (default), or all (records with too few items count as not found)
 [[limit]]
 name = "acquaintance"
-measure = "hit"
+measure = "found"
 of = "eligible"
 adversaries = ["acquaintance"]
 max = {limit}
