@@ -49,6 +49,19 @@ def version_1(found):
     return {**plain, "schema_version": 1, "results": rows, "strongest": winners}
 
 
+def test_a_findings_file_that_was_changed_is_refused_by_its_checksum(findings, tmp_path):
+    path = findings.save(tmp_path / "findings.json")
+    assert so.Findings.load(path).warnings == findings.warnings
+    content = json.loads(path.read_text())
+    content["results"][0]["n_eligible"] += 1
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match="checksum does not fit"):
+        so.Findings.load(path)
+    del content["sha256"]
+    path.write_text(json.dumps({**content, "schema_version": 2}))
+    assert "without a checksum" in so.Findings.load(path).warnings[-1]
+
+
 def test_findings_of_version_1_are_read_as_if_they_were_new(findings, tmp_path):
     path = tmp_path / "findings.json"
     path.write_text(json.dumps(version_1(findings)))

@@ -17,6 +17,7 @@ knows = 2
 [[limit]]
 adversaries = ["a"]
 max = 0.5
+[end]
 """
 
 

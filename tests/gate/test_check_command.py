@@ -19,6 +19,7 @@ knows = 3
 name = "found"
 max = {most}
 adversaries = ["a"]
+[end]
 """
 
 
@@ -161,7 +162,7 @@ def test_times_finer_than_a_day_are_checked_and_verified(run, tmp_path):
     data.write_text("user,item,timestamp\n" + "\n".join(lines) + "\n")
     policy.write_text(
         'attacks = ["scoreboard-rh"]\ntargets = 300\n[adversary.a]\nknows = 2\ntime_within = "2h"\n'
-        '[[limit]]\nmax = 0.5\nadversaries = ["a"]\n'
+        '[[limit]]\nmax = 0.5\nadversaries = ["a"]\n[end]\n'
     )
     code, out, err = run("check", data, "--policy", policy, "--evidence", evidence)
     assert code == 1, err

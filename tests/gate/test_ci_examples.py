@@ -24,6 +24,7 @@ knows = 3
 [[limit]]
 max = {most}
 adversaries = ["a"]
+[end]
 """
 
 

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from known_rate import with_rate
 
 import standout as so
+from standout.audit.canonical import canonical
 from standout.errors import InputError, StandoutError
-from standout.gate.canonical import canonical
 from standout.gate.evidence import load_evidence
 
 POLICY = {
@@ -351,7 +351,7 @@ def test_the_commands_sign_and_verify(run, data, keys, tmp_path):
     file, policy, evidence = tmp_path / "d.csv", tmp_path / "p.toml", tmp_path / "e.json"
     file.write_text("user,item\n" + "\n".join(lines) + "\n")
     policy.write_text(
-        'attacks = ["scoreboard-rh"]\n[adversary.a]\nknows = 3\n[[limit]]\nmax = 0.2\nadversaries = ["a"]\n'
+        'attacks = ["scoreboard-rh"]\n[adversary.a]\nknows = 3\n[[limit]]\nmax = 0.2\nadversaries = ["a"]\n[end]\n'
     )
     (ann, public), (_, other) = keys
     assert run("check", file, "--policy", policy, "--sign", ann)[0] == 2

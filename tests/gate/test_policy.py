@@ -92,11 +92,29 @@ def test_a_file_that_is_no_policy_is_refused(tmp_path):
 
 def test_the_hash_of_a_policy_ignores_comments_and_order_but_not_numbers(tmp_path):
     first, second = tmp_path / "a.toml", tmp_path / "b.toml"
-    first.write_text("targets = 50\nconfidence = 0.9\n[[limit]]\nmax = 0.09\n")
-    second.write_text("# note\nconfidence = 0.9\ntargets = 50\n[[limit]]\nmax = 0.09\n")
+    first.write_text("targets = 50\nconfidence = 0.9\n[[limit]]\nmax = 0.09\n[end]\n")
+    second.write_text("# note\nconfidence = 0.9\ntargets = 50\n[[limit]]\nmax = 0.09\n[end]\n")
     assert Policy.load(first).sha256 == Policy.load(second).sha256
-    second.write_text("confidence = 0.9\ntargets = 50\n[[limit]]\nmax = 0.091\n")
+    second.write_text("confidence = 0.9\ntargets = 50\n[[limit]]\nmax = 0.091\n[end]\n")
     assert Policy.load(first).sha256 != Policy.load(second).sha256
+
+
+def test_a_policy_that_was_cut_off_is_refused_at_every_length(tmp_path):
+    """Cut at any character but the last ones: without this, a policy without its last limits is a valid policy."""
+    path, text = tmp_path / "policy.toml", template("health")
+    path.write_text(text)
+    whole = Policy.load(path)
+    for n in [*range(0, len(text) - 1, 17), *range(len(text) - 60, len(text) - 1)]:
+        path.write_text(text[:n])
+        with pytest.raises(StandoutError):
+            Policy.load(path)
+    path.write_text(text[: text.index("[end]")])
+    with pytest.raises(StandoutError, match=r"add this as its last line:\n\[end\]"):
+        Policy.load(path)
+    assert "end" not in whole.given, "the hash of a policy is that of its content"
+    path.write_text(text[: text.index("[end]")].replace("[near_duplicates]", "[end]\n[near_duplicates]"))
+    with pytest.raises(StandoutError, match="does not end with"):
+        Policy.load(path)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

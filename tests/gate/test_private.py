@@ -21,9 +21,10 @@ max = 0.3
 adversaries = ["a"]
 [[limit]]
 name = "groups"
-max = 1.0
+max = 0.99
 adversaries = ["a"]
 by = "rarity"
+[end]
 """
 
 

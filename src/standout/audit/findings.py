@@ -6,17 +6,23 @@ import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from standout.audit.canonical import canonical
 from standout.audit.structure import check_structure
 from standout.data.whole_file import whole_file
 from standout.errors import InputError
 
 SCHEMA_VERSION = 2
+
+UNCHECKED = (1, 2)
+"""Schema versions whose files may have no checksum."""
+NO_CHECKSUM = "The findings file is of an older version, without a checksum: it may have been changed after the audit."
 
 PARTS = ("provenance", "data", "results", "warnings", "sections", "source")
 
@@ -45,7 +51,8 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as in the JSON file."""
-        return {"schema_version": SCHEMA_VERSION, **{name: thaw(getattr(self, name)) for name in PARTS}}
+        plain = {"schema_version": SCHEMA_VERSION, **{name: thaw(getattr(self, name)) for name in PARTS}}
+        return {**plain, "sha256": checksum(plain)}
 
     def to_json(self) -> str:
         """The JSON text."""
@@ -57,9 +64,20 @@ class Findings:
 
     @classmethod
     def load(cls, path: str | Path) -> Findings:
-        """Read a JSON file that `save` wrote."""
+        """Read a JSON file that `save` wrote. Its checksum must fit: a number that was changed by accident is refused.
+
+        Files of older versions have no checksum; a warning in the findings says so.
+        """
         try:
-            return cls.from_dict(strict_json(Path(path).read_text(encoding="utf-8")))
+            content = strict_json(Path(path).read_text(encoding="utf-8"))
+            found = cls.from_dict(content)
+            version, stated = content["schema_version"], content.get("sha256")
+            if version < SCHEMA_VERSION or (stated is None and version in UNCHECKED):
+                return replace(found, warnings=(*found.warnings, NO_CHECKSUM))
+            if stated != checksum(content):
+                wrong = "it has no checksum" if stated is None else "its checksum does not fit"
+                raise InputError(f"{str(path)!r} is damaged: {wrong}; make it again with `standout audit`")
+            return found
         except OSError as error:
             raise InputError(f"cannot read findings {str(path)!r}: {error.strerror}") from None
         except (ValueError, RecursionError):
@@ -122,6 +140,11 @@ class Findings:
     def __repr__(self) -> str:
         attacks = len(self.results[0]["attacks"]) if self.results else 0
         return f"<Findings: {len(self.results)} kinds of knowledge × {attacks} attacks on {self.data['n_records']:,} records>"
+
+
+def checksum(content: Mapping[str, Any]) -> str:
+    """SHA-256 of the content of a findings file, without the checksum itself."""
+    return sha256(canonical({name: x for name, x in content.items() if name != "sha256"})).hexdigest()
 
 
 def _row(result: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:

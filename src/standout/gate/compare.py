@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from standout.gate.canonical import canonical
+from standout.audit.canonical import canonical
 from standout.gate.policy import Policy
 
 Row = dict[str, str]

@@ -10,10 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from standout.audit.canonical import canonical
 from standout.audit.findings import strict_json, write_whole
 from standout.audit.structure import misfit
 from standout.errors import InputError, ParameterError, StandoutError
-from standout.gate.canonical import canonical
 from standout.gate.policy import Policy
 from standout.gate.verdict import PARTS, Verdict
 

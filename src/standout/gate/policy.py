@@ -11,9 +11,9 @@ from typing import Any
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack, attack
+from standout.audit.canonical import canonical
 from standout.audit.defaults import ATTACKS, SWEEPS, TARGETS
 from standout.errors import InputError, ParameterError
-from standout.gate.canonical import canonical
 from standout.gate.fields import check_keys, flag, named, share, table_of, text, texts, whole
 
 RISK = ("unique", "found", "sure", "matched-right")
@@ -30,10 +30,12 @@ ALIASES = {"hit": "found"}
 OF = ("eligible", "all")
 GROUPS = ("none", "length", "rarity")
 MOST_BYTES = 2**20
+END = "[end]"
+"""Last line of a policy file: a file that was cut off, and so lacks limits, does not have it."""
 
 POLICY_KEYS = (
     "version", "name", "confidence", "targets", "min_targets", "sequential", "attacks", "required_attacks", "adaptive",
-    "max_age_days", "self_test", "smallest_group", "limit", "adversary", "near_duplicates",
+    "max_age_days", "self_test", "smallest_group", "limit", "adversary", "near_duplicates", "end",
 )  # fmt: skip
 LIMIT_KEYS = ("name", "measure", "max", "of", "adversaries", "attacks", "by", "source")
 ADVERSARY_KEYS = (
@@ -126,7 +128,8 @@ class Policy:
                 content = file.read(MOST_BYTES + 1)
             if len(content) > MOST_BYTES:
                 raise InputError(f"policy {str(path)!r} is larger than {MOST_BYTES:,} bytes: is it a policy?")
-            return cls.from_dict(tomllib.loads(content.decode("utf-8")))
+            written = content.decode("utf-8")
+            made = cls.from_dict(tomllib.loads(written))
         except OSError as error:
             raise InputError(f"cannot read policy {str(path)!r}: {error.strerror}") from None
         except UnicodeDecodeError:
@@ -135,6 +138,12 @@ class Policy:
             raise InputError(f"policy {str(path)!r} is not TOML: {str(error)[:200]}") from None
         except RecursionError:
             raise InputError(f"policy {str(path)!r} is nested too deeply") from None
+        if last_line(written) != END:
+            raise InputError(
+                f"policy {str(path)!r} does not end with the line {END}: limits may be missing from its end. If the file is "
+                f"complete, add this as its last line:\n{END}"
+            )
+        return made
 
     @classmethod
     def from_dict(cls, data: Any) -> Policy:
@@ -142,6 +151,8 @@ class Policy:
         if not isinstance(data, Mapping):
             raise ParameterError(f"policy is a {type(data).__name__}: use a dict, a Policy or the path of a TOML file")
         check_keys(data, POLICY_KEYS, "")
+        if "end" in data and table_of(data["end"], "end"):
+            raise ParameterError(f"policy: {named(next(iter(data['end'])), 'end')}: {END} is the last line of a policy")
         version = whole(data, "version", "", 1)
         if version != 1:
             raise ParameterError(f"policy: 'version' is {version}: this program reads version 1")
@@ -165,7 +176,7 @@ class Policy:
             smallest_group=whole(data, "smallest_group", "", 10) or 10,
             adversaries=adversaries,
             near_duplicates=_near_duplicates(data.get("near_duplicates")),
-            given=_plain(data),
+            given=_plain({key: x for key, x in data.items() if key != "end"}),
         )
         if not made.all_attacks:
             raise ParameterError("policy: 'attacks' is empty: name at least one attack")
@@ -174,6 +185,16 @@ class Policy:
                 f"policy: 'min_targets' is {made.min_targets} and 'targets' is {made.targets}: no release can pass; raise targets"
             )
         return made
+
+
+def last_line(text: str) -> str:
+    r"""The last line that is neither empty nor a comment.
+
+    >>> last_line("[[limit]]\nmax = 0.1\n[end]  # done\n# bye\n\n")
+    '[end]'
+    """
+    lines = (line.split("#")[0].strip() for line in reversed(text.splitlines()))
+    return next((line for line in lines if line), "")
 
 
 def _limits(given: Any, adversaries: Mapping[str, Adversary], attacks: tuple[str, ...]) -> tuple[Limit, ...]:
@@ -191,10 +212,11 @@ def _limits(given: Any, adversaries: Mapping[str, Adversary], attacks: tuple[str
 def _limit(k: int, x: Mapping[str, Any], adversaries: Mapping[str, Adversary], attacks: tuple[str, ...]) -> Limit:
     where = f"limit {k}"
     check_keys(x, LIMIT_KEYS, where)
+    word = text(x, "measure", where, "found", (*MEASURES, *ALIASES))
     made = Limit(
         name=text(x, "name", where, f"limit {k}"),
         max=share(x, "max", where),
-        measure=_measure(x, where),
+        measure=ALIASES.get(word, word),
         of=text(x, "of", where, "eligible", OF),
         adversaries=_scope(x, where, adversaries),
         attacks=texts(x, "attacks", where, ()) if "attacks" in x else None,
@@ -220,11 +242,6 @@ def _limit(k: int, x: Mapping[str, Any], adversaries: Mapping[str, Adversary], a
             f"policy: {named('measure', where)} is 'sure': no attack of the limit states a probability; add likelihood to attacks"
         )
     return made
-
-
-def _measure(x: Mapping[str, Any], where: str) -> str:
-    word = text(x, "measure", where, "found")
-    return ALIASES[word] if word in ALIASES else text(x, "measure", where, "found", MEASURES)
 
 
 def states_posterior(one: Attack) -> bool:

@@ -94,8 +94,9 @@ smallest_group = 10
 [adversary.acquaintance]
 knows = {knows}
 {channels}
-# Share of people whose own record comes first in the attack, of those who hold enough items to be attacked.
-# measure: found, unique, sure, matched-right, matched-wrong, false-match, false-discovery
+# Share of people who are found, of those who hold enough items to be attacked.
+# measure: found (the best guess is right), unique (no other record fits what is known), sure (the attacker is right and at
+# least 95 % sure), matched-right, matched-wrong, false-match, false-discovery
 # of: eligible (default), or all (records with too few items count as not found)
 [[limit]]
 name = "acquaintance"
@@ -127,4 +128,7 @@ source = "twice the limit above; {own}"
 similarity = 0.9
 max = 0.05
 source = "{own}"
+
+# The last line: a file that was cut off before it is refused, because limits may be missing.
+[end]
 """
