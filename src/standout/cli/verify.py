@@ -21,11 +21,16 @@ def verify(
     defense: DefenseText = None,
     policy: Annotated[Path | None, typer.Option(help="The policy that the evidence must be about.")] = None,
     key: Annotated[Path | None, typer.Option(help="Public key (Ed25519, PEM) of the signer.")] = None,
-    cells: Annotated[int, typer.Option(min=1, help="Pairs of adversary and attack to run again.")] = 3,
+    cells: Annotated[
+        int | None,
+        typer.Option(min=1, help="Pairs of adversary and attack to run again, chosen at random. Default: all."),
+    ] = None,
     engine: options.Engine = "memory",
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Check evidence against the data, and run a random part of it again: the counts must be the same.
+    """Check evidence against the data: run it again, and derive its tests, table and verdict from the counts.
+
+    With --cells, only some pairs are run again. Then the evidence holds only if --key shows who made the other counts.
 
     Exit code: 0 the evidence holds and its verdict is pass, 1 it is contradicted or its verdict is fail, 3 it is too old or
     cannot be judged, 2 bad input.

@@ -90,8 +90,9 @@ def derived_row(name: str, said: Any, again: Any, differs: str, other: str) -> R
     if isinstance(again, str):
         return row(f"derived {name}", differs, f"the counts give {again!r}, and the evidence says {said!r}{other}")
     where = next((k for k, (a, b) in enumerate(zip(said, again, strict=False)) if not alike(a, _plain(b))), None)
-    why = f"row {where + 1} is not" if where is not None else f"{len(said)} rows, not {len(again)}, are"
-    return row(f"derived {name}", differs, f"{why} what the policy, the data and the counts give{other}")
+    given = "what the policy, the data and the counts give"
+    why = f"row {where + 1} is not {given}" if where is not None else f"{len(said)} rows; {len(again)} are {given}"
+    return row(f"derived {name}", differs, why + other)
 
 
 def cell_rows(said: Cells, again: Sequence[Mapping[str, Any]], chosen: set[int], differs: str, other: str,

@@ -1,0 +1,37 @@
+"""Forged evidence, and what `verify` says about it.
+
+    python docs/scripts/gate_forgery.py
+
+prints the table of docs/gate.md. `make gate-forgery` calls it. Exit code 1 if a forgery holds or genuine evidence does not.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+
+from forgeries import Workshop, forgeries, genuine
+
+
+def main() -> None:
+    wrong = 0
+    print("| evidence | `verify` | first reason |")
+    print("|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        at = Workshop(Path(folder))
+        for expected, cases in ((True, genuine(at)), (False, forgeries(at))):
+            for it in cases:
+                done = at.verify(it)
+                wrong += (done.verdict == "pass") != expected
+                why = next(
+                    (f"{r['check']}: {r['why']}" for r in done.rows if r["verdict"] == done.verdict != "pass"), ""
+                )
+                print(f"| {it.name} | {done.verdict} | {why} |", flush=True)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
