@@ -19,6 +19,7 @@ from standout.engines.engine import Engine
 from standout.errors import ParameterError
 from standout.formulas.exact_tests import look_sizes
 from standout.gate import rows
+from standout.gate.columns import provenance_of
 from standout.gate.measure import Progress, attack_batch, prepare
 from standout.gate.policy import Limit, Policy
 from standout.gate.provenance import provenance
@@ -68,6 +69,7 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
     wanted = targets if targets is not None else rules.targets
     job = Audit(data, everyone, list(rules.all_attacks), wanted, seed, engine, release=release, defense=defense)
     job.check_labels()
+    seen = provenance_of(job.release)
     run = _Run(rules, job, [dict.fromkeys(fitting(who, data) for who in scope) for scope in scopes])
     with reporting(progress) as report:
         run.measure(report)
@@ -81,14 +83,14 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
         if rules.near_duplicates
         else None
     )
-    table, tests = rows.table(rules, run.questions, run.planned, run.n_planned, copies, tested, job)
+    table, tests = rows.table(rules, run.questions, run.planned, run.n_planned, copies, tested, job, seen["columns"])
     return Verdict(
         verdict=overall([row["verdict"] for row in table]),
         table=tuple(table),
         tests=tuple(tests),
         cells=tuple(rows.cells(run.people, run.attacks)),
         policy=rules.given,
-        provenance=provenance(job, rules, time.perf_counter() - began),
+        provenance=provenance(job, rules, time.perf_counter() - began, seen),
     )
 
 

@@ -14,7 +14,7 @@ from standout.attacks.attack import attack
 from standout.audit.defaults import ATTACKS, SWEEPS, TARGETS
 from standout.errors import InputError, ParameterError
 from standout.gate.canonical import canonical
-from standout.gate.fields import check_keys, flag, named, share, table_of, text, texts, whole
+from standout.gate.fields import check_keys, flag, named, reasons, share, table_of, text, texts, whole
 
 MEASURES = ("hit", "matched-right", "matched-wrong", "false-match", "false-discovery")
 """What a limit may be about. See docs/gate.md."""
@@ -26,6 +26,7 @@ MOST_BYTES = 2**20
 POLICY_KEYS = (
     "version", "name", "confidence", "targets", "min_targets", "sequential", "attacks", "required_attacks", "adaptive",
     "max_age_days", "self_test", "smallest_group", "limit", "adversary", "near_duplicates",
+    "unmeasured_columns",
 )  # fmt: skip
 LIMIT_KEYS = ("name", "measure", "max", "of", "adversaries", "attacks", "by", "source")
 ADVERSARY_KEYS = (
@@ -83,6 +84,8 @@ class Policy:
     """Groups with fewer targets are shown without their counts."""
     adversaries: Mapping[str, Adversary] = field(default_factory=dict)
     near_duplicates: NearDuplicates | None = None
+    unmeasured_columns: Mapping[str, str] = field(default_factory=dict)
+    """Columns that may be released although nothing measures them, and why."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """The policy as it was written."""
 
@@ -157,6 +160,7 @@ class Policy:
             smallest_group=whole(data, "smallest_group", "", 10) or 10,
             adversaries=adversaries,
             near_duplicates=_near_duplicates(data.get("near_duplicates")),
+            unmeasured_columns=reasons(data, "unmeasured_columns"),
             given=_plain(data),
         )
         if not made.all_attacks:

@@ -12,6 +12,8 @@ from standout.audit.panel import ADAPTIVE, is_source_of
 from standout.data.dataset import Dataset
 from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
 from standout.formulas.rates import at_least, at_most
+from standout.gate.columns import ROW as COLUMNS
+from standout.gate.columns import requirement
 from standout.gate.measure import Progress
 from standout.gate.policy import Limit, Policy
 from standout.gate.question import Question
@@ -24,7 +26,7 @@ Planned = dict[str, set[tuple[Adversary, str]]]
 
 
 def table(policy: Policy, questions: list[Question], planned: Planned, n_planned: int, copies: Row | None,
-          tested: SelfTest | None, job: Audit) -> tuple[list[Row], list[Row]]:  # fmt: skip
+          tested: SelfTest | None, job: Audit, columns: list[Row]) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """The rows of the table, and those of all tests.
 
     Parameters
@@ -43,6 +45,8 @@ def table(policy: Policy, questions: list[Question], planned: Planned, n_planned
         Result of the self-test, None if it was switched off.
     job
         Source, release and attacks.
+    columns
+        Columns of the release.
     """
     exceeded = [q.p_exceeded for q in questions] + ([copies["p_exceeded"]] if copies else [])
     adjusted = holm(exceeded + [1.0] * max(0, n_planned - len(exceeded)))
@@ -57,7 +61,7 @@ def table(policy: Policy, questions: list[Question], planned: Planned, n_planned
         rows.append(_limit_row(limit, own, len(missing)))
     if copies:
         rows.append(_near_row(copies, adjusted[len(questions)], policy))
-    rows += _requirements(policy, tested, job)
+    rows += _requirements(policy, tested, job, columns)
     return rows, tests
 
 
@@ -109,7 +113,7 @@ def _why(question: Question, verdict: str, row: Row) -> str:
     return f"at least {percent(row['lower'], -1)}, above the limit of {limit}"
 
 
-def _requirements(policy: Policy, tested: SelfTest | None, job: Audit) -> Iterator[Row]:
+def _requirements(policy: Policy, tested: SelfTest | None, job: Audit, columns: list[Row]) -> Iterator[Row]:
     """Rows of what the policy requires beside its limits."""
     empty = dict.fromkeys(("measure", "of", "max", "by", "adversary", "attack", "group", "n", "rate", "lower", "upper"))
     base: Row = {"kind": "requirement", **empty, "n_tests": 0, "source": ""}
@@ -124,6 +128,8 @@ def _requirements(policy: Policy, tested: SelfTest | None, job: Audit) -> Iterat
     if tested is not None:
         verdict = "pass" if tested.passed else "unclear"
         yield {**base, "limit": "self-test", "verdict": verdict, "why": tested.words()}
+    if (judged := requirement(columns, policy)) is not None:
+        yield {**base, "limit": COLUMNS, "verdict": judged[0], "why": judged[1]}
 
 
 def adaptive(job: Audit) -> tuple[bool, str]:

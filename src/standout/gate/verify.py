@@ -16,6 +16,7 @@ from standout.audit.progress import reporting
 from standout.audit.subject import source_of
 from standout.engines.engine import Engine
 from standout.errors import StandoutError
+from standout.gate.columns import verify_rows
 from standout.gate.evidence import age_in_days, check_signature, intact, load_evidence
 from standout.gate.measure import attack_batch, prepare
 from standout.gate.policy import Policy
@@ -76,7 +77,13 @@ def verify(evidence: str | Path, source: Any, *, release: Any = None, policy: An
     data = source_of(source)
     if release is None and data.source is not None:
         data, release = data.source, data
-    rows = [*_own_rows(content, key, policy), *_data_rows(content, data, release)]
+    published = data if release is None else source_of(release, "release")
+    asked = Policy.from_dict(content["policy"]) if policy is None else Policy.of(policy)
+    rows = [
+        *_own_rows(content, key, policy),
+        *_data_rows(content, data, release),
+        *verify_rows(content, published, asked),
+    ]
     if all(row["verdict"] != "fail" or row["check"] == "verdict" for row in rows):
         pick = SystemRandom() if seed is None else Random(seed)
         chosen = pick.sample(content["cells"], min(cells, len(content["cells"])))
