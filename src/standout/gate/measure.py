@@ -16,6 +16,7 @@ from standout.adversary.eligible import conditions
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.judge import Trial, Truth
+from standout.gate.groups import Group
 
 Array = npt.NDArray[Any]
 
@@ -76,20 +77,32 @@ class Progress:
     share: float
     """Share of all records that are eligible."""
     targets: Array
-    length: Array = field(default_factory=lambda: np.empty(0, np.int64))
-    rarest: Array = field(default_factory=lambda: np.empty(0, np.int64))
-    """Per attacked target: number of items, and support of the rarest known item."""
+    group: Group | None = None
+    """Group of people that the targets are drawn from; None = all who are eligible."""
     done: dict[str, Outcomes] = field(default_factory=dict)
     """Per attack label."""
     sizes: dict[str, list[int]] = field(default_factory=dict)
     """Per attack label: numbers of targets after each batch."""
 
 
-def prepare(job: Audit, who: Adversary) -> Progress:
-    """Eligible records of an adversary, and the targets among them."""
+def prepare(job: Audit, who: Adversary, group: Group | None = None, most: int | None = None) -> Progress:
+    """Eligible records of an adversary, and the targets among them.
+
+    Parameters
+    ----------
+    job
+        Source, number of targets and seed.
+    who
+        The adversary.
+    group
+        Group of people to draw from; None = all who are eligible.
+    most
+        Number of targets, if not the job's.
+    """
+    rules = conditions(who, job.source) + (() if group is None else group.conditions(job.source))
     # in the order of drawing: the first n are the targets of an audit with n targets
-    n_eligible, targets = draw_records(job.source, conditions(who, job.source), job.targets, job.seed)
-    return Progress(who, n_eligible, n_eligible / job.source.n_records, targets)
+    n_eligible, targets = draw_records(job.source, rules, job.targets if most is None else most, job.seed)
+    return Progress(who, n_eligible, n_eligible / job.source.n_records, targets, group)
 
 
 def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start: int, stop: int, absent: bool,
@@ -113,16 +126,10 @@ def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start:
     """
     targets = sofar.targets[start:stop]
     rows = job.source.rows(np.sort(targets))
-    persons = rows.places(targets)
-    keys = rows.keys[persons]
+    keys = rows.keys[rows.places(targets)]
     truth = Truth.of(targets, job._place, keys, job.seed)
     knowledge = sofar.who.sample(job.source, targets, job.seed)
     pick = (starts(np.uint64(job.seed % 2**64), PURPOSE_TIES, keys) >> np.uint64(11)) / 2.0**53
-    if sofar.length.size < stop:
-        facts = knowledge.bind(job.release)
-        held = np.where(facts.item >= 0, job.release.supports[np.maximum(facts.item, 0)], 0)
-        sofar.length = np.append(sofar.length, rows.lengths[persons])
-        sofar.rarest = np.append(sofar.rarest, np.minimum.reduceat(held, facts.query_ptr[:-1]))
     for label, one in attacks.items():
 
         def step(n: int, what: str = f"{label}: {sofar.who.describe()}") -> None:

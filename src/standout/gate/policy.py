@@ -20,7 +20,7 @@ MEASURES = ("hit", "matched-right", "matched-wrong", "false-match", "false-disco
 """What a limit may be about. See docs/gate.md."""
 
 OF = ("eligible", "all")
-GROUPS = ("none", "length", "rarity")
+GROUPS = ("none", "length", "rarity", "risk")
 MOST_BYTES = 2**20
 
 POLICY_KEYS = (
@@ -48,7 +48,7 @@ class Limit:
     attacks: tuple[str, ...] | None = None
     """Names of attacks; None = all attacks of the policy."""
     by: str = "none"
-    """"length" or "rarity": the limit holds for each group of targets."""
+    """"length", "rarity" or "risk" (both): the limit holds for each group of people."""
     source: str = ""
     """Where the number comes from."""
 

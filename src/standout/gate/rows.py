@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.panel import ADAPTIVE, is_source_of
 from standout.data.dataset import Dataset
 from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
 from standout.formulas.rates import at_least, at_most
+from standout.gate.groups import SMALLEST_SHARE
 from standout.gate.measure import Progress
 from standout.gate.policy import Limit, Policy
 from standout.gate.question import Question
@@ -19,12 +19,10 @@ from standout.gate.selftest import SelfTest
 from standout.gate.words import percent
 
 Row = dict[str, Any]
-Planned = dict[str, set[tuple[Adversary, str]]]
-"""Per limit: the adversaries and attacks that it is about."""
 
 
-def table(policy: Policy, questions: list[Question], planned: Planned, n_planned: int, copies: Row | None,
-          tested: SelfTest | None, job: Audit) -> tuple[list[Row], list[Row]]:  # fmt: skip
+def table(policy: Policy, questions: list[Question], copies: Row | None, tested: SelfTest | None,
+          job: Audit) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """The rows of the table, and those of all tests.
 
     Parameters
@@ -32,11 +30,7 @@ def table(policy: Policy, questions: list[Question], planned: Planned, n_planned
     policy
         The policy.
     questions
-        What was measured.
-    planned
-        What had to be measured for each limit.
-    n_planned
-        Number of tests that were planned; those that were not reached count as p = 1.
+        What had to be measured; those that were not reached count as p = 1.
     copies
         Test of the near-duplicates, if there is a limit on them.
     tested
@@ -44,21 +38,20 @@ def table(policy: Policy, questions: list[Question], planned: Planned, n_planned
     job
         Source, release and attacks.
     """
-    exceeded = [q.p_exceeded for q in questions] + ([copies["p_exceeded"]] if copies else [])
-    adjusted = holm(exceeded + [1.0] * max(0, n_planned - len(exceeded)))
+    adjusted = holm([q.p_exceeded for q in questions] + ([copies["p_exceeded"]] if copies else []))
     met = holm([q.p_met for q in questions])
-    tests = [
-        _test(q, above, below, policy) for q, above, below in zip(questions, adjusted, met, strict=False)
-    ]  # the adjusted values of tests that were not reached are left over
+    made = [
+        (q, _test(q, above, below, policy)) for q, above, below in zip(questions, adjusted, met, strict=False)
+    ]  # the adjusted value of the near-duplicates is left over
     rows = []
     for limit in policy.limits:
-        own = [(q, row) for q, row in zip(questions, tests, strict=True) if q.limit is limit]
-        missing = planned[limit.name] - {(q.sofar.who, q.label) for q, _ in own if q.below or q.always_met}
-        rows.append(_limit_row(limit, own, len(missing)))
+        of_limit = [(q, row) for q, row in made if q.limit is limit]
+        own = [(q, row) for q, row in of_limit if q.is_done]
+        rows.append(_limit_row(limit, own, len(of_limit) - len(own)))
     if copies:
         rows.append(_near_row(copies, adjusted[len(questions)], policy))
     rows += _requirements(policy, tested, job)
-    return rows, tests
+    return rows, [row for q, row in made if q.is_done]
 
 
 def _test(question: Question, above: float, below: float, policy: Policy) -> Row:
@@ -92,7 +85,16 @@ def _limit_row(limit: Limit, own: list[tuple[Question, Row]], n_missing: int) ->
     _, worst = max(failed or open_ones or own, key=lambda pair: (pair[0].upper, pair[0].lower))
     question = next(q for q, row in own if row is worst)
     shown = {key: worst[key] for key in empty}
-    return {**base, "verdict": verdict, **shown, "why": _why(question, verdict, worst)}
+    return {**base, "verdict": verdict, **shown, "why": _why(question, verdict, worst) + _smallest(limit)}
+
+
+def _smallest(limit: Limit) -> str:
+    """The smallest group that a verdict about groups speaks about."""
+    return (
+        ""
+        if limit.by == "none"
+        else f"; groups of fewer than {percent(SMALLEST_SHARE)} of the people are not tested alone"
+    )
 
 
 def _why(question: Question, verdict: str, row: Row) -> str:
@@ -187,6 +189,7 @@ def cells(people: list[Progress], attacks: dict[str, Attack]) -> Iterator[Row]:
             yield {
                 "adversary": {**sofar.who.to_dict(), "words": sofar.who.describe()},
                 "attack": {"label": label, "name": one.name, "options": one.options()},
+                "group": sofar.group.to_dict() if sofar.group else None,
                 "n_eligible": sofar.n_eligible,
                 "looks": list(sofar.sizes[label]),
                 **seen.counts(),

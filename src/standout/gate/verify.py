@@ -17,6 +17,7 @@ from standout.audit.subject import source_of
 from standout.engines.engine import Engine
 from standout.errors import StandoutError
 from standout.gate.evidence import age_in_days, check_signature, intact, load_evidence
+from standout.gate.groups import Group
 from standout.gate.measure import attack_batch, prepare
 from standout.gate.policy import Policy
 from standout.gate.verdict import EXIT, overall
@@ -151,7 +152,9 @@ def _rerun(cell: Mapping[str, Any], content: Mapping[str, Any], data: Any, relea
         one = attack(cell["attack"]["name"], **cell["attack"]["options"])
         targets = made["targets"]
         job = Audit(data, [who], [one], targets, made["seed"], engine, release=release, describe=False)
-        sofar = prepare(job, job.adversaries[0])
+        said = cell.get("group")
+        group = Group(**{k: v for k, v in said.items() if k != "words"}) if said else None
+        sofar = prepare(job, job.adversaries[0], group, max(cell["looks"]))
         start = 0
         for stop in cell["looks"]:
             attack_batch(job, sofar, {"x": one}, start, stop, cell["false_match"] is not None, lambda what, n: None)
