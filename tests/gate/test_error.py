@@ -29,18 +29,23 @@ def question(n_looks, found):
     return Question(Limit("x", LIMIT), sofar, "x", 0.05, n_looks, 1)
 
 
+def look(question, n):
+    question.sofar.sizes["x"] = [n]
+    question.look()
+
+
 def test_a_look_in_between_must_reach_a_stricter_level():
     found = np.zeros(1000, bool)
     found[:4] = True
     # 4 of 100 are below 9 % with p = 0.047: enough for one look, too little for the first of three
     assert binom.cdf(4, 100, LIMIT) == pytest.approx(0.0474, abs=1e-3)
     one, three = question(1, found[:100]), question(3, found)
-    one.look(outcomes(found[:100]))
-    three.look(outcomes(found[:100]))
+    look(one, 100)
+    look(three, 100)
     assert one.is_met
     assert not three.is_met
     assert three.upper > LIMIT > one.upper
-    three.look(outcomes(found))
+    look(three, 1000)
     assert three.is_met
 
 

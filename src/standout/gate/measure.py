@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,8 @@ from standout.audit.judge import Trial, Truth
 from standout.gate.groups import Group
 
 Array = npt.NDArray[Any]
+Counts = dict[str, Any]
+"""Sums over the targets of one adversary and attack, by name."""
 
 PURPOSE_TIES = 71
 """Purpose of the random number that picks one of several tied records."""
@@ -41,7 +43,7 @@ class Outcomes:
         """The first `n` targets."""
         return Outcomes(self.credit[:n], self.found[:n], self.matched[:n], self.false_match[:n])
 
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> Counts:
         """Sums over the targets, which a second run must reproduce exactly."""
         return {
             "n_targets": int(self.credit.size),
@@ -52,20 +54,16 @@ class Outcomes:
             "false_match": int(self.false_match.sum()) if self.false_match.size else None,
         }
 
-    def yes(self, measure: str) -> tuple[Array, Array]:
-        """Per target: whether it counts for this measure, and whether it is a hit."""
-        everyone = np.ones(self.credit.size, np.bool_)
-        match measure:
-            case "hit":
-                return everyone, self.found
-            case "matched-right":
-                return everyone, self.matched & self.found
-            case "matched-wrong":
-                return everyone, self.matched & ~self.found
-            case "false-match":
-                return everyone, self.false_match
-            case _:
-                return self.matched, self.matched & ~self.found
+
+def tested(counts: Mapping[str, Any], measure: str) -> tuple[int, int]:
+    """Number of trials and of hits that a measure is about.
+
+    >>> tested({"n_targets": 9, "found": 4, "matched_right": 3, "matched_wrong": 1}, "false-discovery")
+    (4, 1)
+    """
+    if measure == "false-discovery":
+        return counts["matched_right"] + counts["matched_wrong"], counts["matched_wrong"]
+    return counts["n_targets"], counts["found" if measure == "hit" else measure.replace("-", "_")]
 
 
 @dataclass(eq=False, repr=False)
@@ -79,10 +77,24 @@ class Progress:
     targets: Array
     group: Group | None = None
     """Group of people that the targets are drawn from; None = all who are eligible."""
+    source: str = "source"
+    """Where the knowledge is drawn from: "source", or "release" if the release is attacked as its own source."""
     done: dict[str, Outcomes] = field(default_factory=dict)
     """Per attack label."""
     sizes: dict[str, list[int]] = field(default_factory=dict)
     """Per attack label: numbers of targets after each batch."""
+    recorded: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
+    """Per attack label: counts after each batch that evidence states, in place of outcomes."""
+
+    def attacked(self, label: str) -> int:
+        """Number of targets attacked so far."""
+        return self.sizes[label][-1] if label in self.sizes else 0
+
+    def counts(self, label: str, look: int = -1) -> Counts:
+        """Counts of an attack after a batch, the last one by default."""
+        if label in self.recorded:
+            return dict(self.recorded[label][look])
+        return self.done[label].part(self.sizes[label][look]).counts()
 
 
 def prepare(job: Audit, who: Adversary, group: Group | None = None, most: int | None = None) -> Progress:

@@ -19,6 +19,9 @@ from standout.gate.fields import check_keys, flag, named, share, table_of, text,
 MEASURES = ("hit", "matched-right", "matched-wrong", "false-match", "false-discovery")
 """What a limit may be about. See docs/gate.md."""
 
+HARM = ("matched-wrong", "false-match", "false-discovery")
+"""Measures of harm to bystanders, which say nothing about people who are found."""
+
 OF = ("eligible", "all")
 GROUPS = ("none", "length", "rarity", "risk")
 MOST_BYTES = 2**20

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from standout.formulas.exact_tests import fewest_to_pass, look_shares, over_looks, p_above, p_below
 from standout.formulas.rates import at_least, at_most
 from standout.gate.groups import Group
-from standout.gate.measure import Outcomes, Progress
+from standout.gate.measure import Progress, tested
 from standout.gate.policy import Limit
 from standout.gate.words import percent
 
@@ -57,15 +57,29 @@ class Question:
         """Whether so few records are eligible that the limit holds even if all of them are found."""
         return self.limit.of == "all" and self.scale <= self.limit.max
 
-    def look(self, seen: Outcomes) -> None:
+    def look(self) -> None:
         """Test with the targets attacked so far."""
-        counted, hits = seen.yes(self.limit.measure)
-        self.n, self.count = int(counted.sum()), int((hits & counted).sum())
+        self.n, self.count = tested(self.sofar.counts(self.label), self.limit.measure)
         alpha = self.alpha * look_shares(self.n_looks)[len(self.below)]
         self.below.append(p_below(self.count, self.n, self.tested_limit))
         self.above.append(p_above(self.count, self.n, self.tested_limit))
         self.uppers.append(at_most(self.count, self.n, 1 - alpha))
         self.lowers.append(at_least(self.count, self.n, 1 - alpha) if self.n else 0.0)
+
+    @property
+    def cannot_fail(self) -> str:
+        """Why no data could exceed the limit; nothing if some could."""
+        who = self.sofar.who
+        if self.limit.max >= 1:
+            return "no rate exceeds a limit of 100%, so the limit cannot fail; lower max"
+        some_right = 1 - who.wrong_share**who.knows if who.wrong_varies else float(who.most_wrong < who.knows)
+        if some_right <= self.limit.max:
+            return f"{who.describe()}: with all facts wrong, the limit cannot fail; lower wrong"
+        n = self.sofar.n_eligible
+        if n == 0 or (self.always_met and n < fewest_to_pass(self.limit.max, self.alpha)):
+            few = f"{n or 'no'} record{'s hold' if n > 1 else ' holds'} enough items for this adversary"
+            return f"{few}, so the limit cannot fail; lower knows"
+        return ""
 
     @property
     def p_met(self) -> float:
@@ -89,10 +103,9 @@ class Question:
     @property
     def is_met(self) -> bool:
         """Whether the rate is shown to be below the limit."""
-        if self.always_met:
-            return True
-        attacked = self.sofar.done[self.label].credit.size if self.label in self.sofar.done else 0
-        return attacked >= self.least and self.p_met <= self.alpha
+        if self.cannot_fail:
+            return False
+        return self.always_met or (self.sofar.attacked(self.label) >= self.least and self.p_met <= self.alpha)
 
     @property
     def upper(self) -> float:
@@ -106,8 +119,8 @@ class Question:
 
     def why(self) -> str:
         """Why the answer is not known."""
-        if self.sofar.n_eligible == 0:
-            return "no record holds enough items for this adversary"
+        if self.cannot_fail:
+            return self.cannot_fail
         if not self.below:
             return "not measured"
         need = fewest_to_pass(self.tested_limit, self.alpha * look_shares(self.n_looks)[len(self.below) - 1])
@@ -117,7 +130,7 @@ class Question:
             )
         if self.limit.max <= 0:
             return "no number of targets shows that a rate is 0; use a limit above 0"
-        attacked = self.sofar.done[self.label].credit.size
+        attacked = self.sofar.attacked(self.label)
         if attacked < self.least:
             return f"{attacked} targets, and the policy asks for at least {self.least}"
         if self.is_hidden:

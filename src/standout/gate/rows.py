@@ -13,7 +13,7 @@ from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
 from standout.formulas.rates import at_least, at_most
 from standout.gate.groups import SMALLEST_SHARE
 from standout.gate.measure import Progress
-from standout.gate.policy import Limit, Policy
+from standout.gate.policy import HARM, Limit, Policy
 from standout.gate.question import Question
 from standout.gate.selftest import SelfTest
 from standout.gate.words import percent
@@ -21,8 +21,9 @@ from standout.gate.words import percent
 Row = dict[str, Any]
 
 
-def table(policy: Policy, questions: list[Question], copies: Row | None, tested: SelfTest | None,
-          job: Audit) -> tuple[list[Row], list[Row]]:  # fmt: skip
+def table(
+    policy: Policy, questions: list[Question], copies: Row | None, tested: SelfTest | None, job: Audit
+) -> tuple[list[Row], list[Row]]:
     """The rows of the table, and those of all tests.
 
     Parameters
@@ -90,20 +91,17 @@ def _limit_row(limit: Limit, own: list[tuple[Question, Row]], n_missing: int) ->
 
 def _smallest(limit: Limit) -> str:
     """The smallest group that a verdict about groups speaks about."""
-    return (
-        ""
-        if limit.by == "none"
-        else f"; groups of fewer than {percent(SMALLEST_SHARE)} of the people are not tested alone"
-    )
+    tested = f"; groups of fewer than {percent(SMALLEST_SHARE)} of the people are not tested alone"
+    return "" if limit.by == "none" else tested
 
 
 def _why(question: Question, verdict: str, row: Row) -> str:
     """Why a limit has its verdict, in one sentence."""
     limit = percent(question.limit.max)
-    if question.always_met:
-        return f"only {percent(question.scale)} of all records are eligible: the limit of {limit} cannot be exceeded"
     if verdict == "unclear":
         return question.why()
+    if question.always_met:
+        return f"only {percent(question.scale)} of all records are eligible: the limit of {limit} cannot be exceeded"
     if row["upper"] is None:
         return f"a group of few targets is {'below' if verdict == 'pass' else 'above'} the limit of {limit}"
     if verdict == "pass":
@@ -115,6 +113,9 @@ def _requirements(policy: Policy, tested: SelfTest | None, job: Audit) -> Iterat
     """Rows of what the policy requires beside its limits."""
     empty = dict.fromkeys(("measure", "of", "max", "by", "adversary", "attack", "group", "n", "rate", "lower", "upper"))
     base: Row = {"kind": "requirement", **empty, "n_tests": 0, "source": ""}
+    if all(limit.measure in HARM for limit in policy.limits):
+        why = "every limit is about wrong or false matches, so people who are found do not count; limit found, unique or sure"
+        yield {**base, "limit": "limit on risk", "verdict": "unclear", "why": why}
     if policy.required_attacks:
         ran = {one.name for one in job.attacks}
         missing = [name for name in policy.required_attacks if name not in ran]
@@ -181,16 +182,32 @@ def _near_row(copies: Row, above: float, policy: Policy) -> Row:
     }  # fmt: skip
 
 
-def cells(people: list[Progress], attacks: dict[str, Attack]) -> Iterator[Row]:
-    """Counts per adversary and attack, which a second run reproduces."""
+def cells(people: list[Progress], attacks: dict[str, Attack], hidden_below: int) -> Iterator[Row]:
+    """Counts per adversary, attack and group after each batch, which a second run reproduces.
+
+    Parameters
+    ----------
+    people
+        What was measured.
+    attacks
+        Attacks by label.
+    hidden_below
+        Counts of groups with fewer targets are left out: verify measures them again.
+    """
     for sofar in people:
-        for label, seen in sofar.done.items():
-            one = attacks[label]
-            yield {
-                "adversary": {**sofar.who.to_dict(), "words": sofar.who.describe()},
-                "attack": {"label": label, "name": one.name, "options": one.options()},
-                "group": sofar.group.to_dict() if sofar.group else None,
-                "n_eligible": sofar.n_eligible,
-                "looks": list(sofar.sizes[label]),
-                **seen.counts(),
-            }
+        for label, sizes in sofar.sizes.items():
+            looks = [sofar.counts(label, k) for k in range(len(sizes))]
+            if sofar.group is not None and sofar.attacked(label) < hidden_below:
+                looks = [{name: n if name == "n_targets" else None for name, n in look.items()} for look in looks]
+            head = cell_head(sofar, label, attacks[label])
+            yield {**head, "n_eligible": sofar.n_eligible, **looks[-1], "looks": looks}
+
+
+def cell_head(sofar: Progress, label: str, one: Attack) -> Row:
+    """What a cell is about: no two cells of a check have the same head."""
+    return {
+        "adversary": {**sofar.who.to_dict(), "words": sofar.who.describe()},
+        "attack": {"label": label, "name": one.name, "options": one.options()},
+        "group": sofar.group.to_dict() if sofar.group else None,
+        "source": sofar.source,
+    }
