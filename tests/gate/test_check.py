@@ -84,8 +84,29 @@ def test_a_limit_of_0_is_never_shown_to_be_kept():
     assert seen.verdict in ("unclear", "fail")
 
 
-def test_a_limit_of_1_is_always_kept(unsafe):
-    assert so.check(unsafe, policy(1.0)).verdict == "pass"
+def cannot_fail(data, limit=None, **more):
+    asked = policy(0.09, **more)
+    asked["limit"][0] |= limit or {}
+    seen = so.check(data, asked)
+    assert seen.verdict == "unclear"
+    return " ".join(row["why"] for row in seen.table if row["verdict"] == "unclear")
+
+
+def test_a_policy_that_cannot_fail_is_unclear_and_never_a_pass(unsafe):
+    assert "a limit of 100%" in cannot_fail(unsafe, {"max": 1})
+    for of in ("eligible", "all"):
+        assert "no record holds enough items" in cannot_fail(unsafe, {"of": of}, adversary={"a": {"knows": 50}})
+    for wrong in (3, 0.99):
+        blind = {"knows": 3, "wrong": wrong, "wrong_kind": "item"}
+        assert "with all facts wrong" in cannot_fail(unsafe, adversary={"a": blind})
+    for measure in ("matched-wrong", "false-match"):
+        assert "people who are found do not count" in cannot_fail(unsafe, {"measure": measure, "max": 0.9})
+
+
+def test_an_adversary_who_can_attack_a_handful_of_people_does_not_let_a_release_pass():
+    record = np.concatenate([np.repeat(np.arange(20), 3), np.arange(20, 4000)])
+    data = so.Dataset.from_arrays(record, np.concatenate([np.arange(60), np.zeros(3980, int)]))
+    assert "20 records hold enough items" in cannot_fail(data, {"of": "all"})
 
 
 def test_the_sequential_mode_stops_early_where_the_verdict_is_clear(unsafe):
@@ -98,7 +119,7 @@ def test_the_sequential_mode_stops_early_where_the_verdict_is_clear(unsafe):
 
 def test_a_limit_that_was_measured_in_part_is_never_kept(unsafe):
     asked = policy(0.09, attacks=["scoreboard-rh", "likelihood"], adversary={"a": {"knows": 3}, "b": {"knows": 1}})
-    asked["limit"].append({"name": "y", "max": 1.0, "adversaries": ["b"]})
+    asked["limit"].append({"name": "y", "max": 0.99, "adversaries": ["b"]})
     seen = so.check(unsafe, asked)
     assert seen.verdict == "fail"
     assert [row["verdict"] for row in seen.table] == ["fail", "unclear"]
@@ -142,13 +163,13 @@ def test_rates_of_all_records_count_those_who_cannot_be_attacked(unsafe):
     assert seen.table[0]["rate"] == pytest.approx(0.5 * 4000 / 30_000, abs=0.02)
 
 
-def test_nobody_eligible_is_unclear_for_a_rate_of_those_eligible_and_kept_for_a_rate_of_all(safe):
+def test_nobody_eligible_is_unclear_also_for_a_rate_of_all(safe):
     asked = policy(0.09, adversary={"a": {"knows": 3}, "b": {"knows": 50}})
     asked["limit"].append({"name": "y", "max": 0.09, "adversaries": ["b"]})
     seen = so.check(safe, asked)
     assert [row["verdict"] for row in seen.table] == ["pass", "unclear"]
     asked["limit"][1]["of"] = "all"
-    assert so.check(safe, asked).verdict == "pass"
+    assert so.check(safe, asked).verdict == "unclear"
 
 
 def test_a_group_above_the_limit_fails_where_the_whole_passes():
@@ -238,14 +259,14 @@ def test_a_release_made_by_a_defense_is_attacked_by_someone_who_knows_it():
     rng = np.random.default_rng(0)
     data = so.Dataset.from_arrays(rng.integers(0, 600, 9000), rng.integers(0, 80, 9000))
     release = so.defense("drop-entries", share=0.5).apply(data)
-    asked = policy(1.0, attacks=["likelihood"], targets=100)
+    asked = policy(0.999, attacks=["likelihood"], targets=100)
     seen = so.check(release, asked)
     assert seen.provenance["source_sha256"] == data.fingerprint
     assert seen.provenance["defense"] == "drop-entries"
     assert [(row["limit"], row["verdict"]) for row in seen.table] == [("x", "pass"), ("adaptive attacker", "pass")]
     tried = {cell["attack"]["label"] for cell in seen.cells}
     assert {"likelihood (adaptive)", "likelihood (naive)", "likelihood (fitted)"} <= tried
-    without = so.check(release, policy(1.0, attacks=["scoreboard-rh"], targets=100))
+    without = so.check(release, policy(0.999, attacks=["scoreboard-rh"], targets=100))
     assert without.verdict == "unclear"
     assert "no attack of the policy adapts" in without.table[1]["why"]
 

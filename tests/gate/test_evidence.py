@@ -71,7 +71,7 @@ def changed(path, edit, rehash=True):
 
 
 def failed(done):
-    return [row["check"] for row in done.rows if row["verdict"] != "pass"]
+    return [row["check"] for row in done.rows if row["verdict"] not in ("pass", "note")]
 
 
 def test_evidence_of_a_pass_holds_and_every_count_is_the_same_in_a_second_run(saved, data):
@@ -84,7 +84,7 @@ def test_evidence_of_a_fail_is_never_verified_as_a_pass(data, tmp_path):
     bad = so.check(data, {**POLICY, "limit": [{"max": 0.001, "adversaries": ["a"]}]})
     done = so.verify(so.save_evidence(bad, tmp_path / "e.json"), data)
     assert done.exit_code == 1
-    assert failed(done) == ["verdict"]
+    assert failed(done) == ["verdict"], "everything follows from the counts, and the verdict is fail"
     assert any("the same counts" in row["why"] for row in done.rows), "it is run again although its verdict is fail"
 
 
@@ -93,7 +93,7 @@ def test_evidence_about_a_defended_release_is_run_again_by_the_same_attackers(tm
     data = so.Dataset.from_arrays(rng.integers(0, 600, 9000), rng.integers(0, 80, 9000))
     release = so.defense("drop-entries", share=0.5).apply(data)
     asked = {
-        "limit": [{"max": 1.0, "adversaries": ["a"]}], "adversary": {"a": {"knows": 4}}, "attacks": ["likelihood"],
+        "limit": [{"max": 0.999, "adversaries": ["a"]}], "adversary": {"a": {"knows": 4}}, "attacks": ["likelihood"],
         "targets": 200, "self_test": False,
     }  # fmt: skip
     path = so.save_evidence(so.check(release, asked), tmp_path / "e.json")
@@ -134,7 +134,61 @@ def test_a_verdict_that_does_not_follow_from_its_table_is_found(saved, data):
     def edit(content):
         content["table"][0]["verdict"] = "fail"
 
-    assert failed(so.verify(changed(saved, edit), data)) == ["hashes"]
+    assert failed(so.verify(changed(saved, edit), data)) == ["derived table"]
+
+
+def test_a_pass_written_over_a_fail_does_not_hold_although_every_hash_is_redone(data, tmp_path):
+    bad = so.check(data, {**POLICY, "limit": [{"max": 0.001, "adversaries": ["a"]}]})
+
+    def edit(content):
+        content["verdict"] = "pass"
+        for one in [*content["table"], *content["tests"]]:
+            one["verdict"] = "pass"
+
+    done = so.verify(changed(so.save_evidence(bad, tmp_path / "e.json"), edit), data)
+    assert done.exit_code == 1
+    assert failed(done) == ["derived tests", "derived table", "derived verdict"]
+
+
+def test_evidence_without_what_the_policy_asks_for_does_not_hold(saved, data):
+    def weaker(content):
+        for cell in content["cells"]:
+            cell["adversary"] |= {"knows": 1, "words": "1 item"}
+
+    for edit in (lambda c: c["cells"].clear(), lambda c: c["cells"].pop(), weaker):
+        done = so.verify(changed(saved, edit), data)
+        assert done.exit_code == 1
+        assert "the evidence lacks" in done.rows[-1]["why"]
+    done = so.verify(changed(saved, lambda c: c["cells"].append(c["cells"][0])), data)
+    assert failed(done) == ["adversaries and attacks"]
+
+
+def test_fewer_targets_than_the_policy_asks_for_are_unclear(data, tmp_path):
+    few = so.check(data, POLICY, targets=200)
+    assert failed(so.verify(so.save_evidence(few, tmp_path / "e.json"), data)) == ["targets"]
+
+
+def test_counts_that_are_not_run_again_hold_only_with_a_checked_signature(verdict, data, keys, tmp_path):
+    path = so.save_evidence(verdict, tmp_path / "signed.json", keys[0][0])
+    done = so.verify(path, data, cells=1)
+    assert failed(done) == ["counts"]
+    assert "1 of 4" in str(done)
+    assert "noticed with a probability of 25%" in str(done)
+    assert "it was not checked" in str(done)
+    assert so.verify(path, data, cells=1, key=keys[0][1]).verdict == "pass"
+
+
+def test_groups_of_few_targets_are_measured_again_because_their_counts_are_not_in_the_evidence(tmp_path):
+    rng = np.random.default_rng(0)
+    record = np.repeat(np.arange(800), rng.integers(3, 40, 800))
+    data = so.Dataset.from_arrays(record, rng.integers(0, 50, record.size))
+    asked = {**POLICY, "limit": [{"max": 0.99, "adversaries": ["a"], "by": "length"}], "smallest_group": 1000}
+    seen = so.check(data, asked)
+    assert any(row["n"] is None for row in seen.tests)
+    done = so.verify(so.save_evidence(seen, tmp_path / "e.json"), data, cells=0)
+    assert done.verdict == seen.verdict == "pass", done
+    open_counts = so.check(data, {**asked, "smallest_group": 1})
+    assert failed(so.verify(so.save_evidence(open_counts, tmp_path / "e.json"), data, cells=0)) == ["counts"]
 
 
 def test_other_data_is_noticed(saved, data):
@@ -163,7 +217,7 @@ def test_old_evidence_is_not_accepted(saved, data, days, expected):
     assert so.verify(changed(saved, edit), data).verdict == expected
 
 
-def test_a_missing_required_attack_and_a_missing_self_test_are_noticed(data, tmp_path):
+def test_a_missing_required_attack_is_noticed(data, tmp_path):
     weak = so.check(data, {**POLICY, "required_attacks": [], "attacks": ["scoreboard-rh"], "self_test": False})
     path = so.save_evidence(weak, tmp_path / "e.json")
     assert so.verify(path, data).verdict == "pass"
@@ -172,7 +226,16 @@ def test_a_missing_required_attack_and_a_missing_self_test_are_noticed(data, tmp
         content["policy"] |= {"required_attacks": ["likelihood"], "self_test": True}
         content["provenance"]["policy_sha256"] = so.Policy.from_dict(content["policy"]).sha256
 
-    assert failed(so.verify(changed(path, edit), data)) == ["required attacks", "self-test"]
+    done = so.verify(changed(path, edit), data)
+    assert done.exit_code == 1
+    assert "the evidence lacks likelihood" in done.rows[-1]["why"]
+
+
+def test_a_self_test_that_was_switched_off_is_unclear(data, tmp_path):
+    from dataclasses import replace
+
+    without = so.check(data, replace(so.Policy.of(POLICY), self_test=False))
+    assert failed(so.verify(so.save_evidence(without, tmp_path / "e.json"), data)) == ["self-test"]
 
 
 def test_only_the_key_of_the_signer_accepts_the_signature(verdict, data, keys, tmp_path):

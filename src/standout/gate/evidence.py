@@ -18,6 +18,8 @@ from standout.gate.policy import Policy
 from standout.gate.verdict import PARTS, Verdict
 
 SCHEMA = "standout-evidence"
+VERSION = 2
+"""Version 1 did not state the counts at each look, so that its verdict cannot be derived from them."""
 MOST_BYTES = 2**26
 
 
@@ -26,7 +28,7 @@ def evidence_of(verdict: Verdict) -> dict[str, Any]:
     content = verdict.to_dict()
     return {
         "schema": SCHEMA,
-        "schema_version": 1,
+        "schema_version": VERSION,
         "findings_sha256": _hash({name: content[name] for name in ("table", "tests", "cells")}),
         **{name: content[name] for name in PARTS},
     }
@@ -67,8 +69,10 @@ def load_evidence(path: str | Path) -> dict[str, Any]:
         raise InputError(f"cannot read evidence {str(path)!r}: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise InputError(f"{str(path)!r} is not evidence: not JSON") from None
-    if not isinstance(content, dict) or content.get("schema") != SCHEMA or content.get("schema_version") != 1:
-        raise InputError(f"{str(path)!r} is not evidence of version 1; make it with `standout check --evidence`")
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA or content.get("schema_version") != VERSION:
+        raise InputError(
+            f"{str(path)!r} is not evidence of version {VERSION}; make it with `standout check --evidence`"
+        )
     try:
         if (place := misfit(content, schema(), {}, "evidence")) is not None:
             raise InputError(f"it does not fit the format at {place[:100]}")

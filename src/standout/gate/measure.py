@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +16,11 @@ from standout.adversary.eligible import conditions
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.judge import Trial, Truth
+from standout.gate.groups import Group
 
 Array = npt.NDArray[Any]
+Counts = dict[str, Any]
+"""Sums over the targets of one adversary and attack, by name."""
 
 PURPOSE_TIES = 71
 """Purpose of the random number that picks one of several tied records."""
@@ -40,7 +43,7 @@ class Outcomes:
         """The first `n` targets."""
         return Outcomes(self.credit[:n], self.found[:n], self.matched[:n], self.false_match[:n])
 
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> Counts:
         """Sums over the targets, which a second run must reproduce exactly."""
         return {
             "n_targets": int(self.credit.size),
@@ -51,20 +54,16 @@ class Outcomes:
             "false_match": int(self.false_match.sum()) if self.false_match.size else None,
         }
 
-    def yes(self, measure: str) -> tuple[Array, Array]:
-        """Per target: whether it counts for this measure, and whether it is a hit."""
-        everyone = np.ones(self.credit.size, np.bool_)
-        match measure:
-            case "hit":
-                return everyone, self.found
-            case "matched-right":
-                return everyone, self.matched & self.found
-            case "matched-wrong":
-                return everyone, self.matched & ~self.found
-            case "false-match":
-                return everyone, self.false_match
-            case _:
-                return self.matched, self.matched & ~self.found
+
+def tested(counts: Mapping[str, Any], measure: str) -> tuple[int, int]:
+    """Number of trials and of hits that a measure is about.
+
+    >>> tested({"n_targets": 9, "found": 4, "matched_right": 3, "matched_wrong": 1}, "false-discovery")
+    (4, 1)
+    """
+    if measure == "false-discovery":
+        return counts["matched_right"] + counts["matched_wrong"], counts["matched_wrong"]
+    return counts["n_targets"], counts["found" if measure == "hit" else measure.replace("-", "_")]
 
 
 @dataclass(eq=False, repr=False)
@@ -76,20 +75,46 @@ class Progress:
     share: float
     """Share of all records that are eligible."""
     targets: Array
-    length: Array = field(default_factory=lambda: np.empty(0, np.int64))
-    rarest: Array = field(default_factory=lambda: np.empty(0, np.int64))
-    """Per attacked target: number of items, and support of the rarest known item."""
+    group: Group | None = None
+    """Group of people that the targets are drawn from; None = all who are eligible."""
+    source: str = "source"
+    """Where the knowledge is drawn from: "source", or "release" if the release is attacked as its own source."""
     done: dict[str, Outcomes] = field(default_factory=dict)
     """Per attack label."""
     sizes: dict[str, list[int]] = field(default_factory=dict)
     """Per attack label: numbers of targets after each batch."""
+    recorded: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
+    """Per attack label: counts after each batch that evidence states, in place of outcomes."""
+
+    def attacked(self, label: str) -> int:
+        """Number of targets attacked so far."""
+        return self.sizes[label][-1] if label in self.sizes else 0
+
+    def counts(self, label: str, look: int = -1) -> Counts:
+        """Counts of an attack after a batch, the last one by default."""
+        if label in self.recorded:
+            return dict(self.recorded[label][look])
+        return self.done[label].part(self.sizes[label][look]).counts()
 
 
-def prepare(job: Audit, who: Adversary) -> Progress:
-    """Eligible records of an adversary, and the targets among them."""
+def prepare(job: Audit, who: Adversary, group: Group | None = None, most: int | None = None) -> Progress:
+    """Eligible records of an adversary, and the targets among them.
+
+    Parameters
+    ----------
+    job
+        Source, number of targets and seed.
+    who
+        The adversary.
+    group
+        Group of people to draw from; None = all who are eligible.
+    most
+        Number of targets, if not the job's.
+    """
+    rules = conditions(who, job.source) + (() if group is None else group.conditions(job.source))
     # in the order of drawing: the first n are the targets of an audit with n targets
-    n_eligible, targets = draw_records(job.source, conditions(who, job.source), job.targets, job.seed)
-    return Progress(who, n_eligible, n_eligible / job.source.n_records, targets)
+    n_eligible, targets = draw_records(job.source, rules, job.targets if most is None else most, job.seed)
+    return Progress(who, n_eligible, n_eligible / job.source.n_records, targets, group)
 
 
 def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start: int, stop: int, absent: bool,
@@ -113,16 +138,10 @@ def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start:
     """
     targets = sofar.targets[start:stop]
     rows = job.source.rows(np.sort(targets))
-    persons = rows.places(targets)
-    keys = rows.keys[persons]
+    keys = rows.keys[rows.places(targets)]
     truth = Truth.of(targets, job._place, keys, job.seed)
     knowledge = sofar.who.sample(job.source, targets, job.seed)
     pick = (starts(np.uint64(job.seed % 2**64), PURPOSE_TIES, keys) >> np.uint64(11)) / 2.0**53
-    if sofar.length.size < stop:
-        facts = knowledge.bind(job.release)
-        held = np.where(facts.item >= 0, job.release.supports[np.maximum(facts.item, 0)], 0)
-        sofar.length = np.append(sofar.length, rows.lengths[persons])
-        sofar.rarest = np.append(sofar.rarest, np.minimum.reduceat(held, facts.query_ptr[:-1]))
     for label, one in attacks.items():
 
         def step(n: int, what: str = f"{label}: {sofar.who.describe()}") -> None:

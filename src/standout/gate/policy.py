@@ -19,8 +19,11 @@ from standout.gate.fields import check_keys, flag, named, reasons, share, table_
 MEASURES = ("hit", "matched-right", "matched-wrong", "false-match", "false-discovery")
 """What a limit may be about. See docs/gate.md."""
 
+HARM = ("matched-wrong", "false-match", "false-discovery")
+"""Measures of harm to bystanders, which say nothing about people who are found."""
+
 OF = ("eligible", "all")
-GROUPS = ("none", "length", "rarity")
+GROUPS = ("none", "length", "rarity", "risk")
 MOST_BYTES = 2**20
 
 POLICY_KEYS = (
@@ -49,7 +52,7 @@ class Limit:
     attacks: tuple[str, ...] | None = None
     """Names of attacks; None = all attacks of the policy."""
     by: str = "none"
-    """"length" or "rarity": the limit holds for each group of targets."""
+    """"length", "rarity" or "risk" (both): the limit holds for each group of people."""
     source: str = ""
     """Where the number comes from."""
 

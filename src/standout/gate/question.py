@@ -3,58 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy.typing as npt
-
-from standout.audit.groups import cut
 from standout.formulas.exact_tests import fewest_to_pass, look_shares, over_looks, p_above, p_below
 from standout.formulas.rates import at_least, at_most
-from standout.gate.measure import Outcomes, Progress
+from standout.gate.groups import Group
+from standout.gate.measure import Progress, tested
 from standout.gate.policy import Limit
 from standout.gate.words import percent
-
-Array = npt.NDArray[Any]
-
-MOST_GROUPS = 9
-"""No more groups than this can come out of `cut`: every second one holds a quarter of the targets, and the last the rest."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Targets whose number of items, or whose rarest known item, lies in a range."""
-
-    by: str
-    low: int
-    high: int
-    is_first: bool = False
-    is_last: bool = False
-
-    def mask(self, sofar: Progress, n: int) -> Array:
-        """Per target: whether it is in the group. The first and the last group are open at their outer end."""
-        size = (sofar.length if self.by == "length" else sofar.rarest)[:n]
-        return (self.is_first | (size >= self.low)) & (self.is_last | (size <= self.high))
-
-    @property
-    def words(self) -> str:
-        """The group in words.
-
-        >>> Group("length", 3, 9).words, Group("rarity", 1, 4, is_first=True).words
-        ('records of 3 to 9 items', 'rarest known item held by at most 4 records')
-        """
-        ends = f"at most {self.high}" if self.is_first else f"at least {self.low}" if self.is_last else None
-        between = ends or f"{self.low} to {self.high}"
-        return f"records of {between} items" if self.by == "length" else f"rarest known item held by {between} records"
-
-
-def groups(by: str, sofar: Progress) -> list[Group | None]:
-    """Groups cut by the targets of the first batch; [None] = all targets together."""
-    if by == "none":
-        return [None]
-    size = sofar.length if by == "length" else sofar.rarest
-    ends = cut(size)
-    lows = [int(size.min()), *(end + 1 for end in ends[:-1])]
-    return [Group(by, lo, hi, k == 0, k == len(ends) - 1) for k, (lo, hi) in enumerate(zip(lows, ends, strict=True))]
 
 
 @dataclass(eq=False)
@@ -64,7 +19,6 @@ class Question:
     limit: Limit
     sofar: Progress
     label: str
-    group: Group | None
     alpha: float
     n_looks: int
     least: int
@@ -77,6 +31,11 @@ class Question:
     above: list[float] = field(default_factory=list)
     uppers: list[float] = field(default_factory=list)
     lowers: list[float] = field(default_factory=list)
+
+    @property
+    def group(self) -> Group | None:
+        """Group of people that the rate is about; None = all who are eligible."""
+        return self.sofar.group
 
     @property
     def scale(self) -> float:
@@ -98,16 +57,29 @@ class Question:
         """Whether so few records are eligible that the limit holds even if all of them are found."""
         return self.limit.of == "all" and self.scale <= self.limit.max
 
-    def look(self, seen: Outcomes) -> None:
+    def look(self) -> None:
         """Test with the targets attacked so far."""
-        counted, hits = seen.yes(self.limit.measure)
-        inside = counted if self.group is None else counted & self.group.mask(self.sofar, counted.size)
-        self.n, self.count = int(inside.sum()), int((hits & inside).sum())
+        self.n, self.count = tested(self.sofar.counts(self.label), self.limit.measure)
         alpha = self.alpha * look_shares(self.n_looks)[len(self.below)]
         self.below.append(p_below(self.count, self.n, self.tested_limit))
         self.above.append(p_above(self.count, self.n, self.tested_limit))
         self.uppers.append(at_most(self.count, self.n, 1 - alpha))
         self.lowers.append(at_least(self.count, self.n, 1 - alpha) if self.n else 0.0)
+
+    @property
+    def cannot_fail(self) -> str:
+        """Why no data could exceed the limit; nothing if some could."""
+        who = self.sofar.who
+        if self.limit.max >= 1:
+            return "no rate exceeds a limit of 100%, so the limit cannot fail; lower max"
+        some_right = 1 - who.wrong_share**who.knows if who.wrong_varies else float(who.most_wrong < who.knows)
+        if some_right <= self.limit.max:
+            return f"{who.describe()}: with all facts wrong, the limit cannot fail; lower wrong"
+        n = self.sofar.n_eligible
+        if n == 0 or (self.always_met and n < fewest_to_pass(self.limit.max, self.alpha)):
+            few = f"{n or 'no'} record{'s hold' if n > 1 else ' holds'} enough items for this adversary"
+            return f"{few}, so the limit cannot fail; lower knows"
+        return ""
 
     @property
     def p_met(self) -> float:
@@ -124,12 +96,16 @@ class Question:
         return over_looks(self.above, look_shares(self.n_looks))
 
     @property
+    def is_done(self) -> bool:
+        """Whether it was measured, or there is nothing to measure."""
+        return bool(self.below) or self.always_met or self.sofar.targets.size == 0
+
+    @property
     def is_met(self) -> bool:
         """Whether the rate is shown to be below the limit."""
-        if self.always_met:
-            return True
-        attacked = self.sofar.done[self.label].credit.size if self.label in self.sofar.done else 0
-        return attacked >= self.least and self.p_met <= self.alpha
+        if self.cannot_fail:
+            return False
+        return self.always_met or (self.sofar.attacked(self.label) >= self.least and self.p_met <= self.alpha)
 
     @property
     def upper(self) -> float:
@@ -143,8 +119,8 @@ class Question:
 
     def why(self) -> str:
         """Why the answer is not known."""
-        if self.sofar.n_eligible == 0:
-            return "no record holds enough items for this adversary"
+        if self.cannot_fail:
+            return self.cannot_fail
         if not self.below:
             return "not measured"
         need = fewest_to_pass(self.tested_limit, self.alpha * look_shares(self.n_looks)[len(self.below) - 1])
@@ -154,7 +130,7 @@ class Question:
             )
         if self.limit.max <= 0:
             return "no number of targets shows that a rate is 0; use a limit above 0"
-        attacked = self.sofar.done[self.label].credit.size
+        attacked = self.sofar.attacked(self.label)
         if attacked < self.least:
             return f"{attacked} targets, and the policy asks for at least {self.least}"
         if self.is_hidden:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.panel import ADAPTIVE, is_source_of
@@ -14,19 +13,24 @@ from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
 from standout.formulas.rates import at_least, at_most
 from standout.gate.columns import ROW as COLUMNS
 from standout.gate.columns import requirement
+from standout.gate.groups import SMALLEST_SHARE
 from standout.gate.measure import Progress
-from standout.gate.policy import Limit, Policy
+from standout.gate.policy import HARM, Limit, Policy
 from standout.gate.question import Question
 from standout.gate.selftest import SelfTest
 from standout.gate.words import percent
 
 Row = dict[str, Any]
-Planned = dict[str, set[tuple[Adversary, str]]]
-"""Per limit: the adversaries and attacks that it is about."""
 
 
-def table(policy: Policy, questions: list[Question], planned: Planned, n_planned: int, copies: Row | None,
-          tested: SelfTest | None, job: Audit, columns: list[Row]) -> tuple[list[Row], list[Row]]:  # fmt: skip
+def table(
+    policy: Policy,
+    questions: list[Question],
+    copies: Row | None,
+    tested: SelfTest | None,
+    job: Audit,
+    columns: list[Row],
+) -> tuple[list[Row], list[Row]]:
     """The rows of the table, and those of all tests.
 
     Parameters
@@ -34,11 +38,7 @@ def table(policy: Policy, questions: list[Question], planned: Planned, n_planned
     policy
         The policy.
     questions
-        What was measured.
-    planned
-        What had to be measured for each limit.
-    n_planned
-        Number of tests that were planned; those that were not reached count as p = 1.
+        What had to be measured; those that were not reached count as p = 1.
     copies
         Test of the near-duplicates, if there is a limit on them.
     tested
@@ -48,21 +48,20 @@ def table(policy: Policy, questions: list[Question], planned: Planned, n_planned
     columns
         Columns of the release.
     """
-    exceeded = [q.p_exceeded for q in questions] + ([copies["p_exceeded"]] if copies else [])
-    adjusted = holm(exceeded + [1.0] * max(0, n_planned - len(exceeded)))
+    adjusted = holm([q.p_exceeded for q in questions] + ([copies["p_exceeded"]] if copies else []))
     met = holm([q.p_met for q in questions])
-    tests = [
-        _test(q, above, below, policy) for q, above, below in zip(questions, adjusted, met, strict=False)
-    ]  # the adjusted values of tests that were not reached are left over
+    made = [
+        (q, _test(q, above, below, policy)) for q, above, below in zip(questions, adjusted, met, strict=False)
+    ]  # the adjusted value of the near-duplicates is left over
     rows = []
     for limit in policy.limits:
-        own = [(q, row) for q, row in zip(questions, tests, strict=True) if q.limit is limit]
-        missing = planned[limit.name] - {(q.sofar.who, q.label) for q, _ in own if q.below or q.always_met}
-        rows.append(_limit_row(limit, own, len(missing)))
+        of_limit = [(q, row) for q, row in made if q.limit is limit]
+        own = [(q, row) for q, row in of_limit if q.is_done]
+        rows.append(_limit_row(limit, own, len(of_limit) - len(own)))
     if copies:
         rows.append(_near_row(copies, adjusted[len(questions)], policy))
     rows += _requirements(policy, tested, job, columns)
-    return rows, tests
+    return rows, [row for q, row in made if q.is_done]
 
 
 def _test(question: Question, above: float, below: float, policy: Policy) -> Row:
@@ -96,16 +95,22 @@ def _limit_row(limit: Limit, own: list[tuple[Question, Row]], n_missing: int) ->
     _, worst = max(failed or open_ones or own, key=lambda pair: (pair[0].upper, pair[0].lower))
     question = next(q for q, row in own if row is worst)
     shown = {key: worst[key] for key in empty}
-    return {**base, "verdict": verdict, **shown, "why": _why(question, verdict, worst)}
+    return {**base, "verdict": verdict, **shown, "why": _why(question, verdict, worst) + _smallest(limit)}
+
+
+def _smallest(limit: Limit) -> str:
+    """The smallest group that a verdict about groups speaks about."""
+    tested = f"; groups of fewer than {percent(SMALLEST_SHARE)} of the people are not tested alone"
+    return "" if limit.by == "none" else tested
 
 
 def _why(question: Question, verdict: str, row: Row) -> str:
     """Why a limit has its verdict, in one sentence."""
     limit = percent(question.limit.max)
-    if question.always_met:
-        return f"only {percent(question.scale)} of all records are eligible: the limit of {limit} cannot be exceeded"
     if verdict == "unclear":
         return question.why()
+    if question.always_met:
+        return f"only {percent(question.scale)} of all records are eligible: the limit of {limit} cannot be exceeded"
     if row["upper"] is None:
         return f"a group of few targets is {'below' if verdict == 'pass' else 'above'} the limit of {limit}"
     if verdict == "pass":
@@ -117,6 +122,9 @@ def _requirements(policy: Policy, tested: SelfTest | None, job: Audit, columns: 
     """Rows of what the policy requires beside its limits."""
     empty = dict.fromkeys(("measure", "of", "max", "by", "adversary", "attack", "group", "n", "rate", "lower", "upper"))
     base: Row = {"kind": "requirement", **empty, "n_tests": 0, "source": ""}
+    if all(limit.measure in HARM for limit in policy.limits):
+        why = "every limit is about wrong or false matches, so people who are found do not count; limit found, unique or sure"
+        yield {**base, "limit": "limit on risk", "verdict": "unclear", "why": why}
     if policy.required_attacks:
         ran = {one.name for one in job.attacks}
         missing = [name for name in policy.required_attacks if name not in ran]
@@ -185,15 +193,32 @@ def _near_row(copies: Row, above: float, policy: Policy) -> Row:
     }  # fmt: skip
 
 
-def cells(people: list[Progress], attacks: dict[str, Attack]) -> Iterator[Row]:
-    """Counts per adversary and attack, which a second run reproduces."""
+def cells(people: list[Progress], attacks: dict[str, Attack], hidden_below: int) -> Iterator[Row]:
+    """Counts per adversary, attack and group after each batch, which a second run reproduces.
+
+    Parameters
+    ----------
+    people
+        What was measured.
+    attacks
+        Attacks by label.
+    hidden_below
+        Counts of groups with fewer targets are left out: verify measures them again.
+    """
     for sofar in people:
-        for label, seen in sofar.done.items():
-            one = attacks[label]
-            yield {
-                "adversary": {**sofar.who.to_dict(), "words": sofar.who.describe()},
-                "attack": {"label": label, "name": one.name, "options": one.options()},
-                "n_eligible": sofar.n_eligible,
-                "looks": list(sofar.sizes[label]),
-                **seen.counts(),
-            }
+        for label, sizes in sofar.sizes.items():
+            looks = [sofar.counts(label, k) for k in range(len(sizes))]
+            if sofar.group is not None and sofar.attacked(label) < hidden_below:
+                looks = [{name: n if name == "n_targets" else None for name, n in look.items()} for look in looks]
+            head = cell_head(sofar, label, attacks[label])
+            yield {**head, "n_eligible": sofar.n_eligible, **looks[-1], "looks": looks}
+
+
+def cell_head(sofar: Progress, label: str, one: Attack) -> Row:
+    """What a cell is about: no two cells of a check have the same head."""
+    return {
+        "adversary": {**sofar.who.to_dict(), "words": sofar.who.describe()},
+        "attack": {"label": label, "name": one.name, "options": one.options()},
+        "group": sofar.group.to_dict() if sofar.group else None,
+        "source": sofar.source,
+    }

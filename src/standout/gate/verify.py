@@ -1,15 +1,14 @@
-"""`verify`: check evidence against the data, and run a random part of it again."""
+"""`verify`: derive the verdict of evidence again, from the policy, the data and counts that are measured again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import Any
 
-from standout.adversary.adversary import Adversary
-from standout.attacks.attack import attack
+from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.progress import Progress as Reporter
 from standout.audit.progress import reporting
@@ -17,21 +16,22 @@ from standout.audit.subject import source_of
 from standout.engines.engine import Engine
 from standout.errors import StandoutError
 from standout.gate.columns import verify_rows
+from standout.gate.compare import Cells, Row, asked_rows, cell_rows, derived_row, row
 from standout.gate.evidence import age_in_days, check_signature, intact, load_evidence
-from standout.gate.measure import attack_batch, prepare
+from standout.gate.measure import Progress, attack_batch
 from standout.gate.policy import Policy
+from standout.gate.rows import cell_head
+from standout.gate.run import Run
 from standout.gate.verdict import EXIT, overall
 from standout.versions import version_of
-
-RERUN = 3
-"""Adversaries and attacks that are run again by default."""
-
-COUNTS = ("n_eligible", "n_targets", "credit", "found", "matched_right", "matched_wrong", "false_match")
 
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether evidence holds. `rows` has one entry per check: name, verdict ("pass", "fail", "unclear"), why."""
+    """Whether evidence holds. `rows` has one entry per check: name, verdict, why.
+
+    The verdict of a row is "pass", "fail", "unclear", or "note" for something that was not checked and does not decide.
+    """
 
     verdict: str
     rows: tuple[Mapping[str, str], ...]
@@ -50,9 +50,9 @@ class Verification:
 
 
 def verify(evidence: str | Path, source: Any, *, release: Any = None, policy: Any = None, key: str | Path | None = None,
-           cells: int = RERUN, seed: int | None = None, engine: str | Engine = "memory",
+           cells: int | None = None, seed: int | None = None, engine: str | Engine = "memory",
            progress: Reporter | bool | None = None) -> Verification:  # fmt: skip
-    """Check evidence against the data, and run a random part of it again.
+    """Check evidence against the data: measure its counts again, and derive its tests, table and verdict from them.
 
     Parameters
     ----------
@@ -65,7 +65,8 @@ def verify(evidence: str | Path, source: Any, *, release: Any = None, policy: An
     key
         File with the public key of the signer. None = the signature is not checked.
     cells
-        Number of (adversary, attack) pairs to run again; their counts must be the same.
+        Number of (adversary, attack) pairs to run again, chosen at random; their counts must be the same. None = all. With
+        fewer than all, the result is "unclear" unless a key shows who made the other counts.
     seed
         Seed of the choice of the pairs. None = a choice that nobody can predict.
     engine
@@ -77,64 +78,123 @@ def verify(evidence: str | Path, source: Any, *, release: Any = None, policy: An
     data = source_of(source)
     if release is None and data.source is not None:
         data, release = data.source, data
+    asked = Policy.from_dict(content["policy"])
     published = data if release is None else source_of(release, "release")
-    asked = Policy.from_dict(content["policy"]) if policy is None else Policy.of(policy)
     rows = [
-        *_own_rows(content, key, policy),
+        *_own_rows(content, key, asked, policy),
         *_data_rows(content, data, release),
         *verify_rows(content, published, asked),
     ]
     if all(row["verdict"] != "fail" or row["check"] == "verdict" for row in rows):
+        signed = any(row["check"] == "signature" and row["verdict"] == "pass" for row in rows)
         pick = SystemRandom() if seed is None else Random(seed)
-        chosen = pick.sample(content["cells"], min(cells, len(content["cells"])))
         with reporting(progress) as report:
-            for k, cell in enumerate(chosen):
-                report("running again", k, len(chosen))
-                rows.append(_rerun(cell, content, data, release, engine))
-    return Verification(overall([row["verdict"] for row in rows]), tuple(rows))
+            rows += _second_run(content, asked, data, release, engine, _chosen(content, cells, pick), signed, report)
+    decisive = [row["verdict"] for row in rows if row["verdict"] != "note"]
+    return Verification(overall(decisive), tuple(rows))
 
 
-def _own_rows(content: Mapping[str, Any], key: str | Path | None, policy: Any) -> list[dict[str, str]]:
+def _chosen(content: Mapping[str, Any], cells: int | None, pick: Random) -> set[int]:
+    """Indices of the cells to run again; those that do not hold all their counts are always among them."""
+    every = range(len(content["cells"]))
+    if cells is None:
+        return set(every)
+    partial = {k for k in every if any(look["found"] is None for look in content["cells"][k]["looks"])}
+    return partial | set(pick.sample(every, min(max(cells, 0), len(every))))
+
+
+@dataclass(eq=False)
+class _Replay:
+    """Measures the chosen cells, and takes the counts of the others from the evidence."""
+
+    cells: Cells
+    chosen: set[int]
+    missing: str = ""
+    """Adversary, attack and number of targets that the policy asks for and the evidence does not state."""
+
+    def batch(self, job: Audit, sofar: Progress, attacks: dict[str, Attack], start: int, stop: int, absent: bool,
+              advance: Callable[[str, int], None]) -> None:  # fmt: skip
+        """Add one batch, as `attack_batch` does."""
+        own = {}
+        for label, one in attacks.items():
+            k = self.cells.find(cell_head(sofar, label, one))
+            looks = [] if k is None else self.cells.all[k]["looks"]
+            at = len(sofar.sizes.get(label, []))
+            if at >= len(looks) or looks[at]["n_targets"] != stop:
+                self.missing = f"{label} on {stop:,} targets: {sofar.who.describe()}"
+                raise LookupError(label)
+            if k in self.chosen:
+                own[label] = one
+            else:
+                sofar.recorded[label] = looks
+                sofar.sizes.setdefault(label, []).append(stop)
+        attack_batch(job, sofar, own, start, stop, absent, advance)
+
+
+def _second_run(content: Mapping[str, Any], asked: Policy, data: Any, release: Any, engine: Any, chosen: set[int],
+                signed: bool, report: Reporter) -> list[Row]:  # fmt: skip
+    """Do what the policy asks for once more, and compare everything with what the evidence says."""
+    made = content["provenance"]
+    planted = any(one["limit"] == "self-test" for one in content["table"])
+    rules = replace(asked, self_test=planted)
+    replay = _Replay(Cells(content["cells"]), chosen)
+    theirs = made["versions"]["standout"]
+    other = "" if theirs == (ours := version_of("standout")) else f", but made by version {theirs}, and this is {ours}"
+    differs = "unclear" if other else "fail"
+    try:
+        run = Run.of(data, rules, release=release, targets=made["targets"], seed=made["seed"], engine=engine)
+        run.measure(report, replay.batch)
+        table, tests = run.decide()
+        again = run.cells()
+    except (StandoutError, TypeError, ValueError, LookupError):
+        if replay.missing:
+            return [row("adversaries and attacks", differs, f"the evidence lacks {replay.missing}{other}"[:300])]
+        return [row("second run", "unclear", "cannot be run again from what the evidence says")]
+    out = asked_rows(content, asked, planted)
+    extra = len(content["cells"]) - len(again)
+    why = f"all {len(again)} that the policy asks for" if not extra else f"{extra} that the policy does not ask for"
+    out.append(row("adversaries and attacks", differs if extra else "pass", why + other * bool(extra)))
+    derived = {"tests": tests, "table": table, "verdict": overall([one["verdict"] for one in table])}
+    out += [derived_row(name, content[name], derived[name], differs, other) for name in derived]
+    return [*out, *cell_rows(replay.cells, again, chosen, differs, other, signed)]
+
+
+def _own_rows(content: Mapping[str, Any], key: str | Path | None, asked: Policy, policy: Any) -> list[Row]:
     """Checks that need no data."""
     wrong = intact(content)
-    if overall([row["verdict"] for row in content["table"]]) != content["verdict"]:
-        wrong.append("the verdict does not follow from its table")
     rows = [
-        _row("hashes", "fail" if wrong else "pass", wrong[0] if wrong else "counts and policy are as they were written")
+        row("hashes", "fail" if wrong else "pass", wrong[0] if wrong else "counts and policy are as they were written")
     ]
     if key is not None:
         good = check_signature(content, key)
         why = "made by the owner of the key" if good else "missing, of another key, or of other content"
-        rows.append(_row("signature", "pass" if good else "fail", why))
-    asked = Policy.from_dict(content["policy"])
+        rows.append(row("signature", "pass" if good else "fail", why))
+    elif "signature" in content:
+        rows.append(row("signature", "note", "there is one, and it was not checked; give the public key of the signer"))
     if policy is not None:
-        wanted = Policy.of(policy)
-        same = wanted.sha256 == content["provenance"]["policy_sha256"]
+        same = Policy.of(policy).sha256 == content["provenance"]["policy_sha256"]
         rows.append(
-            _row("policy", "pass" if same else "fail", "the same" if same else "the evidence is about another policy")
+            row("policy", "pass" if same else "fail", "the same" if same else "the evidence is about another policy")
         )
-        asked = wanted
-    ran = {cell["attack"]["name"] for cell in content["cells"]}
-    if missing := [name for name in asked.required_attacks if name not in ran]:
-        rows.append(_row("required attacks", "unclear", f"{missing[0]} did not run"))
-    if asked.self_test and all(row["limit"] != "self-test" for row in content["table"]):
-        rows.append(_row("self-test", "unclear", "it was switched off"))
-    rows.append(_age(content, asked))
+    else:
+        rows.append(row("policy", "note", "taken from the evidence; give the policy to compare it with yours"))
+    rows.append(_age(content, asked, key is not None))
     said = content["verdict"]
-    rows.append(_row("verdict", said, f"the evidence says {said}"))
+    rows.append(row("verdict", said, f"the evidence says {said}"))
     return rows
 
 
-def _age(content: Mapping[str, Any], policy: Policy) -> dict[str, str]:
+def _age(content: Mapping[str, Any], policy: Policy, signed: bool) -> Row:
     days = age_in_days(content)
     if days < -1:
-        return _row("age", "fail", "the evidence claims to be made in the future")
+        return row("age", "fail", "the evidence claims to be made in the future")
     if policy.max_age_days is not None and days > policy.max_age_days:
-        return _row("age", "unclear", f"{days:.0f} days old; the policy accepts {policy.max_age_days}: check again")
-    return _row("age", "pass", f"{max(days, 0):.0f} days old")
+        return row("age", "unclear", f"{days:.0f} days old; the policy accepts {policy.max_age_days}: check again")
+    own = "" if signed else " by its own date, which no signature that was checked protects"
+    return row("age", "pass", f"{max(days, 0):.0f} days old{own}")
 
 
-def _data_rows(content: Mapping[str, Any], data: Any, release: Any) -> list[dict[str, str]]:
+def _data_rows(content: Mapping[str, Any], data: Any, release: Any) -> list[Row]:
     """Whether the data is the data of the evidence."""
     made = content["provenance"]
     published = data if release is None else source_of(release, "release")
@@ -143,37 +203,5 @@ def _data_rows(content: Mapping[str, Any], data: Any, release: Any) -> list[dict
         if name == "source" and release is None and hashed not in made:
             continue
         same = made.get(hashed) == it.fingerprint
-        rows.append(
-            _row(name, "pass" if same else "fail", "the same data" if same else "not the data that was checked")
-        )
+        rows.append(row(name, "pass" if same else "fail", "the same data" if same else "not the data that was checked"))
     return rows
-
-
-def _rerun(cell: Mapping[str, Any], content: Mapping[str, Any], data: Any, release: Any, engine: Any) -> dict[str, str]:
-    """Run one adversary and attack again and compare all counts."""
-    name = f"{cell['attack']['label']}: {cell['adversary']['words']}"[:200]
-    made = content["provenance"]
-    try:
-        who = Adversary(**{k: v for k, v in cell["adversary"].items() if k != "words"})
-        one = attack(cell["attack"]["name"], **cell["attack"]["options"])
-        targets = made["targets"]
-        job = Audit(data, [who], [one], targets, made["seed"], engine, release=release, describe=False)
-        sofar = prepare(job, job.adversaries[0])
-        start = 0
-        for stop in cell["looks"]:
-            attack_batch(job, sofar, {"x": one}, start, stop, cell["false_match"] is not None, lambda what, n: None)
-            start = stop
-    except (StandoutError, TypeError, ValueError, LookupError):
-        return _row(name, "unclear", "cannot be run again from what the evidence says")
-    again = {"n_eligible": sofar.n_eligible, **sofar.done["x"].counts()} if sofar.done else {}
-    differ = [key for key in COUNTS if again.get(key) != cell[key]]
-    if not differ:
-        return _row(name, "pass", f"the same counts on {cell['n_targets']:,} targets")
-    ours, theirs = version_of("standout"), made["versions"]["standout"]
-    if ours != theirs:
-        return _row(name, "unclear", f"other counts ({differ[0]}), but made by version {theirs}, and this is {ours}")
-    return _row(name, "fail", f"other counts: {differ[0]}")
-
-
-def _row(check: str, verdict: str, why: str) -> dict[str, str]:
-    return {"check": check, "verdict": verdict, "why": why}

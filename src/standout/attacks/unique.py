@@ -1,0 +1,116 @@
+"""`Unique`: which records could have produced what is known, within the stated errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.adversary import Adversary
+from standout.adversary.knowledge import Facts, Knowledge
+from standout.attacks.bayes import NATS_PER_FACT
+from standout.attacks.tables import Known
+from standout.attacks.unicity import Unicity
+from standout.attacks.verdicts import Outcome
+from standout.data.catalog import Catalog
+from standout.engines.engine import Engine
+from standout.scoring.factors import ByCount
+from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
+
+Array = npt.NDArray[Any]
+
+
+class Unique(Unicity):
+    """Match iff exactly one record could have produced the knowledge of an adversary with a fixed number of wrong facts.
+
+    Without wrong facts, these are the records that agree with every fact, as in `unicity`. With exactly w wrong items, a record
+    lacks w of the items and agrees with all others. With exactly w wrong values, it holds all items, disagrees with w facts in
+    every known channel and agrees with all others. How facts are chosen plays no role.
+    """
+
+    def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
+        """Agreement tables."""
+        who = facts.adversary
+        if who is None or not who.wrong:
+            return super().compile(dataset, facts, exclude)
+        known = Known.of(dataset, facts, exclude)
+        everyone = ByCount(np.zeros(dataset.longest + 1))
+        tables = _tables(known, who)
+        return Plan(
+            combine=Combine.EXACT, tie=Tie.INDEX, use_value=tables.use_value, use_time=tables.use_time,
+            filtered=facts.length_within is not None, tables=known.tables(), scale=tables.scale,
+            base=np.zeros(facts.n_queries), exact=tables, factor=everyone, weight=everyone,
+        )  # fmt: skip
+
+    def decide(self, seen: Outcome) -> tuple[Array, Array]:
+        """Match iff exactly one record could have produced the knowledge."""
+        if seen.plan.exact is None:
+            return super().decide(seen)
+        n = seen.partials.n
+        return np.where(n > 0, 1.0 / np.maximum(n, 1), 0.0), n == 1
+
+
+def why_not_unique(who: Adversary) -> str:
+    """Why uniqueness is not defined for this adversary; nothing if it is."""
+    if not who.wrong_varies:
+        return ""
+    return "each fact may be wrong with some probability, so the facts exclude hardly any record with certainty"
+
+
+def is_unique(release: Catalog, knowledge: Knowledge, target: Array, engine: str | Engine = "memory") -> Array:
+    """Bool (queries): whether the target's record is the only one that could have produced what is known.
+
+    Parameters
+    ----------
+    release
+        The data that is searched.
+    knowledge
+        Drawn by an adversary with a fixed number of wrong facts (`why_not_unique`).
+    target
+        Record of each query in the release, -1 = not released, and so not unique.
+    engine
+        Name of an engine, or an engine.
+    """
+    seen = Unique().run(release, knowledge, engine, watch=target, lineup=False)
+    return np.asarray(seen.matched & (seen.credit == 1.0))
+
+
+def _tables(known: Known, who: Adversary) -> ExactTables:
+    """Tables of an exact plan whose probabilities say only what is possible: 1 or 0, for every record."""
+    data, n = known.dataset, known.facts.n_queries
+    n_facts = np.diff(known.query_ptr)
+    n_missing = known.n_known - n_facts
+    wrong_items = who.wrong_kind == "item"
+    # an item that the release lacks is a wrong item of every record; where values are wrong, no record is possible
+    wrong = who.wrong - n_missing if wrong_items else np.where(n_missing > 0, n_facts + 1, who.wrong)
+    use_value, use_time = who.tells_value(data), who.tells_time(data)
+    row, right, off = (
+        _value_tables(known, who) if use_value else (np.zeros(known.item.size, np.int64), *np.ones((2, 1, 1)))
+    )
+    ones, nothing = np.ones(known.item.size), np.empty(0)
+    return ExactTables(
+        wrong_items=wrong_items, use_value=use_value, use_time=use_time, reach=who.time_ticks(data),
+        tick_span=int(data.tick_span), n_marked=-1, most_facts=int(n_facts.max(initial=1)), most_wrong=int(wrong.max(initial=0)),
+        wrong=np.asarray(wrong, np.int64), log_ways=np.zeros(n), total=np.full(n, 2 * known.item.size, np.int64),
+        n_possible=known.n_records, scale=fixed_point(NATS_PER_FACT * n_facts), value_row=row, right_value=right,
+        wrong_value=off, has_tick=known.has_tick & use_time, level_fine=np.ones(data.n_levels if use_value else 0, np.bool_),
+        marked=np.zeros(known.item.size, np.int64), support=ones, mean_right=ones, gone_ptr=np.zeros(n + 1, np.int64),
+        gone_item=np.empty(0, np.int64), log_pick=nothing, weight=nothing,
+    )  # fmt: skip
+
+
+def _value_tables(known: Known, who: Adversary) -> tuple[Array, Array, Array]:
+    """Row of each fact, and 1 where an entry of that level (last column: no value) may be behind a right and a wrong fact.
+
+    The first row is for facts without a value, which come only from entries without one.
+    """
+    data = known.dataset
+    told, place = np.unique(known.value[known.has_value], return_inverse=True)
+    row = np.zeros(known.item.size, np.int64)
+    row[known.has_value] = 1 + place.reshape(-1)
+    inside = np.abs(data.value_gaps(told)) <= who.value_reach(data)
+    right, wrong = (np.zeros((told.size + 1, data.n_levels + 1)) for _ in range(2))
+    right[0, -1] = wrong[0, -1] = 1.0
+    right[1:, :-1], wrong[1:, :-1] = inside, ~inside
+    return row, right, wrong

@@ -1,0 +1,104 @@
+"""Three measures of risk on the same people: unique, found and sure.
+
+*unique*: the person's record is the only one of the release that could have produced what is known, within the stated errors.
+It needs no model of how facts are chosen. *found*: the best guess of the strongest attack is right. *sure*: an attacker's
+calibrated posterior of the best record is at least `SURE`, and the record is the right one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.adversary import Adversary
+from standout.attacks.unique import why_not_unique
+from standout.attacks.verdicts import Verdicts
+from standout.audit.judge import Trial, Truth
+from standout.formulas.rates import Rate, at_most
+
+Array = npt.NDArray[Any]
+
+MEASURES = ("unique", "found", "sure")
+
+SURE = 0.95
+"""Smallest calibrated posterior of an attacker who is sure."""
+
+NO_POSTERIOR = "no attack that ran gives a probability that its answer is right; add the attack `likelihood`"
+REFUTED = "the probabilities that the attacks state are too high, so nobody can be called sure"
+
+
+def is_sure(present: Verdicts) -> Array:
+    """Bool (queries): whether the posterior of the best record is at least `SURE` and it is the target.
+
+    The attack must have run with `watch=targets`. The posterior is that of the attack: the default likelihood assumes that the
+    target is in the release with probability 1/2. All are False for an attack without a posterior (`has_posterior`).
+    """
+    return np.asarray(np.nan_to_num(present.posterior, nan=0.0) >= SURE) & (present.credit == 1.0)
+
+
+def has_posterior(present: Verdicts) -> bool:
+    """Whether the attack states the probability that its answer is right."""
+    return present.posterior.size > 0 and not bool(np.isnan(present.posterior).any())
+
+
+def holds(trial: Trial, chosen: Array) -> bool:
+    """Whether the queries `chosen` do not refute that answers with a posterior of at least `SURE` are right as often as that.
+
+    With its target present and with it removed, each query counts once, as a prior of 1/2 weights them; another prior weights
+    the two accordingly.
+    """
+    prior = float(getattr(trial.attack, "prior", 0.5))
+    named = trial.present.posterior[chosen] >= SURE
+    right = float((named * np.nan_to_num(trial.present.credit[chosen])).sum())
+    false = float((trial.absent.posterior[chosen] >= SURE).sum()) * (1.0 - prior) / prior
+    n = int(np.ceil(named.sum() + false))
+    return n == 0 or at_most(right, n, 0.99) >= SURE
+
+
+def surest(trials: Mapping[str, Trial], truth: Truth, reported: Array) -> tuple[str, str]:
+    """Label of the attack that is sure of most targets, chosen on the other half, and "" ; or "" and why there is none."""
+    stated = [label for label, trial in trials.items() if has_posterior(trial.present)]
+    if not stated:
+        return "", NO_POSTERIOR
+    chosen = truth.calibration if truth.calibration.any() else reported
+    honest = [label for label in stated if holds(trials[label], chosen)]
+    if not honest:
+        return "", REFUTED
+    return max(honest, key=lambda label: int((is_sure(trials[label].present) & (truth.target >= 0))[chosen].sum())), ""
+
+
+def measured(trials: Mapping[str, Trial], truth: Truth, who: Adversary, unique: Array | None, strongest: Mapping[str, Any] | None,
+             eligible_share: float) -> dict[str, Any]:  # fmt: skip
+    """The three rates on the same targets, as a part of an adversary's result.
+
+    Parameters
+    ----------
+    trials, truth
+        One trial per attack label, and the answer key.
+    who
+        The adversary.
+    unique
+        Per query: whether the target is unique; None where that is not defined.
+    strongest
+        The strongest attack as `strongest` reports it; None if there are too few targets to choose one.
+    eligible_share
+        Share of all records that could be targets; in rates of all records the others count as not found.
+    """
+    reported = ~truth.calibration if strongest else np.ones(truth.target.size, np.bool_)
+    found = strongest["attack"] if strongest else next(iter(trials))
+    sure, why_not_sure = surest(trials, truth, reported)
+    hits = {
+        "unique": unique,
+        "found": trials[found].credit(truth),
+        "sure": is_sure(trials[sure].present) & (truth.target >= 0) if sure else None,
+    }
+    out: dict[str, Any] = {}
+    for name, one in hits.items():
+        rate = None if one is None else Rate.of(one[reported])
+        out[name] = None if rate is None else rate._asdict()
+        out[f"{name}_all"] = None if rate is None else rate.of_all(eligible_share)._asdict()
+    reasons = {"unique": why_not_unique(who), "sure": why_not_sure}
+    return {**out, "sure_attack": sure or None, "not_measured": {name: why for name, why in reasons.items() if why}}
