@@ -111,7 +111,12 @@ def forgeries(at: Workshop) -> Iterator[Forgery]:
     )
     yield forged("counts of one attack halved, rows set to pass", lambda c: (_halve(c), _passed(c, ["table", "tests"])))
     yield forged("no cells", lambda c: (c["cells"].clear(), _passed(c, ["table", "tests"])))
-    yield forged("the strong adversary left out", _without(lambda cell: cell["adversary"]["knows"] == 3))
+    yield forged(
+        "the strong adversary left out",
+        _without(lambda cell: cell["adversary"]["knows"] == 3),
+        base=at.honest,
+        data=at.safe,
+    )
     yield forged("one attack left out", _without(lambda cell: cell["attack"]["name"] == "likelihood"))
     yield forged("cells of a weaker adversary", _weaker)
     yield forged("cells of a weaker adversary under the name of the strong one", _renamed)

@@ -29,7 +29,7 @@ def test_it_runs_where_no_folder_is_writable_and_says_once_that_it_compiles_ever
     hidden = {**os.environ, "HOME": "/proc/x", "XDG_CACHE_HOME": "/proc/x", "NUMBA_CACHE_DIR": "/proc/x"}
     done = subprocess.run(
         [sys.executable, "-c", RUN], env={**hidden, "PYTHONPATH": str(source)},
-        capture_output=True, text=True, timeout=300, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-500:]
     assert done.stdout.strip() == "2"

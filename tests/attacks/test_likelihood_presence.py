@@ -204,3 +204,16 @@ def test_equal_adversaries_have_the_same_canaries_and_others_have_others():
         so.Adversary(knows=k, value_within=v, time_within=t) for k in (4, 8) for v in (0, 1, None) for t in (0, None)
     ]
     assert len({canary_seed(who) for who in kinds}) == len(kinds)
+
+
+def test_a_removed_target_is_left_out_of_those_who_could_be_the_person_only_where_it_could():
+    """Of 6 records one is too short for the adversary; queries without their target, and one without any removal."""
+    lengths = [4, 4, 2, 4, 4, 4]
+    record = np.repeat(np.arange(6), lengths)
+    item = np.concatenate([np.arange(n) + k % 2 for k, n in enumerate(lengths)])
+    ds = so.Dataset.from_arrays(record, item, value=1.0 + np.arange(record.size) % 3)
+    who = so.Adversary(knows=3, wrong=1, value_within=0)
+    facts = who.sample(ds, np.array([0, 1, 3, 4]), seed=1).bind(ds)
+    plan = so.attack("likelihood").fit(ds, facts).compile(ds, facts, np.array([2, 1, -1, 4]))
+    assert plan.exact is not None
+    assert plan.exact.n_possible.tolist() == [5, 4, 5, 4]

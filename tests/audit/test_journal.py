@@ -43,7 +43,7 @@ def start(folder: Path, code: str, *arguments: str) -> subprocess.Popen[str]:
 def ended(process: subprocess.Popen[str]) -> str:
     """What the process said, when it is gone."""
     try:
-        return process.communicate(timeout=10)[1]
+        return process.communicate(timeout=600)[1]
     except subprocess.TimeoutExpired:
         process.kill()
         return process.communicate()[1]

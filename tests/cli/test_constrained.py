@@ -46,7 +46,7 @@ def test_a_folder_that_nobody_may_write_is_one_line(ratings, run):
 def columns_with(ratings, folder, **environment):
     return subprocess.run(
         [sys.executable, "-c", "from standout.cli.start import main; main()", "columns", str(ratings)],
-        env={**os.environ, **environment}, cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, **environment}, cwd=folder, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def test_a_full_disk_for_temporary_files_is_one_clear_line(tmp_path, size):
         "from standout.cli.start import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code, "describe", str(path)], capture_output=True, text=True,
-                          cwd=tmp_path, timeout=120, check=False)  # fmt: skip
+                          cwd=tmp_path, timeout=600, check=False)  # fmt: skip
     assert done.returncode == 2
     line = done.stderr.splitlines()[-1]
     assert line.startswith("standout: x.csv cannot be read: the disk for temporary files is full") and "Ann" not in line
@@ -90,7 +90,7 @@ def test_the_disk_is_full_while_the_report_is_written(ratings, tmp_path):
         "from standout.cli.app import main\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", code, "audit", str(ratings), *SMALL, "--out", str(tmp_path / "out")],
-                          capture_output=True, text=True, cwd=tmp_path, timeout=200, check=False)  # fmt: skip
+                          capture_output=True, text=True, cwd=tmp_path, timeout=600, check=False)  # fmt: skip
     assert done.returncode == 2, done.stderr
     assert done.stderr.splitlines()[-1].startswith("standout: cannot write")
     # finished parts are kept, so that the next try continues from them

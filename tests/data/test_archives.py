@@ -150,7 +150,7 @@ def test_a_full_disk_is_one_clear_line_and_nothing_is_left(tmp_path, kind):
     (tmp_path / "t").mkdir()
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, "describe", "-" if kind == "-" else str(path)], input=text.encode(),
-        capture_output=True, env={**os.environ, "TMPDIR": str(tmp_path / "t")}, timeout=120, check=False,
+        capture_output=True, env={**os.environ, "TMPDIR": str(tmp_path / "t")}, timeout=600, check=False,
     )  # fmt: skip
     said = done.stderr.decode()
     assert done.returncode == 2, said

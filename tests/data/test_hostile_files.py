@@ -36,7 +36,7 @@ except InputError as error:
 def read_apart(path: Path, repeats: str = "keep") -> str:
     """What another process prints: compiled code that writes out of range may end it."""
     done = subprocess.run(
-        [sys.executable, "-c", READ, str(path), repeats], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", READ, str(path), repeats], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr[-500:]
     return done.stdout

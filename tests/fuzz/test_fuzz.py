@@ -116,17 +116,23 @@ def test_a_fuzz_run_that_was_stopped_continues_and_counts_every_input_once(tmp_p
 
 
 HARM = """
-import os, sys, time
+import os, signal, sys, time
 from fuzz import worker
+def sooner(it, other, limit):
+    # the limit that is tested is set, and now short; on a busy machine the other one would come first
+    assert 0 < signal.getitimer(it)[0] <= limit + 1 and signal.getitimer(other)[0] > 0
+    signal.setitimer(it, 0.1)
+    signal.setitimer(other, 0)
 def harm(path, ending, seed=0):
     if seed == 3: os.abort()
     if seed == 5: raise KeyError("x")
-    if seed == 7: time.sleep(60)
+    if seed == 7: sooner(signal.ITIMER_REAL, signal.ITIMER_PROF, 600); time.sleep(60)
+    if seed == 8: sooner(signal.ITIMER_PROF, signal.ITIMER_REAL, 60)
     while seed == 8: pass
     if seed == 9: open(path.parent / "left", "w").close()
     if seed == 11: worker.held = bytearray(os.urandom(1 << 20)) * 300
     return "read"
-worker.read, worker.SECONDS, worker.PROCESSOR_SECONDS, worker.GROWTH = harm, 8, 2, 1 << 17
+worker.read, worker.SECONDS, worker.PROCESSOR_SECONDS, worker.GROWTH = harm, 600, 60, 1 << 17
 worker.main()
 """
 

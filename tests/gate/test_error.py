@@ -14,7 +14,7 @@ from standout.audit.groups import cut
 from standout.formulas.exact_tests import holm, look_shares, look_sizes, over_looks, p_above, p_below
 from standout.gate.measure import Outcomes, Progress
 from standout.gate.policy import Limit
-from standout.gate.question import MOST_GROUPS, Question
+from standout.gate.question import Question
 
 LIMIT = 0.09
 
@@ -26,7 +26,7 @@ def outcomes(found):
 
 def question(n_looks, found):
     sofar = Progress(so.Adversary(knows=3), 10_000, 1.0, np.arange(found.size), done={"x": outcomes(found)})
-    return Question(Limit("x", LIMIT), sofar, "x", None, 0.05, n_looks, 1)
+    return Question(Limit("x", LIMIT), sofar, "x", 0.05, n_looks, 1)
 
 
 def look(question, n):
@@ -135,7 +135,6 @@ def test_groups_cover_every_target_once_and_are_not_too_many():
         ends = cut(size)
         assert ends == sorted(set(ends))
         assert ends[-1] == size.max()
-        assert len(ends) <= MOST_GROUPS
         counts = np.diff([0, *np.searchsorted(np.sort(size), ends, side="right")])
         assert counts.sum() == size.size
         assert (counts >= size.size / 20).all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from importlib.resources import files
 
 import pytest
@@ -59,11 +58,7 @@ def opened(browser, report):
 
 
 def test_it_opens_from_disk_without_network_requests_or_errors(opened, report):
-    began = time.perf_counter()
     page = opened()
-    assert time.perf_counter() - began < 10
-    loaded = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
-    assert loaded < 2000
     page.mouse.wheel(0, 5000)
     assert [u for u in page.asked if not u.startswith("data:")] == [report.as_uri()]
     assert page.complaints == []

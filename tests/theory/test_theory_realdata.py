@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import numpy as np
@@ -31,10 +30,8 @@ def release(request: pytest.FixtureRequest) -> so.Dataset:
     return so.Dataset.read(Path(os.environ["STANDOUT_DATA"]) / request.param / name, **columns)
 
 
-def test_describe_takes_less_than_a_minute_and_compares_everybody(release):
-    start = time.perf_counter()
+def test_describe_compares_everybody(release):
     found = so.describe(release)
-    assert time.perf_counter() - start < 60
     assert len(found.sparsity) == 3
     assert all(c.whole and c.similarity.size == release.n_records for c in found.sparsity)
     # "for the vast majority no record above 0.5"

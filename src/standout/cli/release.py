@@ -28,6 +28,7 @@ def read_release(path: Path, source: Dataset, keywords: dict[str, Any], defense:
         The defense as text; None: as in the manifest, or not known.
     """
     from standout.data.dataset import Dataset
+    from standout.data.whole import carry
     from standout.defenses.manifest import read_manifest
     from standout.defenses.parse import parse_defense
 
@@ -40,7 +41,11 @@ def read_release(path: Path, source: Dataset, keywords: dict[str, Any], defense:
         how = {**how, "resolution": source.time_resolution}
     release = Dataset.read(path, **how)
     known = parse_defense(defense) if defense is not None else manifest and manifest.defense
-    return known.describe(source, release) if known else release
+    if not known:
+        return release
+    described = known.describe(source, release)
+    carry(release, described)
+    return described
 
 
 def _as_source(path: Path, source: Dataset, keywords: dict[str, Any]) -> dict[str, Any]:

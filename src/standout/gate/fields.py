@@ -70,6 +70,15 @@ def texts(table: Mapping[str, Any], key: str, where: str, default: tuple[str, ..
     return tuple(x)
 
 
+def reasons(table: Mapping[str, Any], key: str) -> dict[str, str]:
+    """A table of names, each with a reason in words."""
+    found = table_of(table.get(key, {}), key)
+    for name, why in found.items():
+        if not isinstance(why, str) or not why.strip():
+            raise ParameterError(f'policy: {named(str(name), key)} is {_shown(why)}: write the reason in quotes, "…"')
+    return {str(name): why.strip() for name, why in found.items()}
+
+
 def flag(table: Mapping[str, Any], key: str, where: str, default: bool) -> bool:
     """True or false."""
     x = table.get(key, default)

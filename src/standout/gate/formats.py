@@ -7,6 +7,7 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
+from standout.gate.columns import column_lines
 from standout.gate.verdict import Verdict
 from standout.gate.words import percent
 
@@ -32,6 +33,8 @@ def junit(verdict: Verdict) -> str:
             kind = "failure" if row["verdict"] == "fail" else "error"
             said = ElementTree.SubElement(case, kind, message=_xml(row["why"]), type=row["verdict"])
             said.text = _xml(details(row))
+    if lines := column_lines(verdict.provenance.get("columns", ())):
+        ElementTree.SubElement(suite, "system-out").text = _xml("\n".join(["columns of the release:", *lines]))
     root = ElementTree.Element("testsuites", name="standout")
     root.append(suite)
     ElementTree.indent(root, " ")
@@ -76,7 +79,7 @@ def sarif(verdict: Verdict, data: str = "data") -> str:
         "tool": tool,
         "invocations": [{"executionSuccessful": True, "exitCode": verdict.exit_code}],
         "results": results,
-        "properties": {"verdict": verdict.verdict},
+        "properties": {"verdict": verdict.verdict, "columns": list(verdict.provenance.get("columns", ()))},
     }
     return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
 
@@ -88,6 +91,8 @@ def github_annotations(verdict: Verdict) -> str:
         for row in verdict.table
         if row["verdict"] != "pass"
     ]
+    if columns := column_lines(verdict.provenance.get("columns", ())):
+        lines.append(f"::notice title={_property('standout: columns of the release')}::{_data(chr(10).join(columns))}")
     return "\n".join([*lines, f"::notice title=standout::verdict: {verdict.verdict}"]) + "\n"
 
 

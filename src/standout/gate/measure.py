@@ -17,6 +17,7 @@ from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.judge import Trial, Truth
 from standout.audit.measures import is_sure
+from standout.gate.groups import Group
 from standout.gate.policy import states_posterior
 
 Array = npt.NDArray[Any]
@@ -92,9 +93,10 @@ class Progress:
     share: float
     """Share of all records that are eligible."""
     targets: Array
-    length: Array = field(default_factory=lambda: np.empty(0, np.int64))
-    rarest: Array = field(default_factory=lambda: np.empty(0, np.int64))
-    """Per attacked target: number of items, and support of the rarest known item."""
+    group: Group | None = None
+    """Group of people that the targets are drawn from; None = all who are eligible."""
+    source: str = "source"
+    """Where the knowledge is drawn from: "source", or "release" if the release is attacked as its own source."""
     done: dict[str, Outcomes] = field(default_factory=dict)
     """Per attack label."""
     sizes: dict[str, list[int]] = field(default_factory=dict)
@@ -106,35 +108,31 @@ class Progress:
         """Number of targets attacked so far."""
         return self.sizes[label][-1] if label in self.sizes else 0
 
-    def counts(
-        self, label: str, look: int = -1, inside: Callable[[int], Array] | None = None, name: str = ""
-    ) -> Counts:
-        """Counts of an attack after a batch.
-
-        Parameters
-        ----------
-        label
-            Label of the attack.
-        look
-            Index of the batch.
-        inside
-            For a number of targets: per target whether it counts. None = all.
-        name
-            Name of this group of targets in evidence.
-        """
+    def counts(self, label: str, look: int = -1) -> Counts:
+        """Counts of an attack after a batch, the last one by default."""
         if label in self.recorded:
-            there = self.recorded[label][look]
-            return dict(there["groups"][name] if inside is not None else there)
-        n = self.sizes[label][look]
-        seen = self.done[label].take(slice(n))
-        return (seen if inside is None else seen.take(inside(n))).counts()
+            return dict(self.recorded[label][look])
+        return self.done[label].take(slice(self.sizes[label][look])).counts()
 
 
-def prepare(job: Audit, who: Adversary) -> Progress:
-    """Eligible records of an adversary, and the targets among them."""
+def prepare(job: Audit, who: Adversary, group: Group | None = None, most: int | None = None) -> Progress:
+    """Eligible records of an adversary, and the targets among them.
+
+    Parameters
+    ----------
+    job
+        Source, number of targets and seed.
+    who
+        The adversary.
+    group
+        Group of people to draw from; None = all who are eligible.
+    most
+        Number of targets, if not the job's.
+    """
+    rules = conditions(who, job.source) + (() if group is None else group.conditions(job.source))
     # in the order of drawing: the first n are the targets of an audit with n targets
-    n_eligible, targets = draw_records(job.source, conditions(who, job.source), job.targets, job.seed)
-    return Progress(who, n_eligible, n_eligible / job.source.n_records, targets)
+    n_eligible, targets = draw_records(job.source, rules, job.targets if most is None else most, job.seed)
+    return Progress(who, n_eligible, n_eligible / job.source.n_records, targets, group)
 
 
 def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start: int, stop: int, absent: bool,
@@ -158,16 +156,10 @@ def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start:
     """
     targets = sofar.targets[start:stop]
     rows = job.source.rows(np.sort(targets))
-    persons = rows.places(targets)
-    keys = rows.keys[persons]
+    keys = rows.keys[rows.places(targets)]
     truth = Truth.of(targets, job._place, keys, job.seed)
     knowledge = sofar.who.sample(job.source, targets, job.seed)
     pick = (starts(np.uint64(job.seed % 2**64), PURPOSE_TIES, keys) >> np.uint64(11)) / 2.0**53
-    if sofar.length.size < stop:
-        facts = knowledge.bind(job.release)
-        held = np.where(facts.item >= 0, job.release.supports[np.maximum(facts.item, 0)], 0)
-        sofar.length = np.append(sofar.length, rows.lengths[persons])
-        sofar.rarest = np.append(sofar.rarest, np.minimum.reduceat(held, facts.query_ptr[:-1]))
     for label, one in attacks.items():
 
         def step(n: int, what: str = f"{label}: {sofar.who.describe()}") -> None:

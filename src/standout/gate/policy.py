@@ -14,7 +14,7 @@ from standout.attacks.attack import Attack, attack
 from standout.audit.canonical import canonical
 from standout.audit.defaults import ATTACKS, SWEEPS, TARGETS
 from standout.errors import InputError, ParameterError
-from standout.gate.fields import check_keys, flag, named, share, table_of, text, texts, whole
+from standout.gate.fields import check_keys, flag, named, reasons, share, table_of, text, texts, whole
 
 RISK = ("unique", "found", "sure", "matched-right")
 """Measures of risk; they also exist as rates of all records."""
@@ -28,14 +28,15 @@ MEASURES = (*RISK, *HARM)
 ALIASES = {"hit": "found"}
 
 OF = ("eligible", "all")
-GROUPS = ("none", "length", "rarity")
+GROUPS = ("none", "length", "rarity", "risk")
 MOST_BYTES = 2**20
 END = "[end]"
 """Last line of a policy file: a file that was cut off, and so lacks limits, does not have it."""
 
 POLICY_KEYS = (
     "version", "name", "confidence", "targets", "min_targets", "sequential", "attacks", "required_attacks", "adaptive",
-    "max_age_days", "self_test", "smallest_group", "limit", "adversary", "near_duplicates", "end",
+    "max_age_days", "self_test", "smallest_group", "limit", "adversary", "near_duplicates",
+    "unmeasured_columns", "end",
 )  # fmt: skip
 LIMIT_KEYS = ("name", "measure", "max", "of", "adversaries", "attacks", "by", "source")
 ADVERSARY_KEYS = (
@@ -58,7 +59,7 @@ class Limit:
     attacks: tuple[str, ...] | None = None
     """Names of attacks; None = all attacks of the policy."""
     by: str = "none"
-    """"length" or "rarity": the limit holds for each group of targets."""
+    """"length", "rarity" or "risk" (both): the limit holds for each group of people."""
     source: str = ""
     """Where the number comes from."""
 
@@ -93,6 +94,8 @@ class Policy:
     """Groups with fewer targets are shown without their counts."""
     adversaries: Mapping[str, Adversary] = field(default_factory=dict)
     near_duplicates: NearDuplicates | None = None
+    unmeasured_columns: Mapping[str, str] = field(default_factory=dict)
+    """Columns that may be released although nothing measures them, and why."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """The policy as it was written."""
 
@@ -176,6 +179,7 @@ class Policy:
             smallest_group=whole(data, "smallest_group", "", 10) or 10,
             adversaries=adversaries,
             near_duplicates=_near_duplicates(data.get("near_duplicates")),
+            unmeasured_columns=reasons(data, "unmeasured_columns"),
             given=_plain({key: x for key, x in data.items() if key != "end"}),
         )
         if not made.all_attacks:

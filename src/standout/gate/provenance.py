@@ -15,8 +15,8 @@ from standout.versions import version_of
 PACKAGES = ("standout", "numpy", "numba", "scipy", "duckdb")
 
 
-def provenance(job: Audit, policy: Policy, seconds: float) -> dict[str, Any]:
-    """Plain data; counts and hashes only."""
+def provenance(job: Audit, policy: Policy, seconds: float, columns: dict[str, Any]) -> dict[str, Any]:
+    """Plain data: counts, hashes and names of columns."""
     made: dict[str, Any] = {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "data_sha256": job.release.fingerprint,
@@ -31,6 +31,7 @@ def provenance(job: Audit, policy: Policy, seconds: float) -> dict[str, Any]:
     }
     if job._place is not None:
         made["source_sha256"] = job.source.fingerprint
+    made |= columns
     if (defense := job.defense or job.release.defense) is not None:
         made["defense"] = str(getattr(defense, "name", type(defense).__name__))
     return made

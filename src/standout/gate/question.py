@@ -3,59 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy.typing as npt
 
 from standout.attacks.unique import why_not_unique
-from standout.audit.groups import cut
 from standout.formulas.exact_tests import fewest_to_pass, look_shares, over_looks, p_above, p_below
 from standout.formulas.rates import at_least, at_most
-from standout.gate.measure import Counts, Progress, tested
+from standout.gate.groups import Group
+from standout.gate.measure import Progress, tested
 from standout.gate.policy import Limit
 from standout.gate.words import percent
-
-Array = npt.NDArray[Any]
-
-MOST_GROUPS = 9
-"""No more groups than this can come out of `cut`: every second one holds a quarter of the targets, and the last the rest."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Targets whose number of items, or whose rarest known item, lies in a range."""
-
-    by: str
-    low: int
-    high: int
-    is_first: bool = False
-    is_last: bool = False
-
-    def mask(self, sofar: Progress, n: int) -> Array:
-        """Per target: whether it is in the group. The first and the last group are open at their outer end."""
-        size = (sofar.length if self.by == "length" else sofar.rarest)[:n]
-        return (self.is_first | (size >= self.low)) & (self.is_last | (size <= self.high))
-
-    @property
-    def words(self) -> str:
-        """The group in words.
-
-        >>> Group("length", 3, 9).words, Group("rarity", 1, 4, is_first=True).words
-        ('records of 3 to 9 items', 'rarest known item held by at most 4 records')
-        """
-        ends = f"at most {self.high}" if self.is_first else f"at least {self.low}" if self.is_last else None
-        between = ends or f"{self.low} to {self.high}"
-        return f"records of {between} items" if self.by == "length" else f"rarest known item held by {between} records"
-
-
-def groups(by: str, sofar: Progress) -> list[Group | None]:
-    """Groups cut by the targets of the first batch; [None] = all targets together."""
-    if by == "none":
-        return [None]
-    size = sofar.length if by == "length" else sofar.rarest
-    ends = cut(size)
-    lows = [int(size.min()), *(end + 1 for end in ends[:-1])]
-    return [Group(by, lo, hi, k == 0, k == len(ends) - 1) for k, (lo, hi) in enumerate(zip(lows, ends, strict=True))]
 
 
 @dataclass(eq=False)
@@ -65,7 +20,6 @@ class Question:
     limit: Limit
     sofar: Progress
     label: str
-    group: Group | None
     alpha: float
     n_looks: int
     least: int
@@ -78,6 +32,11 @@ class Question:
     above: list[float] = field(default_factory=list)
     uppers: list[float] = field(default_factory=list)
     lowers: list[float] = field(default_factory=list)
+
+    @property
+    def group(self) -> Group | None:
+        """Group of people that the rate is about; None = all who are eligible."""
+        return self.sofar.group
 
     @property
     def scale(self) -> float:
@@ -101,26 +60,19 @@ class Question:
 
     def look(self) -> None:
         """Test with the targets attacked so far."""
-        self.n, self.count = tested(self.counts(), self.limit.measure)
+        self.n, self.count = tested(self.sofar.counts(self.label), self.limit.measure)
         alpha = self.alpha * look_shares(self.n_looks)[len(self.below)]
         self.below.append(p_below(self.count, self.n, self.tested_limit))
         self.above.append(p_above(self.count, self.n, self.tested_limit))
         self.uppers.append(at_most(self.count, self.n, 1 - alpha))
         self.lowers.append(at_least(self.count, self.n, 1 - alpha) if self.n else 0.0)
 
-    def counts(self, look: int = -1) -> Counts:
-        """Counts of the group after a batch."""
-        group = self.group
-        if group is None:
-            return self.sofar.counts(self.label, look)
-        return self.sofar.counts(self.label, look, lambda n: group.mask(self.sofar, n), group.words)
-
     @property
     def cannot_fail(self) -> str:
         """Why no data could exceed the limit, or its measure is not defined; nothing if it can be judged."""
         who = self.sofar.who
-        if self.limit.measure == "unique" and (why := why_not_unique(who)):
-            return f"{who.describe()}: {why}; use a whole number of wrong facts"
+        if self.is_undefined:
+            return f"{who.describe()}: {why_not_unique(who)}; use a whole number of wrong facts"
         if self.limit.max >= 1:
             return "no rate exceeds a limit of 100%, so the limit cannot fail; lower max"
         some_right = 1 - who.wrong_share**who.knows if who.wrong_varies else float(who.most_wrong < who.knows)
@@ -145,6 +97,16 @@ class Question:
         if self.always_met or not self.above:
             return 1.0
         return over_looks(self.above, look_shares(self.n_looks))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it was measured, or there is nothing to measure."""
+        return bool(self.below) or self.always_met or self.sofar.targets.size == 0 or self.is_undefined
+
+    @property
+    def is_undefined(self) -> bool:
+        """Whether the measure is not defined for this adversary."""
+        return self.limit.measure == "unique" and bool(why_not_unique(self.sofar.who))
 
     @property
     def is_met(self) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.panel import ADAPTIVE, is_source_of
 from standout.data.dataset import Dataset
 from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
 from standout.formulas.rates import at_least, at_most
+from standout.gate.columns import ROW as COLUMNS
+from standout.gate.columns import requirement
+from standout.gate.groups import SMALLEST_SHARE
 from standout.gate.measure import Progress
 from standout.gate.policy import HARM, Limit, Policy
 from standout.gate.question import Question
@@ -19,12 +21,16 @@ from standout.gate.selftest import SelfTest
 from standout.gate.words import percent
 
 Row = dict[str, Any]
-Planned = dict[str, set[tuple[Adversary, str]]]
-"""Per limit: the adversaries and attacks that it is about."""
 
 
-def table(policy: Policy, questions: list[Question], planned: Planned, n_planned: int, copies: Row | None,
-          tested: SelfTest | None, job: Audit) -> tuple[list[Row], list[Row]]:  # fmt: skip
+def table(
+    policy: Policy,
+    questions: list[Question],
+    copies: Row | None,
+    tested: SelfTest | None,
+    job: Audit,
+    columns: list[Row],
+) -> tuple[list[Row], list[Row]]:
     """The rows of the table, and those of all tests.
 
     Parameters
@@ -32,33 +38,30 @@ def table(policy: Policy, questions: list[Question], planned: Planned, n_planned
     policy
         The policy.
     questions
-        What was measured.
-    planned
-        What had to be measured for each limit.
-    n_planned
-        Number of tests that were planned; those that were not reached count as p = 1.
+        What had to be measured; those that were not reached count as p = 1.
     copies
         Test of the near-duplicates, if there is a limit on them.
     tested
         Result of the self-test, None if it was switched off.
     job
         Source, release and attacks.
+    columns
+        Columns of the release.
     """
-    exceeded = [q.p_exceeded for q in questions] + ([copies["p_exceeded"]] if copies else [])
-    adjusted = holm(exceeded + [1.0] * max(0, n_planned - len(exceeded)))
+    adjusted = holm([q.p_exceeded for q in questions] + ([copies["p_exceeded"]] if copies else []))
     met = holm([q.p_met for q in questions])
-    tests = [
-        _test(q, above, below, policy) for q, above, below in zip(questions, adjusted, met, strict=False)
-    ]  # the adjusted values of tests that were not reached are left over
+    made = [
+        (q, _test(q, above, below, policy)) for q, above, below in zip(questions, adjusted, met, strict=False)
+    ]  # the adjusted value of the near-duplicates is left over
     rows = []
     for limit in policy.limits:
-        own = [(q, row) for q, row in zip(questions, tests, strict=True) if q.limit is limit]
-        missing = planned[limit.name] - {(q.sofar.who, q.label) for q, _ in own if q.below or q.always_met}
-        rows.append(_limit_row(limit, own, len(missing)))
+        of_limit = [(q, row) for q, row in made if q.limit is limit]
+        own = [(q, row) for q, row in of_limit if q.is_done]
+        rows.append(_limit_row(limit, own, len(of_limit) - len(own)))
     if copies:
         rows.append(_near_row(copies, adjusted[len(questions)], policy))
-    rows += _requirements(policy, tested, job)
-    return rows, tests
+    rows += _requirements(policy, tested, job, columns)
+    return rows, [row for q, row in made if q.is_done]
 
 
 def _test(question: Question, above: float, below: float, policy: Policy) -> Row:
@@ -92,7 +95,13 @@ def _limit_row(limit: Limit, own: list[tuple[Question, Row]], n_missing: int) ->
     _, worst = max(failed or open_ones or own, key=lambda pair: (pair[0].upper, pair[0].lower))
     question = next(q for q, row in own if row is worst)
     shown = {key: worst[key] for key in empty}
-    return {**base, "verdict": verdict, **shown, "why": _why(question, verdict, worst)}
+    return {**base, "verdict": verdict, **shown, "why": _why(question, verdict, worst) + _smallest(limit)}
+
+
+def _smallest(limit: Limit) -> str:
+    """The smallest group that a verdict about groups speaks about."""
+    tested = f"; groups of fewer than {percent(SMALLEST_SHARE)} of the people are not tested alone"
+    return "" if limit.by == "none" else tested
 
 
 def _why(question: Question, verdict: str, row: Row) -> str:
@@ -109,7 +118,7 @@ def _why(question: Question, verdict: str, row: Row) -> str:
     return f"at least {percent(row['lower'], -1)}, above the limit of {limit}"
 
 
-def _requirements(policy: Policy, tested: SelfTest | None, job: Audit) -> Iterator[Row]:
+def _requirements(policy: Policy, tested: SelfTest | None, job: Audit, columns: list[Row]) -> Iterator[Row]:
     """Rows of what the policy requires beside its limits."""
     empty = dict.fromkeys(("measure", "of", "max", "by", "adversary", "attack", "group", "n", "rate", "lower", "upper"))
     base: Row = {"kind": "requirement", **empty, "n_tests": 0, "source": ""}
@@ -127,6 +136,8 @@ def _requirements(policy: Policy, tested: SelfTest | None, job: Audit) -> Iterat
     if tested is not None:
         verdict = "pass" if tested.passed else "unclear"
         yield {**base, "limit": "self-test", "verdict": verdict, "why": tested.words()}
+    if (judged := requirement(columns, policy)) is not None:
+        yield {**base, "limit": COLUMNS, "verdict": judged[0], "why": judged[1]}
 
 
 def adaptive(job: Audit) -> tuple[bool, str]:
@@ -182,24 +193,25 @@ def _near_row(copies: Row, above: float, policy: Policy) -> Row:
     }  # fmt: skip
 
 
-def cells(people: list[Progress], attacks: dict[str, Attack], questions: list[Question],
-          hidden_below: int) -> Iterator[Row]:  # fmt: skip
-    """Counts per adversary and attack after each batch, which a second run reproduces.
+def cells(people: list[Progress], attacks: dict[str, Attack], hidden_below: int) -> Iterator[Row]:
+    """Counts per adversary, attack and group after each batch, which a second run reproduces.
 
-    Counts of groups are there as well, unless one of the groups is small: then verify measures them again.
+    Parameters
+    ----------
+    people
+        What was measured.
+    attacks
+        Attacks by label.
+    hidden_below
+        Counts of groups with fewer targets are left out: verify measures them again.
     """
     for sofar in people:
         for label, sizes in sofar.sizes.items():
-            one = attacks[label]
             looks = [sofar.counts(label, k) for k in range(len(sizes))]
-            grouped = {q.group.words: q for q in questions if q.sofar is sofar and q.label == label and q.group}
-            for k, look in enumerate(looks):
-                if grouped:
-                    look["groups"] = {words: q.counts(k) for words, q in grouped.items()}
-                    if min(x["n_targets"] for x in look["groups"].values()) < hidden_below:
-                        look["groups"] = None
-            last = {name: n for name, n in looks[-1].items() if name != "groups"}
-            yield {**cell_head(sofar, label, one), "n_eligible": sofar.n_eligible, **last, "looks": looks}
+            if sofar.group is not None and sofar.attacked(label) < hidden_below:
+                looks = [{name: n if name == "n_targets" else None for name, n in look.items()} for look in looks]
+            head = cell_head(sofar, label, attacks[label])
+            yield {**head, "n_eligible": sofar.n_eligible, **looks[-1], "looks": looks}
 
 
 def cell_head(sofar: Progress, label: str, one: Attack) -> Row:
@@ -207,4 +219,6 @@ def cell_head(sofar: Progress, label: str, one: Attack) -> Row:
     return {
         "adversary": {**sofar.who.to_dict(), "words": sofar.who.describe()},
         "attack": {"label": label, "name": one.name, "options": one.options()},
+        "group": sofar.group.to_dict() if sofar.group else None,
+        "source": sofar.source,
     }

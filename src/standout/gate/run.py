@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from standout.adversary.adversary import Adversary
@@ -16,15 +17,23 @@ from standout.audit.sweep import default_sweep, fitting
 from standout.data.dataset import in_memory
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
-from standout.formulas.exact_tests import look_sizes
+from standout.formulas.exact_tests import fewest_to_pass, look_sizes
 from standout.gate import rows
+from standout.gate.columns import provenance_of
+from standout.gate.groups import Group, groups
 from standout.gate.measure import Progress, attack_batch, prepare
 from standout.gate.policy import Limit, Policy, states_posterior
-from standout.gate.question import MOST_GROUPS, Group, Question, groups
+from standout.gate.question import Question
 from standout.gate.selftest import self_test
 
 FIRST_LOOK = 125
 """Targets at the first look of the sequential mode."""
+FIRST_GROUP_LOOK = 40
+"""The same, of a group."""
+GROUP_TARGETS, MOST_GROUP_TARGETS = 125, 1000
+"""Targets of a group: at least, and at most times the margin."""
+GROUP_MARGIN = 4
+"""A group has this many times the targets that are needed to pass without a single hit."""
 
 UNIQUE = "unique"
 """Label of the search for people who are unique. It is no attack of the policy."""
@@ -45,6 +54,8 @@ class Run:
     job: Audit
     scopes: list[dict[Adversary, None]]
     """Adversaries of each limit."""
+    source: str = "source"
+    """Where the knowledge is drawn from: "source", or "release" if the release is attacked as its own source."""
     people: list[Progress] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
 
@@ -66,18 +77,18 @@ class Run:
         self.attacks: dict[str, Attack] = dict(zip(self.job._labels(), self.job.attacks, strict=True))
         if any(limit.measure == UNIQUE for limit in self.policy.limits):
             self.attacks[UNIQUE] = Unique()
-        self.people = [prepare(self.job, who) for who in dict.fromkeys(self.job.adversaries)]
-        self.sizes = [self._sizes(sofar.targets.size) for sofar in self.people]
-        asked = [(limit, who, a) for limit, scope in self._limits() for who in scope for a in self._attacks_of(limit)]
-        self.planned = {limit.name: {(w, a) for x, w, a in asked if x is limit} for limit in self.policy.limits}
-        self.n_planned = sum(1 if limit.by == "none" else MOST_GROUPS for limit, _, _ in asked)
-        if self.policy.near_duplicates:
-            self.n_planned += 1
-        # nobody to attack, or nothing to measure: the question stays open
-        for limit, who, a in asked:
-            sofar = next(x for x in self.people if x.who == who)
-            if sofar.targets.size == 0 or not self._can_run(a, who):
-                self.questions.append(self._question(limit, sofar, a, None, 1))
+        made: dict[tuple[Adversary, Group | None], Progress] = {}
+        for limit, scope in zip(self.policy.limits, self.scopes, strict=True):
+            for who in scope:
+                for group in [None] if limit.by == "none" else groups(limit.by, who, self.job.source):
+                    if (who, group) not in made:
+                        most = None if group is None else self._group_targets()
+                        made[who, group] = prepare(self.job, who, group, most)
+                        made[who, group].source = self.source
+                    for a in self._attacks_of(limit):
+                        self.questions.append(self._question(limit, made[who, group], a))
+        self.people = list(made.values())
+        self.sizes = [self._sizes(sofar) for sofar in self.people]
 
     def measure(self, report: Reporter, batch: Batch = attack_batch) -> None:
         """Attack batch after batch; in sequential mode stop where the answer is known."""
@@ -93,13 +104,11 @@ class Run:
             for sofar, sizes in zip(self.people, self.sizes, strict=True):
                 if look >= len(sizes):
                     continue
-                open_attacks = self._open_attacks(sofar, look)
+                open_attacks = self._open_attacks(sofar)
                 start, stop = ([0, *sizes][look], sizes[look])
                 if not open_attacks or stop == 0:
                     continue
                 batch(self.job, sofar, open_attacks, start, stop, self._absent(), advance)
-                if look == 0:
-                    self._ask(sofar, len(sizes))
                 for question in self.questions:
                     asked = question.sofar is sofar and question.label in open_attacks
                     if asked and not (question.below and question.is_met):
@@ -116,19 +125,27 @@ class Run:
         if self.policy.near_duplicates:
             data = in_memory(release, "the search for near-duplicates")
             copies = rows.near_duplicates(data, self.policy, self.job)
-        return rows.table(self.policy, self.questions, self.planned, self.n_planned, copies, tested, self.job)
+        return rows.table(self.policy, self.questions, copies, tested, self.job, self.columns["columns"])
+
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """The columns of the release and the hash of all that it holds, for the provenance."""
+        return provenance_of(self.job.release)
 
     def cells(self) -> list[rows.Row]:
         """Counts per adversary and attack, after each batch; a second run reproduces them."""
-        return list(rows.cells(self.people, self.attacks, self.questions, self.policy.smallest_group))
+        return list(rows.cells(self.people, self.attacks, self.policy.smallest_group))
 
-    def _sizes(self, n: int) -> list[int]:
-        """Numbers of targets at which this adversary's questions are looked at."""
-        first = max(self.policy.min_targets, FIRST_LOOK)
-        return look_sizes(n, first) if self.policy.sequential else [n]
+    def _group_targets(self) -> int | None:
+        """Targets of a group: enough to show that a rate well below the strictest limit of groups is below it."""
+        limit = min(x.max for x in self.policy.limits if x.by != "none")
+        need = max(GROUP_TARGETS, GROUP_MARGIN * min(fewest_to_pass(limit, self.policy.alpha), MOST_GROUP_TARGETS))
+        return int(need if self.job.targets is None else min(need, self.job.targets))
 
-    def _limits(self) -> Iterator[tuple[Limit, dict[Adversary, None]]]:
-        return zip(self.policy.limits, self.scopes, strict=True)
+    def _sizes(self, sofar: Progress) -> list[int]:
+        """Numbers of targets at which questions about these people are looked at."""
+        first = max(self.policy.min_targets, FIRST_LOOK) if sofar.group is None else FIRST_GROUP_LOOK
+        return look_sizes(sofar.targets.size, first) if self.policy.sequential else [sofar.targets.size]
 
     def _attacks_of(self, limit: Limit) -> list[str]:
         """Labels of the attacks that a limit is about."""
@@ -145,31 +162,21 @@ class Run:
     def _absent(self) -> bool:
         return any(limit.measure == "false-match" for limit in self.policy.limits)
 
-    def _ask(self, sofar: Progress, n_looks: int) -> None:
-        """Make the questions about an adversary; groups are cut by the targets of the first batch."""
-        for limit, scope in self._limits():
-            if sofar.who not in scope:
-                continue
-            for group in groups(limit.by, sofar):
-                for a in self._attacks_of(limit):
-                    if self._can_run(a, sofar.who):
-                        self.questions.append(self._question(limit, sofar, a, group, n_looks))
-
-    def _question(self, limit: Limit, sofar: Progress, label: str, group: Group | None, n_looks: int) -> Question:
+    def _question(self, limit: Limit, sofar: Progress, label: str) -> Question:
         it = self.policy
-        return Question(limit, sofar, label, group, it.alpha, n_looks, it.min_targets, it.smallest_group)
+        # a group that is smaller than the fewest targets of the policy is attacked as a whole
+        least = it.min_targets if sofar.group is None else min(it.min_targets, sofar.targets.size)
+        return Question(limit, sofar, label, it.alpha, max(1, len(self._sizes(sofar))), least, it.smallest_group)
 
-    def _open_attacks(self, sofar: Progress, look: int) -> dict[str, Attack]:
-        """Attacks that some open question about this adversary needs."""
-        if look == 0:
-            wanted = {a for limit, scope in self._limits() if sofar.who in scope for a in self._attacks_of(limit)}
-        else:
-            wanted = {q.label for q in self.questions if q.sofar is sofar and not q.is_met}
+    def _open_attacks(self, sofar: Progress) -> dict[str, Attack]:
+        """Attacks that some open question about these people needs."""
+        wanted = {q.label for q in self.questions if q.sofar is sofar and (not q.below or not q.is_met)}
         return {a: one for a, one in self.attacks.items() if a in wanted and self._can_run(a, sofar.who)}
 
     def _is_exceeded(self, sofar: Progress) -> bool:
         """Whether a limit is exceeded, all planned questions considered (the first step of Holm's procedure)."""
-        return any(q.p_exceeded * self.n_planned <= self.policy.alpha for q in self.questions if q.sofar is sofar)
+        n = len(self.questions) + (self.policy.near_duplicates is not None)
+        return any(q.p_exceeded * n <= self.policy.alpha for q in self.questions if q.sofar is sofar)
 
 
 def adversaries_of(limit: Limit, policy: Policy, data: Any) -> list[Adversary]:

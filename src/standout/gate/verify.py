@@ -15,6 +15,7 @@ from standout.audit.progress import reporting
 from standout.audit.subject import source_of
 from standout.engines.engine import Engine
 from standout.errors import StandoutError
+from standout.gate.columns import verify_rows
 from standout.gate.compare import Cells, Row, alike, asked_rows, cell_rows, derived_row, row
 from standout.gate.evidence import age_in_days, check_signature, intact, load_evidence
 from standout.gate.measure import Progress, attack_batch
@@ -78,7 +79,12 @@ def verify(evidence: str | Path, source: Any, *, release: Any = None, policy: An
     if release is None and data.source is not None:
         data, release = data.source, data
     asked = Policy.from_dict(content["policy"])
-    rows = [*_own_rows(content, key, asked, policy), *_data_rows(content, data, release)]
+    published = data if release is None else source_of(release, "release")
+    rows = [
+        *_own_rows(content, key, asked, policy),
+        *_data_rows(content, data, release),
+        *verify_rows(content, published, asked),
+    ]
     if all(row["verdict"] != "fail" or row["check"] == "verdict" for row in rows):
         signed = any(row["check"] == "signature" and row["verdict"] == "pass" for row in rows)
         pick = SystemRandom() if seed is None else Random(seed)
@@ -116,7 +122,7 @@ def _chosen(content: Mapping[str, Any], cells: int | None, pick: Random) -> set[
     every = range(len(content["cells"]))
     if cells is None:
         return set(every)
-    partial = {k for k in every if any(look.get("groups", {}) is None for look in content["cells"][k]["looks"])}
+    partial = {k for k in every if any(look["found"] is None for look in content["cells"][k]["looks"])}
     return partial | set(pick.sample(every, min(max(cells, 0), len(every))))
 
 

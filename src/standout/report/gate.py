@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from standout.data.reading.columns import listed
 from standout.report.page import fill
 from standout.report.tables import Column, Table
 from standout.report.words import percent
@@ -35,6 +36,13 @@ def show(verdict: Mapping[str, Any], console: Console) -> None:
         word = Text(row["verdict"], style=STYLES[row["verdict"]])
         grid.add_row(word, *(Text(cell) for cell in (row["limit"], *_numbers(row))), Text(f"{row['why']}{_where(row)}"))
     console.print(grid)
+    if columns := verdict["provenance"].get("columns"):
+        seen = RichTable("column", "status", "why", box=None, pad_edge=False)
+        for row in columns:
+            seen.add_row(
+                *(Text(cell) for cell in (listed([row["name"]]), row["status"], row["identifier"] or row["why"]))
+            )
+        console.print(seen)
 
 
 def page(verdict: Mapping[str, Any], *, title: str | None = None) -> str:
@@ -45,6 +53,7 @@ def page(verdict: Mapping[str, Any], *, title: str | None = None) -> str:
         ("Policy", str(verdict["policy"].get("name") or "without a name")),
         ("Policy, SHA-256", made["policy_sha256"]),
         ("Release, SHA-256", made["data_sha256"]),
+        *_whole(made),
         *([("Source, SHA-256", made["source_sha256"])] if "source_sha256" in made else []),
         *([("Defense", made["defense"])] if "defense" in made else []),
         ("Random seed", str(made["seed"])),
@@ -53,7 +62,7 @@ def page(verdict: Mapping[str, Any], *, title: str | None = None) -> str:
     ]
     return fill(
         "gate.html.j2", it=verdict, sentence=_sentence(verdict), facts=facts, name=str(title or "").strip(),
-        limits=_table(verdict), sources=_sources(verdict), tests=_tests(verdict),
+        limits=_table(verdict), columns=_columns(verdict), sources=_sources(verdict), tests=_tests(verdict),
         lines=("Decision (release / do not release)", "Reason, if it differs from the verdict", "Name", "Role", "Date",
                "Signature"),
     )  # fmt: skip
@@ -101,6 +110,26 @@ def _table(verdict: Mapping[str, Any]) -> Table:
     )  # fmt: skip
     rows = tuple({**_blanks(row), "said": f"{row['why']}{_where(row)}"} for row in verdict["table"])
     return Table("limits", "Limits and requirements", columns, rows)
+
+
+def _whole(made: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The hash of everything that the release holds, or why there is none."""
+    if "whole_sha256" in made:
+        return [(f"Release, {made['whole_covers']}, SHA-256", made["whole_sha256"])]
+    return [("Not covered by a hash", made["whole_covers"])] if "whole_covers" in made else []
+
+
+def _columns(verdict: Mapping[str, Any]) -> Table | None:
+    """Every column of the release; None if the data has none."""
+    given = verdict["provenance"].get("columns")
+    if not given:
+        return None
+    columns = (
+        Column("name", "column", "text"), Column("status", "status", "text"), Column("why", "why", "text"),
+        Column("identifier", "direct identifier", "text"),
+    )  # fmt: skip
+    rows = tuple({**row, "name": listed([row["name"]]), "identifier": row["identifier"] or ""} for row in given)
+    return Table("columns", "Columns of the release", columns, rows)
 
 
 def _sources(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -85,12 +85,20 @@ class Bounds:
         """Conclusions, in sentences."""
         named = [r for r in self.rows if r.asks_m is not None]
         proved = [r for r in named if r.holds]
+        others = [r for r in self.rows if r.holds and r.asks_m is None]
         kept = [r for r in named if r.measured_m is not None]
         if proved:
             first = min(proved, key=lambda r: r.asks_m or 0)
             text = (
                 f"What follows: the assumptions of {', '.join(r.theorem for r in proved)} hold here, as far as data can show "
                 f"them. With {first.asks_m} known items {first.theorem} proves its promise: {first.says}."
+            )
+        elif others:
+            text = (
+                f"What follows: the assumptions of {', '.join(r.theorem for r in others)} hold here, as far as data can show "
+                "them; what they promise is in the table. No theorem that names a number of known items applies, because at "
+                "least one assumption of each fails. This is no sign of safety: the measured numbers above do not need the "
+                "assumptions."
             )
         else:
             text = (

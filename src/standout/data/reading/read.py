@@ -15,6 +15,7 @@ import duckdb
 from standout.data.catalog import Catalog
 from standout.data.cleaning import ColumnUse
 from standout.data.dataset import Dataset
+from standout.data.reading.again import examine_frame, how_to_examine
 from standout.data.reading.archives import is_zip, unzipped
 from standout.data.reading.columns import Roles, choose_columns, inventory, listed
 from standout.data.reading.formats import Found, find_source
@@ -34,6 +35,7 @@ from standout.data.reading.workspace import MEMORY, workspace
 from standout.data.repeats import check_repeats
 from standout.data.scratch import private_file, scratch_folder
 from standout.data.times import TICKS_PER_DAY
+from standout.data.whole import remember
 from standout.errors import ColumnError, InputError, ParameterError
 
 PathLike = str | Path | Sequence[str | Path]
@@ -57,9 +59,10 @@ def read(path: PathLike, options: ReadOptions) -> Dataset:
     """Read a file, folder, glob, table or standard input; see `Dataset.read`."""
     check_repeats(options.repeats, True)
     with found_source(path, options.table) as found:
-        if found.kind == "saved":
-            return _opened(found.paths[0], options)
-        return read_found(found, options, build)
+        ds = _opened(found.paths[0], options) if found.kind == "saved" else read_found(found, options, build)
+        zipped, lasts = remote_of(path) is None and _is_zipped(path), not _is_copied(path) or found.objects is not None
+        remember(ds, how_to_examine(path, found, options, ds.cleaning.columns, zipped=zipped, lasts=lasts))
+        return ds
 
 
 def read_found(found: Found, options: ReadOptions, build: Build[T], memory: str = MEMORY) -> T:
@@ -86,7 +89,9 @@ def from_frame(frame: Any, options: ReadOptions) -> Dataset:
     check_repeats(options.repeats, True)
     table = FrameTable(frame)
     with workspace(table.name) as (con, _):
-        return _read_table(con, table, options, build)
+        ds = _read_table(con, table, options, build)
+    remember(ds, examine_frame(table, ds.cleaning.columns))
+    return ds
 
 
 def inspect_columns(path: PathLike, options: ReadOptions) -> Inventory:
@@ -178,6 +183,12 @@ def _is_pipe(path: PathLike) -> bool:
         return isinstance(path, (str, Path)) and Path(path).is_fifo()
     except OSError:
         return False
+
+
+def _is_copied(path: PathLike) -> bool:
+    """Whether the source is read from a copy that is removed: standard input, a pipe, files of a web server or a store."""
+    remote = remote_of(path)
+    return path == "-" or _is_pipe(path) or (remote is not None and remote.kind != "postgresql")
 
 
 def _is_zipped(path: PathLike) -> bool:
