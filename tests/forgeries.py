@@ -28,6 +28,7 @@ POLICY: dict[str, Any] = {
               {"name": "groups", "max": 0.3, "adversaries": ["strong"], "by": "length"}],
     "adversary": {"weak": {"knows": 1}, "strong": {"knows": 3}}, "attacks": ["scoreboard-rh", "likelihood"],
     "required_attacks": ["likelihood"], "max_age_days": 30, "targets": 250,
+    "unmeasured_columns": {"comment": "read by hand"},
 }  # fmt: skip
 COUNTS = ("credit", "found", "matched_right", "matched_wrong", "sure")
 
@@ -50,12 +51,22 @@ class Workshop:
         self.safe, self.unsafe, self.near = with_rate(0.03, n), with_rate(0.5, n), with_rate(0.105, n)
         self.ann, self.bob = _key(folder, "ann"), _key(folder, "bob")
         self.honest = self.made(self.safe)
+        self.filed = self.file("harmless")
+        self.of_file = self.made(self.filed)
         self.bad = self.made(self.unsafe)
 
     def made(self, data: so.Dataset, policy: dict[str, Any] = POLICY, **how: Any) -> Evidence:
         """Honest evidence of a check."""
         made: Evidence = json.loads(json.dumps(evidence_of(so.check(data, policy, progress=False, **how))))
         return made
+
+    def file(self, comment: str) -> so.Dataset:
+        """The safe data from a file with a column that nobody measures."""
+        rows = self.safe.record_item.reshape(self.safe.n_records, -1)
+        lines = [f"u{r},i{i},{comment} {r}" for r, row in enumerate(rows) for i in row]
+        path = self.folder / f"{comment}.csv"
+        path.write_text("user,item,comment\n" + "\n".join(lines) + "\n")
+        return so.Dataset.read(path, record="user", item="item")
 
     def verify(self, it: Forgery) -> Verification:
         """What `verify` says, with the policy at hand."""
@@ -86,6 +97,7 @@ def genuine(at: Workshop) -> Iterator[Forgery]:
     yield Forgery("genuine, not signed", at.honest, at.safe)
     yield Forgery("genuine, signed, key given", _signed(at.honest, at.ann), at.safe, key=True)
     yield Forgery("genuine, signed, no key given", _signed(at.honest, at.ann), at.safe)
+    yield Forgery("genuine, about a file with a column that nobody measures", at.of_file, at.filed)
     yield Forgery("genuine, with a random seed", at.made(at.safe, seed=11), at.safe)
 
 
@@ -144,6 +156,8 @@ def forgeries(at: Workshop) -> Iterator[Forgery]:
     )
     yield Forgery("another policy", at.made(at.unsafe, _weaker_policy()), at.unsafe)
     yield Forgery("another policy, hash of the asked one", _pretended(at), at.unsafe)
+    yield Forgery("a column that nobody measures was replaced", at.of_file, at.file("secret"))
+    yield forged("the same, hash of the file removed", _no_whole, base=at.of_file, data=at.file("secret"))
     yield forged("self-test left out", _without_row("self-test"), base=at.honest, data=at.safe)
     yield forged("a limit left out of table and tests", _without_row("groups"), base=at.honest, data=at.safe)
 
@@ -253,6 +267,10 @@ def _moved(content: Evidence, at: Workshop) -> None:
 
 def _version(content: Evidence) -> None:
     content["provenance"]["versions"]["standout"] = "0.0.1"
+
+
+def _no_whole(content: Evidence) -> None:
+    del content["provenance"]["whole_sha256"]
 
 
 def _dated(content: Evidence, days: float) -> None:

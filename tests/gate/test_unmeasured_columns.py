@@ -56,7 +56,9 @@ def write(rows, tmp_path):
 def policy(tmp_path):
     def made(**accepted):
         path = tmp_path / "policy.toml"
-        path.write_text(RULES + "[unmeasured_columns]\n" + "".join(f'{c} = "{why}"\n' for c, why in accepted.items()))
+        path.write_text(
+            RULES + "[unmeasured_columns]\n" + "".join(f'{c} = "{why}"\n' for c, why in accepted.items()) + "[end]\n"
+        )
         return path
 
     return made

@@ -83,9 +83,14 @@ def verify_rows(content: Mapping[str, Any], data: Catalog, policy: Policy) -> It
     if (judged := requirement(column_list(whole), policy)) is not None:
         yield {"check": ROW, "verdict": judged[0], "why": judged[1]}
     said = made.get("whole_sha256")
-    if said is None:
+    if said is None and whole.sha256 is None:
         return
-    if whole.sha256 is None:
+    if said is None:
+        verdict, why = (
+            "unclear",
+            "the evidence does not state its hash, so columns that nobody measured may have changed",
+        )
+    elif whole.sha256 is None:
         verdict, why = "unclear", f"the evidence is about a file, and {whole.covers}"
     elif whole.sha256 == said:
         verdict, why = "pass", f"the same: {whole.covers}"
