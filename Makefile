@@ -25,7 +25,7 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking frontier gate-trial
+.PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking frontier gate-trial gate-dressing
 .PHONY: fuzz mutation kill-trial dist compiled-wheel sbom audit-dependencies test-offline chromium packages clean
 
 help:  ## list the targets
@@ -78,6 +78,9 @@ calibration: $(READY)  ## rebuild docs/calibration.md: what the likelihood says 
 
 gate-trial: $(READY)  ## how often the release gate is wrong, in 1,000 seeded checks of data with a known rate; takes ten minutes
 	@$(BIN)/python docs/scripts/gate_trial.py
+
+gate-dressing: $(READY)  ## what the release gate says about 36 releases that are dressed to look safe, 12 safe ones and planted groups
+	@$(BIN)/python docs/scripts/gate_dressing.py
 
 dist: $(READY)  ## build sdist and wheel into dist/; the same commit gives the same bytes
 	@$(BIN)/python docs/scripts/dist.py
