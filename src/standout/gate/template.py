@@ -120,19 +120,13 @@ source = "{source}"
 # max = {limit}
 # source = "{source}"
 
-# No group of people by record length may be found much more often.
+# No group of people, by record length or by rare items, may be found much more often.
 [[limit]]
-name = "worst group by length"
+name = "worst group"
 adversaries = ["acquaintance"]
-by = "length"
+by = "risk"
 max = {group}
 source = "twice the limit above; {own}"
-
-# Near-duplicates share their hits: with many of them, a low hit rate does not mean a low risk.
-[near_duplicates]
-similarity = 0.9
-max = 0.05
-source = "{own}"
 
 # The last line: a file that was cut off before it is refused, because limits may be missing.
 [end]
