@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import platform
 import sys
 import time
@@ -29,6 +28,7 @@ from standout.audit.same_labels import other_labels
 from standout.audit.strongest import strongest
 from standout.audit.subject import describe_data, places, released, seed_number, source_of, target_number
 from standout.audit.sweep import default_sweep, fitting
+from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
@@ -174,7 +174,7 @@ class Audit:
         about = {
             "release": self.release.fingerprint, "source": self.source.fingerprint, "adversary": who.to_dict(),
             "resolution": self.source.time_resolution, "attacks": [(a.name, a.options()) for a in self.attacks],
-            "kinds": self._kinds, "defense": made.get("defense"), "channel": _digest(pickle.dumps(self.release.channel)),
+            "kinds": self._kinds, "defense": made.get("defense"), "channel": content_digest(self.release.channel),
             "targets": _digest(targets.tobytes()), "places": None if self._place is None else _digest(self._place.tobytes()),
             "seed": self.seed, "engine": self.engine.name, "versions": made["versions"], "platform": made["platform"],
         }  # fmt: skip

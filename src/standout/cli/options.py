@@ -32,6 +32,9 @@ Memory = Annotated[
         help="Limit for resident memory, e.g. 2GB: records stay on disk, and --engine chunked reads them in parts."
     ),
 ]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Start from the beginning: ignore finished parts of a run that was stopped.")
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print the findings as JSON on standard output, and nothing else there.")
 ]

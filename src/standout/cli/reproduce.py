@@ -34,6 +34,7 @@ def reproduce(
     records: Annotated[int, typer.Option(help="Records of the twin, if there is no --data.")] = 20_000,
     only: Annotated[str | None, typer.Option(help="Only these figures, e.g. fig04,fig08.")] = None,
     engine: options.Engine = "memory",
+    fresh: options.Fresh = False,
 ) -> None:
     """Reproduce every figure and table of a paper and compare published with measured numbers.
 
@@ -67,7 +68,7 @@ def reproduce(
     )
     if said is not None:
         log.print(f"mentions: {said.note}", markup=False)
-    with journaled(out) as journal, log.status("reproducing …") as status:
+    with journaled(out, fresh=fresh) as journal, log.status("reproducing …") as status:
         summary = reproduce(paper, Setting(dataset, number, seed, said, engine, source), out, only,
                             lambda what, done, total: status.update(f"{what} ({done + 1} of {total}) …"))  # fmt: skip
     say_reused(journal, log)
