@@ -170,7 +170,7 @@ def _kinds(adversaries: Sequence[Plain]) -> list[str]:
     if len(set(pairs)) == len(pairs):
         return plain
     return [
-        k + (f", {_wrong(a)} {a['wrong_kind']}{'' if a['wrong'] == 1 else 's'}" if a["wrong"] else ", none wrong")
+        k + (f", {_wrong(a)} {wrong_noun(a)}{'' if a['wrong'] == 1 else 's'}" if a["wrong"] else ", none wrong")
         for k, a in zip(plain, adversaries, strict=True)
     ]
 
@@ -179,6 +179,17 @@ def _wrong(adversary: Plain) -> str:
     """How many facts are wrong, or how likely each is: "1 wrong", "25% wrong"."""
     wrong = adversary["wrong"]
     return f"{100 * wrong:g}% wrong" if 0 < wrong < 1 else f"{wrong:g} wrong"
+
+
+def wrong_noun(adversary: Plain) -> str:
+    """What a wrong fact is wrong in: item, value, or day or time where no values are known.
+
+    >>> wrong_noun({"wrong_kind": "value", "value_within": None, "gamma": None, "time_within": 14})
+    'day'
+    """
+    if adversary["wrong_kind"] == "item" or adversary["value_within"] is not None or adversary.get("gamma") is not None:
+        return str(adversary["wrong_kind"])
+    return time_words(adversary["time_within"] or 0, adversary.get("resolution", "day")).split()[0].rstrip("s")
 
 
 def amount_words(adversary: Plain) -> str:
