@@ -109,10 +109,17 @@ def test_a_best_guess_is_not_called_singling_out():
     assert level is Level.MOST
     assert sentences[0] == (
         "Knowing 4 items singles out 31% of all people: the attacker names the right record and can be at least 95% sure of it "
-        "(95% interval 27% to 36%; 155 of 500 people tested; a random guess: 0.01%). The best guess is right for 93% of all "
-        "people (95% interval 90.4% to 95%; 465 of 500 people tested; a random guess: 0.01%), if the known items are a random "
-        "sample of the person's items, so that short records are likelier. Rare items find more people, popular ones far fewer."
+        "(95% interval 27% to 36%; 155 of 500 people tested; a random guess: 0.01%). 28% are unique: no other record fits what "
+        "is known. The best guess is right for 93% of all people (95% interval 90.4% to 95%; 465 of 500 people tested; a random "
+        "guess: 0.01%), if the known items are a random sample of the person's items, so that short records are likelier. Rare "
+        "items find more people, popular ones far fewer."
     )
+
+
+def test_the_only_record_that_fits_may_be_somebody_elses_if_the_person_is_missing():
+    _, sentences = said(findings(result(adversary(1), 450, 500, right=300, false=5, unique=365, sure=10)))
+    assert "is enough to single out 73% of all people: no other record fits what is known" in sentences[0]
+    assert "Not knowing whether the person is in the data, the attacker can be at least 95% sure of 2%." in sentences[0]
 
 
 def test_nobody_singled_out_is_said_with_a_bound_and_is_no_all_clear():
@@ -130,12 +137,13 @@ def test_an_all_clear_needs_all_three_measures_to_be_low(name):
     rates = {"unique": 0, "sure": 0, name: 200}
     level, sentences = said(findings(result(adversary(2), 0, 500, right=0, false=5, **rates)))
     assert level is Level.SOME and "singles out 40%" in sentences[0]
+    assert "The attacks that ran found fewer (0%): another attack would find more." in sentences[0]
 
 
 def test_the_least_knowledge_for_a_guess_is_named_beside_the_least_that_singles_out():
     found = findings(
-        result(adversary(2), 300, 500, right=30, false=5, unique=50),
-        result(adversary(8), 500, 500, right=30, false=5, unique=490),
+        result(adversary(2), 300, 500, right=30, false=5, unique=50, sure=20),
+        result(adversary(8), 500, 500, right=30, false=5, unique=490, sure=400),
     )
     level, sentences = said(found)
     assert level is Level.MOST and "Knowing 8 items" in sentences[0] and "single out 98%" in sentences[0]

@@ -34,8 +34,8 @@ def test_sentences_table_and_sparklines_fit_80_columns():
     assert "▁▅█" in text
     lines = text.splitlines()
     first = next(k for k, line in enumerate(lines) if line.startswith("values ±1, days ±14"))
-    assert lines[first].split()[4:] == ["2", "10%", "0%", "10%", "scoreboard-rh", "2%"]
-    assert lines[first + 1].split() == ["▁▅█", "4", "60%", "0%", "60%", "scoreboard-rh", "2%"]
+    assert lines[first].split()[4:] == ["2", "10%", "10%", "10%", "scoreboard-rh", "2%"]
+    assert lines[first + 1].split() == ["▁▅█", "4", "60%", "60%", "60%", "scoreboard-rh", "2%"]
     assert "…" not in text
     assert max(len(line) for line in lines[first:-1] if "scoreboard" in line) <= 80
 
@@ -49,8 +49,8 @@ def test_every_cell_has_its_own_count_and_strongest_attack():
     rows = [line.split() for line in shown(found).splitlines() if line.endswith(("2%", "1.7%"))]
     assert [row[-6:-1] for row in rows] == [
         ["8%", "–", "10%", "9%", "scoreboard"],
-        ["50%", "0%", "50%", "25%", "likelihood"],
-        ["20%", "0%", "20%", "10%", "scoreboard-rh"],
+        ["50%", "50%", "50%", "25%", "likelihood"],
+        ["20%", "20%", "20%", "10%", "scoreboard-rh"],
     ]
     assert "50 to 60 people tested per row" in shown(found, 2000)
     assert rows[2][:3] == ["4,", "1", "wrong"]
@@ -65,8 +65,8 @@ def test_markdown_holds_the_same_sentences_and_a_table():
     found = sweep({2: 0.1, 8: 1.0})
     text = terminal.text(found, "markdown")
     assert all(s in text for s in answer(view(found)).sentences)
-    assert "| values ±1, days ±14 | 2 | 10% | 0% | 10% | scoreboard-rh | 2% |" in text
-    assert "| values ±1, days ±14 | 8 | 100% | 0% | 100% | scoreboard-rh | 2% |" in text
+    assert "| values ±1, days ±14 | 2 | 10% | 10% | 10% | scoreboard-rh | 2% |" in text
+    assert "| values ±1, days ±14 | 8 | 100% | 100% | 100% | scoreboard-rh | 2% |" in text
 
 
 def test_json_is_the_findings_file():

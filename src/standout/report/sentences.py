@@ -198,7 +198,19 @@ def _lead(case: Case, most: str) -> str:
     verb = "is enough to single out" if rate["low"] > MOST else "singles out"
     return (
         f"Knowing {case.phrase}{_comma(case)} {verb} {_share(case, name)}: {HOW[name]} ({_numbers(case, name)}){most}."
+        f"{_other(case, name)}"
     )
+
+
+def _other(case: Case, lead: str) -> str:
+    """The smaller of unique and sure, if it was measured and differs."""
+    name = "sure" if lead == "unique" else "unique"
+    rate = case.measure(name)
+    if rate is None or _certain(case)["rate"] - rate["rate"] < MORE:
+        return ""
+    if name == "unique":
+        return f" {percent(rate['rate'])} are unique: {HOW[name]}."
+    return f" Not knowing whether the person is in the data, the attacker can be at least 95% sure of {percent(rate['rate'])}."
 
 
 def _reason(case: Case) -> str:
@@ -216,6 +228,8 @@ def _guessing(case: Case, seen: View, most: str) -> str:
             f" The best guess is right for {_share(case, 'found')} ({_numbers(case, 'found')}){most}, "
             f"if the known items {chosen}."
         )
+    elif _certain(case)["rate"] - case.hit["rate"] >= MORE:
+        said = f" The attacks that ran found fewer ({percent(case.hit['rate'])}): another attack would find more."
     else:
         said = " The best guess finds hardly anybody else."
     weaker = [c for c in sorted(seen.cases, key=weaker_first) if c.hit["low"] > MOST]
