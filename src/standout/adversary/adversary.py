@@ -164,15 +164,15 @@ class Adversary:
         '8 items, 2 with wrong values, values ±1, days ±14'
         >>> Adversary(knows=4, wrong=0.25, wrong_kind="item", value_within="10%").describe()
         '4 items, each fact a wrong item with probability 25 %, values ±10 %'
+        >>> Adversary(knows=4, wrong=1, value_within=None, time_within=14).describe()
+        '4 items, 1 with wrong days, days ±14'
         """
         words = [f"{self.knows} item{'s' if self.knows > 1 else ''}"]
         if self.wrong_varies:
             what = "wrong" if self.wrong_kind == "value" else "a wrong item"
             words.append(f"each fact {what} with probability {100 * self.wrong:g} %")
         elif self.wrong:
-            words.append(
-                f"{self.wrong} with wrong values" if self.wrong_kind == "value" else f"{self.wrong} of them wrong items"
-            )
+            words.append(f"{self.wrong} {self._what_is_wrong(resolution)}")
         share = percent(self.value_within)
         if self.gamma is not None:
             words.append(f"values ±{self.gamma:g} of the scale")
@@ -187,6 +187,14 @@ class Adversary:
         if self.length_within is not None:
             words.append(f"length ±{100 * self.length_within:g} %")
         return ", ".join(words)
+
+    def _what_is_wrong(self, resolution: str) -> str:
+        """What a whole number of wrong facts is: items, values, or times where no values are known."""
+        if self.wrong_kind == "item":
+            return "of them wrong items"
+        if self.gamma is not None or self.value_within is not None or self.time_within is None:
+            return "with wrong values"
+        return f"with wrong {time_words(self.time_within, resolution).split()[0]}"
 
     def to_dict(self) -> dict[str, Any]:
         """Parameters as plain data."""

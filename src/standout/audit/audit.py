@@ -17,11 +17,13 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack, attack, attack_names
+from standout.attacks.unique import is_unique, why_not_unique
 from standout.audit import notes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
 from standout.audit.findings import Findings
 from standout.audit.journal import Journal
 from standout.audit.judge import Trial, Truth, judge
+from standout.audit.measures import measured
 from standout.audit.panel import MODEL, attackers, awareness
 from standout.audit.progress import Progress, reporting
 from standout.audit.same_labels import other_labels
@@ -207,11 +209,13 @@ class Audit:
                 **judge(trial, truth, self.release, rows.lengths[persons], rarest, share),
             })  # fmt: skip
         best = strongest(trials, truth, share)
+        unique = None if why_not_unique(who) else is_unique(self.release, knowledge, truth.target, self.engine)
         return {
             "adversary": {**who.to_dict(), "words": who.describe(self.source.time_resolution)},
             "n_targets": int(targets.size), "n_eligible": n_eligible, "n_records": self.source.n_records,
             "n_not_released": int((truth.target < 0).sum()),
             "eligible_share": share, "more_items": self._more_items(who, truth),
+            **measured(trials, truth, who, unique, best, share),
             "strongest": best, "uncertainty": _uncertainty(judged, best), "attacks": judged,
             **awareness(judged, self._kinds),
         }  # fmt: skip

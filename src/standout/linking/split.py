@@ -77,9 +77,11 @@ def said(found: LinkFindings) -> str:
     rate = f"{100 * top['rate']:.0f} % ({100 * top['low']:.0f} to {100 * top['high']:.0f} %)"
     named = accepted_at(found, 0.05)["accepted"]
     if top["low"] <= 1 / found.data["n_records"]:
-        follows = "That is not more than guessing would find: this test does not show that habits single people out."
+        follows = "That is not more than guessing would find: this test does not show that habits lead to people."
     else:
-        follows = "Removing names and old entries therefore does not make this data anonymous: habits alone single people out."
+        follows = (
+            "Removing names and old entries therefore does not make this data anonymous: habits alone lead to people."
+        )
     return (
         f"Someone who knows only what people did before {day} finds the record of {rate} of the {top['n']:,} who are still "
         f"there, among the {found.data['n_records']:,} records of what came after, although the two periods share no entry. "

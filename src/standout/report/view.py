@@ -36,6 +36,25 @@ class Case:
         """The same rate as a share of all records; those with too few items count as not found."""
         return dict(self.strongest["hit_all"] if self.strongest else self.result["hit_all"])
 
+    def measure(self, name: str, of: str = "") -> Plain | None:
+        """Rate of `unique`, `found` or `sure` among the same people, with `of="_all"` as a share of all records.
+
+        None if it was not measured.
+        """
+        rate: Plain | None = self.entry[f"{name}{of}"]
+        return rate
+
+    @property
+    def certain(self) -> str:
+        """The larger of `unique` and `sure`, the two that single a person out; "" if neither was measured."""
+        known = [name for name in ("unique", "sure") if self.measure(name) is not None]
+        return max(known, key=lambda name: float((self.measure(name) or {})["rate"]), default="")
+
+    @property
+    def measured(self) -> list[Plain]:
+        """All of the three rates that were measured."""
+        return [rate for name in ("found", "unique", "sure") if (rate := self.measure(name)) is not None]
+
     @property
     def eligible_share(self) -> float:
         """Share of all records that hold enough items to be attacked."""
@@ -151,7 +170,7 @@ def _kinds(adversaries: Sequence[Plain]) -> list[str]:
     if len(set(pairs)) == len(pairs):
         return plain
     return [
-        k + (f", {_wrong(a)} {a['wrong_kind']}{'' if a['wrong'] == 1 else 's'}" if a["wrong"] else ", none wrong")
+        k + (f", {_wrong(a)} {wrong_noun(a)}{'' if a['wrong'] == 1 else 's'}" if a["wrong"] else ", none wrong")
         for k, a in zip(plain, adversaries, strict=True)
     ]
 
@@ -160,6 +179,17 @@ def _wrong(adversary: Plain) -> str:
     """How many facts are wrong, or how likely each is: "1 wrong", "25% wrong"."""
     wrong = adversary["wrong"]
     return f"{100 * wrong:g}% wrong" if 0 < wrong < 1 else f"{wrong:g} wrong"
+
+
+def wrong_noun(adversary: Plain) -> str:
+    """What a wrong fact is wrong in: item, value, or day or time where no values are known.
+
+    >>> wrong_noun({"wrong_kind": "value", "value_within": None, "gamma": None, "time_within": 14})
+    'day'
+    """
+    if adversary["wrong_kind"] == "item" or adversary["value_within"] is not None or adversary.get("gamma") is not None:
+        return str(adversary["wrong_kind"])
+    return time_words(adversary["time_within"] or 0, adversary.get("resolution", "day")).split()[0].rstrip("s")
 
 
 def amount_words(adversary: Plain) -> str:
@@ -287,6 +317,27 @@ def _expected_wrong(case: Case) -> float:
 def strongest_knowledge(cases: Sequence[Case]) -> list[Case]:
     """Cases that no other case exceeds in what is known."""
     return [c for c in cases if not any(at_least_as_strong(d, c) and not at_least_as_strong(c, d) for d in cases)]
+
+
+def falling(seen: View) -> Case | None:
+    """The first case that finds fewer of all people than one with fewer items known in the same way; None if there is none."""
+    for case in sorted(seen.cases, key=weaker_first):
+        fewer = [c for c in seen.cases if c.kind == case.kind and c.knows < case.knows and not c.adversary["wrong"]]
+        lost = case.eligible_share < 1 and not case.adversary["wrong"]
+        if lost and any(c.hit_all["rate"] > case.hit_all["rate"] and c.hit["rate"] <= case.hit["rate"] for c in fewer):
+            return case
+    return None
+
+
+def why_falling(seen: View) -> str:
+    """Why more knowledge finds fewer of all people, where that happens; else nothing."""
+    case = falling(seen)
+    if case is None:
+        return ""
+    return (
+        f"The share of all people falls where more items are known than many people hold: {case.knows} items can be known of "
+        f"{100 * case.eligible_share:.0f}% of people, and the others count as not found."
+    )
 
 
 def untried(seen: View) -> list[str]:
