@@ -86,7 +86,7 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
         verdict=overall([row["verdict"] for row in table]),
         table=tuple(table),
         tests=tuple(tests),
-        cells=tuple(rows.cells(run.people, run.attacks)),
+        cells=tuple(rows.cells(run.people, run.attacks, job.source)),
         policy=rules.given,
         provenance=provenance(job, rules, time.perf_counter() - began),
     )

@@ -125,7 +125,7 @@ def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start:
         sofar.rarest = np.append(sofar.rarest, np.minimum.reduceat(held, facts.query_ptr[:-1]))
     for label, one in attacks.items():
 
-        def step(n: int, what: str = f"{label}: {sofar.who.describe()}") -> None:
+        def step(n: int, what: str = f"{label}: {sofar.who.words(job.source)}") -> None:
             advance(what, n)
 
         seen = one.run(job.release, knowledge, job.engine, watch=truth.target, lineup=False, progress=step)

@@ -9,6 +9,7 @@ from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.panel import ADAPTIVE, is_source_of
+from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
 from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
 from standout.formulas.rates import at_least, at_most
@@ -48,7 +49,7 @@ def table(policy: Policy, questions: list[Question], planned: Planned, n_planned
     adjusted = holm(exceeded + [1.0] * max(0, n_planned - len(exceeded)))
     met = holm([q.p_met for q in questions])
     tests = [
-        _test(q, above, below, policy) for q, above, below in zip(questions, adjusted, met, strict=False)
+        _test(q, above, below, policy, job) for q, above, below in zip(questions, adjusted, met, strict=False)
     ]  # the adjusted values of tests that were not reached are left over
     rows = []
     for limit in policy.limits:
@@ -61,13 +62,13 @@ def table(policy: Policy, questions: list[Question], planned: Planned, n_planned
     return rows, tests
 
 
-def _test(question: Question, above: float, below: float, policy: Policy) -> Row:
+def _test(question: Question, above: float, below: float, policy: Policy, job: Audit) -> Row:
     """One test, as plain data. Counts of small groups are left out."""
     verdict = "pass" if question.is_met else "fail" if above <= policy.alpha else "unclear"
     small, limit = question.is_hidden, question.limit
     return {
         "limit": limit.name, "verdict": verdict, "measure": limit.measure, "of": limit.of, "max": limit.max,
-        "adversary": question.sofar.who.describe(), "attack": question.label,
+        "adversary": question.sofar.who.words(job.source), "attack": question.label,
         "group": question.group.words if question.group else None,
         "n": None if small else question.n,
         "rate": None if small or not question.n else question.scale * question.count / question.n,
@@ -179,13 +180,13 @@ def _near_row(copies: Row, above: float, policy: Policy) -> Row:
     }  # fmt: skip
 
 
-def cells(people: list[Progress], attacks: dict[str, Attack]) -> Iterator[Row]:
+def cells(people: list[Progress], attacks: dict[str, Attack], source: Catalog) -> Iterator[Row]:
     """Counts per adversary and attack, which a second run reproduces."""
     for sofar in people:
         for label, seen in sofar.done.items():
             one = attacks[label]
             yield {
-                "adversary": {**sofar.who.to_dict(), "words": sofar.who.describe()},
+                "adversary": {**sofar.who.to_dict(), "words": sofar.who.words(source)},
                 "attack": {"label": label, "name": one.name, "options": one.options()},
                 "n_eligible": sofar.n_eligible,
                 "looks": list(sofar.sizes[label]),

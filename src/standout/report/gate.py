@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from standout.gate.verdict import not_measured
 from standout.report.page import fill
 from standout.report.tables import Column, Table
 from standout.report.words import percent
@@ -76,7 +77,7 @@ def fragment(verdict: Mapping[str, Any]) -> str:
 
 
 def _sentence(verdict: Mapping[str, Any]) -> str:
-    return SENTENCES[verdict["verdict"]]
+    return " ".join([SENTENCES[verdict["verdict"]], *not_measured(verdict["provenance"])])
 
 
 def _numbers(row: Mapping[str, Any]) -> tuple[str, str, str, str]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from standout.audit.findings import Findings
 from standout.formulas.rates import at_least, at_most, precision
-from standout.report.view import Case, View, strongest_knowledge, untried, view, weaker_first
+from standout.report.view import Case, View, strongest_knowledge, unmeasured, untried, view, weaker_first
 from standout.report.words import between, number, percent, several
 
 MOST = 0.5
@@ -53,9 +53,8 @@ def said(findings: Findings) -> tuple[str, str, str]:
 def answer(seen: View) -> Answer:
     """Write the three sentences."""
     level, case = judge_level(seen)
-    return Answer(
-        level, case, (_singling_out(level, case, seen), _linkability(level, case), _inference(level, case, seen))
-    )
+    found = _singling_out(level, case, seen) + ("" if level is Level.NONE else unmeasured(seen))
+    return Answer(level, case, (found, _linkability(level, case), _inference(level, case, seen)))
 
 
 def judge_level(seen: View) -> tuple[Level, Case]:
