@@ -199,7 +199,7 @@ class Audit:
         trials, judged = {}, []
         for label, one in zip(self._labels(), self.attacks, strict=True):
 
-            def step(n: int, what: str = f"{label}: {who.describe(self.source.time_resolution)}") -> None:
+            def step(n: int, what: str = f"{label}: {who.words(self.source)}") -> None:
                 advance(what, n)
 
             present, absent = one.run_both(self.release, knowledge, truth.target, self.engine, progress=step)
@@ -211,7 +211,7 @@ class Audit:
         best = strongest(trials, truth, share)
         unique = None if why_not_unique(who) else is_unique(self.release, knowledge, truth.target, self.engine)
         return {
-            "adversary": {**who.to_dict(), "words": who.describe(self.source.time_resolution)},
+            "adversary": {**who.to_dict(), "words": who.words(self.source)},
             "n_targets": int(targets.size), "n_eligible": n_eligible, "n_records": self.source.n_records,
             "n_not_released": int((truth.target < 0).sum()),
             "eligible_share": share, "more_items": self._more_items(who, truth),

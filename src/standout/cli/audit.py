@@ -121,7 +121,7 @@ def audit(
         cluster = spark_for(engine, master)
         session.check(attacks, targets, engine)
         budget = None if cluster is not None else budget_for(path, engine, memory, session.log)
-        keywords = reading.keywords_for(*(asked.time_within or ()))
+        keywords = reading.keywords
         dataset: Catalog
         if cluster is not None:
             dataset = session.busy("reading on Spark", lambda: read_on_spark(path, cluster, keywords))

@@ -103,7 +103,7 @@ def _data(path: str | None, records: int, seed: int) -> tuple[Dataset, str]:
             n_records=records, seed=seed
         ), f"a synthetic twin of the Netflix Prize data, {records:,} records"
     # the file's name without its folder, which may name people
-    return Dataset.read(path), Path(path).name
+    return Dataset.read(path, resolution="day"), Path(path).name  # the papers use days
 
 
 def _show(lines: list[Line]) -> None:

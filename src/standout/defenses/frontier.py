@@ -283,7 +283,7 @@ def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
         "created": datetime.now(UTC).isoformat(timespec="seconds"), "data": describe_data(data),
         "data_sha256": data.fingerprint, "seed": risk.seed, "seeds": list(bench.seeds),
         "n_targets": int(risk.targets.size), "n_reported": risk.n_reported, "n_eligible": risk.n_eligible,
-        "adversaries": [{**who.to_dict(), "words": who.describe()} for who in risk.adversaries],
+        "adversaries": [{**who.to_dict(), "words": who.words(data)} for who in risk.adversaries],
         "attacks": labels_of(risk.attacks, [""] * len(risk.attacks)),
         "settings": bench.settings.to_dict(), "held_out": 0.2,
         "wall_seconds": round(seconds, 3),

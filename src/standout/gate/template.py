@@ -25,7 +25,7 @@ class Domain(NamedTuple):
 
 WEEKS = "time_within = 14        # knows dates to within two weeks"
 DAY = "time_within = 1         # knows the day, give or take one"
-EXACT_DAY = "time_within = 0         # knows the exact day"
+EXACT_DAY = "time_within = 0         # knows the time as exactly as the data has it"
 PRICES = 'value_within = "10%"    # knows prices roughly'
 RATINGS = "value_within = 1        # knows ratings to within one step"
 NO_VALUES = 'value_within = "none"   # knows no values'

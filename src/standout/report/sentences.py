@@ -12,7 +12,7 @@ from enum import StrEnum
 from standout.audit.findings import Findings
 from standout.formulas.rates import at_least, at_most
 from standout.report.linkability import PRIOR, linkability
-from standout.report.view import Case, Plain, View, strongest_knowledge, untried, view, weaker_first
+from standout.report.view import Case, Plain, View, strongest_knowledge, unmeasured, untried, view, weaker_first
 from standout.report.words import between, number, percent, several
 
 MOST = 0.5
@@ -58,9 +58,8 @@ def said(findings: Findings) -> tuple[str, str, str]:
 def answer(seen: View, prior: float = PRIOR) -> Answer:
     """Write the three statements; `prior` is the assumed share of people in the data among those an attacker looks up."""
     level, case = judge_level(seen)
-    return Answer(
-        level, case, (_singling_out(level, case, seen), linkability(case, prior), _inference(level, case, seen))
-    )
+    found = _singling_out(level, case, seen) + ("" if level is Level.NONE else unmeasured(seen))
+    return Answer(level, case, (found, linkability(case, prior), _inference(level, case, seen)))
 
 
 def judge_level(seen: View) -> tuple[Level, Case]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from standout.audit.findings import Findings
 from standout.data.times import days_within, time_words, within_text
+from standout.data.values import rounded_words, value_words
 from standout.errors import InputError
 
 Plain = Mapping[str, Any]
@@ -114,6 +115,8 @@ class View:
     warnings: tuple[str, ...]
     provenance: Plain
     sections: Plain
+    not_measured: tuple[str, ...] = ()
+    """Knowledge that the source allows and that reading made coarser."""
     other_labels: bool = False
     """Whether labels of the release seem to name other people or items than in the source."""
 
@@ -137,15 +140,18 @@ def view(findings: Findings | Plain) -> View:
         # an empty report would look like a safe release
         raise InputError("the findings hold no result; make them with `standout audit`")
     data = plain.get("source") or plain["data"]
-    resolution = (data.get("days") or {}).get("resolution", "day")
-    # how times are written depends on how finely they were read
-    entries = [{**r, "adversary": {**r["adversary"], "resolution": resolution}} for r in plain["results"]]
+    # how values and times are written depends on how finely they were read
+    read = {
+        "resolution": (data.get("days") or {}).get("resolution", "day"),
+        "rounded": (data.get("values") or {}).get("rounded_to", 0.0),
+    }
+    entries = [{**r, "adversary": {**r["adversary"], **read}} for r in plain["results"]]
     kinds = _kinds([r["adversary"] for r in entries])
     cases = tuple(_case(entry, kind) for entry, kind in zip(entries, kinds, strict=True))
     attacks = tuple(dict.fromkeys(r["attack"]["label"] for case in cases for r in case.results))
     return View(
         plain["data"], cases, attacks, tuple(plain["warnings"]), plain["provenance"], plain["sections"],
-        bool(data.get("other_labels")),
+        tuple(data.get("not_measured", ())), bool(data.get("other_labels")),
     )  # fmt: skip
 
 
@@ -220,9 +226,7 @@ def kind_words(adversary: Plain) -> str:
     if adversary.get("gamma") is not None:
         words.append(f"values ±{adversary['gamma']:g} of the scale")
     elif adversary["value_within"] is not None:
-        words.append(
-            "values exact" if adversary["value_within"] == 0 else f"values ±{within_words(adversary['value_within'])}"
-        )
+        words.append(value_words(adversary["value_within"], adversary.get("rounded", 0.0)))
     if adversary["time_within"] is not None:
         words.append(time_words(adversary["time_within"], adversary.get("resolution", "day")))
     if adversary["choose"] != "uniform":
@@ -259,18 +263,22 @@ def phrase(adversary: Plain) -> str:
 
 def _channel_words(adversary: Plain, plural: str) -> str:
     """How exactly values and times are known, as part of a sentence; empty if neither is known."""
-    value, time = adversary["value_within"], adversary["time_within"]
-    what = "day" if adversary.get("resolution", "day") == "day" and not isinstance(time, str) else "time"
-    if adversary.get("gamma") is None and value == 0 and time == 0:
-        return f"exact value{plural} and {what}{plural}"
+    value, time, rounded = adversary["value_within"], adversary["time_within"], adversary.get("rounded", 0.0)
+    resolution = adversary.get("resolution", "day")
+    what = "day" if resolution == "day" and not isinstance(time, str) else "time"
+    if adversary.get("gamma") is None and value == 0 and time == 0 and what == "day" and not rounded:
+        return f"exact value{plural} and day{plural}"
     parts = []
     if adversary.get("gamma") is not None:
         parts.append(f"value{plural} to within {100 * adversary['gamma']:g}% of the scale")
+    elif value == 0:
+        parts.append(f"value{plural} {rounded_words(rounded)}" if rounded else f"exact value{plural}")
     elif value is not None:
-        parts.append(f"exact value{plural}" if value == 0 else f"value{plural} to within {within_words(value)}")
+        parts.append(f"value{plural} to within {within_words(value)}")
     if time is not None:
         within = f"{time:g}" if what == "day" else within_text(time)
-        parts.append(f"exact {what}{plural}" if time == 0 else f"{what}{plural} to within {within}")
+        exact = f"exact day{plural}" if what == "day" else f"time{plural} to the {resolution}"
+        parts.append(exact if time == 0 else f"{what}{plural} to within {within}")
     return " and ".join(parts)
 
 
@@ -340,15 +348,25 @@ def why_falling(seen: View) -> str:
     )
 
 
+def unmeasured(seen: View) -> str:
+    """Sentence on what was read more coarsely than the source has it; empty if nothing was."""
+    return f" Not measured: {' and '.join(seen.not_measured)}." if seen.not_measured else ""
+
+
 def untried(seen: View) -> list[str]:
     """Knowledge beyond everything that was tried, as parts of a sentence."""
     who = [c.adversary for c in seen.cases]
     most = max(c.knows for c in seen.cases)
     out = [f"more than {most} item{'s' if most > 1 else ''}"]
-    if seen.data.get("values") and not any(a["value_within"] == 0 for a in who):
+    if (
+        seen.data.get("values")
+        and not any(a["value_within"] == 0 for a in who)
+        and "exact values" not in seen.not_measured
+    ):
         out.append("exact values")
     if seen.data.get("days") and not any(a["time_within"] == 0 for a in who):
         out.append("exact days" if seen.data["days"].get("resolution", "day") == "day" else "exact times")
+    out += seen.not_measured
     if all(a["wrong"] for a in who):
         out.append("facts that are all right")
     if not any(str(a["choose"]).startswith("rare") for a in who):

@@ -145,7 +145,7 @@ def population(
     eligible = who.eligible(dataset)
     if eligible.size == 0:
         raise EligibilityError(
-            f"no record holds enough items for an adversary who knows {who.describe()}; lower knows={who.knows}"
+            f"no record holds enough items for an adversary who knows {who.words(dataset)}; lower knows={who.knows}"
         )
     chosen = sample_targets(dataset, eligible, max(1, min(targets, dataset.n_records // 4)), seed)
     sizes = [n for n in (dataset.n_records >> j for j in range(halvings + 1)) if n >= max(chosen.size, 20)]
@@ -170,7 +170,7 @@ def population(
     risk, low, high = extend(np.array(sizes), hits, np.array(asked), seed)
     delta = _delta(dataset, who, epsilon, seed)
     return Population(
-        who.describe(),
+        who.words(dataset),
         machine.name,
         tuple(sizes),
         tuple(_rate(h) for h in hits),
