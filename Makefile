@@ -25,7 +25,7 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking frontier gate-trial gate-forgery gate-dressing
+.PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking linking-coverage frontier gate-trial gate-forgery gate-dressing
 .PHONY: brute-force fuzz mutation kill-trial dist compiled-wheel sbom audit-dependencies test-offline chromium packages clean
 
 help:  ## list the targets
@@ -120,6 +120,9 @@ frontier: $(READY)  ## rebuild docs/frontier.md: defenses compared on two real r
 
 linking: $(READY)  ## rebuild docs/linking.md: two real pairs of files, linked without the truth (STANDOUT_DATA)
 	@$(BIN)/python docs/scripts/linking.py "$(STANDOUT_DATA)"
+
+linking-coverage: $(READY)  ## rebuild docs/linking_coverage.md: how often linking's statements hold on held-out pairs (STANDOUT_DATA)
+	@$(BIN)/python docs/scripts/linking_coverage.py "$(STANDOUT_DATA)"
 
 .venv: $(READY)  ## create only the virtual environment
 
