@@ -20,7 +20,7 @@ from standout.attacks.attack import Attack, attack, attack_names
 from standout.attacks.unique import is_unique, why_not_unique
 from standout.audit import notes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
-from standout.audit.findings import Findings
+from standout.audit.findings import SCHEMA_VERSION, Findings
 from standout.audit.journal import Journal
 from standout.audit.judge import Trial, Truth, judge
 from standout.audit.measures import measured
@@ -174,6 +174,7 @@ class Audit:
             return self._attack(who, n_eligible, targets, advance)
         made = self._provenance(0)
         about = {
+            "schema": SCHEMA_VERSION,
             "release": self.release.fingerprint, "source": self.source.fingerprint, "adversary": who.to_dict(),
             "resolution": self.source.time_resolution, "attacks": [(a.name, a.options()) for a in self.attacks],
             "kinds": self._kinds, "defense": made.get("defense"), "channel": content_digest(self.release.channel),

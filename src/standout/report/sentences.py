@@ -233,7 +233,7 @@ def _guessing(case: Case, seen: View, most: str) -> str:
         said = " The best guess finds hardly anybody else."
     weaker = [c for c in sorted(seen.cases, key=weaker_first) if c.hit["low"] > MOST]
     if weaker and weaker_first(weaker[0]) < weaker_first(case) and _certain(case)["low"] > MOST:
-        said += f" It is right for {_share(weaker[0], 'found')} already knowing {weaker[0].phrase}."
+        said += f" Knowing {weaker[0].phrase}{_comma(weaker[0])} it is already right for {_share(weaker[0], 'found')}."
     return f"{said} Rare items find more people, popular ones far fewer."
 
 
