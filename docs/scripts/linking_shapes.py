@@ -53,7 +53,7 @@ class Facts(NamedTuple):
 
 def generated(role: int, seed: int, kind: str, facts: Facts) -> Pair:
     """People with tastes ("taste"), without ("plain"), or in families who share items ("family")."""
-    rng = np.random.default_rng([role, seed, 77])
+    rng = np.random.default_rng([role, seed, 79])
     n, n_items, power, length = ((700, 400, 0.6, 24), (900, 600, 0.9, 18))[role]
     popularity = 1 / np.arange(1, n_items + 1) ** power
     group = rng.integers(0, (6, 10)[role], n_items)
@@ -236,7 +236,7 @@ def movies(folder: Path, role: int) -> Iterator[Pair]:
             Facts(3, 10, 0.3, overlap=0.5, use="items, values", one_to_one=True),
         )
     ):
-        rng = np.random.default_rng([role, k, 78])
+        rng = np.random.default_rng([role, k, 80])
         yield noisy("MovieLens", entries, facts._replace(people=250), rng, kept=0.8)
     for dated in (False, True):
         for removed in (False, True):
@@ -252,6 +252,7 @@ FEW_FACTS: tuple[tuple[tuple[str, Facts], ...], ...] = (
         ("family", Facts(3, 10, 0.2, use="items")),
         ("taste", Facts(3, 10, 0.4, use="items, values, days")),
         ("plain", Facts(3, 6, 0.15, use="items, days")),
+        ("taste", Facts(3, 10, 0.6, use="items")),
     ),
     (
         ("plain", Facts(3, 10, 0.3, 0.4, 15, people=400, use="items, values")),
@@ -260,6 +261,8 @@ FEW_FACTS: tuple[tuple[tuple[str, Facts], ...], ...] = (
         ("family", Facts(3, 8, 0.3, 0.4, 15, people=400, use="items, values")),
         ("taste", Facts(3, 7, 0.3, 0.4, 15, people=400, use="items, values, days")),
         ("plain", Facts(3, 9, 0.45, 0.4, 15, people=400, use="items")),
+        ("plain", Facts(3, 10, 0.65, 0.4, 15, people=400, use="items")),
+        ("taste", Facts(3, 10, 0.55, 0.4, 15, people=400, use="items, values")),
     ),
 )
 """Kinds and facts of generated pairs, each with all overlaps: development, held-out."""

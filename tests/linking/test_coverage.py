@@ -53,6 +53,13 @@ def test_the_interval_is_in_whole_people_and_holds_the_sum_of_the_posteriors(few
         assert MEASURED in said
 
 
+def test_people_whose_facts_are_mostly_wrong_are_not_taken_for_absent():
+    """Fitted noise says that nobody is there, although every third best record is right."""
+    links, hit = run(60, 1.0, 8, 0.6)
+    assert links.expected_links < 0.5 * hit.sum()
+    assert hit.sum() <= links.interval[1] < links.n_queries
+
+
 @pytest.mark.parametrize(("knows", "e", "value", "time"), [(6, 0.3, False, False), (5, 0.3, True, True)])
 def test_the_interval_of_right_links_includes_nobody_if_nobody_is_in_the_release(knows, e, value, time):
     for seed in (11, 12):

@@ -119,7 +119,7 @@ class Answer(NamedTuple):
         return np.where(column >= 0, self.top.record[np.arange(column.size), column], -1)
 
     def interval(self, n_facts: Array, n_records: int, seed: int, prior: float = 0.5,
-                 presence: tuple[float, float] | None = None) -> RightLinks:  # fmt: skip
+                 presence: tuple[float, float] | None = None, if_noisier: float = 0.0) -> RightLinks:  # fmt: skip
         """95 % interval of the number of right links: the hull of what the gaps say and of what the likelihood says.
 
         Right records that do not stand out are missing in the first; the second is too high where people resemble each other.
@@ -131,9 +131,12 @@ class Answer(NamedTuple):
             As in `of`, and the random seed of the bootstrap.
         presence
             Smallest and largest share of people in the release, None = unknown.
+        if_noisier
+            Most right links by the likelihood with more noise than was fitted.
         """
         gaps = self._by_gaps(n_facts, seed, prior, presence or UNKNOWN_PRESENCE)
         likelihood = hull([by_likelihood(top, n_records, presence) for top in (self.top, *self.before)])
+        likelihood = likelihood._replace(high=max(likelihood.high, if_noisier))
         used = (gaps,) if self.shift_error else (gaps, likelihood)
         low, high = min(x.low for x in used), max(x.high for x in used)
         most = int((self.posterior > 0).sum())

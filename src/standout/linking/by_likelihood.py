@@ -6,12 +6,19 @@ counts them, and errs in the other direction: where items of a person go togethe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from standout.adversary.knowledge import Knowledge
+from standout.data.dataset import Dataset
+from standout.linking.attack import options
+from standout.linking.em import MOST_E, some_queries
+from standout.linking.fitted import N_CANDIDATES, Scored
 from standout.linking.groups import TopScores
+from standout.linking.score import candidates
 
 Array = npt.NDArray[Any]
 
@@ -21,6 +28,8 @@ FALL = Z**2 / 2
 """Largest fall of the log-likelihood within a 95 % interval of the share of people in the release."""
 TOO_LOW = 0.1
 """Share of its estimate that the likelihood may miss: on development pairs (docs/linking_coverage.md) it missed up to 12 %."""
+NOISIER = (0.6, 0.75)
+"""Shares of wrong items that are tried beside the fitted one: many people with noisy facts look like few with good ones."""
 SHARES = np.linspace(0.001, 0.999, 200)
 
 
@@ -55,6 +64,30 @@ def by_likelihood(top: TopScores, n_records: int, presence: tuple[float, float] 
     listed = np.logaddexp.reduce(score, axis=1)
     beyond = np.logaddexp(listed, score[:, -1] + np.log(max(n_records - score.shape[1], 1e-300)))
     return hull([_profile(score[:, 0], all_records, shares) for all_records in (beyond, listed)])
+
+
+def if_noisier(dataset: Dataset, second: Knowledge, found: Scored, engine: Any,
+               presence: tuple[float, float] | None) -> float:  # fmt: skip
+    """Most right links by the likelihood if more facts are about wrong items than the fit says.
+
+    Who is absent and who has wrong facts cannot be told apart if few records stand out. At most 1,000 people are scored.
+
+    Parameters
+    ----------
+    dataset, second, found, engine
+        The release, the folded second file, its scores by the fitted noise, and the engine.
+    presence
+        Smallest and largest share of people in the release, if that is known.
+    """
+    some, fitted, most = some_queries(second), found.noise.e, 0.0
+    for first in NOISIER:
+        if first <= fitted[0]:
+            continue
+        noise = replace(found.noise, e=tuple(min(max(x, first * x / fitted[0]), MOST_E) for x in fitted))
+        top = TopScores(*candidates(dataset, some, options(found.attack, noise=noise), N_CANDIDATES, engine))
+        high = by_likelihood(top, dataset.n_records, presence).high
+        most = max(most, high * second.n_queries / max(some.n_queries, 1))
+    return most
 
 
 def hull(estimates: list[Estimate]) -> Estimate:

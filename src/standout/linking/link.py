@@ -14,6 +14,7 @@ from standout.data.catalog import check_dataset
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.linking.answer import Answer, RightLinks
+from standout.linking.by_likelihood import if_noisier
 from standout.linking.canaries import make_canaries
 from standout.linking.canary_run import CanaryRun, run_canaries
 from standout.linking.fitted import Scored, scored
@@ -94,7 +95,9 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
         seen = run_canaries(dataset, found.attack, planted, engine) if planted else None
         null_mean = seen.null_mean if seen else 1.0
         past = history(dataset, found.noise, null_mean, one_to_one, engine, seed) if canaries else None
-    links = _answered(dataset, second, found, seen, past, _Asked(one_to_one, overlap, null_mean, seed))
+        given = (float(overlap),) * 2 if isinstance(overlap, int | float) else None
+        noisier = if_noisier(dataset, second, found, engine, given) if isinstance(noise, str) else 0.0
+    links = _answered(dataset, second, found, seen, past, _Asked(one_to_one, overlap, null_mean, seed, noisier))
     if exact is not dataset and links.noise.time is not None:
         links.details["warnings"].append(COARSE.format(name=exact.time_resolution, used=dataset.time_resolution))
     return links
@@ -107,6 +110,7 @@ class _Asked(NamedTuple):
     overlap: str | float | None
     null_mean: float
     seed: int
+    if_noisier: float
 
 
 def _answered(dataset: Dataset, second: Knowledge, found: Scored, seen: CanaryRun | None, past: History | None,
@@ -136,7 +140,7 @@ def _answered(dataset: Dataset, second: Knowledge, found: Scored, seen: CanaryRu
         + ([] if np.array_equal(alone.top.p, found.top.p, True) else [CLUSTERED]),
     }  # fmt: skip
     model = found.top.model_posterior(n_records, prior)
-    right = answer.interval(n_facts, n_records, asked.seed, prior, presence)
+    right = answer.interval(n_facts, n_records, asked.seed, prior, presence, asked.if_noisier)
     details["estimates"] = {"gaps": right.by_gaps._asdict(), "likelihood": right.by_likelihood._asdict()}
     details["warnings"] += _disagreement(right)
     return Links(
