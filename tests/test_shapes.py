@@ -29,7 +29,8 @@ def test_every_shape_is_read_whole_and_gets_its_headline(shape: Shape, tmp_path)
     said = answer(view(findings))
     assert said.level is (Level.SOME if shape.most_from is None else Level.MOST), said.sentences[0]
     if shape.most_from is not None:
-        assert said.case.knows == shape.most_from, said.sentences[0]
+        finding = [case.knows for case in view(findings).cases if case.hit["low"] > 0.5]
+        assert min(finding) == shape.most_from <= said.case.knows, said.sentences[0]
     frame = findings.to_frame()
     right = frame[frame.wrong == 0]
     for knows in sorted(set(right.knows)):

@@ -64,8 +64,8 @@ def to_markdown(findings: Findings, prior: float = PRIOR) -> str:
     """The three sentences and the table."""
     seen = view(findings)
     rule = ["---" if k in LEFT or title == "strongest" else "---:" for k, title in enumerate(HEAD)]
-    table = _without_of_all(seen, [HEAD, rule, *_rows(seen, repeat=True)])
-    lines = ["| " + " | ".join(row) + " |" for row in table]
+    rows = _without_of_all(seen, [HEAD, rule, *_rows(seen, repeat=True)])
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
     notes = [f"Note: {w}" for w in seen.warnings]
     known = aware.cells(seen)
     table = ["| " + " | ".join(row) + " |" for row in [aware.HEAD, ["---", "---:", "---:", "---:"], *known]]

@@ -155,7 +155,7 @@ def population(
         )
     aux = who.sample(dataset, chosen, seed)
     # only the order of the records counts here: posteriors need no calibration
-    options = {"calibrate": False} if attack == "likelihood" else {}
+    options: dict[str, Any] = {"calibrate": False} if attack == "likelihood" else {}
     machine = find_attack(attack, **options) if isinstance(attack, str) else attack
     hits = np.empty((len(sizes), DRAWS, chosen.size))
     for j, n in enumerate(sizes):
@@ -192,7 +192,7 @@ def _knowledge_of(part: Dataset, own: Array, who: Adversary, seed: int, aux: Kno
     Draws depend on the seed and the target, so that the facts are the same, unless the choice rule depends on other records.
     """
     try:
-        able = np.isin(own, who.eligible(part)).all()
+        able = bool(np.isin(own, who.eligible(part)).all())
     except ParameterError:  # all values or times of the part lie within the tolerance
         able = False
     return who.sample(part, own, seed) if able else aux
