@@ -304,8 +304,8 @@ def test_repeats_in_files_merge_as_in_arrays(tmp_path, how, labels):
 def test_last_goes_by_the_full_time_not_by_the_day(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("user,item,rating,time\n1,1,5,2020-01-01 18:00\n1,1,2,2020-01-01 09:00\n")
-    assert entries(Dataset.read(path, repeats="last")) == {(1, 1, 5.0, 18262): 1}
-    assert entries(Dataset.read(path, repeats="first")) == {(1, 1, 2.0, 18262): 1}
+    assert entries(Dataset.read(path, repeats="last", resolution="day")) == {(1, 1, 5.0, 18262): 1}
+    assert entries(Dataset.read(path, repeats="first", resolution="day")) == {(1, 1, 2.0, 18262): 1}
 
 
 def test_row_order_is_the_order_of_the_file_however_many_threads_read_it(tmp_path):

@@ -122,9 +122,11 @@ def value_chances(dataset: Dataset, value_within: float) -> Array:
 
 def time_chances(dataset: Dataset, time_within: float | str) -> Array:
     """Per item: probability that a random record holds it at a time within the tolerance of a random known entry's."""
-    ticks = np.arange(dataset.tick_span + 1, dtype=np.int64)
     reach = int(min(loose_ticks(time_within, dataset.time_resolution), dataset.tick_span))
-    return _chances(dataset, dataset.index.tick, dataset.no_tick, ticks - reach, ticks + reach)
+    n = dataset.tick_span + 1
+    return _chances(
+        dataset, dataset.index.tick, dataset.no_tick, np.arange(-reach, n - reach), np.arange(reach, n + reach)
+    )
 
 
 def item_information(dataset: Dataset, value_within: float = 1, time_within: float | str = 14) -> Any:
