@@ -63,7 +63,9 @@ def show(found: Frontier, console: Console) -> None:
     """Print the table and the sentence."""
     from rich.text import Text
 
-    others = [m for m in ("rating", "popularity", "time", "entries") if m in found.measures and m != found.measure]
+    others: list[str] = [
+        m for m in ("rating", "popularity", "time", "entries") if m in found.measures and m != found.measure
+    ]
     table, unlimited = _table(found, others), console.options.update(width=10_000)
     while others and console.measure(table, options=unlimited).maximum > console.width:
         others.pop()  # the report has all of them
