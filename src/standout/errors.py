@@ -16,7 +16,8 @@ A message says what was wrong, the value, and what to do. It never holds a recor
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 LONGEST = 2000
 """Characters of a message: names from a file may be very long."""
@@ -52,6 +53,42 @@ class EligibilityError(StandoutError):
 
 class EngineError(StandoutError):
     """The requested engine cannot run here."""
+
+
+_in_command = False
+
+
+@contextmanager
+def command_line() -> Iterator[None]:
+    """Let messages name options as the command line does."""
+    global _in_command
+    _in_command = True
+    try:
+        yield
+    finally:
+        _in_command = False
+
+
+def option(name: str, value: str | None = "NAME") -> str:
+    """How to give an option of reading: as a keyword in Python, with two hyphens on the command line.
+
+    Parameters
+    ----------
+    name
+        The keyword.
+    value
+        What to give, as text; None for an option that is switched on, "" for none.
+
+    >>> option("record"), option("wide", None), option("time", "")
+    ("record='NAME'", 'wide=True', 'time=None')
+    >>> with command_line():
+    ...     option("record"), option("time_unit", "day"), option("wide", None), option("time", "")
+    ('--record NAME', '--time-unit day', '--wide', "--time ''")
+    """
+    if _in_command:
+        flag = f"--{name.replace('_', '-')}"
+        return flag if value is None else f"{flag} {value or repr('')}"
+    return f"{name}={True if value is None else repr(value or None)}"
 
 
 def unknown_name(kind: str, name: object, known: Sequence[str]) -> ParameterError:

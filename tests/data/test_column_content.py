@@ -113,14 +113,14 @@ def test_columns_that_carry_the_risk_are_not_missed(tmp_path, names, expected):
 
 def test_two_columns_of_numbers_without_a_telling_name_are_a_question(tmp_path):
     data = frame(alpha=ratings, beta=ratings)
-    with pytest.raises(ColumnError, match=r"could be the value: alpha, beta\. Name one with --value NAME, or none"):
+    with pytest.raises(ColumnError, match=r"could be the value: alpha, beta\. Name one with value='NAME', or none"):
         read(data, tmp_path)
     assert roles(read(data, tmp_path, ignore=["beta"]))["value"] == "alpha"
 
 
 def test_numbers_that_could_be_times_are_a_question(tmp_path):
     data = frame(x0=seconds)
-    with pytest.raises(ColumnError, match="Name it with --time x0, or none"):
+    with pytest.raises(ColumnError, match="Name it with time='x0', or none"):
         read(data, tmp_path)
     assert read(data, tmp_path, time="x0").has_time
 

@@ -49,7 +49,7 @@ def test_common_names_are_recognized(names, expected):
 def test_two_equally_good_columns_are_an_error_that_names_them(names, role, options):
     with pytest.raises(ColumnError) as caught:
         roles(names)
-    assert f"could be the {role}: {options}. Name one with --{role} NAME" in str(caught.value)
+    assert f"could be the {role}: {options}. Name one with {role}='NAME'" in str(caught.value)
 
 
 def test_a_named_column_settles_it():
@@ -77,7 +77,7 @@ def test_a_name_like_no_other_gets_no_hint():
 
 
 def test_no_column_that_could_be_the_record_is_an_error():
-    with pytest.raises(ColumnError, match=r"no column looks like the person .* Columns: a, b\. .*--record NAME"):
+    with pytest.raises(ColumnError, match=r"no column looks like the person .* Columns: a, b\. .*record='NAME'"):
         roles("a,b")
 
 

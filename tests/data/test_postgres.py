@@ -114,7 +114,7 @@ def test_every_failure_is_one_sentence_without_credentials(shop, postgres):
         assert "\n" not in text and len(text) < 400
         assert not any(word in text for word in (PASSWORD, "wrongWord", "auditor", "127.0.0.1"))
         assert caught.value.__suppress_context__ or caught.value.__context__ is None
-    with pytest.raises(InputError, match=r"holds \d+ tables: .*Name one: --table nothing"):
+    with pytest.raises(InputError, match=r"holds \d+ tables: .*Name one with table="):
         Dataset.read(shop)
     with pytest.raises(ParameterError, match="encoding: for delimited text"):
         Dataset.read(shop, table="sales", encoding="utf-8")

@@ -143,7 +143,7 @@ def test_a_file_without_names_is_read_with_the_names_that_are_given(tmp_path):
     ],
 )
 def test_the_first_person_is_not_taken_for_the_header(tmp_path, rows):
-    with pytest.raises(InputError, match=r"has no header.*--names"):
+    with pytest.raises(InputError, match=r"has no header.*names="):
         Dataset.read(csv(tmp_path, rows))
 
 
@@ -312,7 +312,7 @@ def test_empty_cells_of_a_wide_matrix_are_no_entries_and_zeros_are(tmp_path):
 
 def test_zeros_of_a_full_wide_matrix_are_a_question(tmp_path):
     path = csv(tmp_path, ["user,7,8,9", "x,1,0,2", "y,0,3,2"])
-    with pytest.raises(ColumnError, match=r"--zeros keep.*--zeros drop"):
+    with pytest.raises(ColumnError, match=r"zeros='keep'.*zeros='drop'"):
         Dataset.read(path, wide=True)
     assert Dataset.read(path, wide=True, zeros="drop").n_entries == 4
     assert Dataset.read(path, wide=True, zeros="keep").n_entries == 6
@@ -327,7 +327,7 @@ def test_a_wide_matrix_of_zeros_and_ones_has_no_values(tmp_path):
 
 def test_text_in_a_wide_matrix_is_not_dropped_silently(tmp_path):
     path = csv(tmp_path, ["user,gender,a,b", "x,f,1,", "y,m,,2"])
-    with pytest.raises(ColumnError, match=r"these do not: gender\. Leave them out with --ignore"):
+    with pytest.raises(ColumnError, match=r"these do not: gender\. Leave them out with ignore="):
         Dataset.read(path, wide=True)
     ds = Dataset.read(path, wide=True, ignore="gender")
     assert ds.item_labels.tolist() == ["a", "b"]
@@ -336,7 +336,7 @@ def test_text_in_a_wide_matrix_is_not_dropped_silently(tmp_path):
 
 def test_records_of_a_wide_matrix_without_names_are_a_question(tmp_path):
     path = csv(tmp_path, ["a,b,c", "1,,2", ",3,1"])
-    with pytest.raises(ColumnError, match="--record NAME, or number the rows"):
+    with pytest.raises(ColumnError, match="record='NAME', or number the rows"):
         Dataset.read(path, wide=True)
     assert Dataset.read(path, wide=True, record=None).record_labels.tolist() == [1, 2]
 

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from standout.cli.stopping import Stop, clean_stop, say_stopped
 from standout.data.reading.remote import without_secrets
-from standout.errors import StandoutError
+from standout.errors import StandoutError, command_line
 
 VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "defend", "link", "match-items", "report",
          "explain", "check", "policy", "verify", "diff", "bench", "doctor")  # fmt: skip
@@ -104,7 +104,7 @@ def main() -> None:
     # without the line of code that Python adds to a warning
     warnings.showwarning = _note
     try:
-        with clean_stop() as _stop:
+        with clean_stop() as _stop, command_line():
             app()
     except StandoutError as error:
         _fail(str(error), 2)

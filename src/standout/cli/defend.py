@@ -31,6 +31,17 @@ Seed = Annotated[
         "Else: 0."
     ),
 ]
+NewIds = Annotated[
+    bool,
+    typer.Option(
+        "--new-ids",
+        help="With --apply: replace the ids of the records by random ones. The release can then not be compared with its source.",
+    ),
+]
+IdMap = Annotated[
+    Path | None,
+    typer.Option(help="With --new-ids: write old and new ids to this CSV file. It undoes --new-ids: keep it secret."),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
 Defenses = Annotated[
     str, typer.Option(help="Defenses to compare, comma-separated: names, or texts as for --apply. Default: all.")
@@ -60,6 +71,8 @@ def defend(
     measure: Measure = "ndcg",
     out: Out = None,
     seed: Seed = None,
+    new_ids: NewIds = False,
+    id_map: IdMap = None,
     overwrite: Overwrite = False,
     fresh: options.Fresh = False,
     json: Json = False,
@@ -73,11 +86,16 @@ def defend(
 
     With --apply: the release is written, with a manifest of the published parameters. It has the columns for record, item,
     value and time, called as in the input; all other columns are left out.
-    Record labels are kept, so that `standout audit SOURCE --release FILE` can judge the release: replace them before you publish.
+    The ids of the records are kept, so that `standout audit SOURCE --release FILE` can judge the release; --new-ids replaces
+    them.
 
     Example: standout defend ratings.csv --apply "drop-entries(share=0.5) | coarsen-time(to=month)" --out release.csv
     """
+    if id_map is not None and not new_ids:
+        raise ParameterError("--id-map is for --new-ids: give both")
     if apply is None:
+        if new_ids:
+            raise ParameterError("--new-ids is for the release that --apply writes: give both")
         from standout.cli.defend_frontier import show_frontier
 
         show_frontier(path, reading, defenses=defenses, strengths=strengths, targets=targets, seed=seed or 0, measure=measure,
@@ -87,18 +105,20 @@ def defend(
         raise ParameterError(
             "--json, --fresh, --defenses and --strengths compare defenses: leave them out with --apply"
         )
-    write_release(path, reading, apply, out, seed, overwrite=overwrite)
+    write_release(path, reading, apply, out, seed, new_ids=new_ids, id_map=id_map, overwrite=overwrite)
 
 
 def write_release(
-    path: str, reading: options.Reading, text: str, out: Path | None, seed: int | None, *, overwrite: bool
-) -> None:
-    """Read the data, apply the defense that `text` describes, write the release and its manifest."""
+    path: str, reading: options.Reading, text: str, out: Path | None, seed: int | None, *, new_ids: bool = False,
+    id_map: Path | None = None, overwrite: bool,
+) -> None:  # fmt: skip
+    """Read the data, apply the defense that `text` describes, write the release, its manifest and, if asked for, the ids."""
     from secrets import randbits
 
     from rich.console import Console
 
     from standout.cli.waiting import read_quietly
+    from standout.data import writing
     from standout.data.writing import check_suffix, layout_like, write_entries
     from standout.defenses.manifest import manifest_path, write_manifest
     from standout.defenses.parse import parse_defense
@@ -107,6 +127,10 @@ def write_release(
     if out is None:
         raise ParameterError("--apply writes a release: name the file with --out FILE")
     _check_out(out, path, overwrite)
+    if id_map is not None:
+        _check_out(id_map, path, overwrite, "--id-map")
+        if id_map.resolve() in (out.resolve(), manifest_path(out).resolve()):
+            raise ParameterError("--id-map and --out name the same file, or its manifest: give each its own")
     check_suffix(out, path)
     source = read_quietly(path, False, **reading.keywords)
     with Console(stderr=True).status("applying the defense …"):
@@ -114,25 +138,35 @@ def write_release(
         layout = layout_like(path, reading.keywords, source, out)
         # a manifest of an earlier release must not describe this one
         manifest_path(out).unlink(missing_ok=True)
-        write_entries(release, layout, out)
+        ids = writing.new_ids(release) if new_ids else None
+        if ids is not None and id_map is not None:
+            writing.write_ids(release, ids, id_map)
+        write_entries(release, layout, out, ids)
         write_manifest(release, layout, out)
     for line in _summary(source, release):
         typer.echo(line)
     typer.echo(f"release: {out}")
     typer.echo(f"manifest: {manifest_path(out)}")
+    if ids is None:
+        typer.echo(
+            "The release holds the original ids: whoever knows the id of a person finds the record. Replace them with --new-ids "
+            "before you publish."
+        )
+    elif id_map is not None:
+        typer.echo(f"old and new ids, keep them secret: {id_map}")
 
 
-def _check_out(out: Path, path: str, overwrite: bool) -> None:
+def _check_out(out: Path, path: str, overwrite: bool, option: str = "--out") -> None:
     """Refuse a file that cannot or should not be written, before any data is read."""
     from standout.cli.session import refuse_inputs
 
     if out.is_dir():
-        raise ParameterError(f"--out {str(out)!r} is a folder: name a file")
+        raise ParameterError(f"{option} {str(out)!r} is a folder: name a file")
     if not out.parent.is_dir():
-        raise ParameterError(f"--out {str(out)!r}: the folder {str(out.parent)!r} does not exist")
+        raise ParameterError(f"{option} {str(out)!r}: the folder {str(out.parent)!r} does not exist")
     refuse_inputs([out], [path])
     if out.exists() and not overwrite:
-        raise ParameterError(f"--out {str(out)!r} exists: name another file, or use --overwrite")
+        raise ParameterError(f"{option} {str(out)!r} exists: name another file, or use --overwrite")
 
 
 def _summary(source: Dataset, release: Dataset) -> list[str]:

@@ -63,23 +63,33 @@ def show(found: Frontier, console: Console) -> None:
     """Print the table and the sentence."""
     from rich.text import Text
 
-    console.print(_table(found))
+    others: list[str] = [
+        m for m in ("rating", "popularity", "time", "entries") if m in found.measures and m != found.measure
+    ]
+    table, unlimited = _table(found, others), console.options.update(width=10_000)
+    while others and console.measure(table, options=unlimited).maximum > console.width:
+        others.pop()  # the report has all of them
+        table = _table(found, others)
+    # a line longer than the terminal is better than a name that is cut
+    width, console.width = console.width, max(console.width, console.measure(table, options=unlimited).maximum)
+    console.print(table)
+    console.width = width
     for cell in found.cells:
         if "not_measured" in cell:
             console.print(Text(f"not measured: {cell['defense']}: {cell['not_measured']}", style="dim"))
     console.print(Text(found.sentence), soft_wrap=not console.is_terminal)
 
 
-def _table(found: Frontier) -> Table:
+def _table(found: Frontier, others: list[str]) -> Table:
+    """The settings with their risk, their cost and the other losses that are named."""
     from rich.table import Table
 
     from standout.report.frontier import SHORT
     from standout.report.words import between, percent
 
     table = Table(title="Risk and cost of every defense tried", title_justify="left", box=None, pad_edge=False)
-    others = [m for m in ("rating", "popularity", "time", "entries") if m in found.measures and m != found.measure]
     for title in ("", "defense", "found", "95% interval", f"loss, {SHORT[found.measure]}", *(SHORT[m] for m in others)):
-        table.add_column(title, justify="left" if title in ("", "defense") else "right", overflow="fold")
+        table.add_column(title, justify="left" if title in ("", "defense") else "right", no_wrap=True)
     for row in sorted(found.rows(), key=lambda r: (-r["rate"], r["cost"])):
         table.add_row(
             "*" if row["front"] else "", row["defense"], percent(row["rate"]), between(row),

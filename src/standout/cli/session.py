@@ -64,6 +64,8 @@ class Session:
         self.log = Console(stderr=True, quiet=json, highlight=False)
         self._drafts = ExitStack()
         self._work: WorkFolder | None = None
+        self._elsewhere = False
+        """Whether the output goes to another folder than usual, which is not printed yet."""
 
     def __enter__(self) -> Session:
         if self._pdf:
@@ -78,7 +80,7 @@ class Session:
                     f"--out {str(self.out)!r} holds the findings of another audit: name another folder, or use --overwrite"
                 )
             self.out = _next_free(self.out)
-            self.log.print(f"{FOLDER} holds the findings of another audit; writing to {self.out}", markup=False)
+            self._elsewhere = True
         check_writable(self.out)
         self._take_work_folder()
         return self
@@ -122,7 +124,10 @@ class Session:
             return ChunkedDataset.read(path, memory=memory, work=work, progress=progress, **keywords)
 
     def say_data(self, dataset: Catalog) -> None:
-        """Print what was read and what cleaning did."""
+        """Print what was read and what cleaning did, and before it a folder that nobody named."""
+        if self._elsewhere:
+            self.log.print(f"{FOLDER} holds the findings of another audit; writing to {self.out}", markup=False)
+            self._elsewhere = False
         c = dataset.cleaning
         self.log.print(
             f"{dataset.n_records:,} records × {dataset.n_items:,} items, {dataset.n_entries:,} entries"

@@ -157,7 +157,7 @@ class Dataset(Catalog):
                    time: Column = GUESS, repeats: str = "keep", time_unit: str | None = None,
                    date_format: str | None = None, wide: bool = False, zeros: str | None = None,
                    ignore: Sequence[str] | str | None = None, resolution: str | None = None) -> Dataset:  # fmt: skip
-        """Make a dataset of a pandas, polars or pyarrow frame; the options mean the same as in `read`.
+        """Make a dataset of a pandas, polars or pyarrow frame, or a DuckDB relation; the options mean the same as in `read`.
 
         A column that is left out is guessed; None says that there is no such channel.
         """

@@ -50,7 +50,7 @@ def whole_of(data: Catalog) -> Whole:
     """
     how = data.__dict__.get(_KEY)
     if how is not None:
-        return how if isinstance(how, Whole) else how()  # type: ignore[no-any-return]
+        return how if isinstance(how, Whole) else how()
     uses = data.cleaning.columns
     if data.origin is not None:  # made in memory by a defense, which leaves out all other columns
         uses = tuple(use for use in uses if use.role in MEASURED)

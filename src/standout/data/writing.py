@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from standout.data.dataset import Dataset
+from standout.data.export import entry_records
+from standout.data.scratch import private_file
 from standout.data.whole_file import whole_file
 from standout.errors import InputError, ParameterError
+
+Array = npt.NDArray[Any]
 
 ROLES = ("record", "item", "value", "time")
 PARQUET = (".parquet", ".parq", ".pq")
@@ -83,9 +93,32 @@ def check_suffix(out: Path, path: Any) -> None:
     _kind(out, _found(path, {}, look=False)[0])
 
 
-def write_entries(dataset: Dataset, layout: FileLayout, path: Path) -> None:
-    """Write one row per entry; times are ISO dates or date-times, columns of channels that the data lacks are left out."""
+def new_ids(dataset: Dataset) -> Array:
+    """A random id per record, from the system's source of randomness: nothing computes it from the old id or a seed."""
+    made: dict[str, None] = {}
+    while len(made) < dataset.n_records:
+        made[f"p{token_hex(8)}"] = None
+    return np.array(list(made))
+
+
+def write_entries(dataset: Dataset, layout: FileLayout, path: Path, ids: Array | None = None) -> None:
+    """Write one row per entry; times are ISO dates or date-times, columns of channels that the data lacks are left out.
+
+    Parameters
+    ----------
+    dataset
+        The entries.
+    layout
+        How to write them.
+    path
+        The file.
+    ids
+        Other label of each record. Rows are sorted by it, so that their order does not give away the old labels.
+    """
     table = dataset.to_arrow()
+    if ids is not None:
+        label = ids[entry_records(dataset)]
+        table = table.set_column(0, "record", [label]).take(np.argsort(label, kind="stable"))
     dates = "%Y-%m-%d" if dataset.time_resolution == "day" else "%Y-%m-%d %H:%M"
     roles = [role for role in layout.columns if role in present(dataset)]
     table = table.select(roles).rename_columns([layout.columns[role] for role in roles])
@@ -105,6 +138,18 @@ def write_entries(dataset: Dataset, layout: FileLayout, path: Path) -> None:
             )  # fmt: skip
 
     write_file(path, write)
+
+
+def write_ids(dataset: Dataset, ids: Array, path: Path) -> None:
+    """Write the old and the new label of each record as CSV, to a file that only this user may read."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([("old", "new"), *zip(dataset.record_labels, ids, strict=True)])
+    try:
+        path.unlink(missing_ok=True)
+        with private_file(path) as file:
+            file.write(text.getvalue().encode())
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
 def write_file(path: Path, write: Callable[[Path], Any]) -> None:

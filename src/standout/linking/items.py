@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from standout.data.reading.archives import HEAD
+from standout.data.reading.encodings import decoded, encoding_of
 from standout.errors import InputError
 
 COLUMNS = ("item_second", "item_release", "title_second", "title_release", "score", "confirm")
@@ -42,14 +46,7 @@ def read_items(
         Column names. Default: the item column as for a release, a column named title, name or description, and one
         named year; a year at the end of a title counts too.
     """
-    import pandas as pd
-
-    try:
-        frame = pd.read_csv(path, sep=None, engine="python", dtype=str, keep_default_na=False)
-    except (OSError, ValueError, UnicodeError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or "it is not delimited text with a header"
-        raise InputError(f"cannot read the items of {str(path)!r}: {reason}") from None
-    names = [str(c) for c in frame.columns]
+    names, cells = _cells(Path(path))
     by_name = {c.lower(): c for c in names}
     named = item or next(
         (by_name[c] for c in by_name if "item" in c or (c.endswith("id") and "user" not in c)), names[0]
@@ -59,9 +56,37 @@ def read_items(
     for column in (named, titled, dated):
         if column is not None and column not in names:
             raise InputError(f"no column {column!r} in {str(path)!r}. Columns: {', '.join(names)}")
-    rows = frame.drop_duplicates(subset=[named])
-    years = rows[dated] if dated is not None else [""] * len(rows)
-    return [_item(a, b, c) for a, b, c in zip(rows[named], rows[titled], years, strict=True) if str(a) != ""]
+    at, to = names.index(named), names.index(titled)
+    kept: dict[str, Item] = {}
+    for number, row in cells:
+        if len(row) > len(names) and to == len(names) - 1:
+            row = [*row[:to], ", ".join(part.strip() for part in row[to:])]  # commas of the title
+        if len(row) != len(names):
+            raise InputError(
+                f"line {number:,} of {str(path)!r} has {len(row)} fields, and the header has {len(names)}: put titles with "
+                "commas in quotation marks"
+            )
+        if row[at] and row[at] not in kept:
+            kept[row[at]] = _item(row[at], row[to], row[names.index(dated)] if dated is not None else "")
+    return list(kept.values())
+
+
+def _cells(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Names of the columns, and the fields of each line with its number. The header decides about the delimiter."""
+    try:
+        raw = path.read_bytes()
+        raw = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+        text = decoded(raw, encoding_of(raw[:HEAD]))
+        head = next(line for line in io.StringIO(text) if line.strip())
+        delimiter = max("\t,;|", key=re.sub(r'"[^"]*"', "", head).count)
+        # without a delimiter in the header there is one column, and a tab is in no title
+        delimiter = delimiter if delimiter in re.sub(r'"[^"]*"', "", head) else "\t"
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        rows = [(reader.line_num, row) for row in reader if any(row)]
+        return [name.strip() for name in rows[0][1]], rows[1:]
+    except (OSError, EOFError, ValueError, StopIteration, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or "it is not delimited text with a header"
+        raise InputError(f"cannot read the items of {str(path)!r}: {reason}") from None
 
 
 def _item(label: str, title: str, year: str) -> Item:

@@ -11,7 +11,7 @@ from standout.data.cleaning import ColumnUse
 from standout.data.reading import names as by_name
 from standout.data.reading.options import GUESS, Column
 from standout.data.reading.profile import Profile
-from standout.errors import ColumnError
+from standout.errors import ColumnError, option
 
 _MEANINGS = {
     "record": "the person (user, customer, member …)",
@@ -218,14 +218,22 @@ class _Chooser:
                 return options[0]
             if options:
                 raise ColumnError(
-                    f"more than one column could be the {role}: {listed(options, self.names)}. Name one with --{role} NAME"
+                    f"more than one column could be the {role}: {listed(options, self.names)}. Name one with {option(role)}"
                     f"{_or_none(role)}"
                 )
         if role in ("value", "time"):
             return None
-        wide = ". If each row is a person and each column an item, use --wide" if self._looks_wide(free) else ""
+        hint = ""
+        if role == "item" and by_name.is_position(self.names):
+            hint = (
+                ". The file holds positions: round them to cells, and add the cell as a column of its own, for example with "
+                "DuckDB: SELECT *, concat(round(latitude, 2), ' ', round(longitude, 2)) AS cell. Then use "
+                f"{option('item', 'cell')}"
+            )
+        elif self._looks_wide(free):
+            hint = f". If each row is a person and each column an item, use {option('wide', None)}"
         raise ColumnError(
-            f"no column looks like {_MEANINGS[role]}. Columns: {listed(self.names)}. Name it with --{role} NAME{wide}"
+            f"no column looks like {_MEANINGS[role]}. Columns: {listed(self.names)}. Name it with {option(role)}{hint}"
         )
 
     def _fits(self, name: str, *kinds: str) -> bool:
@@ -293,7 +301,7 @@ class _Chooser:
         ]  # fmt: skip
         if could:
             raise ColumnError(
-                f"column {could[0]!r} holds numbers that could be times since 1970. Name it with --time {could[0]}"
+                f"column {could[0]!r} holds numbers that could be times since 1970. Name it with {option('time', could[0])}"
                 f"{_or_none('time')}"
             )
 
@@ -328,4 +336,4 @@ class _Chooser:
 
 
 def _or_none(role: str) -> str:
-    return f", or none with {role}=None (--{role} '')" if role in ("value", "time") else ""
+    return f", or none with {option(role, '')}" if role in ("value", "time") else ""

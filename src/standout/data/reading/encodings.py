@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
-from standout.errors import InputError
+from standout.errors import InputError, option
 
 _CHUNK = 1 << 22
 _ENOUGH = 1 << 16
@@ -78,7 +78,9 @@ def as_utf8(path: Path, to: Path, encoding: str, name: str) -> Path:
                 target.write(decoder.decode(chunk).encode("utf-8"))
             target.write(decoder.decode(b"", final=True).encode("utf-8"))
     except UnicodeError:
-        raise InputError(f"{name} is not in the encoding {encoding}: name the right one with --encoding") from None
+        raise InputError(
+            f"{name} is not in the encoding {encoding}: name the right one with {option('encoding')}"
+        ) from None
     return to
 
 

@@ -1,4 +1,4 @@
-"""Frames of pandas, polars and pyarrow as tables."""
+"""Frames of pandas, polars and pyarrow, and relations of DuckDB, as tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FrameTable:
     profiled = True
 
     def __init__(self, frame: Any) -> None:
-        self._frame = frame
+        self._frame = frame = frame.to_arrow_table() if isinstance(frame, duckdb.DuckDBPyRelation) else frame
         self.names = tuple(_columns(frame))
 
     def sample(self, con: duckdb.DuckDBPyConnection) -> None:
@@ -53,7 +53,9 @@ def _columns(frame: Any) -> list[str]:
         return list(frame.column_names)
     if hasattr(frame, "columns"):
         return [str(name) for name in frame.columns]
-    raise ParameterError(f"from_frame takes a pandas, polars or pyarrow frame, not {type(frame).__name__}")
+    raise ParameterError(
+        f"from_frame takes a pandas, polars or pyarrow frame or a DuckDB relation, not {type(frame).__name__}"
+    )
 
 
 def _sampled(head: Any, place: int) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from standout.data.reading.names import checked_names
 from standout.data.reading.options import ReadOptions
-from standout.errors import InputError, ParameterError
+from standout.errors import InputError, ParameterError, option
 
 MOVIELENS = ("userId", "movieId", "rating", "timestamp")
 _DELIMITERS = ("\t", ",", ";", "|")
@@ -119,7 +119,7 @@ def _without_header(rows: list[list[str]], delimiter: str, name: str, wide: bool
         which = "u.data" if delimiter == "\t" else "ratings.dat"
         return Layout(MOVIELENS, delimiter, False, "", (f"layout: MovieLens {which}",))
     wide_header = not numbers[0] and all(numbers[1:]) and len(first) > 5
-    hint = ". If each row is a person and each column an item, use --wide" if wide_header else ""
+    hint = f". If each row is a person and each column an item, use {option('wide', None)}" if wide_header else ""
     raise _no_header(name, "its first line holds numbers", hint)
 
 
@@ -132,6 +132,6 @@ def _is_like_the_rest(rows: list[list[str]]) -> bool:
 
 def _no_header(name: str, why: str, hint: str = "") -> InputError:
     return InputError(
-        f"{name} has no header: {why}. Give the names of its columns with --names user,item,… (names=), or say that the "
-        f"first line is a header with --header (header=True){hint}"
+        f"{name} has no header: {why}. Give the names of its columns with {option('names', 'user,item,…')}, or say that the "
+        f"first line is a header with {option('header', None)}{hint}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 # fmt: off
 _PERSONS = (
@@ -178,6 +179,16 @@ def is_value_like(name: str) -> bool:
 def is_attribute(name: str) -> bool:
     """Whether the name is that of a number that describes the person, the item or the row."""
     return bool(set(words(name)) & _ATTRIBUTES)
+
+
+def is_position(names: Sequence[str]) -> bool:
+    """Whether two of the columns are a latitude and a longitude.
+
+    >>> is_position(["user", "lat", "lng"]), is_position(["user", "lat"])
+    (True, False)
+    """
+    found = [set(words(name)) for name in names]
+    return all(any(one & kind for one in found) for kind in ({"lat", "latitude"}, {"lon", "lng", "long", "longitude"}))
 
 
 def direct_identifier(name: str) -> str | None:

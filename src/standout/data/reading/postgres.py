@@ -80,7 +80,7 @@ class PostgresTable:
             places = {t if schema == "public" else f"{schema}.{t}": (schema, t) for schema, t in cursor.fetchall()}
             in_public = table is not None and table.removeprefix("public.") in places
             spelled = table.removeprefix("public.") if table is not None and in_public else table
-            chosen = chosen_table(database, spelled, list(places), "table", "--table {} (table=)")
+            chosen = chosen_table(database, spelled, list(places), "table")
             schema, short = places[chosen]
             self._sql = f"{identifier(schema)}.{identifier(short)}"
             cursor.execute(_COLUMNS, (self._sql,))

@@ -10,7 +10,7 @@ import duckdb
 
 from standout.data.reading.profile import SAMPLE
 from standout.data.reading.workspace import identifier
-from standout.errors import InputError
+from standout.errors import InputError, option
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Relation:
         return Source(self.name, self.text, self.notes, self.rows_bad, self.first_bad)
 
 
-def chosen_table(name: str, wanted: str | None, tables: list[str], what: str, how: str = "{}") -> str:
+def chosen_table(name: str, wanted: str | None, tables: list[str], what: str) -> str:
     """The table or sheet that was named, or the only one.
 
     Parameters
@@ -89,8 +89,6 @@ def chosen_table(name: str, wanted: str | None, tables: list[str], what: str, ho
         Tables that there are.
     what
         "table" or "sheet".
-    how
-        How to name a table, with {} for it.
     """
     if not tables:
         raise InputError(f"{name} holds no {what} that can be read")
@@ -99,7 +97,7 @@ def chosen_table(name: str, wanted: str | None, tables: list[str], what: str, ho
             raise InputError(f"{name} has no {what} {wanted[:100]!r}. It has: {_some(tables)}")
         return wanted
     if len(tables) > 1:
-        raise InputError(f"{name} holds {len(tables):,} {what}s: {_some(tables)}. Name one: {how.format(tables[0])}")
+        raise InputError(f"{name} holds {len(tables):,} {what}s: {_some(tables)}. Name one with {option('table')}")
     return tables[0]
 
 

@@ -19,7 +19,7 @@ from standout.data.reading.options import ReadOptions
 from standout.data.reading.profile import SAMPLE
 from standout.data.reading.source import Source
 from standout.data.reading.workspace import literal_path, one_row, quoted
-from standout.errors import InputError, RowError
+from standout.errors import InputError, RowError, option
 
 _CHUNK = 1 << 22
 
@@ -84,7 +84,7 @@ class TextTable:
         if file.has_rows and not one_row(con, "SELECT count(*) FROM sample_")[0]:
             raise RowError(
                 f"{file.name}: no row splits into {len(self.names)} fields as its first line does. Is the delimiter "
-                f"{file.layout.delimiter!r} right (--delimiter), and are cells that hold it in quotation marks?"
+                f"{file.layout.delimiter!r} right ({option('delimiter', '…')}), and are cells that hold it in quotation marks?"
             )
 
     def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
@@ -156,7 +156,7 @@ def _opened(folder: Path, path: Path, number: int, options: ReadOptions) -> Text
 
 
 def _encoding_note(encoding: str) -> str:
-    return f"text: not UTF-8, read as {encoding}; if that is wrong, name the encoding with --encoding"
+    return f"text: not UTF-8, read as {encoding}; if that is wrong, name the encoding with {option('encoding')}"
 
 
 def _stage(con: duckdb.DuckDBPyConnection, file: TextFile, chosen: dict[str, str]) -> None:
@@ -170,7 +170,9 @@ def _stage(con: duckdb.DuckDBPyConnection, file: TextFile, chosen: dict[str, str
         _load(con, file, chosen)
     if one_row(con, "SELECT count(*) FROM reject_errors WHERE error_type = 'INVALID ENCODING'")[0]:
         if file.fixed:
-            raise InputError(f"{file.name} is not in the encoding that was named: name the right one with --encoding")
+            raise InputError(
+                f"{file.name} is not in the encoding that was named: name the right one with {option('encoding')}"
+            )
         encoding = encoding_of_file(file.plain)
         file.notes.append(_encoding_note(encoding))
         file.plain = as_utf8(file.plain, file.copy.with_suffix(".late"), encoding, file.name)

@@ -12,7 +12,7 @@ from standout.data.reading.options import GUESS, ReadOptions
 from standout.data.reading.profile import NO_CELL, Profile, profile_columns
 from standout.data.reading.source import Source, Table
 from standout.data.reading.workspace import identifier, one_row, quoted
-from standout.errors import ColumnError
+from standout.errors import ColumnError, option
 
 _NUMBERED = "number of the row"
 
@@ -35,8 +35,8 @@ def load_wide(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions
     text = [name for name in items if profiles[name].kind not in ("whole", "real", "flag", "empty", "epoch")]
     if text:
         raise ColumnError(
-            f"columns of a wide matrix hold numbers, and these do not: {listed(text, table.names)}. Leave them out with --ignore "
-            "NAME,NAME (ignore=), or name the record with --record NAME"
+            f"columns of a wide matrix hold numbers, and these do not: {listed(text, table.names)}. Leave them out with "
+            f"{option('ignore', 'NAME,NAME')}, or name the record with {option('record')}"
         )
     source = _unpivoted(con, table, record, items, options.decimal)
     zeros, has_value = _zeros(con, options.zeros)
@@ -82,8 +82,8 @@ def _record(names: tuple[str, ...], profiles: dict[str, Profile], options: ReadO
     if not known and len(texts) == 1:
         return texts[0]
     raise ColumnError(
-        "nothing says which column of the wide matrix names the records: name it with --record NAME, or number the rows "
-        f"with --record '' (record=None). Columns: {listed(names)}"
+        f"nothing says which column of the wide matrix names the records: name it with {option('record')}, or number the "
+        f"rows with {option('record', '')}. Columns: {listed(names)}"
     )
 
 
@@ -131,7 +131,7 @@ def _zeros(con: duckdb.DuckDBPyConnection, said: str | None) -> tuple[str, bool]
         else:
             raise ColumnError(
                 "every cell of the wide matrix holds a number, and some are 0: say whether a zero is an entry with "
-                "--zeros keep, or not with --zeros drop (zeros=)"
+                f"{option('zeros', 'keep')}, or not with {option('zeros', 'drop')}"
             )
     return said, not (low == high and (said == "drop" or n_zero == 0))
 
