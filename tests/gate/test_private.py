@@ -21,7 +21,7 @@ max = 0.3
 adversaries = ["a"]
 [[limit]]
 name = "groups"
-max = 1.0
+max = 0.99
 adversaries = ["a"]
 by = "rarity"
 """
@@ -29,7 +29,7 @@ by = "rarity"
 
 @pytest.fixture
 def files(tmp_path):
-    rows = with_rate(0.045, n=1000).record_item.reshape(-1, 3)
+    rows = with_rate(0.03, n=1000).record_item.reshape(-1, 3)
     data = tmp_path / "release.csv"
     lines = [f"Ann Lee {r:04d},Heat-{i:05d}" for r, row in enumerate(rows) for i in row]
     data.write_text("user,item\n" + "\n".join(lines) + "\n")
