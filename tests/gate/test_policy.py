@@ -107,7 +107,6 @@ def test_the_policy_of_every_domain_can_be_read_and_names_the_source_of_each_lim
     assert made.name == domain
     assert all(limit.source for limit in made.limits)
     assert any(limit.by == "risk" for limit in made.limits)
-    assert made.near_duplicates.source
 
 
 def test_the_commented_limit_of_the_template_is_valid_too(tmp_path):
