@@ -30,7 +30,7 @@ by = "rarity"
 
 @pytest.fixture
 def files(tmp_path):
-    rows = with_rate(0.045, n=1000).record_item.reshape(-1, 3)
+    rows = with_rate(0.03, n=1000).record_item.reshape(-1, 3)
     data = tmp_path / "release.csv"
     lines = [f"Ann Lee {r:04d},Heat-{i:05d}" for r, row in enumerate(rows) for i in row]
     data.write_text("user,item\n" + "\n".join(lines) + "\n")
