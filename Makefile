@@ -25,7 +25,7 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking frontier gate-trial gate-forgery
+.PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking linking-coverage frontier gate-trial gate-forgery gate-dressing
 .PHONY: brute-force fuzz mutation kill-trial dist compiled-wheel sbom audit-dependencies test-offline chromium packages clean
 
 help:  ## list the targets
@@ -85,6 +85,9 @@ gate-trial: $(READY)  ## how often the release gate is wrong, in 1,000 seeded ch
 gate-forgery: $(READY)  ## forged evidence and what `verify` says about it: the table of docs/gate.md
 	@$(BIN)/python docs/scripts/gate_forgery.py
 
+gate-dressing: $(READY)  ## what the release gate says about 36 releases that are dressed to look safe, 12 safe ones and planted groups
+	@$(BIN)/python docs/scripts/gate_dressing.py
+
 dist: $(READY)  ## build sdist and wheel into dist/; the same commit gives the same bytes
 	@$(BIN)/python docs/scripts/dist.py
 
@@ -117,6 +120,9 @@ frontier: $(READY)  ## rebuild docs/frontier.md: defenses compared on two real r
 
 linking: $(READY)  ## rebuild docs/linking.md: two real pairs of files, linked without the truth (STANDOUT_DATA)
 	@$(BIN)/python docs/scripts/linking.py "$(STANDOUT_DATA)"
+
+linking-coverage: $(READY)  ## rebuild docs/linking_coverage.md: how often linking's statements hold on held-out pairs (STANDOUT_DATA)
+	@$(BIN)/python docs/scripts/linking_coverage.py "$(STANDOUT_DATA)"
 
 .venv: $(READY)  ## create only the virtual environment
 

@@ -74,9 +74,7 @@ def _plain(x: Any) -> Any:
 
 def parts(folder: Path) -> int:
     """Finished parts on disk."""
-    return sum(1 for _ in folder.glob(".standout-work.*/part-*.json")) + sum(
-        1 for _ in folder.glob("out/cells/part-*.json")
-    )
+    return sum(1 for _ in folder.glob(".standout-work.*/part-*")) + sum(1 for _ in folder.glob("out/cells/part-*"))
 
 
 def nothing_left(folder: Path) -> bool:

@@ -158,6 +158,90 @@ def test_no_module_is_named_for_what_it_is_not():
     assert not nameless, f"a module is named for what it holds: {nameless}"
 
 
+SPARK_EXCHANGE = {"spark.py", "spark_shards.py", "spark_source.py", "spark_worker.py"}
+"""Modules of `engines` in which the driver and the workers of Spark send objects to one another."""
+UNPICKLERS = {
+    "pickle",
+    "_pickle",
+    "cPickle",
+    "cloudpickle",
+    "dill",
+    "marshal",
+    "shelve",
+    "joblib",
+    "jsonpickle",
+    "yaml",
+}
+RUNNERS = {"eval", "exec", "compile", "__import__", "runstring", "read_pickle"}
+CHECKPOINTS = {"checkpoint", "localCheckpoint", "setCheckpointDir", "pickleFile", "saveAsPickleFile"}
+
+
+def code_from_data(path: Path) -> list[str]:
+    """Places of a module where data from a file could become code."""
+    found = []
+    tree = ast.parse(text(path))
+    called_at = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        names = []
+        if (
+            isinstance(node, ast.Attribute)
+            and id(node) not in called_at
+            and ast.unparse(node) in ("np.load", "numpy.load")
+        ):
+            found.append(f"{path.name}:{node.lineno}: load under another name")
+        if isinstance(node, ast.Import):
+            names = [alias.name.split(".")[0] for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [(node.module or "").split(".")[0], *(alias.name for alias in node.names)]
+        found += [f"{path.name}:{getattr(node, 'lineno', 0)}: imports {name}" for name in names if name in UNPICKLERS]
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        inside = node.func.value.id if isinstance(getattr(node.func, "value", None), ast.Name) else ""
+        options = {one.arg: getattr(one.value, "value", None) for one in node.keywords}
+        is_runner = called in RUNNERS and not (isinstance(node.func, ast.Attribute) and called in ("eval", "compile"))
+        loads = called in ("load", "memmap") and inside in ("np", "numpy") and options.get("allow_pickle") is not False
+        if is_runner or called in CHECKPOINTS or loads or options.get("allow_pickle") is True:
+            found.append(f"{path.name}:{node.lineno}: {called}")
+    return found
+
+
+def test_nothing_that_is_read_from_a_file_can_become_code():
+    found = [
+        place
+        for path in modules(SRC)
+        for place in code_from_data(path)
+        if not (path.parent.name == "engines" and path.name in SPARK_EXCHANGE and "pickle" in place)
+    ]
+    assert not found, found
+
+
+def test_the_search_for_code_from_data_finds_it(tmp_path):
+    path = tmp_path / "x.py"
+    for bad in (
+        "import pickle",
+        "from pickle import loads",
+        "import yaml",
+        "np.load(p)",
+        "f = np.load",
+        "np.load(p, allow_pickle=True)",
+        "eval(x)",
+        "exec(x)",
+        "from pyspark import cloudpickle",
+        "import numpy.testing\nrunstring(x, {})",
+        "frame.checkpoint()",
+        "pd.read_pickle(p)",
+        "import joblib.x",
+        "__import__(x)",
+    ):
+        path.write_text(bad)
+        assert code_from_data(path), bad
+    path.write_text(
+        "import json\nnp.load(p, allow_pickle=False)\nre.compile(x)\nattack.compile(y)\nast.literal_eval(z)"
+    )
+    assert not code_from_data(path)
+
+
 def test_no_machine_path_in_tracked_files():
     assert found_in_tracked_files(MACHINE_PATH) == []
 

@@ -178,7 +178,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, default=Path("docs/attack-table.md"))
     arguments = parser.parse_args()
-    dataset = so.Dataset.read(arguments.folder / "ml-latest-small" / "ratings.csv.gz")
+    dataset = so.Dataset.read(arguments.folder / "ml-latest-small" / "ratings.csv.gz", resolution="day")
     text = [
         "# Every attack on MovieLens latest-small",
         "",

@@ -54,14 +54,14 @@ class Cell:
 
 def movielens(folder: Path) -> so.Dataset:
     """610 people, 100,836 ratings."""
-    return so.Dataset.read(folder / "ml-latest-small" / "ratings.csv.gz")
+    return so.Dataset.read(folder / "ml-latest-small" / "ratings.csv.gz", resolution="day")
 
 
 def retail(folder: Path) -> so.Dataset:
     """Customers, what they bought, how many and when."""
     return so.Dataset.read(
         folder / "online-retail" / "online_retail.csv.gz",
-        record="CustomerID", item="StockCode", value="Quantity", time="InvoiceDate",
+        record="CustomerID", item="StockCode", value="Quantity", time="InvoiceDate", resolution="day",
     )  # fmt: skip
 
 

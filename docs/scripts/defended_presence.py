@@ -31,7 +31,7 @@ def loss(release, knowledge, place, calibrate):
 
 
 def main():
-    dataset = so.Dataset.read(Path(sys.argv[1]) / "ml-latest-small" / "ratings.csv.gz")
+    dataset = so.Dataset.read(Path(sys.argv[1]) / "ml-latest-small" / "ratings.csv.gz", resolution="day")
     targets = sample_targets(dataset, WHO.eligible(dataset), TARGETS, SEED)
     print("| defense | not calibrated | calibrated |\n|---|---:|---:|")
     for text in DEFENSES:

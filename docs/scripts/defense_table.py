@@ -129,7 +129,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "defense-table.md")
     given = parser.parse_args()
-    dataset = so.Dataset.read(given.folder / "ml-latest-small" / "ratings.csv.gz")
+    dataset = so.Dataset.read(given.folder / "ml-latest-small" / "ratings.csv.gz", resolution="day")
     text = HEAD.format(targets=TARGETS, seed=SEED) + "\n".join(tables(dataset)) + "\n"
     temporary = given.out.with_suffix(".tmp")
     temporary.write_text(text, encoding="utf-8")

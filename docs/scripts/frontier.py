@@ -49,13 +49,14 @@ SPEED_CHECK = ("drop-entries(share=0.6)", "keep-top-items(k=136)", "noise-values
 def read(name: str, folder: Path) -> so.Dataset:
     """One of the two releases."""
     if name == "ml-latest-small":
-        return so.Dataset.read(folder / name / "ratings.csv.gz")
+        return so.Dataset.read(folder / name / "ratings.csv.gz", resolution="day")
     return so.Dataset.read(
         folder / name / "online_retail.csv.gz",
         record="CustomerID",
         item="StockCode",
         value="Quantity",
         time="InvoiceDate",
+        resolution="day",
     )
 
 

@@ -79,7 +79,7 @@ def figures(records: int, targets: int, movielens: Path | None) -> None:
     if movielens is None:
         print("no --movielens: the F06 part stays as it is")
         return
-    ratings = Dataset.read(movielens / "ratings.csv.gz")
+    ratings = Dataset.read(movielens / "ratings.csv.gz", resolution="day")
     mentions = read_mentions(str(movielens / "tags.csv"), ratings)
     setting = Setting(ratings, None, mentions=mentions, source="MovieLens latest-small, ratings and tags")
     summary = run("f06", setting)

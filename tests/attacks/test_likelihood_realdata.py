@@ -38,7 +38,9 @@ CELLS = [
 @pytest.fixture(scope="module")
 def releases() -> list[so.Dataset]:
     folder = Path(os.environ["STANDOUT_DATA"])
-    return [so.Dataset.read(folder / name / file, **columns) for name, (file, columns) in FILES.items()]
+    return [
+        so.Dataset.read(folder / name / file, resolution="day", **columns) for name, (file, columns) in FILES.items()
+    ]
 
 
 def test_posterior_and_absence_are_within_three_points_of_what_is_observed(releases):

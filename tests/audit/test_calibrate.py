@@ -66,9 +66,14 @@ def test_parts_of_a_hit_count_as_parts_at_every_threshold():
 
 def test_paired_credits_are_compared_by_their_differences():
     row = paired(np.array([0.5, 1.0, 0.0, 1.0]), np.array([0.5, 0.5, 0.25, 0.0]))
-    assert (row["only_first"], row["only_second"], row["difference"]) == (2, 1, 0.3125)
+    assert row["difference"] == 0.3125
     # of the eight ways to set the signs of .5, .25 and 1, four reach 1.25
     assert row["p_value"] == pytest.approx(0.5)
+
+
+def test_a_part_of_a_hit_is_no_person_found_by_one_attack_alone():
+    row = paired(np.array([0.02, 0.5, 1.0, 1.0]), np.array([0.0, 0.0, 0.5, 1.0]))
+    assert (row["only_first"], row["only_second"]) == (1, 0)
 
 
 def trial(best, named_when_absent=(False, False, False, False)):
@@ -91,3 +96,29 @@ def test_the_winner_is_chosen_on_one_half_and_reported_on_the_other():
     target, half = np.zeros(4, int), np.array([True, True, False, False])
     row = strongest({"lucky": lucky, "scoreboard-rh": steady}, Truth(target, half))
     assert row["attack"] == "lucky" and row["hit"]["rate"] == 0.0 and row["versus"]["difference"] == -1.0
+
+
+def credited(credit, false):
+    """A trial with these credits, and false matches for the first `false` queries."""
+    made = trial([0] * len(credit), np.arange(len(credit)) < false)
+    made.present.credit = np.array(credit)
+    return made
+
+
+def test_half_a_hit_does_not_exchange_the_strongest_attack():
+    n = 800
+    truth = Truth(np.zeros(n, int), np.arange(n) % 2 == 0)
+    everybody, careful = np.ones(n), np.ones(n)
+    careful[0] = 0.5  # a tie on the calibration half
+    for credits in ((everybody, careful), (careful, everybody), (everybody, everybody)):
+        trials = {"rash": credited(credits[0], 160), "careful": credited(credits[1], 16)}
+        assert strongest(trials, truth)["attack"] == "careful"
+
+
+def test_a_whole_person_more_decides_and_so_does_half_a_person_among_few():
+    for n, lost in ((800, 1.0), (60, 0.5)):
+        truth = Truth(np.zeros(n, int), np.arange(n) % 2 == 0)
+        worse = np.ones(n)
+        worse[0] -= lost
+        trials = {"rash": credited(np.ones(n), n), "careful": credited(worse, 0)}
+        assert strongest(trials, truth)["attack"] == "rash"

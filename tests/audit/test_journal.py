@@ -51,7 +51,7 @@ def ended(process: subprocess.Popen[str]) -> str:
 
 def until_parts(folder: Path, n: int) -> None:
     for _ in range(2400):  # kernels may have to be compiled first
-        if sum(1 for _ in folder.glob(".standout-work.*/part-*.json")) >= n:
+        if sum(1 for _ in folder.glob(".standout-work.*/part-*")) >= n:
             return
         time.sleep(0.1)
     raise AssertionError("no part was finished in time")
@@ -83,7 +83,7 @@ def test_a_killed_audit_continues_with_the_same_findings_and_does_nothing_twice(
     assert not out.exists()
     if signum == signal.SIGINT:
         assert "finished parts are kept: the same command continues from there" in said
-    kept = {p.name: p.stat().st_mtime_ns for p in tmp_path.glob(".standout-work.*/part-*.json")}
+    kept = {p.name: p.stat().st_mtime_ns for p in tmp_path.glob(".standout-work.*/part-*")}
     assert 2 <= len(kept) < 6
     code, _, said = run("audit", ratings, "--out", out, *OPTIONS)
     assert code == 0, said
@@ -156,16 +156,19 @@ def test_a_journal_changes_no_number(tmp_path):
         assert json.loads(results.to_json())["results"] == json.loads(plain.to_json())["results"]
 
 
-@pytest.mark.parametrize("harm", ["cut", "changed", "empty", "of another key"])
+@pytest.mark.parametrize("harm", ["cut", "changed", "empty", "of another part"])
 def test_a_damaged_part_is_computed_again(tmp_path, harm):
     journal = Journal(tmp_path)
     assert journal.part({"a": 1}, lambda: {"hit": 0.25}) == ({"hit": 0.25}, False)
     assert journal.part({"a": 1}, lambda: {"hit": 0.5}) == ({"hit": 0.25}, True)
     (path,) = tmp_path.iterdir()
+    journal.keep({"a": 2}, {"hit": 0.05})
+    (other,) = set(tmp_path.iterdir()) - {path}
     text = path.read_text()
     path.write_text({"cut": text[:-5], "changed": text.replace("0.25", "0.05"), "empty": "",
-                     "of another key": text.replace('"key": "', '"key": "0')}[harm])  # fmt: skip
-    assert journal.part({"a": 1}, lambda: {"hit": 0.5}) == ({"hit": 0.5}, False)
+                     "of another part": other.read_text()}[harm])  # fmt: skip
+    with pytest.warns(UserWarning, match="damaged, or this user did not write it"):
+        assert journal.part({"a": 1}, lambda: {"hit": 0.5}) == ({"hit": 0.5}, False)
     assert journal.part({"a": 1}, lambda: {"hit": 0.75}) == ({"hit": 0.5}, True)
 
 

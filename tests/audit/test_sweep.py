@@ -149,7 +149,7 @@ def test_data_read_to_the_hour_is_also_tried_with_a_tolerance_below_a_day(resolu
     record, item = np.divmod(np.arange(200 * 10), 10)
     data = so.Dataset.from_arrays(record, item, rng.integers(1, 6, 2000), rng.random(2000) * 900, resolution=resolution)
     tried = default_sweep(data)
-    assert {a.time_within for a in tried} == {None, 14, fine, 0}
-    assert {a.value_within for a in tried if a.time_within == fine} == {None, 1}
+    assert {a.time_within for a in tried} == {None, 14, "12h", fine, 0}
+    assert {a.value_within for a in tried if a.time_within == fine} == {None}
     short = so.Dataset.from_arrays(record, item, None, rng.random(2000) / 100, resolution=resolution)
     assert fine not in {a.time_within for a in default_sweep(short)}

@@ -78,7 +78,7 @@ def findings(out: Path) -> dict:
 def finished(work: Path) -> dict[str, object]:
     """What is done: parts of the audit and partitions by their version, partial results by their shards."""
     kept: dict[str, object] = {}
-    for path in [*work.glob("part-*.json"), *work.glob("chunked/data-*/meta.json")]:
+    for path in [*work.glob("part-*"), *work.glob("chunked/data-*/meta.json")]:
         kept[str(path.relative_to(work))] = (path.stat().st_ino, path.stat().st_mtime_ns)
     return kept
 
@@ -133,6 +133,22 @@ def test_an_audit_that_is_killed_and_started_again_finds_the_same_and_does_nothi
     assert n_partials > 20
     assert run_with_kills(source, tmp_path / "out", 2, n_partials, seed=1) >= 1
     assert findings(tmp_path / "out") == expected
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.log"]
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+def test_a_stopped_audit_leaves_no_record_and_no_label_and_continues(source, usual, tmp_path, signum):
+    work = tmp_path / ".standout-work.out"
+    run = start(source, tmp_path / "out", "--engine", "chunked")
+    while run.poll() is None and n_partials_in(work) < 3:
+        time.sleep(0.005)
+    run.send_signal(signum)
+    assert run.wait() == 128 + signum, said(tmp_path / "out")
+    left = {path.relative_to(work).parts[:2] for path in work.rglob("*") if path.is_file()}
+    assert ("chunked", "partials") in left
+    assert not [parts for parts in left if parts[0] == "chunked" and parts[1] != "partials"]
+    assert start(source, tmp_path / "out", "--engine", "chunked").wait() == 0, said(tmp_path / "out")
+    assert findings(tmp_path / "out") == usual[0]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.log"]
 
 

@@ -54,7 +54,7 @@ def usable(table):
 
 @given(rows.filter(usable))
 def test_the_dataset_holds_what_the_rows_hold(table):
-    ds = Dataset.from_arrays(*columns(table))
+    ds = Dataset.from_arrays(*columns(table), resolution="day")
     kept = [row for row in table if row[1]]
     expected = Counter((r, i, v, None if t is None else int(np.floor(t))) for r, i, v, t in kept)
     assert entries(ds) == expected
@@ -102,9 +102,9 @@ def test_merged_repeats_are_those_of_a_dictionary(table, how):
     expected = Counter((r, i, *merged(events, how)) for (r, i), events in groups.items())
     if all(v is None for _, _, v, _ in expected) or all(t is None for *_, t in expected):
         with pytest.raises(InputError, match=f"repeats='{how}' keeps no row that has a"):
-            Dataset.from_arrays(*columns(table), repeats=how)
+            Dataset.from_arrays(*columns(table), repeats=how, resolution="day")
         return
-    ds = Dataset.from_arrays(*columns(table), repeats=how)
+    ds = Dataset.from_arrays(*columns(table), repeats=how, resolution="day")
     assert entries(ds) == expected
     assert not ds.has_repeats
     assert ds.cleaning.repeats == how
@@ -222,7 +222,7 @@ def test_labels_of_dropped_rows_leave_no_trace():
     ],
 )
 def test_times_are_floored_to_days(times, days):
-    ds = Dataset.from_arrays([1, 2, 3], ["i"] * 3, time=times)
+    ds = Dataset.from_arrays([1, 2, 3], ["i"] * 3, time=times, resolution="day")
     assert {r: d for r, _, _, d in entries(ds)} == dict(zip([1, 2, 3], days, strict=True))
 
 

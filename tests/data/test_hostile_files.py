@@ -199,5 +199,16 @@ def test_json_that_is_nested_too_deep_is_refused_by_every_reader(tmp_path):
         Dataset.open(folder)
     journal = Journal(tmp_path)
     journal.keep({"a": 1}, 5)
-    next(tmp_path.glob("part-*.json")).write_text(deep)
-    assert journal.find({"a": 1}) is None
+    next(tmp_path.glob("part-*")).write_text(deep)
+    with pytest.warns(UserWarning, match="damaged"):
+        assert journal.find({"a": 1}) is None
+
+
+@pytest.mark.parametrize("name", ["meta.json", "record_item.npy", "level_low.npy"])
+def test_a_pipe_in_a_saved_folder_is_refused_at_once(tmp_path, name):
+    Dataset.from_arrays(np.repeat(np.arange(9), 3), np.arange(27) % 5).save(tmp_path / "saved")
+    (tmp_path / "saved" / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "saved" / name)
+    for opened in (Dataset.open, Dataset.read):
+        with pytest.raises(InputError):
+            opened(tmp_path / "saved")

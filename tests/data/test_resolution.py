@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 
 import standout as so
 from standout.data.export import entry_days
-from standout.data.times import TICKS_PER_DAY, needed_resolution, ticks_of, ticks_within
+from standout.data.times import TICKS_PER_DAY, needed_resolution, ticks_within, times_of
 from standout.data.writing import layout_like, write_entries
 from standout.errors import InputError, ParameterError
 
@@ -113,7 +115,7 @@ def test_times_too_far_apart_for_the_resolution_are_refused_and_not_wrapped(tmp_
 def test_years_1_and_9999_at_minutes_neither_overflow_nor_agree_with_anything():
     ds = so.Dataset.from_arrays([1, 2], [1, 1], time=["2020-01-01T08:00", "2020-01-01T09:00"], resolution="minute")
     far = so.Knowledge.from_arrays([0, 1, 2], [1, 1, 1], time=["0001-01-01", "9999-12-31T23:59", "2020-01-01T08:20"])
-    assert ticks_of(["0001-01-01", "9999-12-31T23:59"], "minute")[0].tolist() == [-1_035_593_280, 4_223_371_679]
+    assert times_of(["0001-01-01", "9999-12-31T23:59"], "minute").tick.tolist() == [-1_035_593_280, 4_223_371_679]
     near = so.attack("scoreboard", time_within="30min").scores(ds, far)
     assert near.tolist() == [[0, 0], [0, 0], [1, 0]]
     with pytest.raises(ParameterError, match="too wide"):
@@ -133,6 +135,101 @@ def test_old_knowledge_and_a_new_release_in_years_1_and_9999_are_read_to_the_min
         )
         assert ds.tick_span == 1439
         np.testing.assert_allclose(np.diff(entry_days(ds)), 1439 / 1440, atol=1e-6)
+
+
+# --- the default ---------------------------------------------------------------------------------------------------
+
+STAMPS = {
+    "day": ["1975-03-01", "1975-03-02 00:00:00", "1969-12-31"],
+    "hour": ["1975-03-01 05:00:00", "1975-03-02", "1969-12-31 23:00"],
+    "minute": ["1975-03-01 05:30:00", "1975-03-02", "1969-12-31 23:59"],
+    "second": ["1975-03-01 05:30:00", "1975-03-02", "1969-12-31 23:59:59"],
+}
+
+
+def moments_of(unit):
+    return [datetime.fromisoformat(x) for x in STAMPS[unit]]
+
+
+def in_form(form, unit, tmp_path):
+    """The times of a unit, read in the default way from a source of this form."""
+    rows, stamps = list(range(3)), moments_of(unit)
+    seconds = [(t - datetime(1970, 1, 1)) // timedelta(seconds=1) for t in stamps]
+    if form == "arrays":
+        return so.Dataset.from_arrays(rows, rows, time=np.array(stamps, "datetime64[s]"))
+    if form == "days":
+        return so.Dataset.from_arrays(rows, rows, time=[s / 86_400 for s in seconds])
+    if form in ("timestamps", "zoned", "numbers", "floats", "parquet"):
+        column = {
+            "numbers": pa.array(seconds),
+            "floats": pa.array([s / 86_400 for s in seconds]),
+            "zoned": pa.array([t.replace(tzinfo=UTC) for t in stamps], pa.timestamp("us", "Europe/Berlin")),
+        }.get(form, pa.array(stamps, pa.timestamp("ns")))
+        table = pa.table({"user": rows, "item": rows, "time": column})
+        unit_said = {"time_unit": "s"} if form == "numbers" else {}
+        if form != "parquet":
+            return so.Dataset.from_frame(table, value=None, **unit_said)
+        pq.write_table(table, tmp_path / "t.parquet")
+        return so.Dataset.read(tmp_path / "t.parquet", value=None)
+    cells = [str(s) for s in seconds] if form in ("seconds", "database") else STAMPS[unit]
+    if form == "database":
+        with closing(sqlite3.connect(tmp_path / "t.db")) as con:
+            con.execute("CREATE TABLE visits (user INTEGER, item INTEGER, time INTEGER)")
+            con.executemany("INSERT INTO visits VALUES (?, ?, ?)", [(k, k, s) for k, s in enumerate(seconds)])
+            con.commit()
+        return so.Dataset.read(tmp_path / "t.db", value=None, time_unit="s")
+    path = tmp_path / "t.csv"
+    path.write_text("user,item,time\n" + "".join(f"{k},{k},{c}\n" for k, c in enumerate(cells)))
+    how = {"value": None, **({"time_unit": "s"} if form == "seconds" else {})}
+    if form == "chunked":
+        return so.ChunkedDataset.read(path, memory="500MB", **how)
+    return so.Dataset.read(path, repeats="last" if form == "merged" else "keep", **how)
+
+
+FORMS = ["csv", "seconds", "merged", "chunked", "arrays", "days", "timestamps", "zoned", "numbers", "floats", "parquet",
+         "database"]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_reader_keeps_the_finest_times_by_default(form, tmp_path):
+    """Times that are cut to the day in silence make people look alike who are not."""
+    for unit in STAMPS:
+        (tmp_path / unit).mkdir()
+        ds = in_form(form, unit, tmp_path / unit)
+        resolution = "minute" if unit == "second" else unit
+        assert (ds.time_resolution, ds.cleaning.finest_time) == (resolution, unit)
+        per_tick = timedelta(days=1) / TICKS_PER_DAY[resolution]
+        expected = [(t - datetime(1970, 1, 1)) // per_tick for t in moments_of(unit)]
+        assert (ds.first_tick, ds.tick_span) == (min(expected), max(expected) - min(expected))
+        if form != "chunked":
+            assert ticks(ds) == expected
+        cut = [note for note in ds.cleaning.notes if "times were read to" in note]
+        assert cut == (["time: the data has seconds; times were read to the minute"] if unit == "second" else [])
+        assert ds.not_measured == (["times to the second"] if unit == "second" else [])
+
+
+@pytest.mark.parametrize("arrays", [True, False])
+def test_minutes_of_more_years_than_fit_are_read_to_the_hour_with_a_note(arrays, tmp_path):
+    stamps = ["1970-03-01T00:30:10", "2020-01-01T05:31:00"]
+    if arrays:
+        ds = so.Dataset.from_arrays([1, 2], [1, 2], time=stamps)
+    else:
+        path = tmp_path / "t.csv"
+        path.write_text("user,item,time\n" + "".join(f"{k},{k},{c}\n" for k, c in enumerate(stamps)))
+        ds = so.Dataset.read(path, value=None)
+    assert ds.time_resolution == "hour" and ds.first_tick == 59 * 24
+    assert "time: the data has seconds; times were read to the hour, because they span more than 32 years" in (
+        ds.cleaning.notes
+    )
+    assert ds.not_measured == ["times to the second"]
+    assert so.Dataset.from_arrays([1, 2], [1, 2], time=["1990-01-01", "2020-01-01T05:31"]).time_resolution == "minute"
+
+
+def test_fractions_of_days_are_times_of_day_and_are_not_cut():
+    day = so.Dataset.from_arrays([1, 2], [1, 1], time=[18_000.0, 18_001.0])
+    hour = so.Dataset.from_arrays([1, 2], [1, 1], time=[18_000.0, 18_000 + 1 / 24])
+    assert (day.time_resolution, hour.time_resolution, hour.tick_span) == ("day", "hour", 1)
+    assert so.Dataset.from_arrays([1, 2], [1, 1], time=[18_000.0, 18_000 + 7 / 1440]).tick_span == 7
 
 
 # --- tolerances ----------------------------------------------------------------------------------------------------
@@ -161,7 +258,7 @@ def test_a_tolerance_that_makes_no_sense_is_refused(within):
         so.Adversary(time_within=within)
 
 
-@pytest.mark.parametrize("resolution", ["seconds", "", None, 60])
+@pytest.mark.parametrize("resolution", ["seconds", "", "second", 60])
 def test_an_unknown_resolution_is_refused(tmp_path, resolution):
     path = tmp_path / "t.csv"
     path.write_text("user,item,time\n1,1,2020-01-01\n2,2,2020-01-05\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -20,7 +21,7 @@ EPOCH = date(1970, 1, 1)
 def days(path_or_frame, **options):
     """Day of each record, by label, and the notes."""
     read = Dataset.from_frame if isinstance(path_or_frame, pa.Table) else Dataset.read
-    ds = read(path_or_frame, **options)
+    ds = read(path_or_frame, **{"resolution": "day", **options})
     found = [None if d == ds.no_tick else int(d) + ds.first_tick for d in ds.record_tick]
     return dict(zip(ds.record_labels.tolist(), found, strict=True)), " ".join(ds.cleaning.notes)
 
@@ -46,7 +47,7 @@ def number(y, m, d):
         (["20200229", "19000101"], [number(2020, 2, 29), number(1900, 1, 1)], "YYYYMMDD"),
         (["20200230", "20200101"], [233, 233], "seconds"),
         (["2020-02-29", "1899-12-31"], [number(2020, 2, 29), number(1899, 12, 31)], "ISO"),
-        (["2020-02-29 23:59:59", "1969-12-31T23:59:59Z"], [number(2020, 2, 29), -1], "ISO"),
+        (["2020-02-29 23:59:59Z", "1969-12-31T23:59:59Z"], [number(2020, 2, 29), -1], "ISO"),
         (["2020/02/29", "2020-02-29T08:26:00.123456"], [number(2020, 2, 29)] * 2, "ISO"),
         (["12/31/2010", "1/2/2011"], [number(2010, 12, 31), number(2011, 1, 2)], "month/day/year"),
         (["12/31/2010 8:26", "1/2/2011 23:59"], [number(2010, 12, 31), number(2011, 1, 2)], "month/day/year"),
@@ -159,17 +160,42 @@ ZONED = [
 @pytest.mark.parametrize("resolution", ["day", "minute"])
 def test_one_moment_in_several_zones_is_one_time_in_a_text_file(resolution, tmp_path):
     """Otherwise the same person has other days in a text file than in a Parquet file, and is not found."""
-    rows = [f"u{k},item {k},{time}" for k, time in enumerate([*ZONED, "2020-03-02 04:30:00", "2020-03-02T04:30"])]
+    rows = [f"u{k},item {k},{time}" for k, time in enumerate(ZONED)]
     (tmp_path / "zoned.csv").write_text("\n".join(["user,item,time", *rows]) + "\n")
     ds = so.Dataset.read(tmp_path / "zoned.csv", resolution=resolution)
-    assert ds.n_entries == 6 and ds.tick_span == 0
+    assert ds.n_entries == 4 and ds.tick_span == 0
     assert ds.first_tick == {"day": 18323, "minute": 18323 * 1440 + 270}[resolution]
 
 
 def test_texts_with_a_zone_are_moments_in_arrays_as_in_files():
     ds = so.Dataset.from_arrays(range(3), range(3), time=ZONED[:3])
-    assert ds.first_tick == 18323 and ds.tick_span == 0
+    assert ds.first_tick == 18323 * 1440 + 270 and ds.tick_span == 0
     assert so.Knowledge.from_arrays([0, 0, 0], range(3), time=ZONED[:3]).time.tolist() == [18323.1875] * 3
+
+
+MIXED = ["2020-03-01T23:30:00-05:00", "2020-03-02 04:30:00", "2020-03-02 05:30:00"]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "list", "datetimes", "knowledge", "pandas"])
+def test_times_with_and_without_a_zone_in_one_column_are_refused_and_not_read_as_one(form, tmp_path):
+    """A time without a zone may be local: read as UTC, it is hours off, and attacks that use times find fewer people."""
+    rows = range(len(MIXED))
+    with pytest.raises(InputError, match=r"mixes times with a time zone \(1\) and without one \(2\)"):
+        if form == "csv":
+            so.Dataset.read(csv(tmp_path, MIXED), value=None)
+        elif form == "jsonl":
+            lines = [f'{{"user": "u{k}", "item": "i{k}", "time": "{t}"}}' for k, t in enumerate(MIXED)]
+            (tmp_path / "t.jsonl").write_text("\n".join(lines) + "\n")
+            so.Dataset.read(tmp_path / "t.jsonl", value=None)
+        elif form == "list":
+            so.Dataset.from_arrays(rows, rows, time=MIXED)
+        elif form == "datetimes":
+            so.Dataset.from_arrays(rows, rows, time=[datetime.fromisoformat(t) for t in MIXED])
+        elif form == "knowledge":
+            so.Knowledge.from_arrays([0, 0, 0], rows, time=MIXED)
+        else:
+            frame = pd.DataFrame({"user": rows, "item": rows, "time": MIXED})
+            so.Dataset.from_frame(frame, value=None)
 
 
 def test_seconds_where_days_belong_are_refused_and_do_not_find_nobody():

@@ -120,7 +120,7 @@ def test_the_error_is_in_the_cleaning():
     ds = column(value)
     worst = np.abs(ds.levels[ds.record_code] - value).max()
     assert worst == ds.cleaning.value_error > 0
-    note = f"value: 10,000 distinct values coded as {ds.n_levels} levels, largest error {worst:.6g}"
+    note = f"value: 10,000 distinct values coded as {ds.n_levels} levels, rounded to about 20000, largest error {worst:.6g}"
     assert note in ds.cleaning.notes
 
 

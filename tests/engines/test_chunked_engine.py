@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -110,8 +112,85 @@ def test_a_damaged_partial_is_computed_again(saved, tmp_path, monkeypatch, damag
     path.write_bytes(wrong)
     loads = Loads(monkeypatch)
     again = so.ChunkedDataset.open(folder, work=tmp_path / "work")
-    assert bits(again.map(task)) == bits(first)
+    with pytest.warns(UserWarning, match="damaged, or this user did not write it"):
+        assert bits(again.map(task)) == bits(first)
     assert len(loads.shards) == len(again.all_shards)
+
+
+PAYLOADS = {
+    "a function of NumPy that runs text": b"cnumpy.testing\nrunstring\n(Vopen('owned', 'w')\n(dtR.",
+    "a dotted name": b"\x80\x04\x8c\x0dstandout.jit\x8c\x06os.system\x93\x8c\x0btouch owned\x85R.",
+    "open": b"cio\nopen\n(Vowned\nVw\ntR.",
+}
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_a_planted_pickle_does_not_run(saved, tmp_path, monkeypatch, payload):
+    data, folder = saved
+    monkeypatch.chdir(tmp_path)
+    task = Score(plan_of(data)[0])
+    there = so.ChunkedDataset.open(folder, work=tmp_path / "work")
+    right = there.map(task)
+    (path,) = (tmp_path / "work" / "partials").iterdir()
+    key = there.home_engine.store.key(task, [shard.identity for shard in there.all_shards])
+    # as version 0.3 wrote it, with a right checksum, and the bare payload
+    head = b"standout-partial-1\n" + key.encode() + b"\n"
+    for content in (head + sha256(head + PAYLOADS[payload]).digest() + PAYLOADS[payload], PAYLOADS[payload]):
+        path.write_bytes(content)
+        again = so.ChunkedDataset.open(folder, work=tmp_path / "work")
+        with pytest.warns(UserWarning, match="this user did not write it"):
+            assert bits(again.map(task)) == bits(right)
+        assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize("what", ["partition", "keys", "keys as a folder", "link"])
+def test_planted_records_do_not_replace_those_of_the_source(small_parts, tmp_path, what):
+    data, other = release("missing"), release("plain")
+    pq.write_table(data.to_arrow(), tmp_path / "x.parquet")
+    work = tmp_path / "work"
+    usual = so.ChunkedDataset.read(tmp_path / "x.parquet", work=work)
+    right, keys = usual.fingerprint, usual.record_keys
+    (part,) = work.glob("data-*")
+    if what == "keys":
+        np.save(work / "keys.npy", np.zeros_like(keys))
+    elif what == "keys as a folder":
+        (work / "keys.npy").unlink()
+        (work / "keys.npy").mkdir()
+    else:
+        shutil.rmtree(part)
+        other.save(tmp_path / "planted")
+        (tmp_path / "planted").chmod(0o700)
+        if what == "link":
+            part.symlink_to(tmp_path / "planted")
+        else:
+            (tmp_path / "planted").rename(part)
+    again = so.ChunkedDataset.read(tmp_path / "x.parquet", work=work)
+    assert again.fingerprint == right
+    assert again.record_keys.tolist() == keys.tolist()
+    assert what != "link" or (tmp_path / "planted" / "meta.json").exists()
+
+
+def test_records_that_were_sorted_by_a_run_that_was_killed_are_used_again(small_parts, tmp_path):
+    pq.write_table(release("missing").to_arrow(), tmp_path / "x.parquet")
+    so.ChunkedDataset.read(tmp_path / "x.parquet", work=tmp_path / "work")
+    (before,) = (tmp_path / "work").glob("data-*/meta.json")
+    version = before.stat().st_ino, before.stat().st_mtime_ns
+    so.ChunkedDataset.read(tmp_path / "x.parquet", work=tmp_path / "work")
+    assert (before.stat().st_ino, before.stat().st_mtime_ns) == version
+
+
+@pytest.mark.parametrize("what", ["link", "readable by others"])
+def test_a_work_folder_that_is_not_private_is_not_used(saved, tmp_path, what):
+    data, folder = saved
+    (tmp_path / "target").mkdir(mode=0o755 if what != "link" else 0o700)
+    (tmp_path / "target").chmod(0o755 if what != "link" else 0o700)
+    (tmp_path / "work").symlink_to(tmp_path / "target") if what == "link" else (tmp_path / "target").rename(
+        tmp_path / "work"
+    )
+    with pytest.warns(UserWarning, match="nothing is kept for a later run"):
+        there = so.ChunkedDataset.open(folder, work=tmp_path / "work")
+    there.map(Score(plan_of(data)[0]))
+    assert not list((tmp_path / "work").iterdir())
 
 
 def test_partials_of_other_tasks_data_and_cuts_are_not_used(small_parts, tmp_path):
@@ -121,21 +200,6 @@ def test_partials_of_other_tasks_data_and_cuts_are_not_used(small_parts, tmp_pat
     keys = [store.key(task, shards) for task in (Score(plan), Score(plan, k=3), Score(other)) for shards in (["x:0:1"], ["y:0:1"], ["x:0:2"])]  # fmt: skip  # noqa: E501
     assert len(set(keys)) == 9
     assert store.key(Score(plan), ["x:0:1"]) == store.key(Score(plan_of(a)[0]), ["x:0:1"])
-
-
-class Payload:
-    """Runs code when it is unpickled."""
-
-    def __reduce__(self):
-        return Path.touch, (Path("owned"),)
-
-
-def test_a_partial_cannot_run_code(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    store = PartialStore(tmp_path)
-    store.save("k" * 64, 3, Payload())
-    assert store.load("k" * 64) == (0, None)
-    assert not Path("owned").exists()
 
 
 def test_bits_depend_neither_on_threads_nor_on_whether_records_are_on_disk(saved):

@@ -271,3 +271,43 @@ def test_an_audit_takes_a_spark_frame_as_it_is(spark):  # noqa: F811
     mine = so.Audit(frame_of(table), [who], ["scoreboard"], targets=10, describe=False).run()
     usual = so.Audit(table, [who], ["scoreboard"], targets=10, describe=False).run()
     assert not differences(mine.to_dict()["results"], usual.to_dict()["results"])
+
+
+class Planted:
+    """Runs code when it is unpickled."""
+
+    def __init__(self, path) -> None:
+        self.path = str(path)
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def test_spark_unpickles_neither_a_planted_checkpoint_nor_cells_of_the_data(spark, tmp_path):  # noqa: F811
+    import pickle
+
+    owned = tmp_path / "owned"
+    payload = pickle.dumps(Planted(owned))
+    # the files of a checkpoint of an RDD, in the folder that the session uses for checkpoints
+    place = tmp_path / "checkpoints"
+    spark.sparkContext.setCheckpointDir(str(place))
+    for folder in [place / "rdd-1", *(sub / "rdd-1" for sub in place.iterdir())]:
+        folder.mkdir(parents=True)
+        for name in ("part-00000", "_partitioner"):
+            (folder / name).write_bytes(payload)
+    # and columns that are called like those that travel between the driver and the workers
+    n = 300
+    table = pa.table(
+        {
+            "user": pa.array([f"u{k % 40}" for k in range(n)]),
+            "item": pa.array([k % 17 for k in range(n)]),
+            "part": pa.array([0] * n, pa.int32()),
+            "payload": pa.array([payload] * n, pa.binary()),
+            "result": pa.array([payload] * n, pa.binary()),
+        }
+    )
+    pq.write_table(table, tmp_path / "x.parquet")
+    there = so.SparkDataset.read(tmp_path / "x.parquet", engine=so.SparkEngine(spark), record="user", item="item")
+    assert there.n_records == 40
+    assert there.map(FetchRows(np.arange(40))).record.size == 40
+    assert not owned.exists()

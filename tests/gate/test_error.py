@@ -25,7 +25,7 @@ def outcomes(found):
 
 
 def question(n_looks, found):
-    sofar = Progress(so.Adversary(knows=3), 10_000, 1.0, np.arange(found.size), done={"x": outcomes(found)})
+    sofar = Progress(so.Adversary(knows=3), "3 items", 10_000, 1.0, np.arange(found.size), done={"x": outcomes(found)})
     return Question(Limit("x", LIMIT), sofar, "x", 0.05, n_looks, 1)
 
 

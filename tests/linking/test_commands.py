@@ -191,7 +191,7 @@ def test_data_without_habits_is_not_said_to_single_people_out():
     record, item, day = np.repeat(np.arange(120), 20), rng.integers(0, 60, 2400), rng.integers(15_000, 15_400, 2400)
     found = so.time_shifted(so.Dataset.from_arrays(record, item, time=day), 0.5, others=()).findings
     assert found.truth["k_identified"][0]["rates"][0]["rate"] < 0.05
-    assert "does not show that habits single people out" in said(found)
+    assert "does not show that habits lead to people" in said(found)
     assert "not make this data anonymous" not in said(found)
 
 

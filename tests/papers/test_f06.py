@@ -165,7 +165,7 @@ def test_without_mentions_f06_says_what_it_needs(small_twin: Dataset):
 @pytest.mark.skipif("STANDOUT_DATA" not in os.environ, reason="STANDOUT_DATA is not set")
 def test_tags_of_movielens_find_their_authors():
     folder = Path(os.environ["STANDOUT_DATA"]) / "ml-latest-small"
-    ds = Dataset.read(folder / "ratings.csv.gz")
+    ds = Dataset.read(folder / "ratings.csv.gz", resolution="day")
     said = read_mentions(str(folder / "tags.csv"), ds)
     assert (said.n, said.who.size, int(said.rated(ds).sum())) == (58, 1775, 1635)
     real = Setting(ds, None, 0, said)

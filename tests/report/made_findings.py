@@ -43,8 +43,11 @@ def of_all(rate: dict[str, Any], share: float) -> dict[str, Any]:
 
 
 def result(who: dict[str, Any], hits: int, n: int, *, right: int, false: int, attack: str = "scoreboard-rh", bits: float = 2.0,
-           n_records: int = 10_000, share: float = 1.0, more: float | None = 56.0) -> dict[str, Any]:  # fmt: skip
+           n_records: int = 10_000, share: float = 1.0, more: float | None = 56.0, unique: int | None = -1,
+           sure: int | None = -1) -> dict[str, Any]:  # fmt: skip
     """One adversary and one attack: `hits` of `n` on the reporting half, and as many on the other.
+
+    `unique` and `sure` of them are so (-1: all that are found; None: not measured).
 
     `share` of all records hold enough items; their records hold `more` items than are known.
     """
@@ -64,7 +67,12 @@ def result(who: dict[str, Any], hits: int, n: int, *, right: int, false: int, at
         "by_rarity": [],
     }  # fmt: skip
     strongest = {"attack": attack, "n_attacks": 2, "hit": rate(hits, n), "hit_all": of_all(rate(hits, n), share)}
+    of_three = {"unique": hits if unique == -1 else unique, "found": hits, "sure": hits if sure == -1 else sure}
+    three = {name: None if count is None else rate(count, n) for name, count in of_three.items()}
+    why = {name: "nobody asked" for name, one in three.items() if one is None}
     return {
+        **three, **{f"{name}_all": one and of_all(one, share) for name, one in three.items()},
+        "sure_attack": None if sure is None else attack, "not_measured": why,
         "adversary": who, "n_targets": n if few else 2 * n, "n_eligible": int(share * n_records), "n_records": n_records,
         "n_not_released": 0, "eligible_share": share, "more_items": more, "strongest": None if few else strongest,
         "uncertainty": {"attack": attack, "calibrated": False, **left}, "attacks": [one],

@@ -65,7 +65,8 @@ def test_a_screen_reader_meets_one_picture_and_a_mouse_its_numbers():
     chart = charts(FOUND)["risk"]
     text = for_page(chart.svg(), chart.summary)
     assert text.count("role=") == 1 and text.count("aria-label=") == 1
-    assert text.count("<title>") == 6 and "20% (16% to 24%)</title>" in text
+    # two kinds of knowledge, three amounts, three measures
+    assert text.count("<title>") == 18 and "unique 20% (16% to 24%)</title>" in text
 
 
 def test_a_dark_page_knows_every_color_of_the_charts():
@@ -146,9 +147,11 @@ def test_an_error_rate_is_written_as_a_share():
 
 def test_points_of_the_risk_chart_sit_on_the_x_of_their_number_of_items():
     svg = charts(_with_errors())["risk"].svg()
-    marks = re.search(r'<g class="mark-symbol role-mark layer_2_marks".*?</g>', svg, flags=re.S)
-    places = re.findall(r"translate\(([\d.]+),", marks[0])
-    assert len(places) == 10 and len(set(places)) == 5
+    marks = re.findall(r'<g class="mark-symbol role-mark child_layer_2_marks".*?</g>', svg, flags=re.S)
+    assert len(marks) == 3  # unique, sure, found
+    for panel in marks:
+        places = re.findall(r"translate\(([\d.]+),", panel)
+        assert len(places) == 10 and len(set(places)) == 5
 
 
 def test_a_phone_shows_the_risk_chart_as_high_as_a_page_does():

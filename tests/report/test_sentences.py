@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from made_findings import adversary, findings, result
+from made_findings import adversary, findings, rate, result
 
 import standout as so
-from standout.errors import InputError
+from standout.errors import InputError, ParameterError
 from standout.report.sentences import Level, answer
 from standout.report.view import view
 
@@ -26,9 +26,11 @@ def test_a_terrible_dataset_is_told_by_the_least_knowledge_that_finds_most_peopl
     assert level is Level.MOST
     assert sentences == [
         "Knowing 4 items, their values to within 1 and days to within 14, is enough to single out 98% of all "
-        "people (95% interval 96.3% to 99%; 490 of 500 people tested; a random guess: 0.01%).",
-        "Linking people with another source, the same attacker names the right record for 90% and a false one for 1% of "
-        "people who are not in the data: if one in ten of those looked up is in the data, 90.9% of the names given are right.",
+        "people: no other record fits what is known (95% interval 96.3% to 99%; 490 of 500 people tested; a random guess: "
+        "0.01%). The best guess finds hardly anybody else. Rare items find more people, popular ones far fewer.",
+        "No second source was linked. By its own rule, scoreboard-rh names the right record for 90% of 500 people in the data, a "
+        "wrong one for 0%, and for people who are not in the data a false one for 1%. If one in ten of those looked up is in the "
+        "data, which is an assumption, 90.9% of the names given are right.",
         "Finding a record also reveals the rest of it: for people with at least 4 items, on average 56 more items than the "
         "4 known, each with its value and day.",
     ]
@@ -36,7 +38,7 @@ def test_a_terrible_dataset_is_told_by_the_least_knowledge_that_finds_most_peopl
 
 def test_no_false_match_seen_is_not_a_precision_of_100():
     _, sentences = said(findings(result(adversary(8), 500, 500, right=500, false=0)))
-    assert "at least 94.8% of the names given are right" in sentences[1]
+    assert "at least 94.3% of the names given are right" in sentences[1]
 
 
 def test_a_middling_dataset_is_told_by_its_highest_rate():
@@ -47,8 +49,9 @@ def test_a_middling_dataset_is_told_by_its_highest_rate():
     level, sentences = said(found)
     assert level is Level.SOME
     assert sentences[0] == (
-        "Knowing 8 items, their values to within 1 and days to within 14, singles out 20% of all people "
-        "(95% interval 16% to 24%; 100 of 500 people tested; a random guess: 0.01%), the most of all knowledge tried."
+        "Knowing 8 items, their values to within 1 and days to within 14, singles out 20% of all people: no other "
+        "record fits what is known (95% interval 16% to 24%; 100 of 500 people tested; a random guess: 0.01%), the most of all "
+        "knowledge tried. The best guess finds hardly anybody else. Rare items find more people, popular ones far fewer."
     )
     assert "21% of the names given are right" in sentences[1]
 
@@ -61,12 +64,12 @@ def test_a_safe_dataset_is_told_by_a_one_sided_bound_and_its_limits():
     level, sentences = said(found)
     assert level is Level.NONE
     assert sentences == [
-        "No attack singled people out more often than a guess would. With the strongest knowledge tried, 8 items, their values "
-        "to within 1 and days to within 14, at most 0.6% of all people are found (95% confidence; 0 of 500 people tested; "
-        "the strongest of 1 attack; a random guess: 0.01%). Not tried: more than 8 items, exact values, exact days and a "
-        "person's rarest items.",
-        "Used to link people with another source, scoreboard-rh named the right record for none of 500 (at most 0.6%, "
-        "95% confidence), and somebody else's for 1% of people who are not in the data.",
+        "No attack singled people out, or found them, more often than a guess would. With the strongest knowledge tried, "
+        "8 items, their values to within 1 and days to within 14, at most 0.6% of all people are found (95% confidence; 0 of 500 "
+        "people tested; the strongest of 1 attack; a random guess: 0.01%). Not tried: more than 8 items, exact values, exact "
+        "days and a person's rarest items.",
+        "No second source was linked. By its own rule, scoreboard-rh names the right record for none of 500 people in the data "
+        "(at most 0.6%, 95% confidence), a wrong one for 0%, and for people who are not in the data a false one for 1%.",
         "What is known narrows 10,000 records down to about 512, so little can be inferred about one person; "
         "this holds for the attacks and the knowledge that were tried, and is no proof against others.",
     ]
@@ -81,21 +84,98 @@ def test_an_inconclusive_audit_says_that_it_cannot_tell_and_what_would():
     level, sentences = said(findings(result(adversary(2), 0, 6, right=0, false=0)))
     assert level is Level.OPEN
     assert sentences == [
-        "This audit cannot tell: the strongest knowledge tried, 2 items, their values to within 1 and days to within 14, singled "
-        "out 0 "
-        "of 6 people tested, "
-        "which fits any rate up to 40% (95% confidence; a random guess: 0.01%).",
-        "Used to link people with another source, scoreboard-rh named the right record for none of 6 (at most "
-        "40%, 95% confidence), "
-        "and somebody else's for 0% of people who are not in the data.",
+        "This audit cannot tell: with the strongest knowledge tried, 2 items, their values to within 1 and days to within 14, "
+        "the best guess found 0 of 6 people tested, which fits any rate up to 40% (95% confidence; a random guess: 0.01%).",
+        "No second source was linked. By its own rule, scoreboard-rh names the right record for none of 6 people in the data "
+        "(at most 40%, 95% confidence), a wrong one for 0%, and for people who are not in the data a false one for 0%.",
         "Nothing follows for inference either way: run the audit again on at least 118 targets (half of them set the threshold) "
         "before deciding.",
     ]
 
 
 def test_a_missing_measurement_is_said_and_never_a_zero():
-    _, sentences = said(findings(result(adversary(2), 0, 1, right=0, false=0)))
-    assert sentences[1].startswith("Linkability was not measured")
+    level, sentences = said(findings(result(adversary(2), 400, 500, right=300, false=5, unique=None, sure=None)))
+    assert level is Level.MOST
+    assert sentences[0].startswith("Whom knowing 2 items, their values to within 1 and days to within 14 singles out was not "
+                                   "measured: nobody asked. The best guess is right for 80% of all people")  # fmt: skip
+    assert "single out" not in sentences[0] and "singled out" not in sentences[0]
+
+
+def test_a_best_guess_is_not_called_singling_out():
+    found = findings(
+        result(adversary(4, value_within=None, time_within=None), 465, 500, right=300, false=5, unique=140, sure=155)
+    )
+    level, sentences = said(found)
+    assert level is Level.MOST
+    assert sentences[0] == (
+        "Knowing 4 items singles out 31% of all people: the attacker names the right record and can be at least 95% sure of it "
+        "(95% interval 27% to 36%; 155 of 500 people tested; a random guess: 0.01%). 28% are unique: no other record fits what "
+        "is known. The best guess is right for 93% of all people (95% interval 90.4% to 95%; 465 of 500 people tested; a random "
+        "guess: 0.01%), if the known items are a random sample of the person's items, so that short records are likelier. Rare "
+        "items find more people, popular ones far fewer."
+    )
+
+
+def test_the_only_record_that_fits_may_be_somebody_elses_if_the_person_is_missing():
+    _, sentences = said(findings(result(adversary(1), 450, 500, right=300, false=5, unique=365, sure=10)))
+    assert "is enough to single out 73% of all people: no other record fits what is known" in sentences[0]
+    assert "Not knowing whether the person is in the data, the attacker can be at least 95% sure of 2%." in sentences[0]
+
+
+def test_nobody_singled_out_is_said_with_a_bound_and_is_no_all_clear():
+    level, sentences = said(findings(result(adversary(2), 300, 500, right=30, false=5, unique=0, sure=0)))
+    assert level is Level.MOST
+    assert (
+        "singled out none of 500 people tested (at most 0.6%, 95% confidence). The best guess is right for 60%"
+        in sentences[0]
+    )
+
+
+@pytest.mark.parametrize("name", ["unique", "sure"])
+def test_an_all_clear_needs_all_three_measures_to_be_low(name):
+    """An attack that fails proves nothing where people are unique: a better attack would find them."""
+    rates = {"unique": 0, "sure": 0, name: 200}
+    level, sentences = said(findings(result(adversary(2), 0, 500, right=0, false=5, **rates)))
+    assert level is Level.SOME and "singles out 40%" in sentences[0]
+    assert "The attacks that ran found fewer (0%): another attack would find more." in sentences[0]
+
+
+def test_the_least_knowledge_for_a_guess_is_named_beside_the_least_that_singles_out():
+    found = findings(
+        result(adversary(2), 300, 500, right=30, false=5, unique=50, sure=20),
+        result(adversary(8), 500, 500, right=30, false=5, unique=490, sure=400),
+    )
+    level, sentences = said(found)
+    assert level is Level.MOST and "Knowing 8 items" in sentences[0] and "single out 98%" in sentences[0]
+    assert (
+        "Knowing 2 items, their values to within 1 and days to within 14, it is already right for 60% of all people"
+        in sentences[0]
+    )
+
+
+def test_the_share_of_people_in_the_data_is_an_assumption_that_can_be_changed():
+    seen = view(findings(result(adversary(4), 490, 500, right=450, false=5)))
+    assert "If one in ten of those looked up is in the data, which is an assumption" in answer(seen).sentences[1]
+    text = answer(seen, prior=0.5).sentences[1]
+    assert "If 50% of those looked up are in the data, which is an assumption, 98.9% of the names" in text
+    with pytest.raises(ParameterError, match="between 0 and 1"):
+        answer(seen, prior=1.5)
+
+
+def test_wrong_names_of_people_in_the_data_count_against_the_links():
+    one = result(adversary(4), 250, 500, right=250, false=0, attack="likelihood")
+    one["attacks"][0]["matched_wrong"] = rate(250, 500)
+    assert "50% of the names given are right" in said(findings(one))[1][1]
+
+
+def test_a_link_is_stated_by_a_rule_that_needs_no_truth():
+    strongest = result(adversary(4), 400, 500, right=300, false=5, attack="scoreboard")
+    model = result(adversary(4), 390, 500, right=200, false=10, attack="likelihood")
+    model["attacks"][0]["attack"]["options"] = {"cut": 0.5}
+    _, sentences = said(findings({**strongest, "sure_attack": "likelihood"}, model))
+    assert (
+        "Naming a record if its probability is at least 50%, likelihood names the right record for 40%" in sentences[1]
+    )
 
 
 def test_a_few_lucky_hits_among_many_kinds_of_knowledge_are_no_finding():
@@ -144,11 +224,12 @@ def test_people_with_too_few_items_are_not_counted_as_people_found():
     common = result(adversary(2, value_within=None, time_within=None), 150, 500, right=100, false=5, share=0.8)
     _, sentences = said(findings(common, rare))
     assert sentences[0] == (
-        "Knowing 6 items is enough to single out 74% of people with at least 6 items, which is 9.6% of all people "
-        "(95% intervals 69% to 78% and 9% to 11%; 370 of 500 people tested; a random guess: 0.01%); of all people, most are "
-        "found knowing 2 items: 24%."
+        "Knowing 6 items is enough to single out 74% of people with at least 6 items, which is 9.6% of all people: no other "
+        "record fits what is known (95% intervals 69% to 78% and 9% to 11%; 370 of 500 people tested; a random guess: 0.01%). "
+        "The best guess finds hardly anybody else. Rare items find more people, popular ones far fewer. Of all people, the best "
+        "guess finds most knowing 2 items: 24%."
     )
-    assert "names the right record for 60% of them (7.8% of all people)" in sentences[1]
+    assert "right record for 60% of 500 people in the data with enough items (7.8% of all people)" in sentences[1]
     assert "for people with at least 6 items, on average 3.4 more items than the 6 known" in sentences[2]
 
 

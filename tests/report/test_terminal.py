@@ -12,6 +12,7 @@ from rich.console import Console
 
 from standout.errors import ParameterError
 from standout.report import terminal
+from standout.report.page import page
 from standout.report.sentences import answer
 from standout.report.tables import Column, Table
 from standout.report.view import view
@@ -33,24 +34,25 @@ def test_sentences_table_and_sparklines_fit_80_columns():
     assert "▁▅█" in text
     lines = text.splitlines()
     first = next(k for k, line in enumerate(lines) if line.startswith("values ±1, days ±14"))
-    assert lines[first].split()[4:] == ["2", "10%", "10%", "50/500", "scoreboard-rh", "2%"]
-    assert lines[first + 1].split() == ["▁▅█", "4", "60%", "60%", "300/500", "scoreboard-rh", "2%"]
+    assert lines[first].split()[4:] == ["2", "10%", "10%", "10%", "scoreboard-rh", "2%"]
+    assert lines[first + 1].split() == ["▁▅█", "4", "60%", "60%", "60%", "scoreboard-rh", "2%"]
     assert "…" not in text
-    assert max(len(line) for line in lines[first:-1] if "/500" in line) <= 80
+    assert max(len(line) for line in lines[first:-1] if "scoreboard" in line) <= 80
 
 
 def test_every_cell_has_its_own_count_and_strongest_attack():
     found = findings(
-        result(adversary(2), 5, 50, right=5, false=1, attack="scoreboard", share=0.9),
+        result(adversary(2), 5, 50, right=5, false=1, attack="scoreboard", share=0.9, unique=4, sure=None),
         result(adversary(4), 30, 60, right=5, false=1, attack="likelihood", share=0.5),
         result(adversary(4, wrong=1), 12, 60, right=5, false=1, attack="scoreboard-rh", share=0.5),
     )
-    rows = [line.split() for line in shown(found).splitlines() if "/50" in line or "/60" in line]
-    assert [row[-5:-1] for row in rows] == [
-        ["10%", "9%", "5/50", "scoreboard"],
-        ["50%", "25%", "30/60", "likelihood"],
-        ["20%", "10%", "12/60", "scoreboard-rh"],
+    rows = [line.split() for line in shown(found).splitlines() if line.endswith(("2%", "1.7%"))]
+    assert [row[-6:-1] for row in rows] == [
+        ["8%", "–", "10%", "9%", "scoreboard"],
+        ["50%", "50%", "50%", "25%", "likelihood"],
+        ["20%", "20%", "20%", "10%", "scoreboard-rh"],
     ]
+    assert "50 to 60 people tested per row" in shown(found, 2000)
     assert rows[2][:3] == ["4,", "1", "wrong"]
 
 
@@ -63,8 +65,8 @@ def test_markdown_holds_the_same_sentences_and_a_table():
     found = sweep({2: 0.1, 8: 1.0})
     text = terminal.text(found, "markdown")
     assert all(s in text for s in answer(view(found)).sentences)
-    assert "| values ±1, days ±14 | 2 | 10% | 10% | 50/500 | scoreboard-rh | 2% |" in text
-    assert "| values ±1, days ±14 | 8 | 100% | 100% | 500/500 | scoreboard-rh | 2% |" in text
+    assert "| values ±1, days ±14 | 2 | 10% | 10% | 10% | scoreboard-rh | 2% |" in text
+    assert "| values ±1, days ±14 | 8 | 100% | 100% | 100% | scoreboard-rh | 2% |" in text
 
 
 def test_json_is_the_findings_file():
@@ -91,3 +93,14 @@ def test_no_cell_of_a_table_runs_in_a_spreadsheet(first):
 def test_an_unknown_form_is_refused():
     with pytest.raises(ParameterError, match="no form 'pdf'"):
         terminal.text(sweep({2: 0.1}), "pdf")
+
+
+def test_a_share_of_all_people_that_falls_with_more_knowledge_is_explained():
+    rising = findings(result(adversary(2), 30, 60, right=5, false=1), result(adversary(8), 50, 60, right=5, false=1))
+    falling = findings(
+        result(adversary(2), 30, 60, right=5, false=1, share=0.9),
+        result(adversary(8), 50, 60, right=5, false=1, share=0.2),
+    )
+    why = "The share of all people falls where more items are known than many people hold: 8 items can be known of 20% of people"
+    assert why in terminal.text(falling, "markdown") and "falls" not in terminal.text(rising, "markdown")
+    assert why in page(falling) and why not in page(rising)

@@ -38,9 +38,16 @@ def test_the_whole_is_measured_as_an_audit_would():
     from standout.adversary.sampling import sample_targets
 
     chosen = sample_targets(ds, who.eligible(ds), 80, 2)
-    hit = so.attack("scoreboard-rh").run(ds, who.sample(ds, chosen, 2), watch=chosen).credit
-    assert found.sizes == (400, 200, 100)
+    assert found.sizes == (400, 200, 100) and found.attack == "likelihood"
+    hit = so.attack("likelihood").run(ds, who.sample(ds, chosen, 2), watch=chosen).credit
     assert found.rates[0].rate == pytest.approx(hit.mean())
+    weaker = so.attack("scoreboard-rh").run(ds, who.sample(ds, chosen, 2), watch=chosen).credit
+    assert found.rates[0].rate > weaker.mean(), "the default understates the risk"
+    # the attacker of a part knows that the knowledge was drawn from it
+    part = ds.take(np.arange(200))
+    own = np.flatnonzero(chosen < 200)
+    aux = who.sample(part, chosen[own], 2)
+    assert aux.item.tolist() == [i for q in own for i in who.sample(ds, chosen[[q]], 2).item]
 
 
 def test_risk_falls_with_the_number_of_records_and_the_band_holds_the_prediction():

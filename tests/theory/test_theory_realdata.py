@@ -27,7 +27,7 @@ FILES = {
 @pytest.fixture(scope="module", params=list(FILES))
 def release(request: pytest.FixtureRequest) -> so.Dataset:
     name, columns = FILES[request.param]
-    return so.Dataset.read(Path(os.environ["STANDOUT_DATA"]) / request.param / name, **columns)
+    return so.Dataset.read(Path(os.environ["STANDOUT_DATA"]) / request.param / name, resolution="day", **columns)
 
 
 def test_describe_compares_everybody(release):

@@ -13,7 +13,7 @@ from standout.adversary.choosing import choose_records, count_eligible
 from standout.adversary.eligible import conditions, levels_outside
 from standout.data.catalog import Catalog, check_dataset
 from standout.data.times import days_within, ticks_within, time_words
-from standout.data.values import percent
+from standout.data.values import percent, value_words
 from standout.errors import EligibilityError, ParameterError
 
 if TYPE_CHECKING:
@@ -157,29 +157,33 @@ class Adversary:
         """Most facts of one query that can be wrong."""
         return self.knows if self.wrong_varies else int(self.wrong)
 
-    def describe(self, resolution: str = "day") -> str:
-        """The knowledge in words; `resolution` is that of the times of the data.
+    def words(self, dataset: Catalog) -> str:
+        """The knowledge in words, as it is of this data."""
+        return self.describe(dataset.time_resolution, dataset.rounded_to)
+
+    def describe(self, resolution: str = "day", rounded: float = 0.0) -> str:
+        """The knowledge in words, for times of this resolution and values that are rounded to this width (0 = exact).
 
         >>> Adversary(knows=8, wrong=2, value_within=1, time_within=14).describe()
         '8 items, 2 with wrong values, values ±1, days ±14'
         >>> Adversary(knows=4, wrong=0.25, wrong_kind="item", value_within="10%").describe()
         '4 items, each fact a wrong item with probability 25 %, values ±10 %'
+        >>> Adversary(knows=4, wrong=1, value_within=None, time_within=14).describe()
+        '4 items, 1 with wrong days, days ±14'
         """
         words = [f"{self.knows} item{'s' if self.knows > 1 else ''}"]
         if self.wrong_varies:
             what = "wrong" if self.wrong_kind == "value" else "a wrong item"
             words.append(f"each fact {what} with probability {100 * self.wrong:g} %")
         elif self.wrong:
-            words.append(
-                f"{self.wrong} with wrong values" if self.wrong_kind == "value" else f"{self.wrong} of them wrong items"
-            )
+            words.append(f"{self.wrong} {self._what_is_wrong(resolution)}")
         share = percent(self.value_within)
         if self.gamma is not None:
             words.append(f"values ±{self.gamma:g} of the scale")
         elif share is not None:
             words.append(f"values ±{100 * share:g} %")
         elif self.value_within is not None:
-            words.append("values exact" if self.value_within == 0 else f"values ±{self.value_within:g}")
+            words.append(value_words(self.value_within, rounded))
         if self.time_within is not None:
             words.append(time_words(self.time_within, resolution))
         if self.choose != "uniform":
@@ -187,6 +191,14 @@ class Adversary:
         if self.length_within is not None:
             words.append(f"length ±{100 * self.length_within:g} %")
         return ", ".join(words)
+
+    def _what_is_wrong(self, resolution: str) -> str:
+        """What a whole number of wrong facts is: items, values, or times where no values are known."""
+        if self.wrong_kind == "item":
+            return "of them wrong items"
+        if self.gamma is not None or self.value_within is not None or self.time_within is None:
+            return "with wrong values"
+        return f"with wrong {time_words(self.time_within, resolution).split()[0]}"
 
     def to_dict(self) -> dict[str, Any]:
         """Parameters as plain data."""
@@ -311,7 +323,7 @@ class Adversary:
         chosen = self.eligible(dataset) if targets is None else _indices(targets, dataset.n_records)
         if chosen.size == 0:
             raise EligibilityError(
-                f"no record holds enough items for an adversary who knows {self.describe()}; lower knows={self.knows}"
+                f"no record holds enough items for an adversary who knows {self.words(dataset)}; lower knows={self.knows}"
             )
         return sample(self, dataset, chosen, int(seed))
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +12,7 @@ from standout.adversary.counts import ItemCount
 from standout.adversary.splitmix import start
 from standout.data.cache import once
 from standout.data.catalog import Catalog
+from standout.data.content import content_digest
 from standout.data.index import Rows, Shard
 from standout.data.tasks import Range, Task
 from standout.jit import njit
@@ -94,13 +93,13 @@ class ChooseRecords(Task[Chosen]):
 
 def count_eligible(data: Catalog, conditions: tuple[Condition, ...]) -> int:
     """Number of records that satisfy all conditions; counts and draws are cached on the dataset."""
-    return once(data, "n_eligible", _digest(conditions), lambda: data.map(ChooseRecords(conditions, 0, 0)).n)
+    return once(data, "n_eligible", content_digest(conditions), lambda: data.map(ChooseRecords(conditions, 0, 0)).n)
 
 
 def draw_records(data: Catalog, conditions: tuple[Condition, ...], n: int | None, seed: int) -> tuple[int, Array]:
     """Number of eligible records, and `n` of them (all if None) in random order: the first of them are a smaller draw."""
     task = ChooseRecords(conditions, -1 if n is None else n, seed)
-    digest = _digest(conditions)
+    digest = content_digest(conditions)
     most = data.n_records if n is None else min(n, data.n_records)
     if most <= MOST_KEPT:
         found = once(data, "drawn", (digest, n, seed), lambda: data.map(task), DRAWS_KEPT)
@@ -108,10 +107,6 @@ def draw_records(data: Catalog, conditions: tuple[Condition, ...], n: int | None
         found = data.map(task)
     once(data, "n_eligible", digest, lambda: found.n)
     return found.n, found.record.copy()
-
-
-def _digest(conditions: tuple[Condition, ...]) -> bytes:
-    return sha256(pickle.dumps(conditions)).digest()
 
 
 def choose_records(data: Catalog, conditions: tuple[Condition, ...], n: int | None, seed: int) -> tuple[int, Array]:

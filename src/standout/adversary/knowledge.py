@@ -12,7 +12,7 @@ from standout.adversary.adversary import Adversary
 from standout.data.catalog import Catalog
 from standout.data.channel import ItemMap
 from standout.data.labels import find_labels, index_labels
-from standout.data.times import PER_DAY, check_time_unit, ticks_of, unit_by_size
+from standout.data.times import PER_DAY, check_time_unit, days_of, unit_by_size
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -241,7 +241,7 @@ def _channel(x: Any, n: int, name: str) -> Array:
     if array.size != n:
         raise ParameterError(f"{name} has {array.size} elements, query {n}: one of each per fact")
     if name == "time":
-        return ticks_of(array)[1]
+        return days_of(array)
     try:
         # pandas represents a missing number by an object
         missing = [k is None or type(k).__name__ == "NAType" for k in array] if array.dtype.kind == "O" else False

@@ -127,7 +127,7 @@ def _check_eligible(who: Adversary, dataset: Catalog, rows: Rows, place: Array) 
     unfit = int((~satisfied(conditions(who, dataset), rows))[place].sum())
     if unfit:
         raise EligibilityError(
-            f"{unfit} of {place.size} targets do not hold enough items for an adversary who knows {who.describe()}; "
+            f"{unfit} of {place.size} targets do not hold enough items for an adversary who knows {who.words(dataset)}; "
             "take targets from adversary.eligible(dataset)"
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import platform
 import sys
 import time
@@ -18,17 +17,20 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack, attack, attack_names
+from standout.attacks.unique import is_unique, why_not_unique
 from standout.audit import notes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
-from standout.audit.findings import Findings
+from standout.audit.findings import SCHEMA_VERSION, Findings
 from standout.audit.journal import Journal
 from standout.audit.judge import Trial, Truth, judge
+from standout.audit.measures import measured
 from standout.audit.panel import MODEL, attackers, awareness
 from standout.audit.progress import Progress, reporting
 from standout.audit.same_labels import other_labels
 from standout.audit.strongest import strongest
 from standout.audit.subject import describe_data, places, released, seed_number, source_of, target_number
 from standout.audit.sweep import default_sweep, fitting
+from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
@@ -172,9 +174,10 @@ class Audit:
             return self._attack(who, n_eligible, targets, advance)
         made = self._provenance(0)
         about = {
+            "schema": SCHEMA_VERSION,
             "release": self.release.fingerprint, "source": self.source.fingerprint, "adversary": who.to_dict(),
             "resolution": self.source.time_resolution, "attacks": [(a.name, a.options()) for a in self.attacks],
-            "kinds": self._kinds, "defense": made.get("defense"), "channel": _digest(pickle.dumps(self.release.channel)),
+            "kinds": self._kinds, "defense": made.get("defense"), "channel": content_digest(self.release.channel),
             "targets": _digest(targets.tobytes()), "places": None if self._place is None else _digest(self._place.tobytes()),
             "seed": self.seed, "engine": self.engine.name, "versions": made["versions"], "platform": made["platform"],
         }  # fmt: skip
@@ -197,7 +200,7 @@ class Audit:
         trials, judged = {}, []
         for label, one in zip(self._labels(), self.attacks, strict=True):
 
-            def step(n: int, what: str = f"{label}: {who.describe(self.source.time_resolution)}") -> None:
+            def step(n: int, what: str = f"{label}: {who.words(self.source)}") -> None:
                 advance(what, n)
 
             present, absent = one.run_both(self.release, knowledge, truth.target, self.engine, progress=step)
@@ -207,11 +210,13 @@ class Audit:
                 **judge(trial, truth, self.release, rows.lengths[persons], rarest, share),
             })  # fmt: skip
         best = strongest(trials, truth, share)
+        unique = None if why_not_unique(who) else is_unique(self.release, knowledge, truth.target, self.engine)
         return {
-            "adversary": {**who.to_dict(), "words": who.describe(self.source.time_resolution)},
+            "adversary": {**who.to_dict(), "words": who.words(self.source)},
             "n_targets": int(targets.size), "n_eligible": n_eligible, "n_records": self.source.n_records,
             "n_not_released": int((truth.target < 0).sum()),
             "eligible_share": share, "more_items": self._more_items(who, truth),
+            **measured(trials, truth, who, unique, best, share),
             "strongest": best, "uncertainty": _uncertainty(judged, best), "attacks": judged,
             **awareness(judged, self._kinds),
         }  # fmt: skip

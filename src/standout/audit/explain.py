@@ -76,7 +76,7 @@ def draw(dataset: Dataset, record: int, adversary: Adversary, seed: int = 0) -> 
         who = replace(adversary, knows=length, wrong=min(adversary.wrong, max(length - 1, 0)))
     if record not in who.eligible(dataset):
         raise EligibilityError(
-            f"the record does not hold enough items for an adversary who knows {who.describe()}; lower --knows"
+            f"the record does not hold enough items for an adversary who knows {who.words(dataset)}; lower --knows"
         )
     return who.sample(dataset, [record], seed)
 
@@ -141,7 +141,7 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFA
     return Explanation({
         "attack": {"name": how.name, "options": how.options()},
         "n_records": dataset.n_records,
-        "known": knowledge.adversary.describe() if knowledge.adversary else f"{order.size} facts from outside",
+        "known": knowledge.adversary.words(dataset) if knowledge.adversary else f"{order.size} facts from outside",
         "value_error": float(dataset.cleaning.value_error),
         "verdict": _verdict(whole, 0) | {"n_tied": int(whole.n_tied[0])},
         "best": _who(dataset, best, labels) | {"score": _number(scores[best][0])},

@@ -18,7 +18,7 @@ from standout.audit.structure import check_structure
 from standout.data.whole_file import whole_file
 from standout.errors import InputError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 UNCHECKED = (1, 2)
 """Schema versions whose files may have no checksum."""
@@ -85,14 +85,15 @@ class Findings:
 
     @classmethod
     def from_dict(cls, data: Any) -> Findings:
-        """Findings from plain data, of this schema version or of version 1."""
-        from standout.audit.version1 import converted
+        """Findings from plain data, of this schema version or of an older one."""
+        from standout.audit.older_versions import from_version_1, from_version_2
 
-        known = isinstance(data, dict) and data.get("schema_version") in (1, SCHEMA_VERSION)
-        if not known:
+        version = data.get("schema_version") if isinstance(data, dict) else None
+        if version not in range(1, SCHEMA_VERSION + 1):
             raise InputError(f"not findings of schema version 1 to {SCHEMA_VERSION}; make them with `standout audit`")
         try:
-            plain = converted(data) if data["schema_version"] == 1 else data
+            plain = from_version_1(data) if version == 1 else data
+            plain = plain if version == SCHEMA_VERSION else from_version_2(plain)
         except KeyError as error:
             raise InputError(f"the findings lack {error.args[0]!r}; make them again with `standout audit`") from None
         except (TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError):
@@ -152,6 +153,9 @@ def _row(result: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
     words = who.pop("words")
     row: dict[str, Any] = {"adversary": words, **who, "attack": one["attack"]["label"], "n": result["n_targets"]}
     row |= {name: result[name] for name in ("n_eligible", "n_records", "eligible_share")}
+    row |= {f"{name}{part}": result[name] and result[name]["rate" if not part else part[1:]]
+            for name in ("unique", "found", "sure") for part in ("", "_low", "_high")}  # fmt: skip
+    row |= {name: result[name] and result[name]["rate"] for name in ("unique_all", "found_all", "sure_all")}
     row |= {"hit": one["hit"]["rate"], "hit_low": one["hit"]["low"], "hit_high": one["hit"]["high"]}
     row |= {
         "hit_all": one["hit_all"]["rate"],

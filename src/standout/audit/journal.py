@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import os
-import pickle
 import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,34 +12,37 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
+from standout.data.kept import Kept
+from standout.data.plain import from_text, to_text
 from standout.versions import version_of
 
 T = TypeVar("T")
 
-_VERSION = 2
-_SPECIAL = ("array", "tuple", "number")
+_VERSION = 3
 _current: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
 class Journal:
-    """A folder with one file per finished part. A file that is damaged or of another run is not used.
+    """A folder with one file per finished part. A file that is damaged, of another run or not of this user is not used.
 
     Parameters
     ----------
     folder
         Folder for the files; made when the first part is kept.
+    fresh
+        Whether to use only parts that this object kept itself.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, fresh: bool = False) -> None:
+        self.folder, self.fresh = folder, fresh
         self.n_reused = 0
         """Parts of an earlier run that were not computed again."""
         self._counted: set[str] = set()
+        self._own: set[str] = set()
+        self._files = Kept(folder, "part")
 
     def __len__(self) -> int:
-        return sum(1 for _ in self.folder.glob("part-*.json"))
+        return len(self._files)
 
     def part(self, about: dict[str, Any], work: Callable[[], T]) -> tuple[T, bool]:
         """Result of `work`, and whether it was kept from an earlier run.
@@ -72,23 +72,20 @@ class Journal:
     def find(self, about: dict[str, Any]) -> tuple[Any] | None:
         """The kept result in a tuple; None if there is none."""
         key = key_of(about)
-        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            found = json.loads(self._path(key).read_text(encoding="utf-8"))
-            if found["key"] == key and found["sha256"] == _digest(found["result"].encode()):
-                return (_decoded(json.loads(found["result"])),)
+        found = None if self.fresh and key not in self._own else self._files.find(key)
+        if found is not None:
+            with suppress(ValueError):
+                return (from_text(found),)
         return None
 
     def keep(self, about: dict[str, Any], result: T) -> T:
         """Write a result down; gives it as it would be found later."""
-        key, text = key_of(about), json.dumps(_encoded(result), allow_nan=False)
-        with suppress(OSError):  # a full disk costs the journal, not the work
-            self.folder.mkdir(parents=True, exist_ok=True)
-            _write(self._path(key), json.dumps({"key": key, "sha256": _digest(text.encode()), "result": text}))
-        made: T = _decoded(json.loads(text))
+        key, text = key_of(about), to_text(result)
+        # a full disk costs the journal, not the work
+        if self._files.keep(key, text.encode()):
+            self._own.add(key)
+        made: T = from_text(text)
         return made
-
-    def _path(self, key: str) -> Path:
-        return self.folder / f"part-{key[:40]}.json"
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -118,11 +115,6 @@ def resumable(what: str, about: Callable[[], Any], work: Callable[[], T]) -> T:
     return journal.part({"what": what, "about": about(), **versions()}, work)[0]
 
 
-def content_digest(*parts: Any) -> str:
-    """Hash of objects that hold arrays. Only equal hashes mean something: the same object may get another hash later."""
-    return _digest(pickle.dumps(parts))
-
-
 @lru_cache
 def versions() -> dict[str, str]:
     """Versions of what computes the numbers, and the platform."""
@@ -134,59 +126,4 @@ def versions() -> dict[str, str]:
 
 def key_of(about: dict[str, Any]) -> str:
     """Key of a part: a hash of everything that it depends on."""
-    return _digest(json.dumps([_VERSION, about], sort_keys=True, default=str).encode())
-
-
-def _encoded(x: Any) -> Any:
-    """The result as JSON; arrays of numbers and tuples become objects of one special key."""
-    if isinstance(x, np.ndarray):
-        if x.dtype.kind not in "biuf":
-            raise TypeError(f"an array of {x.dtype} is not kept")
-        return {"array": [x.dtype.str, list(x.shape), base64.b64encode(np.ascontiguousarray(x).tobytes()).decode()]}
-    if isinstance(x, tuple):
-        return {"tuple": [_encoded(one) for one in x]}
-    if isinstance(x, list):
-        return [_encoded(one) for one in x]
-    if isinstance(x, dict):
-        if not all(isinstance(name, str) for name in x) or (len(x) == 1 and next(iter(x)) in _SPECIAL):
-            raise TypeError("keys of a kept result are names")
-        return {name: _encoded(one) for name, one in x.items()}
-    if isinstance(x, np.generic):
-        x = x.item()
-    if isinstance(x, float) and not np.isfinite(x):
-        return {"number": str(x)}
-    return x
-
-
-def _decoded(x: Any) -> Any:
-    if isinstance(x, list):
-        return [_decoded(one) for one in x]
-    if not isinstance(x, dict):
-        return x
-    if len(x) == 1:
-        ((name, inside),) = x.items()
-        if name == "array":
-            flat = np.frombuffer(base64.b64decode(inside[2]), np.dtype(inside[0]))
-            return flat.reshape(inside[1]).copy()
-        if name == "tuple":
-            return tuple(_decoded(one) for one in inside)
-        if name == "number":
-            return float(inside)
-    return {name: _decoded(one) for name, one in x.items()}
-
-
-def _digest(data: bytes) -> str:
-    return sha256(data).hexdigest()
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file that is there as a whole or not at all, also after a loss of power."""
-    draft = path.with_suffix(".new")
-    try:
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    return sha256(json.dumps([_VERSION, about], sort_keys=True, default=str).encode()).hexdigest()

@@ -88,11 +88,12 @@ def measured(trials: Mapping[str, Trial], truth: Truth, who: Adversary, unique: 
         Share of all records that could be targets; in rates of all records the others count as not found.
     """
     reported = ~truth.calibration if strongest else np.ones(truth.target.size, np.bool_)
-    found = strongest["attack"] if strongest else next(iter(trials))
+    credit = {label: trial.credit(truth) for label, trial in trials.items()}
+    found = strongest["attack"] if strongest else max(credit, key=lambda label: float(credit[label].sum()))
     sure, why_not_sure = surest(trials, truth, reported)
     hits = {
         "unique": unique,
-        "found": trials[found].credit(truth),
+        "found": credit[found],
         "sure": is_sure(trials[sure].present) & (truth.target >= 0) if sure else None,
     }
     out: dict[str, Any] = {}

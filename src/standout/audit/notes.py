@@ -9,6 +9,8 @@ import numpy as np
 
 from standout.audit.sweep import AMOUNTS
 from standout.data.catalog import Catalog
+from standout.data.times import cut_words, finer_than
+from standout.data.values import MOST_LEVELS, rounded_words
 
 if TYPE_CHECKING:
     from standout.audit.audit import Audit
@@ -26,6 +28,7 @@ def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
         _not_released(audit, results),
         *_other_scales(audit),
         _not_described(audit),
+        *_coarser_than_source(audit.source),
         *_without_candidates(results),
     ]
     return [note for note in made if note]
@@ -38,9 +41,23 @@ def _not_described(audit: Audit) -> str:
     return "The released data is not described: that needs the records in memory, and they stay on Spark."
 
 
+def _coarser_than_source(source: Catalog) -> list[str]:
+    """Notes on what was read more coarsely than the source has it: more exact knowledge finds more people."""
+    cut, made = source.cleaning.finest_time, []
+    if source.has_time and finer_than(cut, source.time_resolution):
+        words = cut_words(cut, source.time_resolution)
+        made.append(f"{words[0].upper()}{words[1:]}. Knowledge of times to the {cut} was not measured.")
+    if source.rounded_to:
+        made.append(
+            f"The data has more than {MOST_LEVELS:,} distinct values; they were {rounded_words(source.rounded_to)}. Knowledge of "
+            "exact values was not measured."
+        )
+    return made
+
+
 def _left_out(audit: Audit, results: Sequence[Plain]) -> str:
     tried = {r["adversary"]["words"] for r in results}
-    asked = dict.fromkeys(a.describe(audit.source.time_resolution) for a in audit.adversaries)
+    asked = dict.fromkeys(a.words(audit.source) for a in audit.adversaries)
     lost = [words for words in asked if words not in tried]
     if not lost:
         return ""

@@ -6,6 +6,7 @@ every label names somebody else, nobody is "found", and the release would look s
 
 from __future__ import annotations
 
+from hashlib import sha256
 from math import sqrt
 from typing import Any
 
@@ -75,7 +76,7 @@ def lead_of_records(source: Dataset, release: Dataset, place: Array) -> Array:
 
     People for whom all records of the release are equally similar are left out.
     """
-    chosen = _spread(np.flatnonzero(place >= 0), COMPARED)
+    chosen = _drawn(np.flatnonzero(place >= 0), COMPARED, source, release)
     candidates = _candidates(place[chosen], release.n_records)
     items = find_labels(release.item_labels, source.item_labels)
     levels = np.unique(np.concatenate([source.levels, release.levels]))
@@ -89,10 +90,11 @@ def lead_of_records(source: Dataset, release: Dataset, place: Array) -> Array:
 
 def lead_of_items(source: Dataset, release: Dataset, place: Array) -> Array:
     """Per item: share of other items whose holders are less similar, minus the share of those with more similar ones."""
-    people = _spread(np.flatnonzero(place >= 0), HOLDERS)
+    people = _drawn(np.flatnonzero(place >= 0), HOLDERS, source, release)
     index = find_labels(release.item_labels, source.item_labels)
     mine, theirs = _holders(source, people), _holders(release, place[people])
-    chosen = _spread(np.flatnonzero([at in theirs and k in mine for k, at in enumerate(index.tolist())]), COMPARED)
+    shared = np.flatnonzero([at in theirs and k in mine for k, at in enumerate(index.tolist())])
+    chosen = _drawn(shared, COMPARED, source, release)
     held = np.array(sorted(theirs), np.int64)
     if chosen.size < FEWEST_ITEMS:
         return np.empty(0)
@@ -100,9 +102,17 @@ def lead_of_items(source: Dataset, release: Dataset, place: Array) -> Array:
     return _lead(_excess([mine[k] for k in chosen.tolist()], theirs, candidates))
 
 
-def _spread(indices: Array, most: int) -> Array:
-    """At most this many of the indices, evenly spaced."""
-    return indices[np.unique(np.linspace(0, indices.size - 1, most).astype(np.int64))] if indices.size else indices
+def _drawn(indices: Array, most: int, source: Dataset, release: Dataset) -> Array:
+    """At most this many of the indices, at random: the content of both datasets decides, so nobody can prepare for it."""
+    if indices.size <= most:
+        return indices
+    return np.sort(content_random(source, release).choice(indices, most, replace=False))
+
+
+def content_random(source: Dataset, release: Dataset, seed: int = 0) -> np.random.Generator:
+    """Random numbers that are a function of the seed and of the content of both datasets."""
+    digest = sha256(f"{seed} {source.fingerprint} {release.fingerprint}".encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "little"))
 
 
 def _candidates(own: Array, n: int) -> Array:

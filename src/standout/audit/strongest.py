@@ -15,9 +15,17 @@ Array = npt.NDArray[Any]
 
 REFERENCE = "scoreboard-rh"
 
+EQUAL_HITS = 1.0
+"""Attacks whose hits differ by less than this count as equal: ties give parts of a hit, which should not decide."""
+
+EQUAL_SHARE = 0.005
+"""The same as a share of the targets, where there are few."""
+
 
 def strongest(trials: dict[str, Trial], truth: Truth, eligible_share: float = 1.0) -> dict[str, Any] | None:
     """Attack with most hits on the calibration half, its rate on the other half, and its lead over Scoreboard-RH.
+
+    Of attacks whose hits differ by less than one person, the one with fewest false matches is chosen.
 
     Parameters
     ----------
@@ -32,8 +40,11 @@ def strongest(trials: dict[str, Trial], truth: Truth, eligible_share: float = 1.
     if not chosen.any() or not reported.any():
         return None
     credit = {label: trial.credit(truth) for label, trial in trials.items()}
-    # a tie goes to the attack with fewer false matches, then to the one named first
-    winner = max(credit, key=lambda label: (math.fsum(credit[label][chosen]), -_false_matches(trials[label], chosen)))
+    hits = {label: math.fsum(own[chosen]) for label, own in credit.items()}
+    enough = max(hits.values()) - min(EQUAL_HITS, EQUAL_SHARE * int(chosen.sum()))
+    equal = [label for label in hits if hits[label] > enough or hits[label] == max(hits.values())]
+    # then to the attack with more hits, then to the one named first
+    winner = min(equal, key=lambda label: (_false_matches(trials[label], chosen), -hits[label]))
     hit = Rate.of(credit[winner][reported])
     row: dict[str, Any] = {
         "attack": winner,
@@ -54,17 +65,19 @@ def _false_matches(trial: Trial, chosen: Array) -> int:
 def paired(first: Array, second: Array) -> dict[str, Any]:
     """Difference of two hit rates on the same targets, with a sign-flip test and a 95 % interval.
 
-    Hits are credits from 0 to 1. Where no record ties, the test is the exact McNemar test.
+    Hits are credits from 0 to 1. Where no record ties, the test is the exact McNemar test. `only_first` and `only_second`
+    count people: those whose record came first alone in one of the two.
     """
     gap = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    alone, other = np.asarray(first) == 1, np.asarray(second) == 1
     n = int(gap.size)
     difference = math.fsum(gap) / n
     # variance of a paired difference: (Σd² - (Σd)²/n) / n²
     half = Z_95 * math.sqrt(max(math.fsum(gap * gap) - n * difference**2, 0.0)) / n
     return {
         "n": n,
-        "only_first": int((gap > 0).sum()),
-        "only_second": int((gap < 0).sum()),
+        "only_first": int((alone & ~other).sum()),
+        "only_second": int((other & ~alone).sum()),
         "difference": difference,
         "low": max(-1.0, difference - half),
         "high": min(1.0, difference + half),

@@ -88,10 +88,15 @@ def describe_data(dataset: Catalog) -> dict[str, Any]:
         ends = dataset.first_tick, dataset.first_tick + dataset.tick_span
         first, last = (tick_text(tick, dataset.time_resolution) for tick in ends)
         days = {"first": first, "last": last, "resolution": dataset.time_resolution}
+        if dataset.cleaning.finest_time:
+            days["finest"] = dataset.cleaning.finest_time
     values = None
     if dataset.has_value:
         values = {"levels": dataset.n_levels, "low": float(dataset.levels[0]), "high": float(dataset.levels[-1])}
+        if dataset.rounded_to:
+            values["rounded_to"] = dataset.rounded_to
     return {
         "n_records": dataset.n_records, "n_items": dataset.n_items, "n_entries": dataset.n_entries,
         "n_pairs": dataset.n_pairs, "values": values, "days": days, "cleaning": asdict(dataset.cleaning),
+        "not_measured": dataset.not_measured,
     }  # fmt: skip

@@ -34,8 +34,8 @@ ABOUT = 30
 """Cells up to which the default sweep is the full one."""
 
 ROUGH_DAYS = 14
-FINE_TIMES = {"hour": "2h", "minute": "30min"}
-"""The tolerance below a day that is tried, by resolution; exact times are then exact to the hour or to the minute."""
+FINE_TIMES = {"hour": ("12h", "2h"), "minute": ("12h", "30min")}
+"""Tolerances below a day that are tried, by resolution: the day, and less; exact times are exact to the hour or the minute."""
 FEW_STEPS = 20
 """Largest number of regular steps for which a rough value means ±1 step."""
 PART_OF_SCALE = 20
@@ -76,8 +76,9 @@ def default_sweep(dataset: Catalog, size: str = "default", asked: Axes | None = 
 
     Numbers of items, each with all facts right and with a quarter of them wrong (from 4 items on: a quarter of one or two
     facts is less than one fact, and one wrong fact of two would be half), over rows that fit the channels of the data:
-    items only, values exact, values rough, days exact, days rough, both exact, both rough. Data that is read to the hour or
-    to the minute gets one row more: times to within 2 hours or 30 minutes. Where that gives more
+    items only, values exact, values rough, days exact, days rough, both exact, both rough. In data that is read to the hour or
+    to the minute, exact times are exact to the hour or the minute, and there are two rows more: times to within 12 hours,
+    which is to know the day, and to within 2 hours or 30 minutes. Where that gives more
     than about 30 cells, the default sweep tries all amounts for the weakest row, the strongest row and the row with
     every channel rough; the rows between them are tried with 2, 4 and 8 right facts. "full" tries every combination.
 
@@ -203,8 +204,8 @@ def _rows(dataset: Catalog, axes: Axes, size: str) -> tuple[list[tuple[Within, W
     if len(values) == 3 and len(times) >= 3 and axes.value_within is None and axes.time_within is None:
         corners.add((values[1], times[1]))
         if size == "default":
-            # one channel exact and the other rough lies between both exact and both rough
-            rows = [(v, t) for v, t in rows if v is None or t is None or (v == 0) == (t == 0)]
+            # rows with both channels lie between both rough and both exact
+            rows = [(v, t) for v, t in rows if v is None or t is None or (v, t) in corners]
     return rows, corners
 
 
@@ -215,8 +216,8 @@ def _times(dataset: Catalog) -> tuple[Within, ...]:
     rough = days if span > 2 * days else None
     if dataset.time_resolution == "day" or not dataset.tick_span:
         return _exact_and_rough(rough, dataset.has_time and dataset.tick_span > 0)
-    fine = FINE_TIMES[dataset.time_resolution]
-    return (None, *(() if rough is None else (rough,)), *((fine,) if _is_shorter(fine, dataset) else ()), 0)
+    fine = [within for within in FINE_TIMES[dataset.time_resolution] if _is_shorter(within, dataset)]
+    return (None, *(() if rough is None else (rough,)), *fine, 0)
 
 
 def _is_shorter(within: str, dataset: Catalog) -> bool:

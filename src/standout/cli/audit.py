@@ -81,6 +81,7 @@ def audit(
     defense: DefenseText = None,
     split_time: SplitTime = None,
     redact: Redact = False,
+    fresh: options.Fresh = False,
     json: options.Json = False,
 ) -> None:
     """Attack a release and report how many people are found with how much knowledge.
@@ -113,14 +114,14 @@ def audit(
             raise ParameterError("--split-time makes its own release: leave out --release")
         if redact:
             raise ParameterError("--redact does not search links.json and links.html: leave it out with --split-time")
-        audit_split(path, reading.keywords, split_time, out, seed, engine, json)
+        audit_split(path, reading.keywords, split_time, out, seed, engine, json, fresh)
         return
     asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
-    with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf, redact=redact) as session:
+    with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf, redact=redact, fresh=fresh) as session:
         cluster = spark_for(engine, master)
         session.check(attacks, targets, engine)
         budget = None if cluster is not None else budget_for(path, engine, memory, session.log)
-        keywords = reading.keywords_for(*(asked.time_within or ()))
+        keywords = reading.keywords
         dataset: Catalog
         if cluster is not None:
             dataset = session.busy("reading on Spark", lambda: read_on_spark(path, cluster, keywords))

@@ -44,7 +44,7 @@ def bound(
 
     within_value = options.numbers(value_within, "value-within")[0]
     within_time = options.time_tolerances(time_within)[0]
-    dataset = read_quietly(path, json, **reading.keywords_for(within_time))
+    dataset = read_quietly(path, json, **reading.keywords)
     with waiting(json) as progress:
         found = bounds(
             dataset,

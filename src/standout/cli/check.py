@@ -88,7 +88,7 @@ def check(
         check_writable(file.parent)
     refuse_inputs(files, (path, release, policy, sign))
     quiet = json or github
-    keywords = reading.keywords_for(*(who.time_within for who in rules.adversaries.values()))
+    keywords = reading.keywords
     source, published = read_both(path, release, defense, quiet, keywords)
     with waiting(quiet) as progress:
         from standout.gate.check import check as run

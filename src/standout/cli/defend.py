@@ -61,6 +61,7 @@ def defend(
     out: Out = None,
     seed: Seed = None,
     overwrite: Overwrite = False,
+    fresh: options.Fresh = False,
     json: Json = False,
 ) -> None:
     """Compare defenses by risk and utility, or apply one and write the release.
@@ -80,10 +81,12 @@ def defend(
         from standout.cli.defend_frontier import show_frontier
 
         show_frontier(path, reading, defenses=defenses, strengths=strengths, targets=targets, seed=seed or 0, measure=measure,
-                      out=out, overwrite=overwrite, json=json)  # fmt: skip
+                      out=out, overwrite=overwrite, fresh=fresh, json=json)  # fmt: skip
         return
-    if json or defenses != "all" or strengths is not None:
-        raise ParameterError("--json, --defenses and --strengths compare defenses: leave them out with --apply")
+    if json or fresh or defenses != "all" or strengths is not None:
+        raise ParameterError(
+            "--json, --fresh, --defenses and --strengths compare defenses: leave them out with --apply"
+        )
     write_release(path, reading, apply, out, seed, overwrite=overwrite)
 
 

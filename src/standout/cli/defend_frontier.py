@@ -25,7 +25,7 @@ CELLS = "cells"
 
 def show_frontier(path: str, reading: options.Reading, *, defenses: str = "all", strengths: str | None = None,
                   targets: str = "1000", seed: int = 0, measure: str = "ndcg", out: Path | None = None,
-                  overwrite: bool = False, json: bool = False) -> None:  # fmt: skip
+                  overwrite: bool = False, fresh: bool = False, json: bool = False) -> None:  # fmt: skip
     """Measure the frontier, write frontier.json and frontier.html, print the table and the sentence."""
     from rich.console import Console
 
@@ -43,12 +43,12 @@ def show_frontier(path: str, reading: options.Reading, *, defenses: str = "all",
     n_targets = options.target_count(targets)
     folder = out or FOLDER
     _check_folder(folder, overwrite)
-    with journaled(folder):
+    with journaled(folder, fresh=fresh):
         source = read_quietly(path, json, **reading.keywords)
         log = Console(stderr=True, quiet=json, highlight=False)
         with waiting(json) as progress:
             found = frontier(source, wanted, values, targets=n_targets, seed=seed, measure=measure, work=folder / CELLS,
-                             progress=progress, log=lambda text: log.print(text, markup=False))  # fmt: skip
+                             fresh=fresh, progress=progress, log=lambda text: log.print(text, markup=False))  # fmt: skip
         render_frontier(found, folder / FILES[1])
         found.save(folder / FILES[0])
     if json:

@@ -17,6 +17,7 @@ def demo(
     targets: options.Targets = "500",
     seed: options.Seed = 0,
     attacks: options.Attacks = ATTACKS,
+    fresh: options.Fresh = False,
     json: options.Json = False,
 ) -> None:
     """Audit a built-in synthetic release with ratings and dates. No data is needed.
@@ -26,7 +27,7 @@ def demo(
     from standout.cli.session import Session
     from standout.data.synthetic import twin_dataset
 
-    with Session(out, json=json, overwrite=overwrite) as session:
+    with Session(out, json=json, overwrite=overwrite, fresh=fresh) as session:
         session.check(attacks, targets, "memory")
         dataset = session.busy("making a synthetic release", lambda: twin_dataset(n_records=records, seed=seed))
         session.say_data(dataset)

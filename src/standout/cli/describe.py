@@ -39,7 +39,7 @@ def describe(
     within = options.time_tolerances(time_within)[0]
     if within is None:
         raise ParameterError("--time-within none: leave the time out with --time '' instead")
-    dataset = read_quietly(path, json, **reading.keywords_for(within))
+    dataset = read_quietly(path, json, **reading.keywords)
     with waiting(json) as progress:
         found = measure(
             dataset, records=records, value_within=value_within, time_within=within, seed=seed, progress=progress

@@ -59,8 +59,7 @@ def explain(
     if (label is None) == (mentions is None):
         raise ParameterError("give one of --record LABEL and --mentions FILE")
     refuse_inputs([out], [path, mentions])
-    withins = () if time_within is None else options.time_tolerances(time_within)
-    dataset = read_quietly(path, json, **reading.keywords_for(*withins))
+    dataset = read_quietly(path, json, **reading.keywords)
     target = find_record(dataset, label) if label is not None else None
     known = (
         _draw(dataset, target, knows, wrong, value_within, time_within, seed) if target is not None else _read(mentions)

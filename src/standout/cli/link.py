@@ -46,6 +46,7 @@ def link(
     out: Annotated[Path, typer.Option(help="Folder for links.json and links.html.")] = FOLDER,
     seed: options.Seed = 0,
     engine: options.Engine = "memory",
+    fresh: options.Fresh = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print the findings as JSON on standard output, and nothing else there.")
     ] = False,
@@ -84,7 +85,7 @@ def link(
         ) from None
     session.say_data(second)
     right = _truth(knowledge, second, data, truth) if truth is not None else None
-    with journaled(out) as journal, waiting(json) as progress:
+    with journaled(out, fresh=fresh) as journal, waiting(json) as progress:
         found = run(data, second, one_to_one=one_to_one, items=named, overlap=share, engine=engine, seed=seed,
                     progress=progress)  # fmt: skip
         if right is not None:
@@ -96,7 +97,7 @@ def link(
 
 
 def audit_split(path: str, keywords: dict[str, Any], at: str, out: Path | None, seed: int, engine: str,
-                json: bool) -> None:  # fmt: skip
+                json: bool, fresh: bool) -> None:  # fmt: skip
     """`standout audit --split-time`: knowledge from before a day, the release from that day on."""
     from standout.cli.session import Session, check_writable
     from standout.cli.waiting import waiting
@@ -114,7 +115,7 @@ def audit_split(path: str, keywords: dict[str, Any], at: str, out: Path | None, 
     data = session.busy("reading", lambda: Dataset.read(path, **keywords))
     session.say_data(data)
     session.log.print(f"  knowledge from before {split_day(data, at)}, the release from that day on", markup=False)
-    with journaled(folder) as journal, waiting(json) as progress:
+    with journaled(folder, fresh=fresh) as journal, waiting(json) as progress:
         found = time_shifted(data, at, engine=engine, seed=seed, progress=progress)
     say_reused(journal, session.log)
     _write(found, folder, None, json)

@@ -32,6 +32,9 @@ Memory = Annotated[
         help="Limit for resident memory, e.g. 2GB: records stay on disk, and --engine chunked reads them in parts."
     ),
 ]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Start from the beginning: ignore finished parts of a run that was stopped.")
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print the findings as JSON on standard output, and nothing else there.")
 ]
@@ -84,7 +87,10 @@ _READING: dict[str, tuple[Any, Any]] = {
     "ignore": (Annotated[str | None, _option("Columns to leave out, comma-separated.")], None),
     "resolution": (
         Annotated[
-            str | None, _option("How finely times are kept: day, hour or minute. Default: day, or finer if asked.")
+            str | None,
+            _option(
+                "How finely times are kept: day, hour or minute. Default: the finest of these that the times have."
+            ),
         ],
         None,
     ),
@@ -97,17 +103,6 @@ class Reading:
 
     keywords: dict[str, Any]
     """Keywords for `Dataset.read`, without those at their default."""
-
-    def keywords_for(self, *withins: float | str | None) -> dict[str, Any]:
-        """Keywords with a resolution in which these tolerances of times are whole ticks, if none was given."""
-        from standout.data.times import needed_resolution
-
-        needed = needed_resolution(withins)
-        return (
-            self.keywords
-            if "resolution" in self.keywords or needed == "day"
-            else {**self.keywords, "resolution": needed}
-        )
 
 
 def reads(record: str = "--record") -> Callable[[Callable[..., None]], Callable[..., None]]:

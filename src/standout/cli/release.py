@@ -37,10 +37,10 @@ def read_release(path: Path, source: Dataset, keywords: dict[str, Any], defense:
         how = {**{name: keywords[name] for name in OF_ENTRIES if name in keywords}, **manifest.reading}
     else:
         how = _as_source(path, source, keywords)
-    if source.time_resolution != "day" and how.get("time") != "":
+    known = parse_defense(defense) if defense is not None else manifest and manifest.defense
+    if known and source.has_time and how.get("time") != "":  # a defense changes ticks of the source
         how = {**how, "resolution": source.time_resolution}
     release = Dataset.read(path, **how)
-    known = parse_defense(defense) if defense is not None else manifest and manifest.defense
     if not known:
         return release
     described = known.describe(source, release)

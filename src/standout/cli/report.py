@@ -14,6 +14,12 @@ def report(
     title: Annotated[
         str | None, typer.Option(help="Name of the dataset, shown in the title. Default: the one given to the audit.")
     ] = None,
+    prior: Annotated[
+        float,
+        typer.Option(
+            help="Assumed share of people in the data among those whom an attacker looks up, for linkability."
+        ),
+    ] = 0.1,
     pdf: Annotated[bool, typer.Option("--pdf", help="Write a PDF beside the HTML file. Needs chromium.")] = False,
     tables: Annotated[
         Path | None, typer.Option(help="Folder to write the table and the picture of every chart to.")
@@ -43,7 +49,7 @@ def report(
     source = findings / "findings.json" if findings.is_dir() else findings
     found = Findings.load(source)
     if wanted:
-        print(terminal.text(found, wanted[0]), end="")
+        print(terminal.text(found, wanted[0], prior), end="")
         return
     from rich.console import Console
 
@@ -60,10 +66,10 @@ def report(
     if pdf:
         check_browser()
     console = Console(highlight=False)
-    terminal.show(found, console)
-    console.print(f"report: {render(found, out, title=title)}", markup=False, soft_wrap=True)
+    terminal.show(found, console, prior)
+    console.print(f"report: {render(found, out, title=title, prior=prior)}", markup=False, soft_wrap=True)
     if pdf:
-        made = render_pdf(found, out.with_suffix(".pdf"), title=title)
+        made = render_pdf(found, out.with_suffix(".pdf"), title=title, prior=prior)
         console.print(f"PDF: {made}", markup=False, soft_wrap=True)
     if tables is not None:
         written = export(charts(found).values(), tables, forms)

@@ -34,6 +34,7 @@ def reproduce(
     records: Annotated[int, typer.Option(help="Records of the twin, if there is no --data.")] = 20_000,
     only: Annotated[str | None, typer.Option(help="Only these figures, e.g. fig04,fig08.")] = None,
     engine: options.Engine = "memory",
+    fresh: options.Fresh = False,
 ) -> None:
     """Reproduce every figure and table of a paper and compare published with measured numbers.
 
@@ -67,7 +68,7 @@ def reproduce(
     )
     if said is not None:
         log.print(f"mentions: {said.note}", markup=False)
-    with journaled(out) as journal, log.status("reproducing …") as status:
+    with journaled(out, fresh=fresh) as journal, log.status("reproducing …") as status:
         summary = reproduce(paper, Setting(dataset, number, seed, said, engine, source), out, only,
                             lambda what, done, total: status.update(f"{what} ({done + 1} of {total}) …"))  # fmt: skip
     say_reused(journal, log)
@@ -102,7 +103,7 @@ def _data(path: str | None, records: int, seed: int) -> tuple[Dataset, str]:
             n_records=records, seed=seed
         ), f"a synthetic twin of the Netflix Prize data, {records:,} records"
     # the file's name without its folder, which may name people
-    return Dataset.read(path), Path(path).name
+    return Dataset.read(path, resolution="day"), Path(path).name  # the papers use days
 
 
 def _show(lines: list[Line]) -> None:

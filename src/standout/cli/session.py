@@ -49,13 +49,15 @@ class Session:
         Whether to write the report as PDF too.
     redact
         Whether to search everything for labels of the data before it is written.
+    fresh
+        Whether to ignore finished parts of an earlier run.
     """
 
     def __init__(self, out: Path | None, *, json: bool = False, overwrite: bool = False, title: str | None = None,
-                 pdf: bool = False, redact: bool = False) -> None:  # fmt: skip
+                 pdf: bool = False, redact: bool = False, fresh: bool = False) -> None:  # fmt: skip
         from rich.console import Console
 
-        self._redact = redact
+        self._redact, self._fresh = redact, fresh
         self._title, self._pdf = title, pdf
         self.out, self.json = out or FOLDER, json
         self._named, self._overwrite = out is not None, overwrite
@@ -94,7 +96,7 @@ class Session:
 
         work = WorkFolder(self.out)
         try:
-            while not work.take():
+            while not work.take(fresh=self._fresh):
                 if self._named:
                     raise ParameterError(
                         f"another run is writing to {str(self.out)!r}: wait for it, or name another folder with --out"

@@ -44,10 +44,10 @@ def verify(
     from standout.gate.evidence import load_evidence
     from standout.gate.policy import Policy
 
-    checked = Policy.from_dict(load_evidence(evidence)["policy"])
+    Policy.from_dict(load_evidence(evidence)["policy"])  # refuses damaged evidence before the data is read
     wanted = None if policy is None else Policy.load(policy)
     engine_of(engine)
-    keywords = reading.keywords_for(*(who.time_within for who in checked.adversaries.values()))
+    keywords = reading.keywords
     source, published = read_both(path, release, defense, json, keywords)
     with waiting(json) as progress:
         from standout.gate.verify import verify as run

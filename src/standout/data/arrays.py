@@ -13,14 +13,14 @@ from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.labels import index_labels, unmasked
 from standout.data.repeats import Rows, check_repeats
-from standout.data.times import check_resolution, ticks_of
+from standout.data.times import check_resolution, resolution_notes, times_of
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
 
 
 def from_arrays(
-    record: Any, item: Any, value: Any = None, time: Any = None, *, repeats: str = "keep", resolution: str = "day"
+    record: Any, item: Any, value: Any = None, time: Any = None, *, repeats: str = "keep", resolution: str | None = None
 ) -> Dataset:
     """Make a dataset of one-dimensional arrays, one element per entry.
 
@@ -31,14 +31,15 @@ def from_arrays(
     value
         Numbers; None or NaN = this entry has no value.
     time
-        Days since 1970-01-01, dates or `datetime64`; None, NaN or NaT: no time. What is finer than the resolution is cut
-        off. Times with a zone are converted to UTC.
+        Days since 1970-01-01 (fractions are times of day), dates or `datetime64`; None, NaN or NaT: no time. Times with a
+        zone are converted to UTC. What is finer than the resolution is cut off, with a note.
     repeats
         What to do with repeated (record, item) pairs: keep, last, first, max, sum or count.
     resolution
-        "day", "hour" or "minute".
+        "day", "hour" or "minute". Default: the finest of the three that the times have.
     """
-    check_resolution(resolution)
+    if resolution is not None:
+        check_resolution(resolution)
     check_repeats(repeats, value is not None)
     _check_shapes(record=record, item=item, value=value, time=time)
     record_labels, record_index, note = index_labels(record, "record")
@@ -55,14 +56,18 @@ def from_arrays(
         record_labels, record_index, note = index_labels(_taken(record, kept), "record")
         item_labels, item_index, item_note = index_labels(_taken(item, kept), "item")
     numbers = None if value is None else _numbers(value)
-    tick, moment = (None, None) if time is None else ticks_of(time, resolution)
     if n_kept < n:
-        numbers, tick, moment = (x if x is None else x[kept] for x in (numbers, tick, moment))
+        numbers, time = (x if x is None else _taken(x, kept) for x in (numbers, time))
+    times = None if time is None else times_of(time, resolution)
+    tick, moment = (None, None) if times is None else (times.tick, times.moment)
     _check_something(numbers, "value")
     _check_something(tick, "time")
-    cleaning = replace(cleaning, notes=tuple(x for x in (note, item_note) if x))
+    notes = tuple(x for x in (note, item_note) if x)
+    if times is not None:
+        notes += resolution_notes(times.unit, times.resolution, resolution is not None)
+    cleaning = replace(cleaning, notes=notes, finest_time=times.unit if times else "")
     rows = Rows(record_index, item_index, numbers, tick, moment)
-    return assemble(rows, record_labels, item_labels, cleaning, resolution)
+    return assemble(rows, record_labels, item_labels, cleaning, times.resolution if times else "day")
 
 
 def from_sparse(matrix: Any) -> Dataset:

@@ -14,7 +14,7 @@ from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.repeats import Rows, merge_repeats
 from standout.data.times import check_span
-from standout.data.values import Scale, code_values, codes_of, coding_note
+from standout.data.values import Scale, code_values, codes_of, coding_note, typical_width
 from standout.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -128,10 +128,11 @@ def scale_of(high: Array, counts: Array, cleaning: Cleaning, low: Array | None =
         Where `high` holds the upper ends of narrow ranges of values: their lower ends, and about how many values there are.
     """
     scale = code_values(high, counts, low)
-    cleaning = replace(cleaning, value_error=scale.error)
+    width = typical_width(scale, high, counts) if scale.error else 0.0
+    cleaning = replace(cleaning, value_error=scale.error, value_width=width)
     if scale.error:
         about = n_distinct is not None
-        note = coding_note(n_distinct or high.size, scale.levels.size, scale.error, about=about)
+        note = coding_note(n_distinct or high.size, scale.levels.size, width, scale.error, about=about)
         cleaning = replace(cleaning, notes=(*cleaning.notes, note))
     return scale, cleaning
 

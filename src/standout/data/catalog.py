@@ -12,7 +12,7 @@ import numpy.typing as npt
 from standout.data.channel import Channel, Origin
 from standout.data.cleaning import Cleaning
 from standout.data.scale import ValueScale
-from standout.data.times import TICKS_PER_DAY
+from standout.data.times import TICKS_PER_DAY, finer_than
 
 if TYPE_CHECKING:
     from standout.data.index import Rows
@@ -131,6 +131,22 @@ class Catalog(ValueScale, ABC):
     def longest(self) -> int:
         """Largest number of distinct items of a record."""
         return int(self.length_counts.size - 1)
+
+    @property
+    def rounded_to(self) -> float:
+        """Width of a typical cell that several values share; 0 if every value is kept exactly."""
+        # data that an earlier version saved does not have the width
+        return float(self.cleaning.value_width or 2 * self.cleaning.value_error) if self.level_low.size else 0.0
+
+    @property
+    def not_measured(self) -> list[str]:
+        """Knowledge that the source of this data allows, and that these entries no longer hold."""
+        made = []
+        if self.has_time and finer_than(self.cleaning.finest_time, self.time_resolution):
+            made.append(f"times to the {self.cleaning.finest_time}")
+        if self.rounded_to:
+            made.append("exact values")
+        return made
 
     @property
     def ticks_per_day(self) -> int:

@@ -87,7 +87,7 @@ class Dataset(Catalog):
         zeros: str | None = None,
         ignore: Sequence[str] | str | None = None,
         table: str | None = None,
-        resolution: str = "day",
+        resolution: str | None = None,
     ) -> Dataset:
         """Read a file, a folder, a glob, a table of a database, an object store, a web address or standard input.
 
@@ -127,7 +127,8 @@ class Dataset(Catalog):
         table
             Table of a database, or sheet of a workbook.
         resolution
-            "day", "hour" or "minute": how finely times are kept. A saved dataset keeps the one it was saved with.
+            "day", "hour" or "minute": how finely times are kept. Default: the finest of the three that the times have; seconds
+            are read to the minute, with a note. A saved dataset keeps the one it was saved with.
         """
         from standout.data.reading.read import read
 
@@ -144,7 +145,7 @@ class Dataset(Catalog):
         time: Any = None,
         *,
         repeats: str = "keep",
-        resolution: str = "day",
+        resolution: str | None = None,
     ) -> Dataset:
         """Make a dataset of one-dimensional arrays, one element per entry; labels of any kind, time in days or dates."""
         from standout.data.arrays import from_arrays
@@ -155,7 +156,7 @@ class Dataset(Catalog):
     def from_frame(cls, frame: Any, *, record: Column = GUESS, item: Column = GUESS, value: Column = GUESS,
                    time: Column = GUESS, repeats: str = "keep", time_unit: str | None = None,
                    date_format: str | None = None, wide: bool = False, zeros: str | None = None,
-                   ignore: Sequence[str] | str | None = None, resolution: str = "day") -> Dataset:  # fmt: skip
+                   ignore: Sequence[str] | str | None = None, resolution: str | None = None) -> Dataset:  # fmt: skip
         """Make a dataset of a pandas, polars or pyarrow frame; the options mean the same as in `read`.
 
         A column that is left out is guessed; None says that there is no such channel.

@@ -131,6 +131,14 @@ def _locked(folder: Path) -> IO[bytes] | None:
     return handle
 
 
+def remove_any(path: Path) -> None:
+    """Remove a file, or a folder with everything in it; of a link, only the link."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     handle = _open.pop(folder, None)

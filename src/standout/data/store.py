@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import mkdtemp
@@ -129,6 +128,8 @@ def _with_bounds(ds: Dataset) -> Dataset:
 def is_saved(folder: Path) -> bool:
     """Whether any version of `save_folder` wrote this folder."""
     try:
+        if not (folder / "meta.json").is_file():  # reading a pipe would wait for ever
+            return False
         return bool(json.loads((folder / "meta.json").read_text(encoding="utf-8"))["format"] == FORMAT)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
@@ -138,6 +139,9 @@ def read_meta(source: Path) -> dict[str, Any]:
     """Content of meta.json; a folder of a newer version is refused."""
     if not is_saved(source):
         raise InputError(f"{source.name} is not a folder that Dataset.save wrote")
+    other = next((path.name for path in source.glob("*.npy") if not path.is_file()), None)
+    if other is not None:
+        raise InputError(f"{source.name} is a saved dataset, but damaged: {other!r} in it is not a file")
     meta = json.loads((source / "meta.json").read_text(encoding="utf-8"))
     if meta.get("schema") not in range(1, SCHEMA + 1):
         raise InputError(
@@ -250,11 +254,10 @@ def load_array(folder: Path, name: str) -> Array:
 
 def _mapped(path: Path) -> Array:
     """The array of a file, mapped into memory; an empty one is read."""
-    load: Callable[..., Array] = np.load
     try:
-        return np.asarray(load(path, mmap_mode="r", allow_pickle=False))
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except ValueError:
-        array = load(path, allow_pickle=False)
+        array: Array = np.load(path, allow_pickle=False)
         if array.size:
             raise
         return array

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -37,7 +38,7 @@ LONGEST_SPAN = 0xFFFFFE
 
 _WITHIN = {"w": Fraction(7), "d": Fraction(1), "h": Fraction(1, 24), "min": Fraction(1, 1440)}
 _NUMPY = {"day": "D", "hour": "h", "minute": "m"}
-_SLACK = 1e-5
+SLACK = 1e-5
 """Ticks by which a fraction of a day may be too small: hours and minutes are not exact in binary days."""
 
 
@@ -45,6 +46,71 @@ def check_resolution(resolution: str) -> None:
     """Refuse an unknown resolution of time."""
     if resolution not in TICKS_PER_DAY:
         raise ParameterError(f"resolution={resolution!r}: choose one of {', '.join(TICKS_PER_DAY)}")
+
+
+FINER = ("day", "hour", "minute", "second")
+"""Units of times, from coarse to fine. Seconds occur in data and are read to the minute."""
+
+
+def finer_than(unit: str, resolution: str) -> bool:
+    """Whether a unit of times is finer than a resolution; no unit is not.
+
+    >>> finer_than("second", "minute"), finer_than("day", "day"), finer_than("", "day")
+    (True, False, False)
+    """
+    return unit != "" and FINER.index(unit) > FINER.index(resolution)
+
+
+def finest_unit(whole: Mapping[str, bool]) -> str:
+    """Finest unit that times have; `whole` says of each resolution whether all times are whole numbers of it.
+
+    >>> finest_unit({"day": False, "hour": True, "minute": True}), finest_unit({"day": False, "hour": False, "minute": False})
+    ('hour', 'second')
+    """
+    return next((name for name in TICKS_PER_DAY if whole[name]), "second")
+
+
+def default_resolution(unit: str, n_minutes: float) -> str:
+    """Finest resolution for times that have this finest unit and span this many minutes.
+
+    >>> default_resolution("second", 1e6), default_resolution("hour", 1e6), default_resolution("second", 2e7)
+    ('minute', 'hour', 'hour')
+    """
+    fitting = [name for name, n in TICKS_PER_DAY.items() if n_minutes * n / TICKS_PER_DAY["minute"] <= LONGEST_SPAN]
+    return next((name for name in reversed(fitting) if not finer_than(name, unit)), "day")
+
+
+def resolution_notes(unit: str, resolution: str, asked: bool) -> tuple[str, ...]:
+    """Notes on how finely times were read; `asked` says whether the caller chose the resolution.
+
+    >>> resolution_notes("second", "minute", False)
+    ('time: the data has seconds; times were read to the minute',)
+    """
+    if finer_than(unit, resolution):
+        why = ""
+        if asked:
+            why = " (as asked)"
+        elif unit != "second" or resolution != "minute":
+            years = LONGEST_SPAN / 365.25 / TICKS_PER_DAY[FINER[FINER.index(resolution) + 1]]
+            why = f", because they span more than {years:,.0f} years"
+        return (f"time: {cut_words(unit, resolution)}{why}",)
+    if resolution == "day":
+        return ()
+    nothing = ", but no row has a time of day: every time is 0:00" if unit == "day" else ""
+    return (f"time: read to the {resolution}{nothing}",)
+
+
+def cut_words(unit: str, resolution: str) -> str:
+    """Words for times that were read more coarsely than the data has them."""
+    return f"the data has {unit}s; times were read to the {resolution}"
+
+
+def mixed_zones(what: str, n_zoned: int, n_plain: int) -> str:
+    """Error for times of which some have a time zone and some have none."""
+    return (
+        f"{what} mixes times with a time zone ({n_zoned:,}) and without one ({n_plain:,}), and nothing says which zone the "
+        "latter are in: write all of them with a zone, or all without"
+    )
 
 
 def check_span(first_tick: float, last_tick: float, resolution: str = "day") -> None:
@@ -152,7 +218,7 @@ def to_ticks(days: Any, resolution: str) -> Array:
     """
     array = np.asarray(days, dtype=np.float64)
     n = TICKS_PER_DAY[resolution]
-    return np.asarray(np.floor(array) if n == 1 else np.floor(array * n + _SLACK))
+    return np.asarray(np.floor(array) if n == 1 else np.floor(array * n + SLACK))
 
 
 def tick_text(tick: int, resolution: str) -> str:
@@ -169,16 +235,63 @@ MOST_DAYS = 10_000_000
 """Days from 1970 beyond which a number is no day: 27,000 years. Unix seconds are larger from April 1970 on."""
 
 
-def ticks_of(values: Any, resolution: str = "day") -> tuple[Array, Array]:
-    """Ticks since 1970-01-01 and the full time in days, both float64, NaN where there is no time.
+class Times(NamedTuple):
+    """Times of entries, and how finely they are kept."""
+
+    tick: Array
+    """float64: ticks since 1970-01-01, NaN where there is no time."""
+    moment: Array
+    """float64: the full time in days."""
+    unit: str
+    """Finest unit that the times have."""
+    resolution: str
+
+
+def times_of(values: Any, resolution: str | None = None) -> Times:
+    """Times in any form, in ticks of the resolution; None: of the finest resolution that they have.
 
     Numbers are days. Dates, date-times, `datetime64` and ISO text are converted; times with a zone become UTC, times
     without one are taken as they are.
 
-    >>> ticks_of([1.75, -0.5, None])[0]
-    array([ 1., -1., nan])
+    >>> times_of([1.75, -0.5, None])[::3], times_of([1.75, -0.5, None], "day").tick
+    ((array([ 42., -12.,  nan]), 'hour'), array([ 1., -1., nan]))
     """
+    array, moment = _moments(values)
+    known = ~np.isnan(moment)
+    ticks = {name: _ticks(array, moment, name) for name in (TICKS_PER_DAY if resolution is None else (resolution,))}
+    minute = ticks["minute"] if "minute" in ticks else _ticks(array, moment, "minute")
+    if array.dtype.kind == "M":
+        whole = {"minute": bool((array == array.astype("datetime64[m]"))[known].all())}
+    else:
+        exact = array[known] * TICKS_PER_DAY["minute"]
+        whole = {"minute": bool((np.abs(exact - np.rint(exact)) <= SLACK).all())}
+    for name in ("day", "hour"):
+        per = TICKS_PER_DAY["minute"] // TICKS_PER_DAY[name]
+        coarse = ticks[name] if name in ticks else _ticks(array, moment, name)
+        whole[name] = whole["minute"] and bool((minute == per * coarse)[known].all())
+    unit = finest_unit(whole)
+    if resolution is None:
+        resolution = default_resolution(unit, float(np.ptp(minute[known])) if known.any() else 0.0)
+    return Times(ticks[resolution], moment, unit, resolution)
+
+
+def days_of(values: Any) -> Array:
+    """Times in any form in days, float64, NaN where there is none; see `times_of`."""
+    return _moments(values)[1]
+
+
+def _ticks(array: Array, moment: Array, resolution: str) -> Array:
+    """Ticks of times, which are float64 days or datetime64."""
+    if array.dtype.kind != "M":
+        return to_ticks(moment, resolution)
+    return np.where(np.isnat(array), np.nan, array.astype(f"datetime64[{_NUMPY[resolution]}]").astype(np.float64))
+
+
+def _moments(values: Any) -> tuple[Array, Array]:
+    """Times as float64 days or as datetime64, and in float64 days."""
     array = np.asarray(unmasked(values))
+    if array.dtype.kind in "OUST":
+        array = _parsed(array.tolist())
     if array.dtype.kind in "iuf":
         moment = array.astype(np.float64)
         if bool(np.isinf(moment).any()):
@@ -189,18 +302,12 @@ def ticks_of(values: Any, resolution: str = "day") -> tuple[Array, Array]:
                 f"all {known.size:,} times are more than {MOST_DAYS:,} days from 1970: numbers are days; divide Unix seconds by "
                 "86,400, or give dates"
             )
-        return to_ticks(moment, resolution), moment
-    if array.dtype.kind in "OUST":
-        array = _parsed(array.tolist())
-        if array.dtype.kind == "f":
-            return ticks_of(array, resolution)
+        return moment, moment
     if array.dtype.kind != "M":
         raise InputError(f"time holds {array.dtype} where days or dates belong: give those, or leave time out")
     nat = np.isnat(array)
     day = np.where(nat, np.nan, array.astype("datetime64[D]").astype(np.float64))
-    within = np.where(nat, 0, (array - array.astype("datetime64[D]")) / np.timedelta64(1, "D"))
-    tick = np.where(nat, np.nan, array.astype(f"datetime64[{_NUMPY[resolution]}]").astype(np.float64))
-    return tick, day + within
+    return array, day + np.where(nat, 0, (array - array.astype("datetime64[D]")) / np.timedelta64(1, "D"))
 
 
 def _parsed(values: list[Any]) -> Array:
@@ -208,6 +315,9 @@ def _parsed(values: list[Any]) -> Array:
     present = [None if type(x).__name__ in ("NAType", "NaTType") or x == "" else x for x in values]
     if all(isinstance(x, (int, float)) or x is None for x in present):
         return np.array([np.nan if x is None else x for x in present], np.float64)
+    zoned = [_has_zone(x) for x in present if x is not None]
+    if 0 < sum(zoned) < len(zoned):
+        raise InputError(mixed_zones("time", sum(zoned), len(zoned) - sum(zoned)))
     try:
         moments = [_in_utc(x) if isinstance(x, datetime) else x for x in present]
         if all(isinstance(x, (date, str, np.datetime64)) or x is None for x in moments):
@@ -217,6 +327,13 @@ def _parsed(values: list[Any]) -> Array:
     except (ValueError, TypeError, OverflowError):
         pass
     raise InputError("time holds objects where days or dates belong: give those, or leave time out")
+
+
+def _has_zone(moment: Any) -> bool:
+    """Whether a date-time or an ISO text has a zone."""
+    if isinstance(moment, str):
+        return re.search(r"[-+A-Za-z]", moment[11:]) is not None
+    return getattr(moment, "tzinfo", None) is not None
 
 
 def _in_utc(moment: datetime) -> datetime:

@@ -149,10 +149,54 @@ def percent(within: Any) -> float | None:
     return share if 0 <= share < np.inf else None
 
 
-def coding_note(n_distinct: int, n_levels: int, error: float, *, about: bool = False) -> str:
+def coding_note(n_distinct: int, n_levels: int, width: float, error: float, *, about: bool = False) -> str:
     """One sentence about values that are not kept exactly."""
     many = f"about {n_distinct:,}" if about else f"{n_distinct:,}"
-    return f"value: {many} distinct values coded as {n_levels} levels, largest error {error:.6g}"
+    return (
+        f"value: {many} distinct values coded as {n_levels} levels, {rounded_words(width)}, largest error {error:.6g}"
+    )
+
+
+def rounded_words(width: float) -> str:
+    """How values are known that are not kept exactly: they agree if they lie in the same cell.
+
+    >>> rounded_words(0.0312)
+    'rounded to about 0.03'
+    """
+    return f"rounded to about {float(f'{width:.1g}'):g}"
+
+
+def value_words(within: float | str, rounded: float = 0.0) -> str:
+    """How exactly values are known; `rounded` is the width of a typical cell of a scale that is not exact, 0 if it is.
+
+    >>> value_words(0), value_words(0, 0.03), value_words(0.5, 0.03), value_words("10%"), value_words(0.01, 0.03)
+    ('values exact', 'values rounded to about 0.03', 'values ±0.5', 'values ±10%', 'values ±0.01, rounded to about 0.03')
+    """
+    if isinstance(within, str):
+        return f"values ±{within.replace(' ', '')}"
+    if within == 0:
+        return f"values {rounded_words(rounded)}" if rounded else "values exact"
+    return f"values ±{within:g}" + (f", {rounded_words(rounded)}" if within < rounded else "")
+
+
+def typical_width(scale: Scale, values: Array, counts: Array) -> float:
+    """Median width of the cells of entries whose level stands for several values; 0 if there is none.
+
+    Parameters
+    ----------
+    scale
+        The levels.
+    values, counts
+        The values that were coded, and the entries of each.
+    """
+    width = scale.high - scale.low
+    entries = np.bincount(codes_of(values, scale.high), weights=counts, minlength=scale.levels.size)
+    wide = np.flatnonzero(width > 0)
+    if not wide.size:
+        return 0.0
+    order = wide[np.argsort(width[wide])]
+    below = np.cumsum(entries[order])
+    return float(width[order[np.searchsorted(below, below[-1] / 2)]])
 
 
 def _compressed(low: Array, high: Array, counts: Array) -> tuple[Array, Array]:

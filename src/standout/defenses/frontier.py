@@ -172,7 +172,8 @@ class Frontier:
 def frontier(source: Any, defenses: Any = "all", strengths: Any = None, adversaries: Any = None,
              attacks: Sequence[str | Attack] | None = None, targets: int | str | None = TARGETS, seed: int = 0,
              *, seeds: int = SEEDS, measure: str = "ndcg", work: str | Path | None = None,
-             progress: Progress | bool | None = None, log: Callable[[str], None] | None = None) -> Frontier:  # fmt: skip
+             fresh: bool = False, progress: Progress | bool | None = None,
+             log: Callable[[str], None] | None = None) -> Frontier:  # fmt: skip
     """Measure risk and utility of many defenses on the same targets and the same held-out entries.
 
     Parameters
@@ -199,7 +200,10 @@ def frontier(source: Any, defenses: Any = "all", strengths: Any = None, adversar
     measure
         Loss that counts as the cost; see `Frontier.by`.
     work
-        Folder for finished cells. A run with the same folder and the same settings goes on where another one stopped.
+        Folder for finished cells, private to this user. A run with the same folder and the same settings goes on where
+        another one stopped.
+    fresh
+        Whether to measure finished cells again.
     progress
         True for a bar on standard error, False for none, None for a bar if standard error is a terminal, or a function.
     log
@@ -214,7 +218,7 @@ def frontier(source: Any, defenses: Any = "all", strengths: Any = None, adversar
         raise ParameterError(f"measure={measure!r}: use one of {', '.join(MEASURES)}")
     wanted = settings_of(data, defenses, strengths)
     risk = RiskTest(data, adversaries, attacks, targets, seed)
-    bench = Bench(data, risk, range(seed, seed + seeds), work)
+    bench = Bench(data, risk, range(seed, seed + seeds), work, fresh=fresh)
     began = time.perf_counter()
     cells = _run(bench, [Setting(UNDEFENDED, 0, None), *wanted], progress, log)
     made = Frontier(_provenance(data, bench, time.perf_counter() - began), tuple(cells))
@@ -279,7 +283,7 @@ def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
         "created": datetime.now(UTC).isoformat(timespec="seconds"), "data": describe_data(data),
         "data_sha256": data.fingerprint, "seed": risk.seed, "seeds": list(bench.seeds),
         "n_targets": int(risk.targets.size), "n_reported": risk.n_reported, "n_eligible": risk.n_eligible,
-        "adversaries": [{**who.to_dict(), "words": who.describe()} for who in risk.adversaries],
+        "adversaries": [{**who.to_dict(), "words": who.words(data)} for who in risk.adversaries],
         "attacks": labels_of(risk.attacks, [""] * len(risk.attacks)),
         "settings": bench.settings.to_dict(), "held_out": 0.2,
         "wall_seconds": round(seconds, 3),

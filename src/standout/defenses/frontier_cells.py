@@ -60,12 +60,22 @@ class Bench:
     seeds
         Seeds of the splits; each also seeds the defense and the models.
     folder
-        Folder with finished cells; None to keep none.
+        Folder with finished cells, private to this user; None to keep none.
+    fresh
+        Whether to measure cells again that an earlier run finished.
     """
 
-    def __init__(self, source: Dataset, risk: RiskTest, seeds: Sequence[int], folder: str | Path | None = None) -> None:
+    def __init__(
+        self,
+        source: Dataset,
+        risk: RiskTest,
+        seeds: Sequence[int],
+        folder: str | Path | None = None,
+        *,
+        fresh: bool = False,
+    ) -> None:
         self.source, self.risk, self.seeds = source, risk, tuple(seeds)
-        self._journal = None if folder is None else Journal(Path(folder))
+        self._journal = None if folder is None else Journal(Path(folder), fresh=fresh)
 
     @cached_property
     def settings(self) -> Settings:

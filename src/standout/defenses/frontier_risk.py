@@ -145,7 +145,7 @@ class RiskTest:
                 credit = np.where(truth.target >= 0, np.asarray(seen.credit, np.float64), 0.0)
                 if np.isnan(credit).any():
                     raise ParameterError(f"attack {label} gave no answer for some targets")
-                tried.append({"turn": turn, "adversary": who.describe(), "attack": label, "kind": kind,
+                tried.append({"turn": turn, "adversary": who.words(self.source), "attack": label, "kind": kind,
                               "one": one, "credit": credit})  # fmt: skip
         chosen, reported = truth.calibration, ~truth.calibration
         best = strongest_of(tried, chosen)

@@ -36,7 +36,7 @@ class ChunkedEngine:
     threads
         Number of threads; all cores by default.
     work
-        Folder for finished partial results. Default: none are kept.
+        Folder for finished partial results, private to this user. Default: none are kept.
     progress
         Called with (shards done, shards in all) after each shard of a task.
     """
@@ -59,8 +59,7 @@ class ChunkedEngine:
         if self.store is not None and all(isinstance(part, StoredShard) for part in parts):
             key = self.store.key(task, [part.identity for part in parts if isinstance(part, StoredShard)])
             if key is not None:
-                done, kept = self.store.load(key)
-                out = out if kept is None else kept
+                done, out = self.store.load(key, out)
         with ThreadPoolExecutor(self.threads) as pool:
             for shard in self._read_ahead(parts[done:]):
                 out = out.merge(self._run(task, shard, pool))

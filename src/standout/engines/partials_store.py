@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import pickle
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
@@ -13,97 +11,91 @@ from typing import Any
 
 import numpy as np
 
-from standout.data.whole_file import whole_file
+from standout.data.content import content_digest
+from standout.data.kept import Kept
+from standout.data.plain import from_text, to_text
 from standout.versions import version_of
 
 LARGEST = 64 * 2**20
 """Bytes of a result that is kept; a larger one is computed again."""
 
-_MAGIC = b"standout-partial-1\n"
-_SAFE = ("standout.", "numpy.")
-
 
 class PartialStore:
-    """A folder with one file per task: the merged result of its first shards, with a checksum.
+    """A folder with one file per task: the merged result of its first shards, as arrays of numbers.
 
     Parameters
     ----------
     folder
-        Folder for the files; made on first use.
+        Folder for the files; made on first use. Only files that this user wrote are read (`data.kept`).
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.n_reused = 0
         """Shards whose results were not computed again."""
+        self._files = Kept(folder, "partial")
 
     def key(self, task: Any, shards: Sequence[str]) -> str | None:
-        """Digest of the task, the shards and the versions; None if the task cannot be pickled."""
-        pickled = io.BytesIO()
+        """Digest of the task, the shards and the versions; None if the content of the task cannot be compared."""
         try:
-            _Writer(pickled, protocol=5).dump(task)
-        except (pickle.PicklingError, AttributeError, TypeError):
+            content = content_digest(task)
+        except (TypeError, RecursionError):
             return None
-        made = sha256(f"{version_of('standout')} {version_of('numpy')} {version_of('numba')}".encode())
-        made.update(sha256("\n".join(shards).encode()).digest())
-        made.update(sha256(pickled.getbuffer()).digest())
-        return made.hexdigest()
+        versions = f"{version_of('standout')} {version_of('numpy')} {version_of('numba')}"
+        return sha256("\n".join([versions, content, *shards]).encode()).hexdigest()
 
-    def load(self, key: str) -> tuple[int, Any]:
-        """Number of shards that are done, and their result; (0, None) if nothing usable is there."""
-        try:
-            content = self._path(key).read_bytes()
-        except OSError:
-            return 0, None
-        head = _MAGIC + key.encode() + b"\n"
-        digest, body = content[len(head) : len(head) + 32], content[len(head) + 32 :]
-        if not content.startswith(head) or sha256(head + body).digest() != digest:
-            return 0, None
-        try:
-            done, result = _Reader(io.BytesIO(body)).load()
-        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError):
-            return 0, None
-        self.n_reused += int(done)
-        return int(done), result
+    def load(self, key: str, empty: Any) -> tuple[int, Any]:
+        """Number of shards that are done, and their result; (0, `empty`) if nothing usable is there.
+
+        Parameters
+        ----------
+        key
+            What `key` gave for the task.
+        empty
+            Result of the task for no records, with fields of the same types and dimensions.
+        """
+        found = self._files.find(key)
+        if found is not None:
+            with suppress(ValueError, TypeError):
+                name, done, values = from_text(found)
+                if name == _name(empty) and type(done) is int and done > 0 and _are_alike(values, _values(empty)):
+                    self.n_reused += done
+                    return done, type(empty)(*values)
+        return 0, empty
 
     def save(self, key: str, done: int, result: Any) -> None:
         """Keep the result of the first `done` shards in the place of the result of fewer."""
-        body = pickle.dumps((done, result), protocol=5)
-        if len(body) > LARGEST:
-            return
-        head = _MAGIC + key.encode() + b"\n"
-        with suppress(OSError):  # a full disk costs the file, not the run
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with whole_file(self._path(key)) as draft:
-                draft.write_bytes(head + sha256(head + body).digest() + body)
-
-    def _path(self, key: str) -> Path:
-        return self.folder / f"partial-{key[:40]}"
+        values = _values(result)
+        # other results, of tasks that are not ours, are computed again
+        if all(_is_numbers(x) for x in values) and 0 < sum(np.asarray(x).nbytes for x in values) <= LARGEST:
+            self._files.keep(key, to_text([_name(result), done, values]).encode())
 
 
-class _Writer(pickle.Pickler):
-    """Writes tasks for their digest: arrays by type, shape and content, objects by their fields.
-
-    The usual bytes also depend on whether the dtype of an array is the very object of other arrays, and on what an object
-    caches beside its fields; both differ between a first run and one that takes earlier results from files.
-    """
-
-    def reducer_override(self, obj: Any) -> Any:
-        """How to write an object; it is never read back."""
-        if is_dataclass(obj) and not isinstance(obj, type):
-            return tuple, (
-                (type(obj).__module__, type(obj).__qualname__, *(getattr(obj, f.name) for f in fields(obj))),
-            )
-        if type(obj) is np.ndarray and not obj.dtype.hasobject:
-            return np.ndarray, (obj.dtype.str, obj.shape, np.ascontiguousarray(obj).tobytes())
-        return NotImplemented
+def _name(result: Any) -> str:
+    return f"{type(result).__module__}.{type(result).__qualname__}"
 
 
-class _Reader(pickle.Unpickler):
-    """Reads results of tasks: classes of this package and arrays, nothing else."""
+def _values(result: Any) -> list[Any]:
+    """Fields of a named tuple or a dataclass."""
+    if is_dataclass(result):
+        return [getattr(result, field.name) for field in fields(result)]
+    return list(result) if isinstance(result, tuple) else []
 
-    def find_class(self, module: str, name: str) -> Any:
-        """The class of that name, if results may hold it."""
-        if not f"{module}.".startswith(_SAFE):
-            raise pickle.UnpicklingError(f"{module}.{name} is not part of a result")
-        return super().find_class(module, name)
+
+def _is_numbers(x: Any) -> bool:
+    return type(x) is int or (isinstance(x, np.ndarray) and x.dtype.kind in "biuf")
+
+
+def _are_alike(values: Any, empty: list[Any]) -> bool:
+    """Whether there is a value for each field: a whole number, or an array of as many dimensions and the same kind."""
+    if not isinstance(values, list) or len(values) != len(empty):
+        return False
+    return all(
+        type(x) is type(like) and (type(x) is int or (x.ndim, _kind(x)) == (like.ndim, _kind(like)))
+        for x, like in zip(values, empty, strict=True)
+    )
+
+
+def _kind(x: Any) -> str:
+    """Kind of the numbers; whole numbers may be stored as unsigned where they are few."""
+    return str(x.dtype.kind).replace("u", "i")

@@ -91,7 +91,7 @@ class SparkDataset(Catalog):
     def read(cls, source: Any, *, record: Column = GUESS, item: Column = GUESS, value: Column = GUESS,
              time: Column = GUESS, time_unit: str | None = None, date_format: str | None = None,
              decimal: str | None = None, skip_bad: bool = False, max_bad: float | None = None,
-             ignore: Sequence[str] | str | None = None, resolution: str = "day", repeats: str = "keep",
+             ignore: Sequence[str] | str | None = None, resolution: str | None = None, repeats: str = "keep",
              engine: SparkEngine | None = None, shards: int | None = None) -> SparkDataset:  # fmt: skip
         """Read a Spark DataFrame, a table or a path into shards on the cluster.
 

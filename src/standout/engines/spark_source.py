@@ -28,7 +28,7 @@ _NEEDED = {
     "record": {"record"},
     "item": {"item"},
     "value": {"value", "value_bad"},
-    "time": {"time", "tick", "moment", "time_bad"},
+    "time": {"time", "stamp", "tick", "moment", "time_bad"},
 }
 """Column of the source → names in a query that need it."""
 
@@ -45,8 +45,8 @@ class Views:
     def needed(self, query: str) -> list[str]:
         """Roles whose columns the query reads."""
         text = query
-        if re.search(r"\brows\b", query):
-            conditions = [s.partition(" WHERE ")[2] for s in self.statements if s.startswith("CREATE VIEW rows")]
+        if re.search(r"\b(rows|good)\b", query):
+            conditions = [s.partition(" WHERE ")[2] for s in self.statements if s.startswith("CREATE VIEW good")]
             text = " ".join([query, *conditions])
         words = set(re.findall(r"\w+", text))
         return [role for role, _ in self.columns if words & _NEEDED[role]] or [self.columns[0][0]]

@@ -149,11 +149,20 @@ def sign_flip(differences: Any) -> float:
     return min(1.0, float(chance[np.abs(2 * np.arange(total + 1) - total) >= seen].sum()))
 
 
-def precision(true_rate: float, false_rate: float, prior: float) -> float:
-    """λ·TPR / (λ·TPR + (1-λ)·FPR): probability that a named record is the right one; NaN if none is named.
+def precision(true_rate: float, false_rate: float, prior: float, wrong_rate: float = 0.0) -> float:
+    """λ·TPR / (λ·(TPR + WPR) + (1-λ)·FPR): probability that a named record is the right one; NaN if none is named.
 
-    >>> round(precision(0.9, 0.05, 0.1), 2), round(precision(0.9, 0.05, 0.01), 2)
-    (0.67, 0.15)
+    Parameters
+    ----------
+    true_rate, wrong_rate
+        Shares of people in the data for whom the right record, and a wrong one, is named.
+    false_rate
+        Share of people who are not in the data for whom a record is named.
+    prior
+        λ, share of those looked up who are in the data.
+
+    >>> round(precision(0.9, 0.05, 0.1), 2), round(precision(0.9, 0.05, 0.01), 2), round(precision(0.9, 0.05, 0.1, 0.1), 2)
+    (0.67, 0.15, 0.62)
     """
-    named = prior * true_rate + (1 - prior) * false_rate
+    named = prior * (true_rate + wrong_rate) + (1 - prior) * false_rate
     return prior * true_rate / named if named > 0 else math.nan

@@ -48,3 +48,16 @@ def p_value(g: Any, k: int = K) -> Array:
     [1.0, 0.3774, 0.0003]
     """
     return np.asarray((1.0 + np.asarray(g, dtype=np.float64) / (k - 1)) ** -(k - 1.0))
+
+
+def benjamini_hochberg(p: Any) -> Array:
+    """Adjusted p-values: accepting those up to q keeps the expected share of wrong ones at q. NaN counts as 1.
+
+    Rounding may have made a p-value larger than 1.
+
+    >>> benjamini_hochberg([0.01, 0.04, np.nan, 1.0 + 2e-16]).round(3).tolist()
+    [0.04, 0.08, 1.0, 1.0]
+    """
+    from scipy.stats import false_discovery_control
+
+    return np.asarray(false_discovery_control(np.clip(np.nan_to_num(np.asarray(p, np.float64), nan=1.0), 0.0, 1.0)))

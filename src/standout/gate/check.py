@@ -54,5 +54,5 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
         tests=tuple(tests),
         cells=tuple(run.cells()),
         policy=rules.given,
-        provenance=provenance(run.job, rules, time.perf_counter() - began, run.columns),
+        provenance=provenance(run.given or run.job, rules, time.perf_counter() - began, run.columns),
     )

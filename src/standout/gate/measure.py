@@ -89,6 +89,8 @@ class Progress:
     """One adversary: the targets in the order of drawing, and what each attack did to those attacked so far."""
 
     who: Adversary
+    words: str
+    """What the adversary knows, in words."""
     n_eligible: int
     share: float
     """Share of all records that are eligible."""
@@ -132,7 +134,7 @@ def prepare(job: Audit, who: Adversary, group: Group | None = None, most: int | 
     rules = conditions(who, job.source) + (() if group is None else group.conditions(job.source))
     # in the order of drawing: the first n are the targets of an audit with n targets
     n_eligible, targets = draw_records(job.source, rules, job.targets if most is None else most, job.seed)
-    return Progress(who, n_eligible, n_eligible / job.source.n_records, targets, group)
+    return Progress(who, who.words(job.source), n_eligible, n_eligible / job.source.n_records, targets, group)
 
 
 def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start: int, stop: int, absent: bool,
@@ -162,7 +164,7 @@ def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start:
     pick = (starts(np.uint64(job.seed % 2**64), PURPOSE_TIES, keys) >> np.uint64(11)) / 2.0**53
     for label, one in attacks.items():
 
-        def step(n: int, what: str = f"{label}: {sofar.who.describe()}") -> None:
+        def step(n: int, what: str = f"{label}: {sofar.who.words(job.source)}") -> None:
             advance(what, n)
 
         seen = one.run(job.release, knowledge, job.engine, watch=truth.target, lineup=False, progress=step)

@@ -21,6 +21,7 @@ def provenance(job: Audit, policy: Policy, seconds: float, columns: dict[str, An
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "data_sha256": job.release.fingerprint,
         "data": {k: describe_data(job.release)[k] for k in ("n_records", "n_items", "n_entries")},
+        "not_measured": job.source.not_measured,
         "policy_sha256": policy.sha256,
         "seed": job.seed,
         "targets": "all" if job.targets is None else job.targets,

@@ -72,12 +72,12 @@ class Question:
         """Why no data could exceed the limit, or its measure is not defined; nothing if it can be judged."""
         who = self.sofar.who
         if self.is_undefined:
-            return f"{who.describe()}: {why_not_unique(who)}; use a whole number of wrong facts"
+            return f"{self.sofar.words}: {why_not_unique(who)}; use a whole number of wrong facts"
         if self.limit.max >= 1:
             return "no rate exceeds a limit of 100%, so the limit cannot fail; lower max"
         some_right = 1 - who.wrong_share**who.knows if who.wrong_varies else float(who.most_wrong < who.knows)
         if some_right <= self.limit.max:
-            return f"{who.describe()}: with all facts wrong, the limit cannot fail; lower wrong"
+            return f"{self.sofar.words}: with all facts wrong, the limit cannot fail; lower wrong"
         n = self.sofar.n_eligible
         if n == 0 or (self.always_met and n < fewest_to_pass(self.limit.max, self.alpha)):
             few = f"{n or 'no'} record{'s hold' if n > 1 else ' holds'} enough items for this adversary"

@@ -165,13 +165,13 @@ def _paired_rows(old: Dataset, new: Dataset, truth: Dataset | None, adversaries:
     ]
     shared = np.arange(sources[0].n_records) if truth is not None else places(old, new)
     for k, who in enumerate(known):
-        report(who.describe(), k, len(known))
+        report(who.words(sources[1]), k, len(known))
         people = _people(who, jobs, shared, truth is None)
         if people[0].size == 0:
             continue
         credits = [_credits(job, who, chosen) for job, chosen in zip(jobs, people, strict=True)]
         for label in credits[0]:
-            yield _compared(who, label, credits[0][label], credits[1][label])
+            yield _compared(who.words(sources[1]), label, credits[0][label], credits[1][label])
 
 
 def _people(who: Adversary, jobs: list[Audit], shared: Array, own_sources: bool) -> list[Array]:
@@ -203,12 +203,12 @@ def _credits(job: Audit, who: Adversary, people: Array) -> dict[str, Array]:
     return out
 
 
-def _compared(who: Adversary, label: str, before: Array, after: Array) -> dict[str, Any]:
+def _compared(words: str, label: str, before: Array, after: Array) -> dict[str, Any]:
     it = paired(after, before)
     # the test is two-sided: half of its p-value, on the side of the change
     p_rose = it["p_value"] / 2 if it["difference"] > 0 else 1.0
     return {
-        "adversary": who.describe(), "attack": label, "n": it["n"], "n_old": it["n"],
+        "adversary": words, "attack": label, "n": it["n"], "n_old": it["n"],
         "old": Rate.of(before).rate, "new": Rate.of(after).rate, "difference": it["difference"], "low": it["low"],
         "high": it["high"], "p_rose": p_rose,
     }  # fmt: skip

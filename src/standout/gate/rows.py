@@ -51,7 +51,7 @@ def table(
     adjusted = holm([q.p_exceeded for q in questions] + ([copies["p_exceeded"]] if copies else []))
     met = holm([q.p_met for q in questions])
     made = [
-        (q, _test(q, above, below, policy)) for q, above, below in zip(questions, adjusted, met, strict=False)
+        (q, _test(q, above, below, policy, job)) for q, above, below in zip(questions, adjusted, met, strict=False)
     ]  # the adjusted value of the near-duplicates is left over
     rows = []
     for limit in policy.limits:
@@ -64,13 +64,13 @@ def table(
     return rows, [row for q, row in made if q.is_done]
 
 
-def _test(question: Question, above: float, below: float, policy: Policy) -> Row:
+def _test(question: Question, above: float, below: float, policy: Policy, job: Audit) -> Row:
     """One test, as plain data. Counts of small groups are left out."""
     verdict = "pass" if question.is_met else "fail" if above <= policy.alpha else "unclear"
     small, limit = question.is_hidden, question.limit
     return {
         "limit": limit.name, "verdict": verdict, "measure": limit.measure, "of": limit.of, "max": limit.max,
-        "adversary": question.sofar.who.describe(), "attack": question.label,
+        "adversary": question.sofar.who.words(job.source), "attack": question.label,
         "group": question.group.words if question.group else None,
         "n": None if small else question.n,
         "rate": None if small or not question.n else question.scale * question.count / question.n,
@@ -217,7 +217,7 @@ def cells(people: list[Progress], attacks: dict[str, Attack], hidden_below: int)
 def cell_head(sofar: Progress, label: str, one: Attack) -> Row:
     """What a cell is about: no two cells of a check have the same head."""
     return {
-        "adversary": {**sofar.who.to_dict(), "words": sofar.who.describe()},
+        "adversary": {**sofar.who.to_dict(), "words": sofar.words},
         "attack": {"label": label, "name": one.name, "options": one.options()},
         "group": sofar.group.to_dict() if sofar.group else None,
         "source": sofar.source,

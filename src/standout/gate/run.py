@@ -11,6 +11,7 @@ from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
 from standout.attacks.unique import Unique, why_not_unique
 from standout.audit.audit import Audit
+from standout.audit.matching import Match, match
 from standout.audit.progress import Progress as Reporter
 from standout.audit.subject import source_of
 from standout.audit.sweep import default_sweep, fitting
@@ -22,7 +23,8 @@ from standout.gate import rows
 from standout.gate.columns import provenance_of
 from standout.gate.groups import Group, groups
 from standout.gate.measure import Progress, attack_batch, prepare
-from standout.gate.policy import Limit, Policy, states_posterior
+from standout.gate.own import match_rows, of_people, within
+from standout.gate.policy import HARM, Limit, Policy, states_posterior
 from standout.gate.question import Question
 from standout.gate.selftest import self_test
 
@@ -30,9 +32,11 @@ FIRST_LOOK = 125
 """Targets at the first look of the sequential mode."""
 FIRST_GROUP_LOOK = 40
 """The same, of a group."""
-GROUP_TARGETS, MOST_GROUP_TARGETS = 125, 1000
+GROUP_TARGETS, MOST_GROUP_TARGETS = 250, 1000
 """Targets of a group: at least, and at most times the margin."""
-GROUP_MARGIN = 4
+INFORM = 250
+"""Targets of the attack on the release as its own source where it only informs."""
+GROUP_MARGIN = 8
 """A group has this many times the targets that are needed to pass without a single hit."""
 
 UNIQUE = "unique"
@@ -56,6 +60,12 @@ class Run:
     """Adversaries of each limit."""
     source: str = "source"
     """Where the knowledge is drawn from: "source", or "release" if the release is attacked as its own source."""
+    given: Audit | None = None
+    """Source and release as they were given; `job` has the release without the records of nobody."""
+    match: Match | None = None
+    """How far the release is what its labels and its defense say; None if there is only one dataset."""
+    own: Run | None = None
+    """The attack on the release as its own source."""
     people: list[Progress] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
 
@@ -71,7 +81,32 @@ class Run:
         wanted = targets if targets is not None else policy.targets
         job = Audit(data, everyone, list(policy.all_attacks), wanted, seed, engine, release=release, defense=defense)
         job.check_labels()
-        return cls(policy, job, [dict.fromkeys(fitting(who, data) for who in scope) for scope in scopes])
+        fitted = [dict.fromkeys(fitting(who, data) for who in scope) for scope in scopes]
+        if job._place is None:
+            return cls(policy, job, fitted)
+        seen = match(in_memory(data, "a release"), in_memory(job.release, "a release"), job._place, job.seed)
+        people = job
+        if seen.n_added:
+            part = of_people(in_memory(job.release, "a release"), job._place)
+            people = Audit(data, everyone, list(policy.all_attacks), wanted, seed, engine, release=part)
+        return cls(policy, people, fitted, given=job, match=seen, own=cls._alone(policy, people, seen))
+
+    @classmethod
+    def _alone(cls, policy: Policy, job: Audit, seen: Match) -> Run | None:
+        """The same questions about the release as its own source; fewer of them where the answer does not decide."""
+        limits = tuple(x for x in policy.limits if x.measure not in HARM and (x.by == "none" or not seen.is_shown))
+        data = replace(in_memory(job.release, "a release"), origin=None)
+        rules = replace(policy, limits=limits, near_duplicates=None)
+        try:
+            scopes = [dict.fromkeys(within(who, data) for who in adversaries_of(x, policy, data)) for x in limits]
+            everyone = list(dict.fromkeys(who for scope in scopes for who in scope))
+            targets: int | str = "all" if job.targets is None else job.targets
+            if seen.is_shown:
+                targets = INFORM if job.targets is None else min(INFORM, job.targets)
+            own = Audit(data, everyone, list(policy.all_attacks), targets, job.seed, job.engine)
+        except ParameterError:  # what remains in the release is too little for these adversaries
+            return None
+        return cls(rules, own, scopes, source="release")
 
     def __post_init__(self) -> None:
         self.attacks: dict[str, Attack] = dict(zip(self.job._labels(), self.job.attacks, strict=True))
@@ -115,6 +150,8 @@ class Run:
                         question.look()
                 if self.policy.sequential and self._is_exceeded(sofar):
                     return
+        if self.own is not None:
+            self.own.measure(report, batch)
 
     def decide(self) -> tuple[list[rows.Row], list[rows.Row]]:
         """The table and the tests, from the policy, the data and the counts."""
@@ -125,16 +162,20 @@ class Run:
         if self.policy.near_duplicates:
             data = in_memory(release, "the search for near-duplicates")
             copies = rows.near_duplicates(data, self.policy, self.job)
-        return rows.table(self.policy, self.questions, copies, tested, self.job, self.columns["columns"])
+        table, tests = rows.table(self.policy, self.questions, copies, tested, self.job, self.columns["columns"])
+        if self.match is not None:
+            table += match_rows(self.match, self.own.questions if self.own else [], self.policy.alpha)
+        return table, tests
 
     @cached_property
     def columns(self) -> dict[str, Any]:
         """The columns of the release and the hash of all that it holds, for the provenance."""
-        return provenance_of(self.job.release)
+        return provenance_of((self.given or self.job).release)
 
     def cells(self) -> list[rows.Row]:
         """Counts per adversary and attack, after each batch; a second run reproduces them."""
-        return list(rows.cells(self.people, self.attacks, self.policy.smallest_group))
+        made = list(rows.cells(self.people, self.attacks, self.policy.smallest_group))
+        return made + (self.own.cells() if self.own else [])
 
     def _group_targets(self) -> int | None:
         """Targets of a group: enough to show that a rate well below the strictest limit of groups is below it."""

@@ -25,7 +25,7 @@ class Domain(NamedTuple):
 
 WEEKS = "time_within = 14        # knows dates to within two weeks"
 DAY = "time_within = 1         # knows the day, give or take one"
-EXACT_DAY = "time_within = 0         # knows the exact day"
+EXACT_DAY = "time_within = 0         # knows the time as exactly as the data has it"
 PRICES = 'value_within = "10%"    # knows prices roughly'
 RATINGS = "value_within = 1        # knows ratings to within one step"
 NO_VALUES = 'value_within = "none"   # knows no values'
@@ -120,19 +120,13 @@ source = "{source}"
 # max = {limit}
 # source = "{source}"
 
-# No group of people by record length may be found much more often.
+# No group of people, by record length or by rare items, may be found much more often.
 [[limit]]
-name = "worst group by length"
+name = "worst group"
 adversaries = ["acquaintance"]
-by = "length"
+by = "risk"
 max = {group}
 source = "twice the limit above; {own}"
-
-# Near-duplicates share their hits: with many of them, a low hit rate does not mean a low risk.
-[near_duplicates]
-similarity = 0.9
-max = 0.05
-source = "{own}"
 
 # The last line: a file that was cut off before it is refused, because limits may be missing.
 [end]

@@ -77,10 +77,21 @@ class Verdict:
 
     def __str__(self) -> str:
         rows = "\n".join(f"{row['verdict']:8} {row['limit']}: {row['why']}" for row in self.table)
-        return f"{self.verdict}\n{rows}"
+        return "\n".join([self.verdict, *self.not_measured, rows])
+
+    @property
+    def not_measured(self) -> list[str]:
+        """A sentence on knowledge that reading made coarser than the file has it; empty if there is none."""
+        return not_measured(self.provenance)
 
     def __repr__(self) -> str:
         return f"<Verdict: {self.verdict}, {len(self.table)} limits and requirements>"
+
+
+def not_measured(provenance: Mapping[str, Any]) -> list[str]:
+    """A sentence on knowledge that reading made coarser than the file has it; empty if there is none."""
+    parts = provenance.get("not_measured") or []
+    return [f"Not measured: {' and '.join(parts)}. The verdict does not hold for it."] if parts else []
 
 
 def _plain(x: Any) -> Any:

@@ -144,7 +144,7 @@ class _Replay:
             looks = [] if k is None else self.cells.all[k]["looks"]
             at = len(sofar.sizes.get(label, []))
             if at >= len(looks) or looks[at]["n_targets"] != stop:
-                self.missing = f"{label} on {stop:,} targets: {sofar.who.describe()}"
+                self.missing = f"{label} on {stop:,} targets: {sofar.words}"
                 raise LookupError(label)
             if k in self.chosen:
                 own[label] = one

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
+from standout.linking.by_likelihood import Estimate, by_likelihood, hull
 from standout.linking.canaries import N_CANARIES
 from standout.linking.groups import MOST, SHARP, TopScores, TwoGroups, probabilities
 from standout.linking.one_to_one import hard, log_free, soft
@@ -29,6 +30,16 @@ RESAMPLES = 100
 """Bootstrap resamples of the people, for the interval of the expected links."""
 
 
+class RightLinks(NamedTuple):
+    """How many links are right."""
+
+    interval: tuple[float, float]
+    """95 % interval, in whole people."""
+    by_gaps: Estimate
+    """By the posteriors, which come from the gaps below the best records."""
+    by_likelihood: Estimate
+
+
 class Answer(NamedTuple):
     """Candidates of each query with their probabilities, and the fit that these come from."""
 
@@ -40,6 +51,8 @@ class Answer(NamedTuple):
     """Expected number of found queries among those that the test applies to, one by one."""
     shift_error: float = 0.0
     """Standard error of the share of found queries in logits, if the probabilities were recalibrated."""
+    before: tuple[TopScores, ...] = ()
+    """The candidates one by one, if the answer is one-to-one."""
 
     @classmethod
     def of(cls, top: TopScores, n_facts: Array, null_mean: float, n_records: int, prior: float = 0.5) -> Answer:
@@ -59,7 +72,7 @@ class Answer(NamedTuple):
         """One-to-one: scores without records that others claim, tested again, and a soft assignment of the result."""
         left = self.top.without_taken(log_free(self.top.record, self.chance, n_records), n_facts)
         again = Answer.of(left, n_facts, null_mean, n_records, prior)
-        return again._replace(chance=soft(left.record, again.chance, n_records))
+        return again._replace(chance=soft(left.record, again.chance, n_records), before=(self.top,))
 
     def recalibrated(self, posterior: Array, error: float) -> Answer:
         """The same answers, with other probabilities of the best candidates where the spacing test applies.
@@ -84,6 +97,11 @@ class Answer(NamedTuple):
         return self._replace(chance=np.where(use[:, None], others, self.chance), shift_error=error)
 
     @property
+    def p(self) -> Array:
+        """p-values of the spacing test, NaN where it does not apply; larger if absent canaries have too small ones."""
+        return np.asarray(self.top.p ** (1.0 / self.groups.null_mean))
+
+    @property
     def posterior(self) -> Array:
         """Probability of the most probable candidate."""
         return np.asarray(self.chance.max(axis=1))
@@ -100,10 +118,31 @@ class Answer(NamedTuple):
         column = hard(self.top.record, np.log(np.maximum(self.chance / absent, 1e-12)))
         return np.where(column >= 0, self.top.record[np.arange(column.size), column], -1)
 
-    def interval(
-        self, n_facts: Array, seed: int, prior: float = 0.5, presence: tuple[float, float] = UNKNOWN_PRESENCE
-    ) -> tuple[float, float]:
-        """95 % interval of the number of right links.
+    def interval(self, n_facts: Array, n_records: int, seed: int, prior: float = 0.5,
+                 presence: tuple[float, float] | None = None) -> RightLinks:  # fmt: skip
+        """95 % interval of the number of right links: the hull of what the gaps say and of what the likelihood says.
+
+        Right records that do not stand out are missing in the first; the second is too high where people resemble each other.
+        Posteriors that were learned from the release's history need no second estimate: labeled queries showed both.
+
+        Parameters
+        ----------
+        n_facts, n_records, seed, prior
+            As in `of`, and the random seed of the bootstrap.
+        presence
+            Smallest and largest share of people in the release, None = unknown.
+        """
+        gaps = self._by_gaps(n_facts, seed, prior, presence or UNKNOWN_PRESENCE)
+        likelihood = hull([by_likelihood(top, n_records, presence) for top in (self.top, *self.before)])
+        used = (gaps,) if self.shift_error else (gaps, likelihood)
+        low, high = min(x.low for x in used), max(x.high for x in used)
+        most = int((self.posterior > 0).sum())
+        # whole people; the sum of the posteriors is inside
+        whole = (float(np.floor(min(low, gaps.expected))), float(np.ceil(min(max(high, gaps.expected), most))))
+        return RightLinks(whole, gaps, likelihood)
+
+    def _by_gaps(self, n_facts: Array, seed: int, prior: float, presence: tuple[float, float]) -> Estimate:
+        """Sum of the posteriors, with a 95 % interval.
 
         It covers the fit on resampled people, with either mixture, the chance of each link, that the null distribution of the
         test is known only as precisely as the absent canaries can check it, the error of a recalibration, and the unknown share
@@ -135,4 +174,6 @@ class Answer(NamedTuple):
         # where the test does not apply, the posterior depends on the share of people who are in the release
         fewest, most = (float((expit(model - logit(prior) + logit(x)) - expit(model)).sum()) for x in presence)
         low, high = low + fewest, high + most
-        return float(np.clip(low, 0, expected)), float(np.clip(high, expected, (posterior > 0).sum()))
+        return Estimate(
+            expected, float(np.clip(low, 0, expected)), float(np.clip(high, expected, (posterior > 0).sum()))
+        )

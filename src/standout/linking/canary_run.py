@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.formulas.rates import Rate
+from standout.formulas.spacing import benjamini_hochberg
 from standout.linking.attack import LinkLikelihood, options
 from standout.linking.canaries import Canaries
 from standout.linking.fitted import N_CANDIDATES
@@ -40,21 +41,27 @@ class CanaryRun(NamedTuple):
         here = ~self.planted.is_absent
         return np.diff(self.planted.knowledge.query_ptr)[here], (self.top.record[:, 0] == self.planted.record)[here]
 
-    def report(self, real: TopScores, null_mean: float) -> dict[str, Any]:
-        """Recall and false matches at the cuts that the real queries give."""
-        from scipy.stats import false_discovery_control
+    def report(self, real: Array, null_mean: float) -> dict[str, Any]:
+        """Recall and false matches at the cuts that the p-values of the real queries give.
 
-        p = np.nan_to_num(self.top.p, nan=1.0)
+        Parameters
+        ----------
+        real
+            p-values of the real queries.
+        null_mean
+            Mean of -log p of absent people that these were corrected for.
+        """
+        p = np.nan_to_num(self.top.p, nan=1.0) ** (1.0 / null_mean)
         absent, right = self.planted.is_absent, self.top.record[:, 0] == self.planted.record
-        adjusted = false_discovery_control(np.nan_to_num(real.p, nan=1.0))
+        adjusted = benjamini_hochberg(real)
         rows = []
         for fdr in (0.01, 0.05):
-            cut = float(np.nan_to_num(real.p, nan=1.0)[adjusted <= fdr].max(initial=0.0))
+            cut = float(real[adjusted <= fdr].max(initial=0.0))
             rows.append({"fdr": fdr, "p_cut": cut, "recall": Rate.of((right & (p <= cut))[~absent])._asdict(),
                          "false": Rate.of((p <= cut)[absent])._asdict()})  # fmt: skip
         return {
             "n_present": int((~absent).sum()), "n_absent": int(absent.sum()), "found": Rate.of(right[~absent])._asdict(),
-            "absent_below_5": self.false_share._asdict(), "null_mean": null_mean, "cuts": rows,
+            "absent_below_5": self.false_share._asdict(), "null_mean": self.null_mean, "cuts": rows,
         }  # fmt: skip
 
 

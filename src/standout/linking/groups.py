@@ -181,7 +181,8 @@ class TopScores:
         if wilson(float(weight[p <= SMALL].sum()), found.size)[0] <= TOO_MANY * SMALL:
             return self
         order = np.argsort(p, kind="stable")
-        share = np.concatenate([[0.0], np.cumsum(weight[order])]) / weight.sum()
+        # a sum of weights may round to more than their total
+        share = np.minimum(np.concatenate([[0.0], np.cumsum(weight[order])]) / weight.sum(), 1.0)
         seen = share[np.searchsorted(p[order], self.p[self.applies], side="right")]
         changed = self.p.copy()
         changed[self.applies] = np.maximum(self.p[self.applies], np.maximum(seen, 1.0 / (found.size + 1)))

@@ -13,7 +13,7 @@ from standout.audit.progress import Progress, reporting
 from standout.data.catalog import check_dataset
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
-from standout.linking.answer import UNKNOWN_PRESENCE, Answer
+from standout.linking.answer import Answer, RightLinks
 from standout.linking.canaries import make_canaries
 from standout.linking.canary_run import CanaryRun, run_canaries
 from standout.linking.fitted import Scored, scored
@@ -28,9 +28,15 @@ from standout.linking.times import comparable
 
 Array = npt.NDArray[Any]
 
-RELATIVES = (
-    "The likelihood by itself expects {n:,.0f} right links, far more than the test confirms: many people resemble others in the "
-    "release, and the test cannot tell these apart. Take that number as the upper limit of the risk, not the interval."
+DISAGREE = (
+    "Two estimates of the number of right links disagree: {few:,.0f} to {many:,.0f} people by the gaps below the best records, "
+    "{n:,.0f} by the likelihood. The first misses right records that do not stand out, the second is too high where people "
+    "resemble each other. {used}"
+)
+BOTH = "The interval holds both: take its upper end as the upper limit of the risk."
+HISTORY = (
+    "The interval is that of the first, because the release's own history confirmed it. If the second file is unlike that "
+    "history, take the second as the upper limit of the risk."
 )
 FAR_ABOVE = 1.5
 COARSE = (
@@ -107,11 +113,11 @@ def _answered(dataset: Dataset, second: Knowledge, found: Scored, seen: CanaryRu
               asked: _Asked) -> Links:  # fmt: skip
     """Probabilities of the candidates, and the numbers of the run."""
     n_facts, n_records, null_mean = found.n_facts, dataset.n_records, asked.null_mean
-    overlap, presence = None, UNKNOWN_PRESENCE
+    overlap, presence = None, None
     prior = float(asked.overlap) if isinstance(asked.overlap, int | float) else 0.5
     alone = Answer.of(found.top, n_facts, null_mean, n_records, prior)
     if asked.overlap == "fit":
-        overlap = _overlap(alone, n_facts, seen, past, asked)
+        overlap = _overlap(alone, found, n_records, seen, past, asked.seed)
         prior, presence = overlap.rate, (max(overlap.low, 0.01), min(overlap.high, 0.99))
         alone = Answer.of(found.top, n_facts, null_mean, n_records, prior)
     elif asked.overlap is not None:
@@ -121,8 +127,8 @@ def _answered(dataset: Dataset, second: Knowledge, found: Scored, seen: CanaryRu
     assigned = answer.assigned() if asked.one_to_one else np.empty(0, np.int64)
     details: dict[str, Any] = {
         "data": _counts(dataset, second, found.facts.item, n_facts),
-        "canaries": {**seen.report(alone.top, null_mean), "history": {**past.report(), **shift._asdict()} if past and shift
-                     else None} if seen else None,
+        "canaries": {**seen.report(alone.p, alone.groups.null_mean),
+                     "history": {**past.report(), **shift._asdict()} if past and shift else None} if seen else None,
         "one_to_one": _gain(alone, answer, assigned) if asked.one_to_one else None,
         "overlap": overlap._asdict() if overlap else None,
         "alone": alone.best,
@@ -130,16 +136,25 @@ def _answered(dataset: Dataset, second: Knowledge, found: Scored, seen: CanaryRu
         + ([] if np.array_equal(alone.top.p, found.top.p, True) else [CLUSTERED]),
     }  # fmt: skip
     model = found.top.model_posterior(n_records, prior)
-    interval = answer.interval(n_facts, asked.seed, prior, presence)
-    if float(model.sum()) > FAR_ABOVE * interval[1]:
-        details["warnings"].append(RELATIVES.format(n=float(model.sum())))
+    right = answer.interval(n_facts, n_records, asked.seed, prior, presence)
+    details["estimates"] = {"gaps": right.by_gaps._asdict(), "likelihood": right.by_likelihood._asdict()}
+    details["warnings"] += _disagreement(right)
     return Links(
-        best=answer.best, posterior=answer.posterior, p=np.where(n_facts > 0, answer.top.p, np.nan),
+        best=answer.best, posterior=answer.posterior, p=np.where(n_facts > 0, answer.p, np.nan),
         model_posterior=model, n_facts=n_facts, candidates=answer.top.record,
         chances=answer.chance, one_to_one=asked.one_to_one, noise=found.noise,
-        expected_links=float(answer.posterior.sum()), interval=interval, details=details, queries=second.queries,
+        expected_links=float(answer.posterior.sum()), interval=right.interval, details=details, queries=second.queries,
         record_labels=dataset.record_labels, assigned=assigned,
     )  # fmt: skip
+
+
+def _disagreement(right: RightLinks) -> list[str]:
+    """A note if the likelihood expects far more right links than the gaps allow for."""
+    gaps, n = right.by_gaps, right.by_likelihood.expected
+    if n <= FAR_ABOVE * gaps.high or n < gaps.high + 1:
+        return []
+    used = BOTH if right.interval[1] >= n else HISTORY
+    return [DISAGREE.format(few=gaps.low, many=gaps.high, n=n, used=used)]
 
 
 def _recalibrated(answer: Answer, past: History | None, n_facts: Array) -> tuple[Answer, Shift | None]:
@@ -154,20 +169,21 @@ def _recalibrated(answer: Answer, past: History | None, n_facts: Array) -> tuple
     return answer.recalibrated(learned.posterior(mine, shift), shift.error), shift
 
 
-def _overlap(alone: Answer, n_facts: Array, seen: CanaryRun | None, past: History | None,
-             asked: _Asked) -> Overlap:  # fmt: skip
+def _overlap(alone: Answer, found: Scored, n_records: int, seen: CanaryRun | None, past: History | None,
+             seed: int) -> Overlap:  # fmt: skip
     """Share of people in the release, by the canaries that are most like them."""
+    n_facts = found.n_facts
     if seen is None:
         raise ParameterError("overlap='fit': the release has too few records for canaries; give a share instead")
     if past is None:
         facts, hit = seen.present()
-        return fit_overlap(float(alone.posterior.sum()), alone.interval(n_facts, asked.seed), n_facts, facts, hit)
+        right = alone.interval(n_facts, n_records, seed).interval
+        return fit_overlap(float(alone.posterior.sum()), right, n_facts, facts, hit)
     one = past._replace(answer=past.alone)
     answer, _ = _recalibrated(alone, one, n_facts)
     here = past.right >= 0
-    return fit_overlap(
-        float(answer.posterior.sum()), answer.interval(n_facts, asked.seed), n_facts, past.n_facts[here], one.hit[here]
-    )
+    right = answer.interval(n_facts, n_records, seed).interval
+    return fit_overlap(float(answer.posterior.sum()), right, n_facts, past.n_facts[here], one.hit[here])
 
 
 def _counter(move: Progress, what: str, total: int) -> Callable[[int], None]:
@@ -215,6 +231,6 @@ def _warnings(top: TopScores, n_facts: Array, seen: CanaryRun | None) -> list[st
     if seen is not None and seen.false_share.low > 0.05:
         out.append(
             f"The test accepts {100 * seen.false_share.rate:.0f} % of the absent canaries at p ≤ 5 %: it is too quick to accept "
-            "on this data, and the posteriors were widened for it."
+            "on this data, and p-values and posteriors were corrected for it."
         )
     return out

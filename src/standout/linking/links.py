@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.errors import ParameterError
+from standout.formulas.spacing import benjamini_hochberg
 from standout.linking.findings import LinkFindings
 from standout.linking.noise import LinkNoise
 
@@ -32,7 +33,8 @@ class Links:
     posterior: Array
     """P(`best` is the person's record), calibrated by the spacing test; one-to-one if that was asked for."""
     p: Array
-    """p-value of the spacing test that the best record is unrelated; NaN where the test does not apply."""
+    """p-value of the spacing test that the best record is unrelated, corrected if absent canaries have too small ones; NaN where
+    the test does not apply."""
     model_posterior: Array
     """P(best record is the person's) by the likelihood alone: too sure where people's items go together."""
     n_facts: Array
@@ -71,11 +73,11 @@ class Links:
         Parameters
         ----------
         fdr
-            Expected share of wrong links among the accepted ones.
+            Largest expected share of wrong links among the accepted ones.
         rule
             "spacing": Benjamini–Hochberg on the p-values of the spacing test; refused queries are never accepted.
-            "posterior": the most probable links, as many as keep the mean of 1 - posterior at most at `fdr`. It finds more, and
-            relies on the fitted share of found queries.
+            "posterior": links with a posterior of at least 1 - `fdr`. It relies on the fitted share of found queries; where the
+            test does not apply, on the likelihood.
         """
         if not 0 < fdr < 1:
             raise ParameterError(f"fdr={fdr}: use a number between 0 and 1")
@@ -85,21 +87,10 @@ class Links:
             return np.zeros(0, np.bool_)
         named = self.best >= 0
         if rule == "spacing":
-            from scipy.stats import false_discovery_control
-
             # one-to-one may name another record than the one that the test is about
-            about = np.where(np.isnan(self.p) | (self.best != self.candidates[:, 0]), 1.0, self.p)
-            return np.asarray(named & (false_discovery_control(about) <= fdr))
-        miss = 1.0 - np.where(named, self.posterior, 0.0)
-        order = np.argsort(miss, kind="stable")
-        rate = np.cumsum(miss[order]) / np.arange(1, miss.size + 1)
-        n = int(np.searchsorted(rate, fdr, side="right"))
-        # equal posteriors are accepted together or not at all
-        while 0 < n < miss.size and miss[order[n - 1]] == miss[order[n]]:
-            n -= 1
-        out = np.zeros(miss.size, np.bool_)
-        out[order[:n]] = True
-        return np.asarray(out & named)
+            about = np.where(self.best != self.candidates[:, 0], np.nan, self.p)
+            return np.asarray(named & (benjamini_hochberg(about) <= fdr))
+        return np.asarray(named & (self.posterior >= 1 - fdr))
 
     @property
     def findings(self) -> LinkFindings:

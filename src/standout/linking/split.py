@@ -76,12 +76,16 @@ def said(found: LinkFindings) -> str:
     top = next(r for r in truth["k_identified"][0]["rates"] if r["k"] == 1)
     rate = f"{100 * top['rate']:.0f} % ({100 * top['low']:.0f} to {100 * top['high']:.0f} %)"
     named = accepted_at(found, 0.05)["accepted"]
+    wrong = next(d["false"] for d in truth["discoveries"] if d["rule"] == "spacing" and d["fdr"] == 0.05)
+    told = f", {100 * wrong['rate']:.0f} % of them wrong" if wrong else ""
     if top["low"] <= 1 / found.data["n_records"]:
-        follows = "That is not more than guessing would find: this test does not show that habits single people out."
+        follows = "That is not more than guessing would find: this test does not show that habits lead to people."
     else:
-        follows = "Removing names and old entries therefore does not make this data anonymous: habits alone single people out."
+        follows = (
+            "Removing names and old entries therefore does not make this data anonymous: habits alone lead to people."
+        )
     return (
         f"Someone who knows only what people did before {day} finds the record of {rate} of the {top['n']:,} who are still "
         f"there, among the {found.data['n_records']:,} records of what came after, although the two periods share no entry. "
-        f"Without a list of who is there she can name {named:,} people with about 5 % wrong. {follows}"
+        f"Without a list of who is there she can name {named:,} people{told}. {follows}"
     )

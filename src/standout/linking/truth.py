@@ -12,7 +12,8 @@ import numpy.typing as npt
 from standout.adversary.knowledge import Knowledge
 from standout.attacks.attack import attack
 from standout.attacks.frankowski import reasons
-from standout.audit.journal import content_digest, resumable
+from standout.audit.journal import resumable
+from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.errors import InputError, ParameterError

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from standout.audit.journal import content_digest, resumable
+from standout.audit.journal import resumable
+from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.formulas.rates import Z_95, Rate

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from standout.report.view import Case, View, kind_words
+from standout.report.view import Case, View, kind_words, wrong_noun
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def wrong_words(case: Case, *, kind: bool = False) -> str:
     if not wrong:
         return ""
     count = f"{100 * wrong:g}%" if 0 < wrong < 1 else f"{wrong:g}"
-    what = f" {case.adversary['wrong_kind']}{'' if wrong == 1 else 's'}" if kind else ""
+    what = f" {wrong_noun(case.adversary)}{'' if wrong == 1 else 's'}" if kind else ""
     return f", {count} wrong{what}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from standout.data.times import time_words
+from standout.data.values import value_words
 from standout.report.amounts import amounts_of, spots, spots_like
 from standout.report.drawing import SERIES, Chart, Spec
 from standout.report.marks import GAP, SHARE, SHARE_AXIS, flat, panels, rate_columns
@@ -84,7 +85,7 @@ def channels(seen: View) -> Chart | None:
         if a["choose"] == "uniform" and a.get("gamma") is None and a.get("length_within") is None:
             chosen.append(s)
             rows.append({**s.columns,
-                         "value": _channel("values", a["value_within"]), "time": _time(a),
+                         "value": _value(a), "time": _time(a),
                          **flat(s.case.hit), "text": percent(s.case.hit["rate"]),
                          "tip": f"{s.case.words}: {percent(s.case.hit['rate'])} ({between(s.case.hit)})"})  # fmt: skip
     if len({(r["value"], r["time"]) for r in rows}) < 2:
@@ -126,12 +127,9 @@ def _channel_spec(rows: list[dict[str, Any]], titles: list[str]) -> Any:
     return build
 
 
-def _channel(name: str, within: float | str | None) -> str:
-    if within is None:
-        return f"no {name}"
-    if within in (0, "0"):
-        return f"{name} exact"
-    return f"{name} ±{within}" if isinstance(within, str) else f"{name} ±{within:g}"
+def _value(adversary: Mapping[str, Any]) -> str:
+    within = adversary["value_within"]
+    return "no values" if within is None else value_words(within, adversary.get("rounded", 0.0))
 
 
 def _time(adversary: Mapping[str, Any]) -> str:

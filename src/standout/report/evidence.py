@@ -93,7 +93,9 @@ def limits(seen: View) -> Section:
          "It was sampled from the released records themselves and then blurred. Real outside sources disagree with the data in "
          "other ways as well, so these rates overstate what linking a real second source achieves "
          "(Wang and others, NDSS 2018)."),
-        ("Which items are known", f"Chosen as stated: {chosen}. An attacker who knows the rarest items of a person finds more."),
+        ("Which items are known",
+         f"Chosen as stated: {chosen}. An attacker who knows rare items of a person finds more people, one who knows popular "
+         "items far fewer. What the best guess finds beyond the people who are unique depends on this choice."),
         ("Who was attacked", _eligible(seen)),
         ("Ties",
          "If several records fit equally well, a hit counts as one divided by their number; “alone first” does not count ties."),

@@ -129,7 +129,7 @@ def chart(found: Frontier) -> Chart:
     ]  # fmt: skip
     best = sorted((r for r in rows if r["front"]), key=lambda r: r["number"])
     summary = (
-        f"Share of people found against the loss, {cost}. On the front: "
+        f"Share of people whom the best guess of the strongest attack finds, against the loss, {cost}. On the front: "
         + "; ".join(
             f"{r['number']} {r['defense']} ({percent(r['rate'])} found, {100 * r['cost']:.0f}% lost)" for r in best
         )
@@ -196,7 +196,7 @@ def _spec(points: list[dict[str, Any]], labels: list[dict[str, Any]], cost: str,
     def build(width: int) -> Spec:
         x: Spec = {"type": "quantitative", "title": f"loss, {cost}", "scale": {"domain": [low, high], "nice": False},
                    "axis": {"format": "%", "tickCount": 5, "grid": False}}  # fmt: skip
-        y: Spec = {"type": "quantitative", "title": "people found", "scale": {"domain": [0, 1]},
+        y: Spec = {"type": "quantitative", "title": "people found (best guess)", "scale": {"domain": [0, 1]},
                    "axis": {"format": "%", "tickCount": 5}}  # fmt: skip
         color: Spec = {"field": "kind", "type": "nominal", "sort": list(KINDS),
                        "scale": {"domain": list(KINDS), "range": [INK, SERIES[1], SOFT]},

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from standout.data.reading.columns import listed
+from standout.gate.verdict import not_measured
 from standout.report.page import fill
 from standout.report.tables import Column, Table
 from standout.report.words import percent
@@ -85,7 +86,7 @@ def fragment(verdict: Mapping[str, Any]) -> str:
 
 
 def _sentence(verdict: Mapping[str, Any]) -> str:
-    return SENTENCES[verdict["verdict"]]
+    return " ".join([SENTENCES[verdict["verdict"]], *not_measured(verdict["provenance"])])
 
 
 def _numbers(row: Mapping[str, Any]) -> tuple[str, str, str, str]:

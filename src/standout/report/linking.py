@@ -16,7 +16,7 @@ from standout.report.words import between, percent
 if TYPE_CHECKING:
     from rich.console import Console
 
-RULES = {"spacing": "spacing test", "posterior": "posterior"}
+RULES = {"spacing": "spacing test", "posterior": "posterior at least 1 - rate"}
 BINS = (
     Column("items", "known items"), Column("people", "people", "count"), Column("expected", "expected right links", "number"),
     Column("accepted_5", "accepted at 5 % wrong", "count"), Column("accepted_1", "accepted at 1 % wrong", "count"),
@@ -139,10 +139,15 @@ def facts(found: LinkFindings) -> list[tuple[str, str]]:
         out.append(("Right items whose value and day agree only by chance", percent(noise["h"])))
     if noise["time"]:
         out.append(("People whose days are unrelated to the release", percent(noise["unrelated"])))
-    if "model_expected" in found.links:
-        expected, above = found.links["model_expected"], found.links["model_above_95"]
-        out.append(("By the likelihood alone", f"{expected:,.0f} right links expected, {above:,} with a posterior above 95 %; "
-                    "too sure where people resemble each other"))  # fmt: skip
+    both = found.links.get("estimates")
+    if both:
+        gaps, model = (
+            "{expected:,.0f} ({low:,.0f} to {high:,.0f})".format(**both[name]) for name in ("gaps", "likelihood")
+        )
+        out.append(
+            ("Right links by the gaps below the best records", f"{gaps}; too low where right records do not stand out")
+        )
+        out.append(("Right links by the likelihood", f"{model}; too high where people resemble each other"))
     if found.canaries:
         c = found.canaries
         out += [

@@ -11,6 +11,7 @@ from typing import Any
 from standout.audit.findings import Findings, write_whole
 from standout.errors import InputError, ParameterError, StandoutError
 from standout.report.drawing import FORMATS, NARROW, WIDE, Chart, for_page
+from standout.report.linkability import PRIOR
 from standout.report.words import TERMS
 
 MORE_TERMS: dict[str, str] = {
@@ -22,11 +23,12 @@ MORE_TERMS: dict[str, str] = {
 }
 """Terms of the page in addition to those of `words.TERMS`."""
 
-PLAIN = ("item", "record", "at most", "interval", "bit", "phi")
+PLAIN = ("item", "record", "at most", "interval", "bit", "phi", "found", "sure", "unique")
 """Terms that are too common in plain sentences to be linked there."""
 
 
-def render(findings: Findings, path: str | Path = "report.html", *, title: str | None = None) -> Path:
+def render(findings: Findings, path: str | Path = "report.html", *, title: str | None = None,
+           prior: float = PRIOR) -> Path:  # fmt: skip
     """Write the report, completely or not at all.
 
     Parameters
@@ -37,16 +39,18 @@ def render(findings: Findings, path: str | Path = "report.html", *, title: str |
         File to write.
     title
         Name of the dataset, for the title and the header. Default: the title recorded in the findings, if any.
+    prior
+        Assumed share of people in the data among those whom an attacker looks up, for the statement about linkability.
 
     Returns
     -------
     Path
         The file.
     """
-    return write_whole(path, page(findings, title=title))
+    return write_whole(path, page(findings, title=title, prior=prior))
 
 
-def page(findings: Findings, *, title: str | None = None) -> str:
+def page(findings: Findings, *, title: str | None = None, prior: float = PRIOR) -> str:
     """HTML text of the report."""
     from standout.report.sections import sections
     from standout.report.sentences import answer
@@ -56,7 +60,11 @@ def page(findings: Findings, *, title: str | None = None) -> str:
         seen = view(findings)
         name = title if title is not None else seen.provenance.get("title")
         return fill(
-            "report.html.j2", view=seen, answer=answer(seen), sections=sections(findings), name=str(name or "").strip()
+            "report.html.j2",
+            view=seen,
+            answer=answer(seen, prior),
+            sections=sections(findings),
+            name=str(name or "").strip(),
         )
     except StandoutError:
         raise

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from standout.audit.findings import Findings
 from standout.errors import InputError, ParameterError
+from standout.report.linkability import PRIOR
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 SECONDS = 120
@@ -31,7 +32,8 @@ def check_browser() -> None:
         )
 
 
-def render_pdf(findings: Findings, path: str | Path = "report.pdf", *, title: str | None = None) -> Path:
+def render_pdf(findings: Findings, path: str | Path = "report.pdf", *, title: str | None = None,
+               prior: float = PRIOR) -> Path:  # fmt: skip
     """Write the report as PDF, completely or not at all.
 
     Parameters
@@ -64,7 +66,7 @@ def render_pdf(findings: Findings, path: str | Path = "report.pdf", *, title: st
         raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from None
     try:
         source, made = draft / "report.html", draft / "report.pdf"
-        source.write_text(page(findings, title=title), encoding="utf-8")
+        source.write_text(page(findings, title=title, prior=prior), encoding="utf-8")
         print_page(source.resolve(), made.resolve())
         made.replace(target)
     finally:

@@ -12,7 +12,7 @@ from standout.report.section import Section, generic, heading
 from standout.report.sentences import answer
 from standout.report.tables import Column, Table
 from standout.report.theorem import theorem
-from standout.report.view import Case, View, view
+from standout.report.view import Case, View, view, why_falling
 from standout.report.words import percent, several
 
 WHY = {
@@ -51,15 +51,23 @@ def _risk(seen: View) -> Section:
     n = max(int(c.hit["n"]) for c in seen.cases)
     fewest = min(seen.cases, key=lambda c: c.eligible_share)
     text = [
-        f"Each point is the share of people whose own record came first when somebody knew that many items about them, "
-        f"for the strongest of {several(len(seen.attacks), 'attack')}. Bars are 95% intervals from {several(n, 'target')} or "
-        f"fewer; a random guess finds {percent(seen.cases[0].random)}."
+        "Three words say how much is certain. Unique: the person's record is the only one that could have produced what is "
+        "known, within the stated errors. Sure: the attacker names the right record, and the calibrated probability of it is at "
+        "least 95%, if half of those whom the attacker looks up are in the data. Found: the best guess is right. People who are "
+        "unique, or of whom the attacker is sure, are singled out. The best guess finds more, because it uses how the known "
+        "items were chosen: as a random sample of a person's items they make short records likelier. Rare items find more people "
+        "than a random sample, popular ones far fewer.",
+        f"Each point of the chart is a share of people with enough items, when somebody knew that many items about them. "
+        f"The best guess is that of the strongest of {several(len(seen.attacks), 'attack')}. Bars are 95% intervals from "
+        f"{several(n, 'target')} or fewer; a random guess finds {percent(seen.cases[0].random)}.",
     ]
+    reasons = {why for case in seen.cases for why in case.entry["not_measured"].values()}
+    text += [f"Not measured where a number is missing: {why}." for why in sorted(reasons)]
     if fewest.eligible_share < 1:
         text.append(
             f"The share counts people who have at least as many items as are known; for {fewest.words} these are "
             f"{percent(fewest.eligible_share)} of all people. The table also gives the share of all people, "
-            "where the others count as not found."
+            f"where the others count as not found. {why_falling(seen)}".strip()
         )
     return Section("risk", "How few facts find a person", tuple(text), (charts.risk(seen),))
 

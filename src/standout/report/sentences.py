@@ -1,4 +1,7 @@
-"""The answer in three sentences, made from the numbers: singling out, linkability, inference."""
+"""The answer in three statements, made from the numbers: singling out, linkability, inference.
+
+"Singled out" is said of people who are unique or of whom an attacker is sure. What only the best guess finds is said apart.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from standout.audit.findings import Findings
-from standout.formulas.rates import at_least, at_most, precision
-from standout.report.view import Case, View, strongest_knowledge, untried, view, weaker_first
+from standout.formulas.rates import at_least, at_most
+from standout.report.linkability import PRIOR, linkability
+from standout.report.view import Case, Plain, View, strongest_knowledge, unmeasured, untried, view, weaker_first
 from standout.report.words import between, number, percent, several
 
 MOST = 0.5
@@ -21,7 +25,8 @@ words; it is no limit of safety."""
 FEW_ELIGIBLE = 0.5
 """Share of people with enough items below which the first sentence also says what finds most of all people."""
 
-PRIOR = 0.1
+MORE = 0.01
+"""Difference between the best guess and the people singled out from which both are said."""
 
 FEW = 10
 """Number of candidates below which a group may reveal something about its members."""
@@ -50,29 +55,30 @@ def said(findings: Findings) -> tuple[str, str, str]:
     return answer(view(findings)).sentences
 
 
-def answer(seen: View) -> Answer:
-    """Write the three sentences."""
+def answer(seen: View, prior: float = PRIOR) -> Answer:
+    """Write the three statements; `prior` is the assumed share of people in the data among those an attacker looks up."""
     level, case = judge_level(seen)
-    return Answer(
-        level, case, (_singling_out(level, case, seen), _linkability(level, case), _inference(level, case, seen))
-    )
+    found = _singling_out(level, case, seen) + ("" if level is Level.NONE else unmeasured(seen))
+    return Answer(level, case, (found, linkability(case, prior), _inference(level, case, seen)))
 
 
 def judge_level(seen: View) -> tuple[Level, Case]:
     """Choose the conclusion and the case it is about.
 
-    MOST: the least knowledge that finds most people. SOME: the highest rate, where it beats guessing by more than
-    chance allows (Bonferroni over the kinds of knowledge). NONE: no kind of knowledge beats guessing, and the bound
-    for the strongest knowledge tried is small. OPEN: that bound is too wide to mean anything, or labels name other people
-    in the release.
+    MOST: the least knowledge that singles most people out, or else by which the best guess finds most people. SOME: the
+    highest rate, where one of the three beats guessing by more than chance allows (Bonferroni over the kinds of knowledge).
+    NONE: no rate of any kind of knowledge beats guessing, and the bound for the strongest knowledge tried is small. OPEN: that
+    bound is too wide to mean anything, or labels name other people in the release.
     """
     cases = sorted(seen.cases, key=weaker_first)
-    for case in cases:
-        if case.hit["low"] > MOST:
-            return Level.MOST, case
-    beating = [c for c in cases if at_least(c.hit["count"], c.hit["n"], 1 - 0.05 / len(cases)) > c.guess]
-    if beating:
-        return Level.SOME, max(beating, key=lambda c: float(c.hit["rate"]))
+    for rate_of in (_certain, _found):
+        for case in cases:
+            if rate_of(case)["low"] > MOST:
+                return Level.MOST, case
+    for rate_of in (_certain, _found):
+        beating = [c for c in cases if _beats(rate_of(c), c.guess, len(cases))]
+        if beating:
+            return Level.SOME, max(beating, key=lambda c: float(rate_of(c)["rate"]))
     # the largest of several one-sided bounds is a bound for the largest rate: no correction is needed
     worst = max(strongest_knowledge(cases), key=bound)
     # with a handful of records ten times the guess is everybody
@@ -80,19 +86,36 @@ def judge_level(seen: View) -> tuple[Level, Case]:
     return (Level.NONE if bound(worst) <= limit and not seen.other_labels else Level.OPEN), worst
 
 
+NOTHING = {"count": 0, "n": 1, "rate": 0.0, "low": 0.0, "high": 1.0}
+"""Stands for a rate that was not measured, where it must not decide."""
+
+
+def _certain(case: Case) -> Plain:
+    """Rate of people singled out."""
+    return (case.measure(case.certain) if case.certain else None) or NOTHING
+
+
+def _found(case: Case) -> Plain:
+    return case.hit
+
+
+def _beats(rate: Plain, guess: float, n_kinds: int) -> bool:
+    return at_least(rate["count"], rate["n"], 1 - 0.05 / n_kinds) > guess
+
+
 def bound(case: Case) -> float:
-    """One-sided 95% bound on the hit rate."""
-    return at_most(case.hit["count"], case.hit["n"])
+    """One-sided 95% bound on the largest of the three rates."""
+    return max(at_most(rate["count"], rate["n"]) for rate in case.measured)
 
 
-def hits(case: Case) -> str:
+def hits(rate: Plain) -> str:
     """Number of hits; with one decimal if ties give fractions of a hit and there are few hits."""
-    count = float(case.hit["count"])
+    count = float(rate["count"])
     return number(round(count) if count >= 10 else round(count, 1))
 
 
-def _tested(case: Case) -> str:
-    return f"{hits(case)} of {case.hit['n']:,} people tested"
+def _tested(rate: Plain) -> str:
+    return f"{hits(rate)} of {rate['n']:,} people tested"
 
 
 def _comma(case: Case) -> str:
@@ -104,51 +127,114 @@ def _holders(case: Case) -> str:
     return f"people with at least {several(case.needed, 'item')}"
 
 
-def _found(case: Case) -> str:
+def _share(case: Case, name: str) -> str:
     """Rate among people with enough items, and among all people if it differs."""
+    rate, of_all = case.measure(name), case.measure(name, "_all")
+    assert rate is not None and of_all is not None
     if case.eligible_share == 1:
-        return f"{percent(case.hit['rate'])} of all people"
-    return f"{percent(case.hit['rate'])} of {_holders(case)}, which is {percent(case.hit_all['rate'])} of all people"
+        return f"{percent(rate['rate'])} of all people"
+    return f"{percent(rate['rate'])} of {_holders(case)}, which is {percent(of_all['rate'])} of all people"
 
 
-def _interval(case: Case) -> str:
-    if case.eligible_share == 1:
-        return f"95% interval {between(case.hit)}"
-    return f"95% intervals {between(case.hit)} and {between(case.hit_all)}"
+def _numbers(case: Case, name: str) -> str:
+    """Intervals, counts and the guess behind a rate."""
+    rate, of_all = case.measure(name), case.measure(name, "_all")
+    assert rate is not None and of_all is not None
+    both = f"95% interval {between(rate)}"
+    if case.eligible_share < 1:
+        both = f"95% intervals {between(rate)} and {between(of_all)}"
+    wide = "; the interval is wide, so test more people" if rate["high"] - rate["low"] > 0.3 else ""
+    return f"{both}; {_tested(rate)}; {_guess(case)}{wide}"
+
+
+def _guess(case: Case) -> str:
+    return f"a random guess: {percent(case.random)}"
+
+
+HOW = {
+    "unique": "no other record fits what is known",
+    "sure": "the attacker names the right record and can be at least 95% sure of it",
+}
 
 
 def _singling_out(level: Level, case: Case, seen: View) -> str:
-    guess = f"a random guess: {percent(case.random)}"
-    if level is Level.MOST:
-        return (
-            f"Knowing {case.phrase}{_comma(case)} is enough to single out {_found(case)} "
-            f"({_interval(case)}; {_tested(case)}; {guess}){_most_of_all(case, seen)}."
-        )
-    if level is Level.SOME:
-        wide = "; the interval is wide, so test more people" if case.hit["high"] - case.hit["low"] > 0.3 else ""
-        return (
-            f"Knowing {case.phrase}{_comma(case)} singles out {_found(case)} "
-            f"({_interval(case)}; {_tested(case)}; {guess}), the most of all knowledge tried{wide}"
-            f"{_most_of_all(case, seen)}."
-        )
+    if level in (Level.MOST, Level.SOME):
+        most = ", the most of all knowledge tried" if level is Level.SOME else ""
+        by_guess = not _beats(_certain(case), case.guess, len(seen.cases))
+        lead, guessing = ("", most) if by_guess else (most, "")
+        return f"{_lead(case, lead)}{_guessing(case, seen, guessing)}{_most_of_all(case, seen)}"
     if level is Level.NONE:
         limit = bound(case)
         all_people = f" ({percent(limit * case.eligible_share, 1)} of all people)"
-        found = "all people" if case.eligible_share == 1 else f"{_holders(case)}{all_people}"
+        whom = "all people" if case.eligible_share == 1 else f"{_holders(case)}{all_people}"
         return (
-            f"No attack singled people out more often than a guess would. With the strongest knowledge tried, {case.phrase}, "
-            f"at most {percent(limit, 1)} of {found} are found (95% confidence; {_tested(case)}; the strongest of "
-            f"{several(len(seen.attacks), 'attack')}; {guess}). Not tried: {_listed(untried(seen))}."
+            f"No attack singled people out, or found them, more often than a guess would. With the strongest knowledge tried, "
+            f"{case.phrase}, at most {percent(limit, 1)} of {whom} are found (95% confidence; {_tested(case.hit)}; the strongest "
+            f"of {several(len(seen.attacks), 'attack')}; {_guess(case)}). Not tried: {_listed(untried(seen))}."
         )
     if seen.other_labels:
         return (
             "This audit cannot tell: records or items of source and release with the same label do not resemble each other, so "
-            f"people count as not found although their records may be there ({_tested(case)}; {guess})."
+            f"people count as not found although their records may be there ({_tested(case.hit)}; {_guess(case)})."
         )
     return (
-        f"This audit cannot tell: the strongest knowledge tried, {case.phrase}, singled out {_tested(case)}, "
-        f"which fits any rate up to {percent(bound(case), 1)} (95% confidence; {guess})."
+        f"This audit cannot tell: with the strongest knowledge tried, {case.phrase}, the best guess found {_tested(case.hit)}, "
+        f"which fits any rate up to {percent(bound(case), 1)} (95% confidence; {_guess(case)})."
     )
+
+
+def _lead(case: Case, most: str) -> str:
+    """The people singled out: the larger of unique and sure."""
+    name = case.certain
+    if not name:
+        return f"Whom knowing {case.phrase} singles out was not measured{_reason(case)}."
+    rate = _certain(case)
+    if not rate["count"]:
+        limit = percent(at_most(0, rate["n"]), 1)
+        return (
+            f"Knowing {case.phrase} singled out none of {rate['n']:,} people tested (at most {limit}, 95% confidence)."
+        )
+    verb = "is enough to single out" if rate["low"] > MOST else "singles out"
+    return (
+        f"Knowing {case.phrase}{_comma(case)} {verb} {_share(case, name)}: {HOW[name]} ({_numbers(case, name)}){most}."
+        f"{_other(case, name)}"
+    )
+
+
+def _other(case: Case, lead: str) -> str:
+    """The smaller of unique and sure, if it was measured and differs."""
+    name = "sure" if lead == "unique" else "unique"
+    rate = case.measure(name)
+    if rate is None or _certain(case)["rate"] - rate["rate"] < MORE:
+        return ""
+    if name == "unique":
+        return f" {percent(rate['rate'])} are unique: {HOW[name]}."
+    return f" Not knowing whether the person is in the data, the attacker can be at least 95% sure of {percent(rate['rate'])}."
+
+
+def _reason(case: Case) -> str:
+    reasons = dict.fromkeys(case.entry.get("not_measured", {}).values())
+    return f": {'; '.join(reasons)}" if reasons else ""
+
+
+def _guessing(case: Case, seen: View, most: str) -> str:
+    """What the best guess adds to the people singled out, and on which assumption."""
+    chosen = "are a random sample of the person's items, so that short records are likelier"
+    if case.adversary["choose"] != "uniform":
+        chosen = "were chosen as stated"
+    if case.hit["rate"] - _certain(case)["rate"] >= MORE or not case.certain:
+        said = (
+            f" The best guess is right for {_share(case, 'found')} ({_numbers(case, 'found')}){most}, "
+            f"if the known items {chosen}."
+        )
+    elif _certain(case)["rate"] - case.hit["rate"] >= MORE:
+        said = f" The attacks that ran found fewer ({percent(case.hit['rate'])}): another attack would find more."
+    else:
+        said = " The best guess finds hardly anybody else."
+    weaker = [c for c in sorted(seen.cases, key=weaker_first) if c.hit["low"] > MOST]
+    if weaker and weaker_first(weaker[0]) < weaker_first(case) and _certain(case)["low"] > MOST:
+        said += f" Knowing {weaker[0].phrase}{_comma(weaker[0])} it is already right for {_share(weaker[0], 'found')}."
+    return f"{said} Rare items find more people, popular ones far fewer."
 
 
 def _listed(parts: list[str]) -> str:
@@ -161,35 +247,8 @@ def _most_of_all(case: Case, seen: View) -> str:
         return ""
     best = max(seen.cases, key=lambda c: float(c.hit_all["rate"]))
     if best.hit_all["rate"] <= case.hit_all["rate"]:
-        return "; no knowledge tried finds more of all people"
-    return f"; of all people, most are found knowing {best.phrase}: {percent(best.hit_all['rate'])}"
-
-
-def _linkability(level: Level, case: Case) -> str:
-    tuned = case.result["calibrated"]
-    if tuned is None:
-        return (
-            "Linkability was not measured: with so few targets no threshold could be set on one half and tested on the other, "
-            "so nothing is known about false matches."
-        )
-    right, false = tuned["matched_right"], tuned["false_match"]
-    if right["count"] == 0:
-        return (
-            f"Used to link people with another source, {case.attack} named the right record for none of {right['n']:,} "
-            f"(at most {percent(at_most(0, right['n']), 1)}, 95% confidence), and somebody else's for "
-            f"{percent(false['rate'])} of people who are not in the data."
-        )
-    if false["count"]:
-        worth = f"{percent(precision(right['rate'], false['rate'], PRIOR))} of the names given are right"
-    else:
-        sure = precision(right["rate"], at_most(0, false["n"]), PRIOR)
-        worth = f"at least {percent(sure, -1)} of the names given are right"
-    whom = "" if case.eligible_share == 1 else f" of them ({percent(tuned['matched_right_all'])} of all people)"
-    return (
-        f"Linking people with another source, the same attacker names the right record for "
-        f"{percent(right['rate'])}{whom} and a false one for {percent(false['rate'])} of people who are not in the data: "
-        f"if one in ten of those looked up is in the data, {worth}."
-    )
+        return " No knowledge tried finds more of all people."
+    return f" Of all people, the best guess finds most knowing {best.phrase}: {percent(best.hit_all['rate'])}."
 
 
 def _inference(level: Level, case: Case, seen: View) -> str:

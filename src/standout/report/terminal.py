@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from standout.audit.findings import Findings
 from standout.report import aware
-from standout.report.sentences import answer, hits
-from standout.report.view import Case, View, amount_words, kind_words, view, weaker_first
+from standout.report.linkability import PRIOR
+from standout.report.sentences import answer
+from standout.report.view import Case, Plain, View, amount_words, kind_words, view, weaker_first, why_falling
 from standout.report.words import percent, sparkline
 
 if TYPE_CHECKING:
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
 FORMS = ("text", "json", "csv", "markdown")
 
 
-def show(findings: Findings, console: Console | None = None) -> None:
+def show(findings: Findings, console: Console | None = None, prior: float = PRIOR) -> None:
     """Print what was found: the answer, one row per adversary, warnings."""
     from rich.console import Console as RichConsole
     from rich.text import Text
 
     out = console or RichConsole()
     seen = view(findings)
-    for sentence in answer(seen).sentences:
+    for sentence in answer(seen, prior).sentences:
         out.print(Text(sentence), soft_wrap=not out.is_terminal)
     out.print()
     out.print(_risk_table(seen))
@@ -36,7 +37,7 @@ def show(findings: Findings, console: Console | None = None) -> None:
         out.print(Text(f"Note: {warning}", style="yellow"), soft_wrap=not out.is_terminal)
 
 
-def text(findings: Findings, form: str) -> str:
+def text(findings: Findings, form: str, prior: float = PRIOR) -> str:
     """Findings as json, csv (one row per adversary and attack) or markdown."""
     from standout.errors import ParameterError
 
@@ -45,7 +46,7 @@ def text(findings: Findings, form: str) -> str:
     if form == "csv":
         return to_csv(findings)
     if form == "markdown":
-        return to_markdown(findings)
+        return to_markdown(findings, prior)
     raise ParameterError(f"no form {form!r}. Forms: {', '.join(FORMS[1:])}")
 
 
@@ -59,26 +60,39 @@ def to_csv(findings: Findings) -> str:
     )
 
 
-def to_markdown(findings: Findings) -> str:
+def to_markdown(findings: Findings, prior: float = PRIOR) -> str:
     """The three sentences and the table."""
     seen = view(findings)
-    rule = ["---" if k in LEFT else "---:" for k in range(len(HEAD))]
-    lines = ["| " + " | ".join(row) + " |" for row in [HEAD, rule, *_rows(seen, repeat=True)]]
+    rule = ["---" if k in LEFT or title == "strongest" else "---:" for k, title in enumerate(HEAD)]
+    table = _without_of_all(seen, [HEAD, rule, *_rows(seen, repeat=True)])
+    lines = ["| " + " | ".join(row) + " |" for row in table]
     notes = [f"Note: {w}" for w in seen.warnings]
     known = aware.cells(seen)
     table = ["| " + " | ".join(row) + " |" for row in [aware.HEAD, ["---", "---:", "---:", "---:"], *known]]
     both = ["\n".join(table), aware.TEXT] if known else []
-    return "\n\n".join([*answer(seen).sentences, "\n".join(lines), _footnote(seen), *both, *notes]) + "\n"
+    return "\n\n".join([*answer(seen, prior).sentences, "\n".join(lines), _footnote(seen), *both, *notes]) + "\n"
 
 
-HEAD = ["known of the person", "items", "found", "of all", "tested", "strongest", "false"]
-LEFT = (0, 1, 5)
-"""Columns that are left-aligned."""
+HEAD = ["known of the person", "items", "unique", "sure", "found", "of all", "strongest", "false"]
+OF_ALL = HEAD.index("of all")
+"""Column that is left out if everybody holds enough items."""
+LEFT = (0, 1)
+"""Columns that are left-aligned, beside the strongest attack."""
 
 
 def _risk_table(seen: View) -> Any:
+    head, *rows = _without_of_all(seen, [HEAD, *_rows(seen)])
+    attack = head.index("strongest")
     # an attack with many options may wrap; numbers and kinds may not
-    return _plain_table(HEAD, _rows(seen), LEFT, LEFT[-1])
+    return _plain_table(head, rows, (*LEFT, attack), attack)
+
+
+def _everybody(seen: View) -> bool:
+    return all(c.eligible_share == 1 for c in seen.cases)
+
+
+def _without_of_all(seen: View, rows: list[list[str]]) -> list[list[str]]:
+    return [row[:OF_ALL] + row[OF_ALL + 1 :] for row in rows] if _everybody(seen) else rows
 
 
 def _plain_table(head: list[str], rows: list[list[str]], left: tuple[int, ...] = (0,), wraps: int = 0) -> Any:
@@ -116,12 +130,15 @@ def _rows(seen: View, repeat: bool = False) -> list[list[str]]:
 def _cells(case: Case) -> list[str]:
     return [
         amount_words(case.adversary),
-        percent(case.hit["rate"]),
+        *(_rate(case.measure(name)) for name in ("unique", "sure", "found")),
         percent(case.hit_all["rate"]),
-        f"{hits(case)}/{case.hit['n']:,}",
         case.attack,
         false_match(case),
     ]
+
+
+def _rate(rate: Plain | None) -> str:
+    return "–" if rate is None else percent(rate["rate"])
 
 
 def false_match(case: Case) -> str:
@@ -132,10 +149,16 @@ def false_match(case: Case) -> str:
 
 def _footnote(seen: View) -> str:
     attacks = f"{len(seen.attacks)} attack{'s' if len(seen.attacks) > 1 else ''}"
-    everybody = all(c.eligible_share == 1 for c in seen.cases)
-    of_all = "all people hold enough items" if everybody else "people with too few items count as not found"
-    return (
-        f"Found: share of people with enough items whose record came first, by the strongest of {attacks}. Of all: share of "
-        f"all people ({of_all}). Tested: hits and people tested. False: somebody is named although the person is not in the "
-        f"data. A random guess finds {percent(seen.cases[0].random)}."
+    few, many = (end(int(c.hit["n"]) for c in seen.cases) for end in (min, max))
+    tested = f"{many:,}" if few == many else f"{few:,} to {many:,}"
+    of_all = (
+        ""
+        if _everybody(seen)
+        else "Of all: found, as a share of all people; those with too few items count as not found. "
     )
+    return (
+        "Of people with enough items: unique, no other record fits what is known; sure, the attacker names the right record and "
+        "is at least 95% sure, although half of those looked up may not be in the data; found, the best guess of the strongest "
+        f"of {attacks} is right. {of_all}False: somebody is named although the person is not in the data. {tested} people tested "
+        f"per row; a random guess finds {percent(seen.cases[0].random)}. {why_falling(seen)}"
+    ).strip()

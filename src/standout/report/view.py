@@ -8,6 +8,7 @@ from typing import Any
 
 from standout.audit.findings import Findings
 from standout.data.times import days_within, time_words, within_text
+from standout.data.values import rounded_words, value_words
 from standout.errors import InputError
 
 Plain = Mapping[str, Any]
@@ -35,6 +36,25 @@ class Case:
     def hit_all(self) -> Plain:
         """The same rate as a share of all records; those with too few items count as not found."""
         return dict(self.strongest["hit_all"] if self.strongest else self.result["hit_all"])
+
+    def measure(self, name: str, of: str = "") -> Plain | None:
+        """Rate of `unique`, `found` or `sure` among the same people, with `of="_all"` as a share of all records.
+
+        None if it was not measured.
+        """
+        rate: Plain | None = self.entry[f"{name}{of}"]
+        return rate
+
+    @property
+    def certain(self) -> str:
+        """The larger of `unique` and `sure`, the two that single a person out; "" if neither was measured."""
+        known = [name for name in ("unique", "sure") if self.measure(name) is not None]
+        return max(known, key=lambda name: float((self.measure(name) or {})["rate"]), default="")
+
+    @property
+    def measured(self) -> list[Plain]:
+        """All of the three rates that were measured."""
+        return [rate for name in ("found", "unique", "sure") if (rate := self.measure(name)) is not None]
 
     @property
     def eligible_share(self) -> float:
@@ -95,6 +115,8 @@ class View:
     warnings: tuple[str, ...]
     provenance: Plain
     sections: Plain
+    not_measured: tuple[str, ...] = ()
+    """Knowledge that the source allows and that reading made coarser."""
     other_labels: bool = False
     """Whether labels of the release seem to name other people or items than in the source."""
 
@@ -118,15 +140,18 @@ def view(findings: Findings | Plain) -> View:
         # an empty report would look like a safe release
         raise InputError("the findings hold no result; make them with `standout audit`")
     data = plain.get("source") or plain["data"]
-    resolution = (data.get("days") or {}).get("resolution", "day")
-    # how times are written depends on how finely they were read
-    entries = [{**r, "adversary": {**r["adversary"], "resolution": resolution}} for r in plain["results"]]
+    # how values and times are written depends on how finely they were read
+    read = {
+        "resolution": (data.get("days") or {}).get("resolution", "day"),
+        "rounded": (data.get("values") or {}).get("rounded_to", 0.0),
+    }
+    entries = [{**r, "adversary": {**r["adversary"], **read}} for r in plain["results"]]
     kinds = _kinds([r["adversary"] for r in entries])
     cases = tuple(_case(entry, kind) for entry, kind in zip(entries, kinds, strict=True))
     attacks = tuple(dict.fromkeys(r["attack"]["label"] for case in cases for r in case.results))
     return View(
         plain["data"], cases, attacks, tuple(plain["warnings"]), plain["provenance"], plain["sections"],
-        bool(data.get("other_labels")),
+        tuple(data.get("not_measured", ())), bool(data.get("other_labels")),
     )  # fmt: skip
 
 
@@ -151,7 +176,7 @@ def _kinds(adversaries: Sequence[Plain]) -> list[str]:
     if len(set(pairs)) == len(pairs):
         return plain
     return [
-        k + (f", {_wrong(a)} {a['wrong_kind']}{'' if a['wrong'] == 1 else 's'}" if a["wrong"] else ", none wrong")
+        k + (f", {_wrong(a)} {wrong_noun(a)}{'' if a['wrong'] == 1 else 's'}" if a["wrong"] else ", none wrong")
         for k, a in zip(plain, adversaries, strict=True)
     ]
 
@@ -160,6 +185,17 @@ def _wrong(adversary: Plain) -> str:
     """How many facts are wrong, or how likely each is: "1 wrong", "25% wrong"."""
     wrong = adversary["wrong"]
     return f"{100 * wrong:g}% wrong" if 0 < wrong < 1 else f"{wrong:g} wrong"
+
+
+def wrong_noun(adversary: Plain) -> str:
+    """What a wrong fact is wrong in: item, value, or day or time where no values are known.
+
+    >>> wrong_noun({"wrong_kind": "value", "value_within": None, "gamma": None, "time_within": 14})
+    'day'
+    """
+    if adversary["wrong_kind"] == "item" or adversary["value_within"] is not None or adversary.get("gamma") is not None:
+        return str(adversary["wrong_kind"])
+    return time_words(adversary["time_within"] or 0, adversary.get("resolution", "day")).split()[0].rstrip("s")
 
 
 def amount_words(adversary: Plain) -> str:
@@ -190,9 +226,7 @@ def kind_words(adversary: Plain) -> str:
     if adversary.get("gamma") is not None:
         words.append(f"values ±{adversary['gamma']:g} of the scale")
     elif adversary["value_within"] is not None:
-        words.append(
-            "values exact" if adversary["value_within"] == 0 else f"values ±{within_words(adversary['value_within'])}"
-        )
+        words.append(value_words(adversary["value_within"], adversary.get("rounded", 0.0)))
     if adversary["time_within"] is not None:
         words.append(time_words(adversary["time_within"], adversary.get("resolution", "day")))
     if adversary["choose"] != "uniform":
@@ -229,18 +263,22 @@ def phrase(adversary: Plain) -> str:
 
 def _channel_words(adversary: Plain, plural: str) -> str:
     """How exactly values and times are known, as part of a sentence; empty if neither is known."""
-    value, time = adversary["value_within"], adversary["time_within"]
-    what = "day" if adversary.get("resolution", "day") == "day" and not isinstance(time, str) else "time"
-    if adversary.get("gamma") is None and value == 0 and time == 0:
-        return f"exact value{plural} and {what}{plural}"
+    value, time, rounded = adversary["value_within"], adversary["time_within"], adversary.get("rounded", 0.0)
+    resolution = adversary.get("resolution", "day")
+    what = "day" if resolution == "day" and not isinstance(time, str) else "time"
+    if adversary.get("gamma") is None and value == 0 and time == 0 and what == "day" and not rounded:
+        return f"exact value{plural} and day{plural}"
     parts = []
     if adversary.get("gamma") is not None:
         parts.append(f"value{plural} to within {100 * adversary['gamma']:g}% of the scale")
+    elif value == 0:
+        parts.append(f"value{plural} {rounded_words(rounded)}" if rounded else f"exact value{plural}")
     elif value is not None:
-        parts.append(f"exact value{plural}" if value == 0 else f"value{plural} to within {within_words(value)}")
+        parts.append(f"value{plural} to within {within_words(value)}")
     if time is not None:
         within = f"{time:g}" if what == "day" else within_text(time)
-        parts.append(f"exact {what}{plural}" if time == 0 else f"{what}{plural} to within {within}")
+        exact = f"exact day{plural}" if what == "day" else f"time{plural} to the {resolution}"
+        parts.append(exact if time == 0 else f"{what}{plural} to within {within}")
     return " and ".join(parts)
 
 
@@ -289,15 +327,46 @@ def strongest_knowledge(cases: Sequence[Case]) -> list[Case]:
     return [c for c in cases if not any(at_least_as_strong(d, c) and not at_least_as_strong(c, d) for d in cases)]
 
 
+def falling(seen: View) -> Case | None:
+    """The first case that finds fewer of all people than one with fewer items known in the same way; None if there is none."""
+    for case in sorted(seen.cases, key=weaker_first):
+        fewer = [c for c in seen.cases if c.kind == case.kind and c.knows < case.knows and not c.adversary["wrong"]]
+        lost = case.eligible_share < 1 and not case.adversary["wrong"]
+        if lost and any(c.hit_all["rate"] > case.hit_all["rate"] and c.hit["rate"] <= case.hit["rate"] for c in fewer):
+            return case
+    return None
+
+
+def why_falling(seen: View) -> str:
+    """Why more knowledge finds fewer of all people, where that happens; else nothing."""
+    case = falling(seen)
+    if case is None:
+        return ""
+    return (
+        f"The share of all people falls where more items are known than many people hold: {case.knows} items can be known of "
+        f"{100 * case.eligible_share:.0f}% of people, and the others count as not found."
+    )
+
+
+def unmeasured(seen: View) -> str:
+    """Sentence on what was read more coarsely than the source has it; empty if nothing was."""
+    return f" Not measured: {' and '.join(seen.not_measured)}." if seen.not_measured else ""
+
+
 def untried(seen: View) -> list[str]:
     """Knowledge beyond everything that was tried, as parts of a sentence."""
     who = [c.adversary for c in seen.cases]
     most = max(c.knows for c in seen.cases)
     out = [f"more than {most} item{'s' if most > 1 else ''}"]
-    if seen.data.get("values") and not any(a["value_within"] == 0 for a in who):
+    if (
+        seen.data.get("values")
+        and not any(a["value_within"] == 0 for a in who)
+        and "exact values" not in seen.not_measured
+    ):
         out.append("exact values")
     if seen.data.get("days") and not any(a["time_within"] == 0 for a in who):
         out.append("exact days" if seen.data["days"].get("resolution", "day") == "day" else "exact times")
+    out += seen.not_measured
     if all(a["wrong"] for a in who):
         out.append("facts that are all right")
     if not any(str(a["choose"]).startswith("rare") for a in who):

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 TERMS: dict[str, str] = {
-    "singling out": "Telling one person's record apart from all others in the data.",
+    "singling out": "Telling one person's record apart from all others: the person is unique, or the attacker is sure.",
+    "unique": "The person's record is the only one that could have produced what is known, within the stated errors.",
+    "found": "The best guess of the strongest attack is right. It depends on how the known items were chosen.",
+    "sure": "The attacker names the right record, and the calibrated probability that it is right is at least 95%.",
     "linkability": "Connecting a record to the same person in another source, such as public reviews.",
     "inference": "Learning something about a person that was not known before, from the record that was found.",
     "target": "A person whose record is attacked in the test, drawn among those with enough items.",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import starts
+from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack
 from standout.attacks.attack import attack as find_attack
@@ -103,7 +104,7 @@ class Population:
 def population(
     dataset: Dataset,
     adversary: Adversary | None = None,
-    attack: str | Attack = "scoreboard-rh",
+    attack: str | Attack = "likelihood",
     *,
     populations: Sequence[int] | int | None = None,
     halvings: int = 5,
@@ -121,7 +122,8 @@ def population(
     dataset
         The release.
     adversary, attack
-        The adversary and the attack. Default: four items with values ±1 and days ±14.
+        The adversary and the attack. Default: four items with values ±1 and days ±14; the likelihood. Rates are those of the
+        best guess (*found*).
     populations
         Sizes to extend the trend to. Default: ten times the records.
     halvings
@@ -143,7 +145,7 @@ def population(
     eligible = who.eligible(dataset)
     if eligible.size == 0:
         raise EligibilityError(
-            f"no record holds enough items for an adversary who knows {who.describe()}; lower knows={who.knows}"
+            f"no record holds enough items for an adversary who knows {who.words(dataset)}; lower knows={who.knows}"
         )
     chosen = sample_targets(dataset, eligible, max(1, min(targets, dataset.n_records // 4)), seed)
     sizes = [n for n in (dataset.n_records >> j for j in range(halvings + 1)) if n >= max(chosen.size, 20)]
@@ -152,20 +154,23 @@ def population(
             f"{dataset.n_records} records are too few to see a trend: at least 80, and halvings ≥ {FEWEST_SIZES - 1}"
         )
     aux = who.sample(dataset, chosen, seed)
-    machine = find_attack(attack) if isinstance(attack, str) else attack
+    # only the order of the records counts here: posteriors need no calibration
+    options = {"calibrate": False} if attack == "likelihood" else {}
+    machine = find_attack(attack, **options) if isinstance(attack, str) else attack
     hits = np.empty((len(sizes), DRAWS, chosen.size))
     for j, n in enumerate(sizes):
         for draw in range(DRAWS if n < dataset.n_records else 1):
             kept = np.sort(_in_line(dataset, chosen, seed, draw)[:n])
             part = dataset if n == dataset.n_records else dataset.take(kept)
             own = np.searchsorted(kept, chosen)
-            hits[j, draw:] = machine.run(part, aux, engine=engine, watch=own, lineup=False).credit
+            known = aux if part is dataset else _knowledge_of(part, own, who, seed, aux)
+            hits[j, draw:] = machine.run(part, known, engine=engine, watch=own, lineup=False).credit
         if progress:
             progress(j + 1, len(sizes))
     risk, low, high = extend(np.array(sizes), hits, np.array(asked), seed)
     delta = _delta(dataset, who, epsilon, seed)
     return Population(
-        who.describe(),
+        who.words(dataset),
         machine.name,
         tuple(sizes),
         tuple(_rate(h) for h in hits),
@@ -179,6 +184,18 @@ def population(
         delta,
         WARNING.format(n=dataset.n_records),
     )
+
+
+def _knowledge_of(part: Dataset, own: Array, who: Adversary, seed: int, aux: Knowledge) -> Knowledge:
+    """Knowledge of the same targets drawn from the part, as if it were the release; `aux` if it cannot be drawn from it.
+
+    Draws depend on the seed and the target, so that the facts are the same, unless the choice rule depends on other records.
+    """
+    try:
+        able = np.isin(own, who.eligible(part)).all()
+    except ParameterError:  # all values or times of the part lie within the tolerance
+        able = False
+    return who.sample(part, own, seed) if able else aux
 
 
 def _rate(hits: Array) -> Rate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -20,8 +21,9 @@ from standout.data.chunked.memory import MEMORY, Budget, bytes_of
 from standout.data.chunked.saved import SavedFiles, StoredShard
 from standout.data.dataset import Dataset
 from standout.data.index import Rows
-from standout.data.intact import file_checksum
+from standout.data.kept import Kept, stamp, work_folder
 from standout.data.reading.options import ReadOptions
+from standout.data.scratch import remove_any
 from standout.data.store import load_array
 from standout.data.tasks import Result, Task
 from standout.data.whole_file import whole_file
@@ -52,7 +54,8 @@ class ChunkedDataset(Catalog):
     memory
         Budget for resident memory beyond the interpreter and its libraries, e.g. "2GB".
     work
-        Folder for finished partial results: a run that was stopped continues from there. Default: none are kept.
+        Folder for finished partial results, private to this user: a run that was stopped continues from there. Default: none
+        are kept.
     threads
         Number of threads; all cores by default.
     verify
@@ -66,7 +69,8 @@ class ChunkedDataset(Catalog):
     def __init__(self, folder: str | Path, memory: str | float = MEMORY, work: str | Path | None = None,
                  threads: int | None = None, *, verify: bool = True, progress: Progress | None = None) -> None:  # fmt: skip
         self.memory, self.threads = bytes_of(memory), threads
-        self.work = None if work is None else _made(Path(work))
+        self.work = work_folder(work)
+        self._notes = None if self.work is None else Kept(self.work, "checked")
         self._files = files = SavedFiles(Path(folder))
         self._ranges = files.plan(Budget(self.memory))
         self.item_labels, self.supports, self.levels = files.item_labels, files.supports, files.levels
@@ -95,8 +99,8 @@ class ChunkedDataset(Catalog):
         memory
             Budget for resident memory beyond the interpreter and its libraries, e.g. "2GB".
         work
-            Folder for the records in binary form and for partial results; reused if the source has not changed.
-            Default: a temporary folder that is removed at the end.
+            Folder for the records in binary form and for partial results, private to this user; reused if the source has
+            not changed. Default: a temporary folder that is removed at the end.
         threads
             Number of threads; all cores by default.
         progress
@@ -193,36 +197,28 @@ class ChunkedDataset(Catalog):
         """Check all files, and return the keys of all records; both are done once per work folder."""
         kept = self._noted()
         path = None if self.work is None else self.work / "keys.npy"
-        if path is not None and path.exists() and kept.get("keys") == file_checksum(path):
-            return np.asarray(np.load(path, allow_pickle=False))
+        with suppress(OSError, ValueError):
+            if path is not None and kept.get("keys") == stamp(path):
+                return np.asarray(np.load(path, allow_pickle=False))
         told = None if progress is None else lambda done, total: progress("checking the records", done, total)
         keys = self._files.examine(Budget(self.memory), verify=verify, progress=told)
         if path is not None:
+            remove_any(path)  # whatever has this name is not ours
             with whole_file(path) as draft, draft.open("wb") as file:
                 np.save(file, keys, allow_pickle=False)
-            self._note({**kept, "keys": file_checksum(path)})
+            self._note({**kept, "keys": stamp(path)})
         return keys
 
     def _noted(self) -> dict[str, Any]:
-        """What the work folder knows of these files; nothing if one of them changed."""
+        """What this user's work folder knows of these files; nothing if one of them changed."""
         fresh = {"versions": self._files.versions}
-        if self.work is None:
-            return fresh
+        found = None if self._notes is None else self._notes.find(self._files.identity)
         try:
-            kept = dict(json.loads((self.work / "checked.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            kept = {} if found is None else dict(json.loads(found))
+        except (ValueError, TypeError):
             return fresh
         return kept if kept.get("versions") == fresh["versions"] else fresh
 
     def _note(self, known: dict[str, Any]) -> None:
-        if self.work is not None:
-            with whole_file(self.work / "checked.json") as draft:
-                draft.write_text(json.dumps(known), encoding="utf-8")
-
-
-def _made(folder: Path) -> Path:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ParameterError(f"work={folder.name!r} cannot be written to: {error.strerror}") from None
-    return folder
+        if self._notes is not None:
+            self._notes.keep(self._files.identity, json.dumps(known).encode())

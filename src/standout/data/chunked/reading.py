@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
+import json
 import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from standout.data.chunked.memory import Budget, bytes_of
 from standout.data.chunked.partition import Partition, partition
 from standout.data.chunked.writing import write_partition
+from standout.data.kept import Kept, stamp, why_not_private, work_folder
 from standout.data.reading.formats import Found
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.read import PathLike, check_saved, found_source, read_found, versions
 from standout.data.repeats import check_repeats
-from standout.data.scratch import scratch_folder
+from standout.data.scratch import remove_any, scratch_folder
 from standout.data.store import is_saved
 from standout.errors import InputError, ParameterError
 from standout.versions import version_of
@@ -39,9 +40,10 @@ def read_chunked(made: type[ChunkedDataset], path: PathLike, options: ReadOption
             ds = made(found.paths[0], memory, work, threads, progress=progress)
             check_saved(found.name, ds, options)
             return ds
-        if work is not None:
-            folder = _reused_or_built(found, options, Path(work), budget, progress)
-            return made(folder, memory, work, threads, progress=progress)
+        place = work_folder(work)
+        if place is not None:
+            folder = _reused_or_built(found, options, place, budget, progress)
+            return made(folder, memory, place, threads, progress=progress)
         with ExitStack() as stack:
             folder = stack.enter_context(scratch_folder()) / "data"
             _build(found, options, folder, budget, progress)
@@ -55,21 +57,44 @@ def _reused_or_built(found: Found, options: ReadOptions, work: Path, budget: Bud
     """Folder with the partition of a source, in the work folder; built if there is none of this version of the source."""
     about = [found.kind, found.name, [str(path.resolve()) for path in found.paths], versions(found), found.table, options,
              version_of("standout")]  # fmt: skip
-    folder = work / f"{_PREFIX}{sha256(repr(about).encode()).hexdigest()[:32]}"
+    key = sha256(repr(about).encode()).hexdigest()
+    folder, seals = work / f"{_PREFIX}{key[:32]}", Kept(work, "seal")
     # the version of a database or an object store is not known
-    if not (found.paths and is_saved(folder)):
+    if not (found.paths and is_saved(folder) and _is_sealed(seals, key, folder)):
         try:
-            work.mkdir(mode=0o700, parents=True, exist_ok=True)
             for old in work.glob(f"{_PREFIX}*"):
-                shutil.rmtree(old, ignore_errors=True)
+                remove_any(old)
         except OSError as error:
             raise ParameterError(f"work={work.name!r} cannot be written to: {error.strerror}") from None
-        _build(found, options, folder, budget, progress)
+        _build(found, options, folder, budget, progress, lambda made: _seal(seals, key, made))
     return folder
 
 
-def _build(found: Found, options: ReadOptions, folder: Path, budget: Budget, progress: Progress | None) -> None:
-    """Write the source as a saved folder, completely or not at all."""
+def _seal(seals: Kept, key: str, folder: Path) -> None:
+    """Note the files of a partition: only these files, as they are now, are used by a later run."""
+    seals.keep(key, json.dumps(_stamps(folder)).encode())
+
+
+def _is_sealed(seals: Kept, key: str, folder: Path) -> bool:
+    try:
+        return why_not_private(folder) is None and seals.find(key) == json.dumps(_stamps(folder)).encode()
+    except OSError:  # a link, or a file of another user
+        return False
+
+
+def _stamps(folder: Path) -> list[Any]:
+    return [stamp(path) for path in sorted(folder.iterdir())]
+
+
+def _build(
+    found: Found,
+    options: ReadOptions,
+    folder: Path,
+    budget: Budget,
+    progress: Progress | None,
+    seal: Callable[[Path], None] | None = None,
+) -> None:
+    """Write the source as a saved folder, completely or not at all; `seal` is called when all files are there."""
 
     def tell(what: str) -> Callable[[int, int], None]:
         return lambda done, total: None if progress is None else progress(what, done, total)
@@ -81,6 +106,8 @@ def _build(found: Found, options: ReadOptions, folder: Path, budget: Budget, pro
             cut = partial(partition, folder=scratch / "buckets", budget=budget, progress=tell("sorting rows by record"))
             made: Partition = read_found(found, options, cut, f"{budget.database // 10**6}MB")
             write_partition(made, scratch / "files", tell("writing shards"))
+            if seal is not None:
+                seal(scratch / "files")
             (scratch / "files").rename(folder)
     except OSError as error:
         raise InputError(f"{found.name} cannot be written in parts: {error.strerror}. Is the disk full?") from None

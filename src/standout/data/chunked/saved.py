@@ -53,7 +53,9 @@ class SavedFiles:
         self.item_labels = np.array(load_array(self.folder, "item_labels"))
         self.supports, self.levels = (np.array(load_array(self.folder, name)) for name in ("supports", "levels"))
         bounds = [self.folder / f"{name}.npy" for name in ("level_low", "level_high")]
-        self.level_low, self.level_high = (np.load(path) if path.exists() else np.empty(0) for path in bounds)
+        self.level_low, self.level_high = (
+            np.load(path, allow_pickle=False) if path.exists() else np.empty(0) for path in bounds
+        )
         self.n_records, self.n_entries = self.record_ptr.size - 1, self.record_item.size
         self.block_size, self.has_repeats = (
             int(self.meta["index"]["block_size"]),
@@ -93,9 +95,9 @@ class SavedFiles:
 
     @property
     def versions(self) -> list[list[int | str]]:
-        """Name, file number, size and time of the last change of every file."""
+        """Name, file number, size and times of the last changes of every file."""
         found = [(path, path.stat()) for path in sorted(self.folder.iterdir())]
-        return [[path.name, s.st_ino, s.st_size, s.st_mtime_ns] for path, s in found]
+        return [[path.name, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns] for path, s in found]
 
     @cached_property
     def identity(self) -> str:

@@ -82,7 +82,13 @@ def choose_columns(
         elif isinstance(column, str):
             found[role] = _named(names, column, role)
     _check_apart(found)
-    chooser = _Chooser([n for n in names if n not in ignore], dict(profiles or {}), constant_per, found)
+    free = [n for n in names if n not in ignore]
+    chooser = _Chooser(
+        by_name.FirstLine(free) if isinstance(names, by_name.FirstLine) else free,
+        dict(profiles or {}),
+        constant_per,
+        found,
+    )
     for role in ("record", "item", "time", "value"):  # a time is not a value
         if role not in found:
             found[role] = chooser.guess(role)
@@ -159,12 +165,22 @@ def _named(names: Sequence[str], name: str, role: str) -> str:
         raise ColumnError(f"column {name!r} for {role} occurs {times} times: rename all but one")
     lower = {n.lower(): n for n in names}
     near = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
-    hint = f" Did you mean {lower[near[0]]!r}?" if near else ""
+    hint = f" Did you mean {lower[near[0]]!r}?" if near and not isinstance(names, by_name.FirstLine) else ""
     raise ColumnError(f"no column {name!r} for {role}. Columns: {listed(names)}.{hint}")
 
 
-def listed(names: Sequence[str]) -> str:
-    """The names, shortened if they are many or long: in a file without a header they are cells of its first row."""
+def listed(names: Sequence[str], of: Sequence[str] | None = None) -> str:
+    """The names, shortened if they are many or long; only their number if they may be cells of a file without a header.
+
+    Parameters
+    ----------
+    names
+        The names to show.
+    of
+        All names, where `names` are some of them.
+    """
+    if isinstance(names if of is None else of, by_name.FirstLine):
+        return f"{len(names):,}, not shown because the first line may hold data (--header says that it holds names)"
     shown = ", ".join("…" if "@" in name else name if len(name) <= 40 else f"{name[:40]}…" for name in names[:40])
     return shown + (f" and {len(names) - 40:,} more" if len(names) > 40 else "")
 
@@ -202,7 +218,7 @@ class _Chooser:
                 return options[0]
             if options:
                 raise ColumnError(
-                    f"more than one column could be the {role}: {listed(options)}. Name one with --{role} NAME"
+                    f"more than one column could be the {role}: {listed(options, self.names)}. Name one with --{role} NAME"
                     f"{_or_none(role)}"
                 )
         if role in ("value", "time"):

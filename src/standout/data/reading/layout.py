@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from standout.data.reading.names import checked_names
 from standout.data.reading.options import ReadOptions
 from standout.errors import InputError, ParameterError
 
@@ -86,7 +87,7 @@ def find_layout(lines: Sequence[str], name: str, options: ReadOptions) -> Layout
         if known is not None:
             return known
     names = tuple(f.strip(" \t#") or f"column{k + 1}" for k, f in enumerate(rows[0]))
-    return Layout(names, delimiter, True, quote)
+    return Layout(names if options.header or options.wide else checked_names(names), delimiter, True, quote)
 
 
 def _delimiter(lines: Sequence[str]) -> str:

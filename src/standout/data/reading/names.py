@@ -95,6 +95,23 @@ TIERS: dict[str, tuple[frozenset[str], ...]] = {
 }
 
 
+class FirstLine(tuple[str, ...]):
+    """Names from the first line of a file where nothing says that it holds names: they may be cells, and are not printed."""
+
+    __slots__ = ()
+
+
+def checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, as a `FirstLine` unless two of them, or half of them, are usual names of columns.
+
+    >>> [type(checked_names(x)).__name__ for x in (("user", "film", "mood"), ("Ann Smith", "Heat", "good"))]
+    ['tuple', 'FirstLine']
+    """
+    usual = frozenset().union(*(tier for tiers in TIERS.values() for tier in tiers))
+    found = sum(plain(n) in usual or is_record_like(n) or is_item_like(n) or is_time_like(n) for n in names)
+    return names if found > 1 or 2 * found >= len(names) else FirstLine(names)
+
+
 def plain(name: str) -> str:
     """Name without case, underscores, hyphens, dots and spaces."""
     return re.sub(r"[\s_.\-]+", "", name).lower()

@@ -54,7 +54,7 @@ class ReadOptions:
     zeros: str | None = None
     ignore: Sequence[str] | str | None = None
     table: str | None = None
-    resolution: str = "day"
+    resolution: str | None = None
 
     def __post_init__(self) -> None:
         for role in ("record", "item", "value", "time"):
@@ -62,7 +62,8 @@ class ReadOptions:
         for name in ("time_unit", "date_format", "encoding", "delimiter", "decimal", "zeros", "table", "resolution"):
             _check_text(name, getattr(self, name))
         check_time_unit(self.time_unit)
-        check_resolution(self.resolution)
+        if self.resolution is not None:
+            check_resolution(self.resolution)
         self._check_bad()
         self._check_text_options()
         if self.wide:
@@ -123,7 +124,7 @@ class ReadOptions:
                 raise ParameterError(f"{role} has no place in a wide matrix, whose columns are the items: leave it out")
         if self.zeros not in (None, "keep", "drop"):
             raise ParameterError(f"zeros={self.zeros!r}: use keep (a zero is an entry) or drop (it is not)")
-        if self.time_unit is not None or self.date_format is not None or self.resolution != "day":
+        if self.time_unit is not None or self.date_format is not None or self.resolution not in (None, "day"):
             raise ParameterError("a wide matrix has no times: leave out time_unit, date_format and resolution")
 
 

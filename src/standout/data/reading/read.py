@@ -34,7 +34,7 @@ from standout.data.reading.wide import load_wide
 from standout.data.reading.workspace import MEMORY, workspace
 from standout.data.repeats import check_repeats
 from standout.data.scratch import private_file, scratch_folder
-from standout.data.times import TICKS_PER_DAY
+from standout.data.times import finer_than
 from standout.data.whole import remember
 from standout.errors import ColumnError, InputError, ParameterError
 
@@ -122,7 +122,7 @@ def _question(con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, option
     kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
     try:
         if roles.time is not None:
-            time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format, options.resolution)
+            time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
         if roles.value is not None and kinds["value"] == "VARCHAR":
             number_rule(con, roles.value, options.decimal)
     except InputError as error:
@@ -211,7 +211,7 @@ def check_saved(name: str, ds: Catalog, options: ReadOptions) -> None:
         raise ParameterError(
             f"{name} is a saved dataset, whose columns are set: leave out {', '.join(options.named())}"
         )
-    if TICKS_PER_DAY[options.resolution] > TICKS_PER_DAY[ds.time_resolution]:
+    if options.resolution is not None and finer_than(options.resolution, ds.time_resolution):
         raise ParameterError(
             f"resolution={options.resolution!r}, but {name} was saved with resolution={ds.time_resolution!r}: read "
             "the original data"

@@ -14,7 +14,7 @@ from standout.data.reading.options import ReadOptions
 from standout.data.reading.source import Source
 from standout.data.reading.time_rules import TimeRule, time_rule
 from standout.data.reading.workspace import is_number, one_row, quoted
-from standout.data.times import TICKS_PER_DAY, check_span
+from standout.data.times import TICKS_PER_DAY, check_span, default_resolution, finer_than, finest_unit, resolution_notes
 from standout.errors import InputError, ParameterError, RowError
 
 _LABELLED = "record IS NOT NULL AND item IS NOT NULL"
@@ -50,10 +50,10 @@ def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options
     _check_flat(con, roles, kinds)
     rule = None
     if roles.time is not None:
-        rule = time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format, options.resolution)
+        rule = time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
     elif options.time_unit is not None or options.date_format is not None:
         raise ParameterError("time_unit and date_format are for a time column, and there is none: leave them out")
-    elif options.resolution != "day":
+    elif options.resolution not in (None, "day"):
         raise ParameterError(
             f"resolution={options.resolution!r} (also a tolerance of times finer than a day) needs a time column, and there is "
             "none: leave it out"
@@ -63,50 +63,72 @@ def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options
     numbers = None if roles.value is None else _value_rule(con, kinds["value"], roles.value, options.decimal)
     _make_typed(con, source, kinds, numbers, rule)
     may_fail = any(r is not None and r.bad != "false" for r in (numbers, rule))
-    cleaning = _make_rows(con, source, roles, options, may_fail)
-    per_day = TICKS_PER_DAY[options.resolution]
-    is_whole_sql = "true" if per_day == 1 else f"bool_and(tick % {per_day} = 0)"
-    n, values, lowest, highest, distinct, times, low, high, is_whole = one_row(
+    cleaning = _make_good(con, source, roles, options, may_fail)
+    whole = rule.whole if rule else dict.fromkeys(TICKS_PER_DAY, "true")
+    counted = options.resolution or ("day" if whole["day"] == "true" else "minute")
+    ticks = rule.ticks[counted] if rule else "NULL::BIGINT"
+    n, values, lowest, highest, distinct, times, low, high, *wholes = one_row(
         con,
-        "SELECT count(*), count(value), min(value), max(value), approx_count_distinct(value), "
-        f"count(tick), min(tick), max(tick), {is_whole_sql} FROM rows",
+        "SELECT count(*), count(value), min(value), max(value), approx_count_distinct(value), count(stamp), "
+        f"min({ticks}), max({ticks}), {', '.join(f'bool_and({whole[name]})' for name in TICKS_PER_DAY)} FROM good",
     )
     if n == 0:
         raise InputError(f"{source.name}: of {cleaning.rows_read:,} rows, none with both a record and an item is left")
     _check_channel(roles.value, "value", values)
     _check_channel(roles.time, "time", times)
     if lowest is not None and not (math.isfinite(lowest) and math.isfinite(highest)):
-        infinite = one_row(con, "SELECT count(*) FROM rows WHERE isinf(value)")[0]
+        infinite = one_row(con, "SELECT count(*) FROM good WHERE isinf(value)")[0]
         raise InputError(f"column {roles.value!r} holds {infinite:,} infinite values: replace or remove them")
+    unit, resolution = "", "day"
     if rule is not None:
-        check_span(low, high, options.resolution)
+        unit = finest_unit(dict(zip(TICKS_PER_DAY, wholes, strict=True)))
+        resolution = options.resolution or default_resolution(unit, (high - low) * _minutes(counted))
+    _make_rows(con, rule, resolution)
+    if rule is not None:
+        low, high = _ends(con, unit, resolution, counted, low, high)
     cleaning = replace(
         cleaning,
         repeats=options.repeats,
         values_missing=n - values if roles.value is not None else 0,
         times_missing=n - times if roles.time is not None else 0,
+        finest_time=unit,
         notes=(
             *roles.notes,
             *source.notes,
             *(r.note for r in (numbers, rule) if r is not None and r.note),
-            *_resolution_notes(options.resolution, bool(is_whole)),
+            *resolution_notes(unit, resolution, options.resolution is not None),
         ),
         columns=roles.columns,
     )
-    return Survey(n, distinct, int(low or 0), int((high or 0) - (low or 0)), options.resolution, cleaning)
+    return Survey(n, distinct, int(low or 0), int((high or 0) - (low or 0)), resolution, cleaning)
 
 
-def _resolution_notes(resolution: str, is_whole: bool) -> tuple[str, ...]:
-    """Note on the resolution where it is finer than a day."""
-    if resolution == "day":
-        return ()
-    nothing = ", but no row has a time of day: every time is 0:00" if is_whole else ""
-    return (f"time: read to the {resolution}{nothing}",)
+def _ends(
+    con: duckdb.DuckDBPyConnection, unit: str, resolution: str, counted: str, low: int, high: int
+) -> tuple[int, int]:
+    """First and last tick; `low` and `high` are those of the resolution `counted`."""
+    if resolution != counted and finer_than(unit, resolution):  # ticks of fractions of days need not nest
+        low, high = one_row(con, "SELECT min(tick), max(tick) FROM rows")
+    elif resolution != counted:
+        low, high = (x * _minutes(counted) // _minutes(resolution) for x in (low, high))
+    check_span(low, high, resolution)
+    return low, high
 
 
-def _make_rows(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options: ReadOptions, may_fail: bool
+def _minutes(resolution: str) -> int:
+    """Minutes of a tick."""
+    return TICKS_PER_DAY["minute"] // TICKS_PER_DAY[resolution]
+
+
+def _make_rows(con: duckdb.DuckDBPyConnection, rule: TimeRule | None, resolution: str) -> None:
+    """View `rows`: the good ones, with their times in ticks of the resolution and in days."""
+    tick, moment = (rule.ticks[resolution], rule.moment) if rule else ("NULL::BIGINT", "NULL::DOUBLE")
+    con.execute(f"CREATE VIEW rows AS SELECT record, item, value, {tick} AS tick, {moment} AS moment FROM good")
+
+
+def _make_good(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options: ReadOptions, may_fail: bool
                ) -> Cleaning:  # fmt: skip
-    """View `rows`: those of `typed` that have labels and parse; the others are counted."""
+    """View `good`: those of `typed` that have labels and parse; the others are counted."""
     total, no_record, no_item = _count_labels(con)
     bad_value, bad_time, bad = _count_bad(con) if may_fail else (0, 0, 0)
     if bad_value and not one_row(con, f"SELECT count(value) FROM typed WHERE {_LABELLED}")[0]:
@@ -126,7 +148,7 @@ def _make_rows(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, opt
     needed = {"record IS NOT NULL": no_record, "item IS NOT NULL": no_item, "NOT value_bad AND NOT time_bad": bad}
     conditions = " AND ".join(condition for condition, count in needed.items() if count)
     where = f"WHERE {conditions}" if conditions else ""
-    con.execute(f"CREATE VIEW rows AS SELECT record, item, value, tick, moment FROM typed {where}")
+    con.execute(f"CREATE VIEW good AS SELECT record, item, value, stamp FROM typed {where}")
     return Cleaning(
         rows_read=total + source.rows_bad,
         rows_bad=source.rows_bad + bad,
@@ -151,7 +173,7 @@ def _check_flat(con: duckdb.DuckDBPyConnection, roles: Roles, kinds: dict[str, s
 
 def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, kinds: dict[str, str], numbers: NumberRule | None,
                 rule: TimeRule | None) -> None:  # fmt: skip
-    """View `typed`: all rows, with labels, value and tick of one type each, and flags for cells that do not parse."""
+    """View `typed`: all rows, with labels, value and time of one type each, and flags for cells that do not parse."""
     value, value_bad = ("NULL::DOUBLE", "false") if numbers is None else (numbers.number, numbers.bad)
     if source.text:
         record, item = _text_label_sql(con)
@@ -162,8 +184,7 @@ def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, kinds: dict[str,
         f"""
         CREATE {"TABLE" if source.text else "VIEW"} typed AS SELECT
             {record} AS record, {item} AS item, {value} AS value, {value_bad} AS value_bad,
-            {rule.tick if rule else "NULL::BIGINT"} AS tick, {rule.moment if rule else "NULL::DOUBLE"} AS moment,
-            {rule.bad if rule else "false"} AS time_bad
+            {rule.stamp if rule else "NULL::BIGINT"} AS stamp, {rule.bad if rule else "false"} AS time_bad
         FROM source
         """
     )

@@ -184,8 +184,10 @@ def _checked_json(con: duckdb.DuckDBPyConnection, found: Found, sql: str, bad: i
 
 
 def _duckdb(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+    """A table or a view of a DuckDB file. A view is SQL of whoever made the file: it may read no other file and no address."""
     try:
         con.execute(f"ATTACH {quoted(str(found.paths[0]))} AS release_ (READ_ONLY)")
+        con.execute("SET enable_external_access = false")  # DuckDB does not allow to set it back
     except duckdb.Error:
         raise InputError(
             f"{found.name} is not a DuckDB file that can be read: damaged, open in another program, or of another version"
@@ -197,7 +199,14 @@ def _duckdb(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     places = {table if schema == "main" else f"{schema}.{table}": (schema, table) for schema, table in rows}
     schema, table = places[chosen_table(found.name, found.table, list(places), "table")]
     sql = f"release_.{identifier(schema)}.{identifier(table)}"
-    if one_row(con, f"SELECT count(*) FROM {sql}")[0] == 0:
+    try:
+        n_rows = one_row(con, f"SELECT count(*) FROM {sql}")[0]
+    except duckdb.PermissionException:
+        raise InputError(
+            f"{found.name}: {table!r} is a view that reads other files or addresses, which is not allowed: store its rows "
+            "in a table"
+        ) from None
+    if n_rows == 0:
         raise InputError(f"{found.name}: table {table!r} holds no rows")
     return _relation(con, f"{found.name}::{table}", sql)
 
@@ -206,7 +215,10 @@ def _sqlite(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relat
     """A table of an SQLite file, read with Python: DuckDB needs an extension for it that has to be downloaded."""
     path = unpacked(found.paths[0], folder)
     try:
+        _check_complete(path)
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+            # views and virtual tables are SQL of whoever made the file
+            db.execute("PRAGMA trusted_schema = OFF")
             db.text_factory = lambda raw: raw.decode("utf-8", "replace")
             tables = [name for (name,) in db.execute(
                 "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
@@ -218,6 +230,21 @@ def _sqlite(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relat
     except sqlite3.Error:
         raise InputError(f"{found.name} is not an SQLite file that can be read: truncated or damaged?") from None
     return _registered(con, f"{found.name}::{table}", made)
+
+
+def _check_complete(path: Path) -> None:
+    """Refuse an SQLite file that is shorter than its header says: SQLite reads one that is cut within its last page."""
+    with path.open("rb") as file:
+        head = file.read(100)
+        size = file.seek(0, 2)
+    page = int.from_bytes(head[16:18]) or 1
+    page = 65536 if page == 1 else page
+    # the number of pages is valid if the program that changed the file last wrote it, and pages may still be in the log
+    counted = head[24:28] == head[92:96]
+    log = path.with_name(f"{path.name}-wal")
+    pages = int.from_bytes(head[28:32]) if counted else 0
+    if len(head) < 100 or ((size < pages * page or size % page) and not (log.exists() and log.stat().st_size)):
+        raise sqlite3.DatabaseError("the file is cut")
 
 
 def _workbook(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 
 from standout.data.reading.names import words
 from standout.data.reading.profile import NO_CELL
 from standout.data.reading.workspace import is_number, one_row, quoted
-from standout.data.times import ORDERS, PER_DAY, TICKS_PER_DAY, unit_by_size
+from standout.data.times import ORDERS, PER_DAY, SLACK, TICKS_PER_DAY, mixed_zones, unit_by_size
 from standout.errors import ColumnError, InputError, ParameterError
 
 _WORDS = {
@@ -59,19 +59,22 @@ _NAMES = {
 class TimeRule:
     """How the cells of a time column are read, in SQL."""
 
-    tick: str
-    """Ticks since 1970-01-01, NULL where the cell is missing or cannot be read."""
+    stamp: str
+    """The time of the cell `time`, NULL where it is missing or cannot be read."""
+    ticks: dict[str, str]
+    """Resolution → ticks of `stamp` since 1970-01-01."""
+    whole: dict[str, str]
+    """Resolution → whether `stamp` is a whole number of ticks."""
     moment: str
-    """The full time in days."""
+    """`stamp` in days."""
     bad: str
     """True where the cell holds something other than a time."""
     note: str
 
 
 def time_rule(
-    con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str | None, date_format: str | None = None,
-    resolution: str = "day",
-) -> TimeRule:  # fmt: skip
+    con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str | None, date_format: str | None = None
+) -> TimeRule:
     """Find out how to read the times of the view `source`, whose SQL type is `kind`.
 
     Parameters
@@ -86,8 +89,6 @@ def time_rule(
         Unit given by the caller, None = detect.
     date_format
         Format of dates in text, None = detect.
-    resolution
-        "day", "hour" or "minute": what a tick is.
 
     Raises
     ------
@@ -95,35 +96,39 @@ def time_rule(
         If the unit of numbers does not follow from their size, or dates can be read in two orders.
     """
     if date_format is not None:
-        return _format_rule(con, column, kind, date_format, resolution)
+        return _format_rule(con, column, kind, date_format)
     if unit is not None and (kind == "DATE" or kind.startswith("TIMESTAMP")):
         raise ParameterError(f"time_unit={unit!r} is for numbers and text, and column {column!r} holds dates")
-    if kind == "DATE" or kind.startswith("TIMESTAMP"):
+    if kind == "DATE":
+        rule = _calendar_rule("CASE WHEN isfinite(time) THEN time END", "false", f"time: dates of column {column!r}")
+        return replace(rule, whole=dict.fromkeys(TICKS_PER_DAY, "true"))
+    if kind.startswith("TIMESTAMP"):
         # DuckDB has no functions for zoned nanoseconds
         stamp = "time::TIMESTAMP_NS" if kind == "TIMESTAMPTZ_NS" else "time"
         moment = f"CASE WHEN isfinite({stamp}) THEN {stamp} END"
-        note = "dates" if kind == "DATE" else "date-times"
-        return _calendar_rule(moment, "false", f"time: {note} of column {column!r}", resolution)
+        return _calendar_rule(moment, "false", f"time: date-times of column {column!r}")
     if kind == '"NULL"':
-        return _calendar_rule("NULL::TIMESTAMP", "false", "", resolution)  # the survey reports an empty column
+        return _calendar_rule("NULL::TIMESTAMP", "false", "")  # the survey reports an empty column
     if kind == "VARCHAR":
-        return _text_rule(con, column, unit, resolution)
+        return _text_rule(con, column, unit)
     if kind.split("(")[0] in ("FLOAT", "DOUBLE", "DECIMAL"):
         number = f"CASE WHEN {is_number('time::DOUBLE')} THEN time::DOUBLE END"
-        return _number_rule(con, column, unit, number, resolution)
+        return _number_rule(con, column, unit, number)
     if kind.endswith(("INT", "INTEGER")):
         number = "time::DOUBLE" if "HUGE" in kind or kind == "UBIGINT" else "time::BIGINT"
-        return _number_rule(con, column, unit, number, resolution)
+        return _number_rule(con, column, unit, number)
     raise InputError(
         f"column {column!r} is of type {kind.lower()}, which holds no dates: name another, or none (time=None, --time '')"
     )
 
 
-def _calendar_rule(stamp: str, bad: str, note: str, resolution: str) -> TimeRule:
-    tick = f"(CAST({stamp} AS DATE) - DATE '1970-01-01')"
-    if resolution != "day":
-        tick = f"CAST(floor(epoch({stamp}) / {86_400 // TICKS_PER_DAY[resolution]}) AS BIGINT)"
-    return TimeRule(tick, f"epoch({stamp}) / 86400.0", bad, note)
+def _calendar_rule(stamp: str, bad: str, note: str) -> TimeRule:
+    """Rule for dates and time stamps."""
+    ticks, whole = {"day": "(CAST(stamp AS DATE) - DATE '1970-01-01')"}, {}
+    for name, n in TICKS_PER_DAY.items():
+        ticks.setdefault(name, f"CAST(floor(epoch(stamp) / {86_400 // n}) AS BIGINT)")
+        whole[name] = f"epoch_us(stamp) % {PER_DAY['us'] // n} = 0"
+    return TimeRule(stamp, ticks, whole, "epoch(stamp) / 86400.0", bad, note)
 
 
 OTHER_UNITS = {"week", "weeks", "month", "months", "quarter", "year", "years", "hour", "hours", "minute", "minutes", "min",
@@ -134,7 +139,7 @@ LAST_PART = 60
 """Numbers from 0 to this may be weeks of a year, hours of a day, minutes of an hour."""
 
 
-def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, x: str, resolution: str,
+def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, x: str,
                  bad: str = "false") -> TimeRule:  # fmt: skip
     """Rule for numbers: by the given unit, or by their size."""
     if unit in ORDERS:
@@ -145,9 +150,7 @@ def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, 
     guessed = unit is None
     if unit is None:
         if low is not None and whole and low >= 19_000_101 and high <= 21_001_231 and _all_calendar(con, x):
-            return _calendar_rule(
-                _calendar(x), bad, f"time: column {column!r} read as dates written YYYYMMDD", resolution
-            )
+            return _calendar_rule(_calendar(x), bad, f"time: column {column!r} read as dates written YYYYMMDD")
         unit = unit_by_size(0.0 if low is None else max(abs(low), abs(high)))
         if low is not None and unit == "day":
             _check_days(column, low, high)
@@ -156,9 +159,24 @@ def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, 
     note = f"time: column {column!r} read as {_WORDS[unit]} since 1970 ({why})"
     if unit == "week":
         note = f"time: column {column!r} read as numbers of weeks: days within a week are not known (as asked)"
-        ticks = 7 * TICKS_PER_DAY[resolution]
-        return TimeRule(f"CAST(floor({x} * {ticks}) AS BIGINT)", f"({x})::DOUBLE * 7", bad, note)
-    return TimeRule(_tick_of_number(x, PER_DAY[unit], resolution), f"({x})::DOUBLE / {PER_DAY[unit]}", bad, note)
+        ticks = {name: f"CAST(floor(stamp * {7 * n}) AS BIGINT)" for name, n in TICKS_PER_DAY.items()}
+        return TimeRule(x, ticks, _whole(x, ticks, 1 / 7), "stamp::DOUBLE * 7", bad, note)
+    per_day = PER_DAY[unit]
+    ticks = {name: _tick_of_number("DOUBLE" in x, per_day, n) for name, n in TICKS_PER_DAY.items()}
+    return TimeRule(x, ticks, _whole(x, ticks, per_day), f"stamp::DOUBLE / {per_day}", bad, note)
+
+
+def _whole(x: str, ticks: dict[str, str], per_day: float) -> dict[str, str]:
+    """SQL for whether a number of which a day has `per_day` is a whole number of ticks, by resolution."""
+    if "DOUBLE" not in x:
+        return {name: f"stamp % {per_day // n} = 0" if per_day > n else "true" for name, n in TICKS_PER_DAY.items()}
+    if per_day >= TICKS_PER_DAY["minute"]:
+        return {name: f"stamp = {ticks[name]} * {int(per_day // n)}" for name, n in TICKS_PER_DAY.items()}
+    # fractions of days and hours are not exact in binary
+    minutes = f"(stamp * {TICKS_PER_DAY['minute'] / per_day})"
+    near = f"abs({minutes} - round({minutes})) <= {SLACK}"
+    most = TICKS_PER_DAY["minute"]
+    return {name: f"({near} AND {ticks['minute']} = {most // n} * {ticks[name]})" for name, n in TICKS_PER_DAY.items()}
 
 
 def _check_one_unit(con: duckdb.DuckDBPyConnection, column: str, x: str, unit: str) -> None:
@@ -177,17 +195,16 @@ def _check_one_unit(con: duckdb.DuckDBPyConnection, column: str, x: str, unit: s
             )
 
 
-def _tick_of_number(x: str, per_day: int, resolution: str) -> str:
-    """SQL for the tick of a number of which a day has `per_day`."""
-    ticks = TICKS_PER_DAY[resolution]
+def _tick_of_number(is_float: bool, per_day: int, ticks: int) -> str:
+    """SQL for the tick of the number `stamp` of which a day has `per_day`; a day has this many ticks."""
     if per_day < ticks:  # whole days or hours become several ticks; fractions of them are not exact in binary
-        slack = " + 1e-5" if "DOUBLE" in x else ""
-        return f"CAST(floor({x} * {ticks // per_day}{slack}) AS BIGINT)"
+        slack = f" + {SLACK}" if is_float else ""
+        return f"CAST(floor(stamp * {ticks // per_day}{slack}) AS BIGINT)"
     per_tick = per_day // ticks
-    if "DOUBLE" in x:
-        return f"CAST(floor({x} / {per_tick}) AS BIGINT)"
+    if is_float:
+        return f"CAST(floor(stamp / {per_tick}) AS BIGINT)"
     # `//` rounds toward zero, and times before 1970 must round down
-    return f"CAST(({x} - (({x} % {per_tick} + {per_tick}) % {per_tick})) // {per_tick} AS BIGINT)"
+    return f"CAST((stamp - ((stamp % {per_tick} + {per_tick}) % {per_tick})) // {per_tick} AS BIGINT)"
 
 
 def _check_days(column: str, low: float, high: float) -> None:
@@ -203,7 +220,7 @@ def _check_days(column: str, low: float, high: float) -> None:
     )
 
 
-def _format_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, date_format: str, resolution: str) -> TimeRule:
+def _format_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, date_format: str) -> TimeRule:
     """Rule for texts in the format given by the caller."""
     if kind != "VARCHAR" and not kind.endswith(("INT", "INTEGER")):
         raise ParameterError(
@@ -220,7 +237,7 @@ def _format_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, date_fo
     if n and not n_read:
         raise InputError(f"no cell of column {column!r} is written like date_format={date_format!r}")
     note = f"time: column {column!r} read as {date_format} (as asked)"
-    return _calendar_rule(stamp, f"({cell} IS NOT NULL AND {stamp} IS NULL)", note, resolution)
+    return _calendar_rule(stamp, f"({cell} IS NOT NULL AND {stamp} IS NULL)", note)
 
 
 def _cell(time: str = "time") -> str:
@@ -239,17 +256,22 @@ def _all_calendar(con: duckdb.DuckDBPyConnection, x: str) -> bool:
     return bool(n == read)
 
 
-def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, resolution: str) -> TimeRule:
+def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None) -> TimeRule:
     """Rule for text: numbers, ISO, or the known date format that reads the most cells."""
     cell = _cell()
     number = f"TRY_CAST({cell} AS DOUBLE)"
     iso = _four_digit_year(_iso(cell))
-    n, n_number, n_iso = one_row(con, f"SELECT count({cell}), count({number}), count({iso}) FROM source")
+    n, n_number, n_iso, n_zoned = one_row(
+        con,
+        f"SELECT count({cell}), count({number}), count({iso}), count(CASE WHEN {_zoned(cell)} THEN {iso} END) FROM source",
+    )
     if unit in PER_DAY or unit == "week" or (n_number >= n_iso and n_number * 2 > n):
         _check_some(n_number if n else 1, column, "numbers")
-        return _number_rule(con, column, unit, number, resolution, f"({cell} IS NOT NULL AND {number} IS NULL)")
+        return _number_rule(con, column, unit, number, f"({cell} IS NOT NULL AND {number} IS NULL)")
+    if 0 < n_zoned < n_iso:
+        raise InputError(mixed_zones(f"column {column!r}", n_zoned, n_iso - n_zoned))
     if n_iso == n and unit is None:
-        return _calendar_rule(iso, "false", f"time: ISO dates of column {column!r}", resolution)
+        return _calendar_rule(iso, "false", f"time: ISO dates of column {column!r}")
     stamps, counts = _family_counts(con, cell)
     stamps["iso"], counts["iso"] = iso, n_iso
     best = unit if unit is not None else max(counts, key=lambda k: counts[k])
@@ -266,7 +288,6 @@ def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, re
         stamps[best],
         f"({cell} IS NOT NULL AND {stamps[best]} IS NULL)",
         f"time: column {column!r} read as {word}",
-        resolution,
     )
 
 
@@ -305,10 +326,12 @@ def _iso(cell: str) -> str:
     """SQL for the time stamp of an ISO text, in UTC: a cast to TIMESTAMP would drop the zone."""
     plain = f"TRY_CAST({cell} AS TIMESTAMP)"
     zoned = f"TRY_CAST({cell} AS TIMESTAMPTZ)::TIMESTAMP"
-    # a zone is a sign or a letter after the date
-    return (
-        f"CASE WHEN regexp_matches(substr({cell}, 12), '[-+A-Za-z]') THEN coalesce({zoned}, {plain}) ELSE {plain} END"
-    )
+    return f"CASE WHEN {_zoned(cell)} THEN coalesce({zoned}, {plain}) ELSE {plain} END"
+
+
+def _zoned(cell: str) -> str:
+    """SQL for whether an ISO text has a zone: a sign or a letter after the date."""
+    return f"regexp_matches(substr({cell}, 12), '[-+A-Za-z]')"
 
 
 def _four_digit_year(stamp: str) -> str:

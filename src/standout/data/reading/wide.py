@@ -35,7 +35,7 @@ def load_wide(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions
     text = [name for name in items if profiles[name].kind not in ("whole", "real", "flag", "empty", "epoch")]
     if text:
         raise ColumnError(
-            f"columns of a wide matrix hold numbers, and these do not: {listed(text)}. Leave them out with --ignore "
+            f"columns of a wide matrix hold numbers, and these do not: {listed(text, table.names)}. Leave them out with --ignore "
             "NAME,NAME (ignore=), or name the record with --record NAME"
         )
     source = _unpivoted(con, table, record, items, options.decimal)

@@ -1,4 +1,4 @@
-"""Findings of schema version 1, one row per adversary and attack, as findings of version 2."""
+"""Findings of older schema versions as findings of today's: version 1 had one row per adversary and attack."""
 
 from __future__ import annotations
 
@@ -8,7 +8,26 @@ from typing import Any
 Plain = Mapping[str, Any]
 
 
-def converted(old: Plain) -> dict[str, Any]:
+OLDER = "an older version of standout made these findings; make them again with `standout audit`"
+
+
+def from_version_2(old: Plain) -> dict[str, Any]:
+    """Findings of version 3 from those of version 2, which did not measure who is unique and of whom an attacker is sure."""
+    return {**old, "results": [{**_measured(result), **result} for result in old["results"]]}
+
+
+def _measured(result: Plain) -> dict[str, Any]:
+    best = result["strongest"] or max(result["attacks"], key=lambda one: float(one["hit"]["rate"]))
+    unknown = dict.fromkeys(("unique", "sure", "unique_all", "sure_all", "sure_attack"))
+    return {
+        **unknown,
+        "found": best["hit"],
+        "found_all": best["hit_all"],
+        "not_measured": {"unique": OLDER, "sure": OLDER},
+    }
+
+
+def from_version_1(old: Plain) -> dict[str, Any]:
     """Findings of version 2 from those of version 1. What version 1 did not hold is None."""
     n_records = int(old["data"]["n_records"])
     winners = {_key(w["adversary"]): w for w in old["strongest"]}
