@@ -2,7 +2,8 @@
 
     python docs/scripts/gate_forgery.py
 
-prints the table of docs/gate.md. `make gate-forgery` calls it. Exit code 1 if a forgery holds or genuine evidence does not.
+prints the table and writes it into docs/gate.md. `make gate-forgery` calls it. Exit code 1 if a forgery holds or genuine
+evidence does not.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from forgeries import Workshop, forgeries, genuine
 
+PAGE = Path(__file__).resolve().parents[1] / "gate.md"
+BEGIN, END = "<!-- forgeries -->\n", "<!-- end of forgeries -->\n"
+
 
 def main() -> None:
     wrong = 0
-    print("| evidence | `verify` | first reason |")
-    print("|---|---|---|")
+    lines = ["| evidence | `verify` | first reason |", "|---|---|---|"]
     with tempfile.TemporaryDirectory() as folder:
         at = Workshop(Path(folder))
         for expected, cases in ((True, genuine(at)), (False, forgeries(at))):
@@ -29,7 +32,11 @@ def main() -> None:
                 why = next(
                     (f"{r['check']}: {r['why']}" for r in done.rows if r["verdict"] == done.verdict != "pass"), ""
                 )
-                print(f"| {it.name} | {done.verdict} | {why} |", flush=True)
+                lines.append(f"| {it.name} | {done.verdict} | {why} |")
+                print(lines[-1], flush=True)
+    page = PAGE.read_text(encoding="utf-8")
+    before, after = page[: page.index(BEGIN)], page[page.index(END) :]
+    PAGE.write_text(before + BEGIN + "\n".join(lines) + "\n" + after, encoding="utf-8")
     sys.exit(1 if wrong else 0)
 
 
