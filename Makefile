@@ -26,7 +26,7 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking linking-coverage frontier gate-trial gate-forgery gate-dressing
-.PHONY: brute-force fuzz mutation kill-trial dist compiled-wheel sbom audit-dependencies test-offline chromium packages clean
+.PHONY: brute-force defended-calibration fuzz mutation kill-trial dist compiled-wheel sbom audit-dependencies test-offline chromium packages clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ calibration: $(READY)  ## rebuild docs/calibration.md: what the likelihood says 
 
 brute-force: $(READY)  ## rebuild docs/brute-force.md: unique, found and sure beside a brute force that shares no code (STANDOUT_DATA)
 	@$(BIN)/python docs/scripts/brute_force.py
+
+defended-calibration: $(READY)  ## rebuild docs/defended-calibration.md: posteriors on defended releases, beside what is true (STANDOUT_DATA)
+	@$(BIN)/python docs/scripts/defended_calibration.py
 
 gate-trial: $(READY)  ## how often the release gate is wrong, in 1,000 seeded checks of data with a known rate; takes ten minutes
 	@$(BIN)/python docs/scripts/gate_trial.py

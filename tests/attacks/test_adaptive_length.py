@@ -10,11 +10,12 @@ from scipy.stats import nbinom
 
 from standout.scoring.adaptive_records import LEAST_AGREEMENT, log_length
 
-BACK = 0.37
+BACK, TOLD = 0.37, 12.0
 
 
 def got(low, high, *, released=0, n_held=0, n_known=0, node=-1, **more):
-    told = {"low": np.array([low]), "high": np.array([high]), "length_back": np.array([BACK]), "lose": 0.0, "n_wrong": 0,
+    told = {"low": np.array([low]), "high": np.array([high]), "length_back": np.array([BACK]), "told": np.array([TOLD]),
+            "lose": 0.0, "n_wrong": 0,
             "wrong_items": False, **more}  # fmt: skip
     value = log_length.py_func(0, released, n_held, n_known, node, SimpleNamespace(**told))
     return np.exp(value) * (BACK + LEAST_AGREEMENT) - LEAST_AGREEMENT
@@ -29,19 +30,19 @@ def test_the_lost_items_are_those_of_a_negative_binomial_beside_the_known_ones(l
     middle, width = source @ weight, np.sqrt(weight @ source**2 - (source @ weight) ** 2)
     for low, high in ((0, middle), (middle - width / 3, middle + width / 3), (middle + width / 2, 10**6)):
         low, high = round(low), round(high)
-        share = weight[(low <= source) & (source <= high)].sum()
+        inside = (low <= source) & (source <= high)
         told = {"lose": lose, "n_wrong": n_wrong, "wrong_items": n_wrong > 0}
         value = got(low, high, released=released, n_held=n_held, n_known=n_known, **told)
-        # a single item more or less would change this by 0.4 / width
-        assert value == pytest.approx(share, abs=0.15 / width + 0.002)
+        assert value == pytest.approx((weight[inside] * TOLD / source[inside]).sum(), abs=1e-9)
 
 
-def test_without_losses_the_length_agrees_or_not():
-    for released, share in ((9, 0.0), (10, 1.0), (14, 1.0), (15, 0.0)):
+def test_without_losses_the_density_is_one_over_the_length_within_the_window():
+    for released, share in ((9, 0.0), (10, TOLD / 10), (14, TOLD / 14), (15, 0.0)):
         assert got(10, 14, released=released) == pytest.approx(share, abs=1e-12)
 
 
 def test_under_a_cap_every_length_between_two_published_ones_is_equally_likely():
     node = {"node_low": np.array([0, 20]), "node_high": np.array([19, 29])}
-    for low, high, share in ((0, 100, 1.0), (22, 24, 0.3), (28, 90, 0.2), (30, 40, 0.0), (0, 20, 0.1)):
-        assert got(low, high, node=1, **node) == pytest.approx(share, abs=1e-12)
+    for low, high in ((0, 100), (22, 24), (28, 90), (30, 40), (0, 20)):
+        inside = np.arange(max(low, 20), min(high, 29) + 1)
+        assert got(low, high, node=1, **node) == pytest.approx((TOLD / inside).sum() / 10, abs=1e-12)

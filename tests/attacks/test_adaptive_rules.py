@@ -72,7 +72,7 @@ def test_a_known_length_helps_the_adaptive_attack(source, text):
     release = parse_defense(text).apply(source, seed=5)
     plain = so.Adversary(knows=2, value_within=None, time_within=None)
     told = replace(plain, length_within=0.05)
-    assert below(credit(source, release, plain), credit(source, release, told))
+    assert credit(source, release, told).mean() > credit(source, release, plain).mean() + 0.08
 
 
 def test_a_rule_helps_the_adaptive_attack_to_count_only_items_that_can_be_known(source):

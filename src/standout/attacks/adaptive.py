@@ -85,9 +85,7 @@ def compile_adaptive(release: Dataset, facts: Facts, exclude: Array, floor: floa
     )
     if merged and tables.use_time:
         tables = tables._replace(near=day_distances(release, tables.within))
-    tables = tables._replace(
-        **_queries(known, size, wrong, grouped), **known_lengths(known, who, channel, size, grouped)
-    )
+    tables = tables._replace(**_queries(known, size, wrong, grouped), **known_lengths(known, who, channel, grouped))
     tables = tables._replace(**source_lengths(channel, size, tables.most_facts, wrong.n_right, merged))
     tables = tables._replace(**_facts(known, channel, size, wrong, value, day, tables))
     plan_tables = known.tables()
@@ -115,9 +113,10 @@ def _tables(known: Known, who: Adversary, source: Dataset, channel: Channel, wro
         bucket=bucket if use_time else np.ones(1, np.int64), near=np.ones(1),
         slack=int(bucket.max(initial=1)) - 1, rho=np.ones((1, 1)), node_log=_NONE, node_rho=_NONE.reshape(0, 1),
         node_miss=_NONE.reshape(0, 1, 1), node_low=_NONE, node_high=_NONE, classes=False, lose=0.0, know_length=False,
-        low=_NONE, high=_NONE, length_back=_NONE, gone_ptr=_NONE, gone_item=_NONE, gone_weight=_NONE, gone_inside=_NONE,
-        gone_rare=_NONE,         log_ways=_NONE, start=np.ones((1, 1)), total=np.ones((1, 2)), n_possible=_NONE, scale=_NONE,
-        rare=np.zeros(n, np.int64), right_value=value.right, wrong_value=value.wrong, has_tick=known.has_tick & use_time,
+        low=_NONE, high=_NONE, told=_NONE, length_back=_NONE, gone_ptr=_NONE, gone_item=_NONE, gone_weight=_NONE,
+        gone_inside=_NONE, gone_rare=_NONE, log_ways=_NONE, start=np.ones((1, 1)), total=np.ones((1, 2)),
+        n_possible=_NONE, scale=_NONE, rare=np.zeros(n, np.int64), right_value=value.right,
+        wrong_value=value.wrong, has_tick=known.has_tick & use_time,
         tick_back=ones if day is None else day[0], tick_back_wrong=ones if day is None else day[1], q_g=ones, q=ones,
         by_chance_right=zeros, by_chance_wrong=zeros, lost_right=ones, lost_wrong=ones, outside=ones, strange=zeros,
         own=ones, mix_right=zeros, mix_wrong=zeros, chance=ones, same=np.zeros(n, np.int64), n_same=np.ones(n, np.int64),
@@ -195,8 +194,9 @@ def _facts(known: Known, channel: Channel, size: Sizes, wrong: Wrong, value: See
     # the mean over all holders includes the entry itself
     swapped = formula.attribute_share(channel.attributes, support) * support / np.maximum(support - 1, 1)
     moved = x / (x + channel.lost + y) if x > 0 else 0.0
-    # the fact may be about an event that was removed, where another event of the item is left
-    shown = 1 - channel.hidden
+    # the fact may be about an event that was removed, where another event of the item is left; of two entries that met on an
+    # item, the person's own is the one that stays in about half of the cases
+    shown = (1 - channel.hidden) * (1 - channel.collided / 2)
     return {
         "q_g": channel.kept_pairs * q * absent, "q": q,
         "by_chance_right": strange * mean_right / absent, "by_chance_wrong": strange * mean_wrong / absent,
@@ -204,8 +204,8 @@ def _facts(known: Known, channel: Channel, size: Sizes, wrong: Wrong, value: See
         "lost_wrong": (moved * mean_wrong + (1 - moved) * off) / absent,
         "outside": g / absent, "strange": strange,
         "own": shown * (1 - swapped),
-        "mix_right": shown * swapped * mean_right + channel.hidden * g,
-        "mix_wrong": shown * swapped * mean_wrong + channel.hidden * off,
+        "mix_right": shown * swapped * mean_right + (1 - shown) * g,
+        "mix_wrong": shown * swapped * mean_wrong + (1 - shown) * off,
         "chance": np.ones(known.item.size) if known.facts.chance is None else known.facts.chance[known.facts.item >= 0],
     }  # fmt: skip
 

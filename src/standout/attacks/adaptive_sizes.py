@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
+from standout.attacks.known_length import length_background, told_lengths
 from standout.attacks.tables import Known
 from standout.data.cache import once
 from standout.data.channel import Channel
@@ -213,25 +214,21 @@ def capped_lengths(channel: Channel, at_least: int) -> Nodes:
     )
 
 
-def known_lengths(known: Known, who: Adversary, channel: Channel, size: Sizes, grouped: bool) -> dict[str, Any]:
+def known_lengths(known: Known, who: Adversary, channel: Channel, grouped: bool) -> dict[str, Any]:
     """Tables of a known length of the target; neutral if none is known, or if items are grouped."""
     n, share, told = known.facts.n_queries, who.length_within, known.facts.length
     out: dict[str, Any] = {
         "know_length": False,
         "low": np.zeros(n),
         "high": np.full(n, 2.0**62),
+        "told": np.ones(n),
         "length_back": np.ones(n),
     }
     if share is None or grouped or told is None or np.isnan(told).any():
         return out
     low, high = known.length_window(share)
-    release, stays = known.in_memory, (1 - channel.moved) * (1 - channel.replaced)
-    # an entry that comes to a record with the same item is merged with it
-    held = float((size.supports / max(size.supports.sum(), 1.0)) @ (release.supports / max(release.n_records, 1)))
-    keeps = channel.kept_pairs * (1 - channel.lost) * (1 - (1 - stays) * held)
-    believed = np.sort(release.lengths / max(keeps, 1e-9))
-    agree = np.searchsorted(believed, high, side="right") - np.searchsorted(believed, low, side="left")
+    keeps = max(channel.kept_pairs * (1 - channel.lost) * (1 - channel.collided), 1e-9)
     return out | {
         "know_length": True, "low": low.astype(np.float64), "high": high.astype(np.float64), "lose": 1 - keeps,
-        "length_back": (agree + 0.5) / (believed.size + 1.0),
+        "told": told_lengths(known), "length_back": length_background(known, low, high, keeps),
     }  # fmt: skip

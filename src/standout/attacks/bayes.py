@@ -14,6 +14,7 @@ from standout.adversary.choosing import Condition, count_eligible, satisfied
 from standout.adversary.counts import ItemCount
 from standout.adversary.eligible import conditions, entry_test, levels_outside
 from standout.adversary.knowledge import Facts
+from standout.attacks.known_length import with_length
 from standout.attacks.noise import Cells, Noise, Steps, ValueKernel
 from standout.attacks.tables import Known
 from standout.data.cache import once
@@ -151,11 +152,12 @@ def compile_exact(known: Known, who: Adversary, noise: Noise, background: Array)
     tables = _exact_tables(known, who, noise, rule)
     right, wrong = _mean_chances(known, tables)
     tables = tables._replace(mean_right=right)
-    base = -_log_absent(known, who, rule, tables, background, wrong, _even_chance(known, noise))
+    log_pick, length = with_length(known, rule.log_pick)
+    base = length - _log_absent(known, who, rule, tables, background, wrong, _even_chance(known, noise))
     return Plan(
         combine=Combine.EXACT, tie=Tie.INDEX, use_value=tables.use_value, use_time=tables.use_time,
         filtered=known.facts.length_within is not None, tables=known.tables(), scale=tables.scale, base=base, exact=tables,
-        factor=rule.log_pick, weight=rule.weight,
+        factor=log_pick, weight=rule.weight,
     )  # fmt: skip
 
 

@@ -12,9 +12,10 @@ from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.attacks.attack import Attack, one_per_query, register
 from standout.attacks.bayes import compile_exact, is_complete, is_drawn_here
+from standout.attacks.defended_canaries import calibrated_again
 from standout.attacks.noise import Noise
 from standout.attacks.odds import compile_odds, told_background
-from standout.attacks.presence import Presence, calibrated, calibrated_again
+from standout.attacks.presence import Presence, calibrated
 from standout.attacks.tables import Known
 from standout.attacks.unaware import at_face_value, unaware_noise
 from standout.attacks.verdicts import Outcome
@@ -196,7 +197,8 @@ class Likelihood(Attack):
         assert seen.mass is not None
         factor = formula.log_presence(seen.score, seen.mass, n_possible(seen))
         share = 1.0 / np.maximum(seen.mass, 1.0)
-        return formula.posterior(self._presence.log_odds(factor, share), share, self.prior * self._sampled)
+        best = self._presence.best(share, seen.partials.n_top)
+        return formula.posterior(self._presence.log_odds(factor, share), best, self.prior * self._sampled)
 
 
 def n_possible(seen: Outcome) -> Array:

@@ -9,34 +9,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
 from standout.attacks.verdicts import Verdicts
 from standout.data.cache import once
 from standout.data.catalog import Catalog
-from standout.data.dataset import Dataset
-from standout.data.labels import find_labels
-from standout.errors import StandoutError
 
 Array = npt.NDArray[Any]
 
 CANARIES = 200
 """Number of canaries; all eligible records if there are fewer."""
 
-FEWEST_CANARIES = 20
-"""With fewer canaries, P(absent) of a defended release is not calibrated."""
-
-PURPOSE_WITHHELD = 40
+LEAST_SHARE = 1e-9
+"""Shares of the lineup are calibrated as if they were at least this, and at most 1 minus this."""
 
 Run = Callable[[Catalog, Knowledge, Array], tuple[Verdicts, Verdicts]]
 
@@ -54,6 +48,16 @@ class Presence:
     c: float = 0.0
     n: int = 0
     """Number of canaries used in the fit."""
+    shift: float = 0.0
+    slope: float = 1.0
+    """logit P(best | present) = shift + slope·logit(share of the best record in the lineup)."""
+
+    def best(self, share: Array, n_tied: Array) -> Array:
+        """P(best | present), at most 1 over the number of records tied at the top; 0 and 1 leave the share as it is."""
+        if self.shift == 0.0 and self.slope == 1.0:
+            return share
+        p = expit(self.shift + self.slope * logit(np.clip(share, LEAST_SHARE, 1 - LEAST_SHARE)))
+        return np.minimum(p, 1.0 / np.maximum(n_tied, 1))
 
     def log_odds(self, log_factor: Array, share: Array) -> Array:
         """Logarithm of the odds of presence at a prior of 1/2; -inf if no record can be the target."""
@@ -82,6 +86,22 @@ def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
     found = minimize(loss, center, jac=True, method="L-BFGS-B", bounds=[(None, None), (0.01, None), (None, None)])
     a, b, c = (float(value) for value in found.x)
     return Presence(a, b, c, int(present.sum()))
+
+
+def fit_share(share: Array, credit: Array) -> tuple[float, float]:
+    """Shift and slope of P(best | present) that explain the credit of present canaries best: N(0, 1²), and N(1, 0.5²) ≥ 0.05."""
+    x = np.stack([np.ones(share.size), logit(np.clip(share, LEAST_SHARE, 1 - LEAST_SHARE))])
+    center, width = np.array([0.0, 1.0]), np.array([1.0, 0.5])
+
+    def loss(p: Array) -> tuple[float, Array]:
+        z = p @ x
+        pull = (p - center) / width
+        return float(np.logaddexp(0.0, z).sum() - credit @ z + 0.5 * pull @ pull), x @ (
+            expit(z) - credit
+        ) + pull / width
+
+    found = minimize(loss, center, jac=True, method="L-BFGS-B", bounds=[(None, None), (0.05, None)])
+    return float(found.x[0]), float(found.x[1])
 
 
 def canary_seed(who: Adversary) -> int:
@@ -122,65 +142,6 @@ def calibrated(dataset: Catalog, who: Adversary, run: Run) -> Presence:
         return fit_presence(factor, share, np.repeat([True, False], records.size))
 
     return once(dataset, "presence", who, fit)
-
-
-def calibrated_again(release: Dataset, who: Adversary, run: Run) -> Presence:
-    """As `calibrated`, for a release that a defense made: the attacker applies the published defense once more.
-
-    Canaries are records of the release, which is taken as a source. Their knowledge is drawn from the release, and the
-    attack runs on the release of the release; on the release itself, if the defense cannot be applied again because
-    what it removes is gone. Capped records would lose nothing the second time: the limit is lowered (`Defense.again`). P(absent)
-    is not calibrated for fewer than `FEWEST_CANARIES` canaries.
-    """
-    return once(release, "presence_again", who, lambda: _on_second_release(release, who, run))
-
-
-def _on_second_release(release: Dataset, who: Adversary, run: Run) -> Presence:
-    if not callable(getattr(release.defense, "apply", None)):
-        return Presence()
-    # what the release does not show is not known of a canary either
-    if who.gamma is None and not release.has_value:
-        who = replace(who, value_within=None)
-    if not release.has_time:
-        who = replace(who, time_within=None)
-    try:
-        defense = release.defense.again(release) if hasattr(release.defense, "again") else release.defense
-        again: Dataset = defense.apply(release, seed=canary_seed(who))
-        records = canaries(release, who)
-    except StandoutError:
-        again = release
-        try:
-            records = canaries(release, who)
-        except StandoutError:
-            return Presence()
-    place = find_labels(again.record_labels, release.record_labels[records])
-    records, place = records[place >= 0], place[place >= 0]
-    if again.origin is not None and release.channel is not None and release.channel.items is None:
-        # what the defense removed the first time, it cannot remove again: its parameters stay those of the release, except for
-        # the change of values, which starts from the release's levels, and for the lowered limit
-        now = again.origin.channel
-        same = replace(release.channel, value=now.value, cap=now.cap, source_lengths=now.source_lengths)
-        again = replace(again, origin=replace(again.origin, channel=same))
-    if records.size < FEWEST_CANARIES:
-        return Presence()
-    knowledge = _withheld(who.sample(release, records, canary_seed(who)), release, again, records)
-    both = run(again, knowledge, place)
-    factor = np.concatenate([factor_of(v) for v in both])
-    share = np.concatenate([v.share for v in both])
-    return fit_presence(factor, share, np.repeat([True, False], records.size))
-
-
-def _withheld(knowledge: Knowledge, release: Dataset, again: Dataset, records: Array) -> Knowledge:
-    """The knowledge with as many facts about withheld items as the targets' knowledge is expected to have."""
-    channel = release.channel
-    if channel is None or channel.kept_pairs >= 1 or channel.items is not None:
-        return knowledge
-    each = np.repeat(release.record_keys[records], np.diff(knowledge.query_ptr))
-    number = np.arange(each.size, dtype=np.uint64) - np.repeat(knowledge.query_ptr[:-1], np.diff(knowledge.query_ptr))
-    key = starts(np.uint64(knowledge.seed or 0), PURPOSE_WITHHELD, each + number.astype(np.uint64))
-    gone = key.astype(np.float64) / 2.0**64 >= channel.kept_pairs
-    index = np.where(gone, -1, find_labels(again.item_labels, knowledge.item))
-    return replace(knowledge, _index=index, _labels=again.item_labels)
 
 
 def factor_of(verdicts: Verdicts) -> Array:

@@ -36,7 +36,7 @@ def is_sure(present: Verdicts) -> Array:
     The attack must have run with `watch=targets`. The posterior is that of the attack: the default likelihood assumes that the
     target is in the release with probability 1/2. All are False for an attack without a posterior (`has_posterior`).
     """
-    return np.asarray(np.nan_to_num(present.posterior, nan=0.0) >= SURE) & (present.credit == 1.0)
+    return np.asarray((np.nan_to_num(present.posterior, nan=0.0) >= SURE) & (present.credit == 1.0))
 
 
 def has_posterior(present: Verdicts) -> bool:

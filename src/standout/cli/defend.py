@@ -176,6 +176,11 @@ def _summary(source: Dataset, release: Dataset) -> list[str]:
         f"{release.n_records:,} of {source.n_records:,} records, {release.n_items:,} of {source.n_items:,} items, "
         f"{release.n_entries:,} of {source.n_entries:,} entries",
     ]
+    channel = release.channel
+    if channel is not None and (channel.moved > 0 or channel.replaced > 0):
+        lines.append(
+            f"{channel.n_collided:,} entries were lost to collisions: an exchanged or replaced item that the record held already."
+        )
     if release.level_low.size:
         error = float((release.level_high - release.levels).max())
         lines.append(f"The data has too many distinct values to keep all: written values differ by up to {error:.6g}.")

@@ -99,6 +99,10 @@ class Channel:
     """Probability that an entry was exchanged with an entry of another record."""
     replaced: float = 0.0
     """Probability that an entry's item was replaced by another one, uniform over the rest of the catalog."""
+    collided: float = 0.0
+    """Share of the entries that were lost because an exchanged or replaced entry met another one of its item in the record."""
+    n_collided: int = 0
+    """Number of these entries."""
     attributes: float = 0.0
     """Probability that value and time of an entry were exchanged among the holders of the item."""
     value: ValueMap | None = None
@@ -130,6 +134,8 @@ class Channel:
             source_lengths=self.source_lengths if self.source_lengths is not None else other.source_lengths,
             moved=_either(self.moved, other.moved),
             replaced=_either(self.replaced, other.replaced),
+            collided=_either(self.collided, other.collided),
+            n_collided=self.n_collided + other.n_collided,
             attributes=_either(self.attributes, other.attributes),
             value=None if "value" in dropped else _after(self.value, other.value),
             time=None if "time" in dropped else _after(self.time, other.time),

@@ -37,6 +37,10 @@ class Defense(ABC):
     judged_by_result: ClassVar[bool] = False
     """Whether `channel` needs the final release, because the attacker infers it from there."""
 
+    per_entry: ClassVar[bool] = False
+    """Whether single entries are removed, exchanged or replaced at random, as `channel` says (lost, cap, moved, replaced).
+    An attacker who calibrates changes the facts of canaries in this way, and leaves the rest of the release as it is."""
+
     @abstractmethod
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the changed data: the same records in the same order; records without entries are removed later."""

@@ -46,8 +46,17 @@ def manifest_of(release: Dataset, layout: FileLayout) -> dict[str, Any]:
         "defense": str(release.defense),
         "stages": [{"name": stage.name, "parameters": _plain(stage.parameters)} for stage in release.defense.stages],
         "release": {"records": release.n_records, "items": release.n_items, "entries": release.n_entries},
+        **_collisions(release),
         "reading": layout.reading(release),
     }
+
+
+def _collisions(release: Dataset) -> dict[str, int]:
+    """Entries lost because two of them met in a record, for a defense that exchanges entries or replaces their items."""
+    channel = release.channel
+    if channel is None or not (channel.moved > 0 or channel.replaced > 0):
+        return {}
+    return {"lost_to_collisions": channel.n_collided}
 
 
 def write_manifest(release: Dataset, layout: FileLayout, path: Path) -> None:

@@ -26,6 +26,12 @@ def merged(changed: Dataset, source: Dataset) -> Dataset:
     return changed.with_entries(keep)
 
 
+def collisions(before: Dataset, after: Dataset) -> dict[str, Any]:
+    """Fields of a channel: entries that `merged` left out, as a share of all entries and as a number."""
+    n = before.n_entries - after.n_entries
+    return {"collided": n / max(before.n_entries, 1), "n_collided": n}
+
+
 @jit
 def _latest(ptr: Array, item: Array, code: Array, day: Array, no_value: int, no_tick: int) -> Array:
     keep = np.zeros(item.size, np.bool_)

@@ -12,7 +12,7 @@ from standout.data.dataset import Dataset
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.defenses.draws import Purpose
-from standout.defenses.merge import merged
+from standout.defenses.merge import collisions, merged
 from standout.defenses.swap import attributes
 
 Array = npt.NDArray[Any]
@@ -34,6 +34,7 @@ class RandomizedResponse(Defense):
     """
 
     streaming = False
+    per_entry = True
 
     def __init__(self, *, epsilon: float) -> None:
         self.epsilon = checks.at_least(self.name, epsilon, "epsilon", 0, finite=False)
@@ -70,5 +71,5 @@ class RandomizedResponse(Defense):
         return merged(source.with_entries(item=item, **attributes(source, comes_from)), source)
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
-        """Return the probability of a replaced item."""
-        return Channel(replaced=self.replaced(source.n_items))
+        """Return the probability of a replaced item, and the entries lost to collisions."""
+        return Channel(replaced=self.replaced(source.n_items), **collisions(source, release))

@@ -39,6 +39,8 @@ class DropEntries(Defense):
         Probability that an entry is removed, independently of all others.
     """
 
+    per_entry = True
+
     def __init__(self, *, share: float) -> None:
         self.share = checks.share(self.name, share)
 
@@ -113,6 +115,8 @@ class CapEntries(Defense):
     most
         A record with more items keeps this many, chosen at random, each with all its events.
     """
+
+    per_entry = True
 
     def __init__(self, *, most: int) -> None:
         self.most = checks.whole(self.name, most, "most", 1)

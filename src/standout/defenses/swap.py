@@ -13,7 +13,7 @@ from standout.data.export import entry_days, entry_records, entry_values
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.defenses.draws import Purpose
-from standout.defenses.merge import merged
+from standout.defenses.merge import collisions, merged
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
@@ -24,7 +24,8 @@ class SwapEntries(Defense):
     """Exchange entries between records: item, value and time move together.
 
     All entries are paired at random, and each pair is exchanged with the given probability. A pair within one record is
-    never exchanged. The number of entries of each item stays, except where two entries of a record are merged.
+    never exchanged. The number of entries of each item stays, except where an entry comes to a record that holds its item
+    already: of the two, the later one stays (data with repeats keeps both). The number of entries lost in this way is published.
 
     Parameters
     ----------
@@ -33,6 +34,7 @@ class SwapEntries(Defense):
     """
 
     streaming = False
+    per_entry = True
 
     def __init__(self, *, share: float) -> None:
         self.share = checks.share(self.name, share)
@@ -55,17 +57,19 @@ class SwapEntries(Defense):
         )
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
-        """Return the probability of an exchange: no pair within one record is exchanged."""
+        """Return the probability of an exchange, no pair within one record is exchanged; and the entries lost to collisions."""
         n = np.diff(source.record_ptr).astype(np.float64)
         pairs = source.n_entries * (source.n_entries - 1.0)
-        return Channel(moved=self.share * float(1 - (n * (n - 1)).sum() / max(pairs, 1.0)))
+        moved = self.share * float(1 - (n * (n - 1)).sum() / max(pairs, 1.0))
+        return Channel(moved=moved, **collisions(source, release))
 
 
 @register_defense("swap-attributes")
 class SwapAttributes(Defense):
     """Exchange values and times among the entries of an item; value and time of an entry stay together.
 
-    Of each item, the chosen entries are permuted at random, so that a chosen entry may keep its own value and time.
+    Of each item, the chosen entries are permuted at random, so that a chosen entry may keep its own value and time. Items
+    stay where they are, so that no entry is lost.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import erf
+from math import lgamma
 from typing import Any
 
 import numpy as np
@@ -61,19 +61,58 @@ def lost_facts(m: int, n_held: int, t: AdaptiveTables) -> int:
 
 @jit
 def log_length(q: int, released: int, n_held: int, n_known: int, node: int, t: AdaptiveTables) -> float:
-    """Logarithm of P(source length agrees with the known one | record) over the same of a person outside the release.
+    """Logarithm of the density of the known length ℓ, given the record, over the same of a person outside the release.
 
-    The number of lost items is negative binomial if all source lengths are equally likely; it is treated as normal.
+    ℓ is uniform in L·(1±share), so that its density for a source of L items is 1/(2·share·L), if L is within the window of ℓ, and
+    0 outside; the numbers here are that density times 2·share·ℓ. The number of lost items is negative binomial if all source
+    lengths are equally likely, and L is summed over. For a length that is known exactly the window is one length.
     """
+    told, first, last = t.told[q], t.low[q], t.high[q]
     if node >= 0:
-        inside = min(t.high[q], t.node_high[node]) - max(t.low[q], t.node_low[node]) + 1.0
-        share = max(inside, 0.0) / (t.node_high[node] - t.node_low[node] + 1.0)
+        first, last = max(first, t.node_low[node]), min(last, t.node_high[node])
+        share = harmonic(first, last) * told / (t.node_high[node] - t.node_low[node] + 1.0)
     elif t.lose <= 0.0:
-        share = 1.0 if t.low[q] <= released <= t.high[q] else 0.0
+        share = told / max(released, 1.0) if first <= released <= last else 0.0
     else:
         gone = n_known - n_held - (t.n_wrong if t.wrong_items else 0)
-        n, keeps = max(released - n_held + 1.0, 1.0), 1.0 - t.lose
-        middle = released + max(gone, 0) + n * t.lose / keeps
-        width = np.sqrt(2.0 * n * t.lose) / keeps
-        share = 0.5 * (erf((t.high[q] + 0.5 - middle) / width) - erf((t.low[q] - 0.5 - middle) / width))
+        n, shortest = max(released - n_held + 1.0, 1.0), released + max(gone, 0.0)
+        share = told * length_density(n, t.lose, shortest, first, last)
     return float(np.log((share + LEAST_AGREEMENT) / (t.length_back[q] + LEAST_AGREEMENT)))
+
+
+@jit
+def harmonic(first: float, last: float) -> float:
+    """Σ 1/L over the whole numbers L ≥ 1 from `first` to `last`.
+
+    >>> harmonic(2.0, 3.0) == 1 / 2 + 1 / 3
+    True
+    """
+    out, length = 0.0, max(np.ceil(first), 1.0)
+    while length <= last:
+        out += 1.0 / length
+        length += 1.0
+    return out
+
+
+@jit
+def length_density(n: float, lose: float, shortest: float, first: float, last: float) -> float:
+    """Σ_k P(k)/(shortest + k) over the source lengths shortest + k from `first` to `last`, k ~ negative binomial(n, lose).
+
+    P(k) = Γ(n+k)/(Γ(n)·k!)·(1-lose)^n·lose^k. Terms beyond 9 standard deviations of the mean are left out.
+
+    >>> round(length_density(2.0, 0.5, 2.0, 0.0, 3.0), 6) == round(0.25 / 2 + 0.25 / 3, 6)
+    True
+    """
+    keeps = 1.0 - lose
+    mean, far = n * lose / keeps, 9.0 * np.sqrt(n * lose) / keeps + 40.0 / -np.log(lose)
+    k = max(np.ceil(first - shortest), np.floor(mean - far), 0.0)
+    stop = min(last - shortest, mean + far)
+    if k > stop:
+        return 0.0
+    chance = np.exp(lgamma(n + k) - lgamma(n) - lgamma(k + 1.0) + n * np.log(keeps) + k * np.log(lose))
+    out = 0.0
+    while k <= stop:
+        out += chance / max(shortest + k, 1.0)
+        chance *= (n + k) / (k + 1.0) * lose
+        k += 1.0
+    return out

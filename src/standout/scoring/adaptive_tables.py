@@ -74,8 +74,10 @@ class AdaptiveTables(NamedTuple):
     low: Array
     high: Array
     """float64 (queries): shortest and longest source length that agrees with the known one."""
+    told: Array
+    """float64 (queries): the known length."""
     length_back: Array
-    """float64 (queries): probability that the length of a person outside the release agrees."""
+    """float64 (queries): density of the known length of a person outside the release, as in `adaptive_records.log_length`."""
     log_ways: Array
     """float64 (queries): logarithm of the number of ways to choose the wrong facts."""
     start: Array

@@ -1,0 +1,262 @@
+"""Calibration on a release that a defense made: the attacker applies the published defense to canaries once more.
+
+A defense that removes, exchanges or replaces single entries (`Defense.per_entry`) is applied to the canaries' facts alone.
+Applied to the whole release, it would make all records shorter and less coherent than those that the targets are searched
+among.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.adversary import Adversary
+from standout.adversary.choosing import starts
+from standout.adversary.knowledge import Knowledge
+from standout.attacks.adaptive_sizes import capped_lengths
+from standout.attacks.own_entries import own_entries
+from standout.attacks.presence import (
+    CANARIES,
+    Presence,
+    Run,
+    canaries,
+    canary_seed,
+    factor_of,
+    fit_presence,
+    fit_share,
+)
+from standout.attacks.verdicts import Verdicts
+from standout.data.cache import once
+from standout.data.channel import Channel
+from standout.data.dataset import Dataset
+from standout.data.export import entry_days, entry_records, entry_values
+from standout.data.labels import find_labels
+from standout.errors import StandoutError
+
+Array = npt.NDArray[Any]
+
+DEFENDED_CANARIES = 2 * CANARIES
+"""Number of canaries where single entries were changed: P(best | present) is calibrated too."""
+
+FEWEST_CANARIES = 20
+"""With fewer canaries, a defended release is not calibrated."""
+
+MOST_AT_ONCE, MOST_BATCHES = 0.06, 8
+"""Share of the records that are canaries in one changed release, and largest number of such releases."""
+
+PURPOSE_WITHHELD, PURPOSE_LOST, PURPOSE_HIDDEN, PURPOSE_MOVED, PURPOSE_REPLACED, PURPOSE_GIVER = 40, 41, 42, 43, 44, 45
+PURPOSE_LENGTH, PURPOSE_CUT = 46, 47
+
+
+class Canaries(NamedTuple):
+    """Canaries of one changed release."""
+
+    release: Dataset
+    """The release that is attacked; its source is what the knowledge was drawn from."""
+    knowledge: Knowledge
+    place: Array
+    """Record of each canary in this release."""
+
+
+def calibrated_again(release: Dataset, who: Adversary, run: Run) -> Presence:
+    """As `presence.calibrated`, for a release that a defense made; computed once and cached on the release.
+
+    Canaries are records of the release, and their knowledge is drawn from it. Their facts meet again the loss, exchange or
+    replacement of single entries that is published; other defenses are applied to the whole release again. Where that is
+    impossible because what they remove is gone, the release itself is attacked. Nothing is calibrated for fewer than
+    `FEWEST_CANARIES` canaries. P(best | present) is calibrated only where entries are lost, exchanged or replaced.
+    """
+    return once(release, "presence_again", who, lambda: _fitted(release, who, run))
+
+
+def _fitted(release: Dataset, who: Adversary, run: Run) -> Presence:
+    if not callable(getattr(release.defense, "apply", None)) or release.channel is None:
+        return Presence()
+    # what the release does not show is not known of a canary either
+    if who.gamma is None and not release.has_value:
+        who = replace(who, value_within=None)
+    if not release.has_time:
+        who = replace(who, time_within=None)
+    stages = getattr(release.defense, "stages", (release.defense,))
+    rest = [stage for stage in stages if not getattr(stage, "per_entry", False)]
+    by_fact = len(rest) < len(stages) and release.channel.items is None
+    try:
+        parts = _facts_changed(release, who, rest) if by_fact else [_second_release(release, who, release.defense)]
+    except StandoutError:
+        return Presence()
+    if sum(part.place.size for part in parts) < FEWEST_CANARIES:
+        return Presence()
+    both = [run(part.release, part.knowledge, part.place) for part in parts if part.place.size]
+    here, gone = (Verdicts.concatenate([pair[k] for pair in both]) for k in (0, 1))
+    factor = np.concatenate([factor_of(here), factor_of(gone)])
+    found = fit_presence(
+        factor, np.concatenate([here.share, gone.share]), np.repeat([True, False], [here.share.size, gone.share.size])
+    )
+    if not by_fact:
+        return found
+    some = here.n_candidates > 0
+    shift, slope = fit_share(here.share[some], here.credit[some])
+    return replace(found, shift=shift, slope=slope)
+
+
+def canaries_of(release: Dataset, who: Adversary) -> tuple[Dataset, Array]:
+    """Canaries of a release whose single entries were changed, and the data that their knowledge is drawn from.
+
+    A fact is about an entry of the person, never about one that came from somebody else.
+    """
+    assert release.channel is not None
+    seed, moves = canary_seed(who), release.channel.moved > 0 or release.channel.replaced > 0
+    records = who.choose_targets(release, (2 if moves else 1) * DEFENDED_CANARIES, seed)[1]
+    if not moves:
+        return release, records
+    view = release.with_entries(own_entries(release, records, seed))
+    return view, records[np.isin(records, who.eligible(view))][:DEFENDED_CANARIES]
+
+
+def _again(release: Dataset, who: Adversary, defense: Any) -> Dataset:
+    """The release after the defense was applied again; the release itself if that is impossible."""
+    try:
+        changed = defense.again(release) if hasattr(defense, "again") else defense
+        again: Dataset = changed.apply(release, seed=canary_seed(who))
+    except StandoutError:
+        return release
+    if again.origin is not None and release.channel is not None and release.channel.items is None:
+        # what the defense removed the first time, it cannot remove again: its parameters stay those of the release, except for
+        # the change of values, which starts from the release's levels, and for the lowered limit
+        now = again.origin.channel
+        cap = {} if now.cap is None else {"cap": now.cap, "source_lengths": now.source_lengths}
+        again = replace(again, origin=replace(again.origin, channel=replace(release.channel, value=now.value, **cap)))
+    return again
+
+
+def _second_release(release: Dataset, who: Adversary, defense: Any) -> Canaries:
+    """Canaries of the release after the whole defense was applied again."""
+    again = _again(release, who, defense)
+    records = canaries(release, who)
+    place = find_labels(again.record_labels, release.record_labels[records])
+    records, place = records[place >= 0], place[place >= 0]
+    return Canaries(again, _withheld(who.sample(release, records, canary_seed(who)), release, again, records), place)
+
+
+def _facts_changed(release: Dataset, who: Adversary, rest: list[Any]) -> list[Canaries]:
+    """Canaries in batches; in the release of a batch, only the entries that its canaries' facts are about are changed.
+
+    Parameters
+    ----------
+    release, who
+        The release, and the adversary.
+    rest
+        Stages of the defense that are applied to the whole release again.
+    """
+    assert release.channel is not None and release.origin is not None
+    seed = canary_seed(who)
+    again = _again(release, who, reduce(or_, rest)) if rest else release
+    channel = again.channel if again is not release and again.channel is not None else release.channel
+    view, records = canaries_of(release, who)
+    place = find_labels(again.record_labels, release.record_labels[records])
+    records, place = records[place >= 0], place[place >= 0]
+    n_parts = int(np.clip(np.ceil(records.size / (MOST_AT_ONCE * release.n_records)), 1, MOST_BATCHES))
+    out = []
+    for part in np.array_split(np.arange(records.size), n_parts):
+        knowledge = who.sample(view, records[part], seed)
+        knowledge = _withheld(knowledge, release, again, records[part])
+        item = knowledge.bind(again).item
+        changed = _changed(again, place[part], np.diff(knowledge.query_ptr), item, channel, seed)
+        changed = replace(changed, origin=replace(release.origin, source=view, channel=channel))
+        left = changed.lengths[place[part]] > 0
+        knowledge = _withheld(who.sample(view, records[part][left], seed), release, changed, records[part][left])
+        out.append(Canaries(changed, knowledge, place[part][left]))
+    return out
+
+
+def _changed(again: Dataset, place: Array, n_facts: Array, item: Array, channel: Channel, seed: int) -> Dataset:
+    """The release in which the entries of the canaries' facts were lost, exchanged or replaced by chance once more."""
+    n, record = again.n_items, entry_records(again)
+    number = np.arange(item.size) - np.repeat(np.cumsum(n_facts) - n_facts, n_facts)
+    of, key = np.repeat(place, n_facts), again.record_keys[np.repeat(place, n_facts)] + number.astype(np.uint64)
+    pair = record * n + again.record_item.astype(np.int64)
+    fact, first = np.unique(np.where(item >= 0, of * n + item, -1), return_index=True)
+    key, fact = key[first][fact >= 0], fact[fact >= 0]
+    lost = uniform(seed, PURPOSE_LOST, key) < channel.lost
+    keep = ~np.isin(pair, fact[lost])
+    # entries of facts: which fact, and a random key of each
+    at = np.flatnonzero(keep & np.isin(pair, fact))
+    which = np.searchsorted(fact, pair[at])
+    event = np.arange(at.size) - np.unique(which, return_index=True)[1][np.unique(which, return_inverse=True)[1]]
+    event = key[which] + (event.astype(np.uint64) << np.uint64(32))
+    if channel.hidden > 0:
+        hide = uniform(seed, PURPOSE_HIDDEN, event) < channel.hidden
+        # the first of the pair's entries stays, so that the pair is not lost
+        hide[np.unique(which, return_index=True)[1]] = False
+        keep[at[hide]] = False
+        at, which, event = at[~hide], which[~hide], event[~hide]
+    gone = uniform(seed, PURPOSE_MOVED, event) < channel.moved
+    cut = uniform(seed, PURPOSE_CUT, event) < _cut_share(again, record[at], channel, seed)
+    new = uniform(seed, PURPOSE_REPLACED, event) < channel.replaced
+    chance = uniform(seed, PURPOSE_GIVER, event)
+    # an exchanged entry becomes a random one; one above the limit does as well, so that the record stays at the limit
+    # the order of the records must not matter
+    by_key = np.argsort(again.record_keys[record], kind="stable")
+    by_item = np.lexsort((again.record_keys[record], again.record_item))
+    giver = by_key[np.minimum((chance * again.n_entries).astype(np.int64), again.n_entries - 1)]
+    start = np.concatenate([[0], np.cumsum(np.bincount(again.record_item, minlength=n))])
+    other = np.minimum((chance * n).astype(np.int64), n - 1)
+    inside = (chance * n - other) * (start[other + 1] - start[other])
+    giver = np.where(
+        new & ~gone & ~cut, by_item[np.minimum(start[other] + inside.astype(np.int64), by_item.size - 1)], giver
+    )
+    change = gone | cut | new
+    return _replaced(again, keep, at[change], giver[change], pair)
+
+
+def _cut_share(again: Dataset, record: Array, channel: Channel, seed: int) -> Array:
+    """Probability that an entry of each record was removed by the limit, for a source length drawn for the record."""
+    if channel.cap is None:
+        return np.zeros(record.size)
+    node = capped_lengths(channel, 1)
+    drawn = uniform(seed, PURPOSE_LENGTH, again.record_keys[record])
+    length = node.length[np.minimum(np.searchsorted(np.cumsum(node.weight), drawn), node.length.size - 1)]
+    return np.where(again.lengths[record] >= channel.cap, 1 - np.minimum(channel.cap / np.maximum(length, 1), 1), 0.0)
+
+
+def _replaced(again: Dataset, keep: Array, at: Array, giver: Array, pair: Array) -> Dataset:
+    """The kept entries, those at `at` replaced by copies of other entries; one that the record holds already is left out."""
+    item = again.record_item.astype(np.int64)
+    to = pair[at] - item[at] + item[giver]
+    held = np.isin(to, pair)
+    _, once_only = np.unique(to, return_index=True)
+    twice = np.ones(to.size, np.bool_)
+    twice[once_only] = False
+    lost = (held | twice) & (not again.has_repeats)
+    keep = keep.copy()
+    keep[at[lost]] = False
+    comes_from = np.arange(again.n_entries)
+    comes_from[at[~lost]] = giver[~lost]
+    comes_from = comes_from[keep]
+    if not at.size:
+        return again.with_entries(keep)
+    value, day = entry_values(again), entry_days(again)
+    columns = {name: x[comes_from] for name, x in (("value", value), ("day", day)) if x is not None}
+    return again.with_entries(keep, item=item[comes_from], **columns)
+
+
+def _withheld(knowledge: Knowledge, release: Dataset, again: Dataset, records: Array) -> Knowledge:
+    """The knowledge with as many facts about withheld items as the targets' knowledge is expected to have."""
+    channel = release.channel
+    if channel is None or channel.kept_pairs >= 1 or channel.items is not None:
+        return knowledge
+    each = np.repeat(release.record_keys[records], np.diff(knowledge.query_ptr))
+    number = np.arange(each.size, dtype=np.uint64) - np.repeat(knowledge.query_ptr[:-1], np.diff(knowledge.query_ptr))
+    gone = uniform(knowledge.seed or 0, PURPOSE_WITHHELD, each + number.astype(np.uint64)) >= channel.kept_pairs
+    index = np.where(gone, -1, find_labels(again.item_labels, knowledge.item))
+    return replace(knowledge, _index=index, _labels=again.item_labels)
+
+
+def uniform(seed: int, purpose: int, keys: Array) -> Array:
+    """Uniform number in [0, 1) per key: a function of (seed, purpose, key)."""
+    return starts(np.uint64(seed % 2**64), purpose, keys.astype(np.uint64)).astype(np.float64) / 2.0**64
