@@ -102,7 +102,7 @@ def _decisive(rows: list[Row]) -> list[str]:
 def _is_chosen(content: Mapping[str, Any], asked: Policy) -> bool:
     """Whether the random seed or the number of targets was chosen, perhaps among many until one passed."""
     made = content["provenance"]
-    return made["seed"] != 0 or made["targets"] != ("all" if asked.targets is None else asked.targets)
+    return bool(made["seed"] != 0 or made["targets"] != ("all" if asked.targets is None else asked.targets))
 
 
 def _other_seed(asked: Policy, data: Any, release: Any, engine: Any, seed: int, report: Reporter) -> Row:
