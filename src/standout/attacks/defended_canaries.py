@@ -129,8 +129,10 @@ def _again(release: Dataset, who: Adversary, defense: Any) -> Dataset:
         # what the defense removed the first time, it cannot remove again: its parameters stay those of the release, except for
         # the change of values, which starts from the release's levels, and for the lowered limit
         now = again.origin.channel
-        cap = {} if now.cap is None else {"cap": now.cap, "source_lengths": now.source_lengths}
-        again = replace(again, origin=replace(again.origin, channel=replace(release.channel, value=now.value, **cap)))
+        same = replace(release.channel, value=now.value)
+        if now.cap is not None:
+            same = replace(same, cap=now.cap, source_lengths=now.source_lengths)
+        again = replace(again, origin=replace(again.origin, channel=same))
     return again
 
 
@@ -259,4 +261,4 @@ def _withheld(knowledge: Knowledge, release: Dataset, again: Dataset, records: A
 
 def uniform(seed: int, purpose: int, keys: Array) -> Array:
     """Uniform number in [0, 1) per key: a function of (seed, purpose, key)."""
-    return starts(np.uint64(seed % 2**64), purpose, keys.astype(np.uint64)).astype(np.float64) / 2.0**64
+    return np.asarray((starts(np.uint64(seed % 2**64), purpose, keys.astype(np.uint64)) >> np.uint64(11)) / 2.0**53)

@@ -59,4 +59,4 @@ def with_length(known: Known, log_pick: RecordFactor) -> tuple[RecordFactor, Arr
     assert all(isinstance(part, ByCount) for part in parts)
     lengths = ByCount(np.log(np.maximum(np.arange(known.dataset.longest + 1), 1.0)))
     back = length_background(known, low, high)
-    return SumOfCounts((*parts, lengths)), np.log(told_lengths(known)) - np.log(back)  # type: ignore[arg-type]
+    return SumOfCounts((*parts, lengths)), np.log(told_lengths(known)) - np.log(back)

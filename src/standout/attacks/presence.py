@@ -57,7 +57,7 @@ class Presence:
         if self.shift == 0.0 and self.slope == 1.0:
             return share
         p = expit(self.shift + self.slope * logit(np.clip(share, LEAST_SHARE, 1 - LEAST_SHARE)))
-        return np.minimum(p, 1.0 / np.maximum(n_tied, 1))
+        return np.asarray(np.minimum(p, 1.0 / np.maximum(n_tied, 1)))
 
     def log_odds(self, log_factor: Array, share: Array) -> Array:
         """Logarithm of the odds of presence at a prior of 1/2; -inf if no record can be the target."""
