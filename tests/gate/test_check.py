@@ -263,7 +263,8 @@ def test_a_release_made_by_a_defense_is_attacked_by_someone_who_knows_it():
     seen = so.check(release, asked)
     assert seen.provenance["source_sha256"] == data.fingerprint
     assert seen.provenance["defense"] == "drop-entries"
-    assert [(row["limit"], row["verdict"]) for row in seen.table] == [("x", "pass"), ("adaptive attacker", "pass")]
+    assert [(row["limit"], row["verdict"]) for row in seen.table][:2] == [("x", "pass"), ("adaptive attacker", "pass")]
+    assert seen.verdict == "pass"
     tried = {cell["attack"]["label"] for cell in seen.cells}
     assert {"likelihood (adaptive)", "likelihood (naive)", "likelihood (fitted)"} <= tried
     without = so.check(release, policy(0.999, attacks=["scoreboard-rh"], targets=100))

@@ -139,7 +139,7 @@ def test_policy_init_writes_a_policy_that_check_reads(run, data, tmp_path):
     path.write_text(path.read_text().replace("knows = 4", "knows = 3"))
     code, out, _ = run("check", data, "--policy", path)
     assert code in (0, 1, 3)
-    assert "worst group by length" in out
+    assert "worst group" in out
     before = path.read_text()
     assert run("policy", "init", "--out", path)[0] == 2
     assert path.read_text() == before
