@@ -18,7 +18,9 @@ from strategies import dataset, tables
 
 import standout as so
 from standout.data.channel import Channel, TimeMap
+from standout.data.writing import FileLayout
 from standout.defenses.km import anonymous_items
+from standout.defenses.manifest import manifest_of
 from standout.errors import InputError, ParameterError
 
 EPOCH = date(1970, 1, 1)
@@ -450,3 +452,21 @@ def test_noise_within_the_scale_is_uniform_and_clipped():
         [4, 1, 1, 1, 6],
         [3, 1, 1, 1, 7],
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("swap-entries", {"share": 0.6}), ("randomized-response", {"epsilon": 1.0})]
+)
+def test_entries_that_a_collision_loses_are_counted_and_published(name, options):
+    rng = np.random.default_rng(1)
+    item = np.concatenate([rng.choice(25, 10, replace=False) for _ in range(60)])
+    source = so.Dataset.from_arrays(np.repeat(np.arange(60), 10), item)
+    release = so.defense(name, **options).apply(source, seed=3)
+    lost = source.n_entries - release.n_entries
+    assert lost > 50
+    assert release.channel.n_collided == lost
+    assert release.channel.collided == pytest.approx(lost / source.n_entries)
+    assert manifest_of(release, FileLayout("text", {"record": "who", "item": "what"}))["lost_to_collisions"] == lost
+    # data with repeats keeps both entries as events
+    repeated = so.Dataset.from_arrays(np.append(np.repeat(np.arange(60), 10), 0), np.append(item, item[0]))
+    assert so.defense(name, **options).apply(repeated, seed=3).channel.n_collided == 0

@@ -302,3 +302,16 @@ def test_the_table_is_a_frame_and_a_file(safe, tmp_path):
     import json
 
     assert json.loads(seen.save(tmp_path / "v.json").read_text())["verdict"] == "pass"
+
+
+def test_a_single_file_with_copies_says_that_each_record_counts_as_one_person():
+    rng = np.random.default_rng(3)
+    item = np.concatenate([rng.choice(60, 8, replace=False) for _ in range(40)])
+    one = np.repeat(np.arange(40), 8)
+    record, items = np.concatenate([one + 40 * k for k in range(20)]), np.tile(item, 20)
+    policy = {"version": 1, "targets": 300, "adversary": {"x": {"knows": 3, "value_within": "none"}},
+              "limit": [{"name": "found", "measure": "found", "max": 0.2, "adversaries": ["x"]}]}  # fmt: skip
+    seen = so.check(so.Dataset.from_arrays(record, items), policy)
+    row = next(row for row in seen.table if row["limit"] == "one record per person")
+    assert "100% of 250 records" in row["why"]
+    assert "if such records can be of the same person, the rates are too low" in row["why"]

@@ -33,8 +33,8 @@ def junit(verdict: Verdict) -> str:
             kind = "failure" if row["verdict"] == "fail" else "error"
             said = ElementTree.SubElement(case, kind, message=_xml(row["why"]), type=row["verdict"])
             said.text = _xml(details(row))
-    if lines := column_lines(verdict.provenance.get("columns", ())):
-        ElementTree.SubElement(suite, "system-out").text = _xml("\n".join(["columns of the release:", *lines]))
+    if notes := _notes(verdict):
+        ElementTree.SubElement(suite, "system-out").text = _xml("\n".join(line for note in notes for line in note))
     root = ElementTree.Element("testsuites", name="standout")
     root.append(suite)
     ElementTree.indent(root, " ")
@@ -79,7 +79,11 @@ def sarif(verdict: Verdict, data: str = "data") -> str:
         "tool": tool,
         "invocations": [{"executionSuccessful": True, "exitCode": verdict.exit_code}],
         "results": results,
-        "properties": {"verdict": verdict.verdict, "columns": list(verdict.provenance.get("columns", ()))},
+        "properties": {
+            "verdict": verdict.verdict,
+            "columns": list(verdict.provenance.get("columns", ())),
+            "not_measured": verdict.not_measured,
+        },
     }
     return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
 
@@ -91,9 +95,16 @@ def github_annotations(verdict: Verdict) -> str:
         for row in verdict.table
         if row["verdict"] != "pass"
     ]
-    if columns := column_lines(verdict.provenance.get("columns", ())):
-        lines.append(f"::notice title={_property('standout: columns of the release')}::{_data(chr(10).join(columns))}")
+    for title, *rest in _notes(verdict):
+        lines.append(f"::notice title={_property(f'standout: {title}')}::{_data(chr(10).join(rest))}")
     return "\n".join([*lines, f"::notice title=standout::verdict: {verdict.verdict}"]) + "\n"
+
+
+def _notes(verdict: Verdict) -> list[list[str]]:
+    """What no row says: columns of the release, and knowledge that was not measured; each with a title."""
+    columns = column_lines(verdict.provenance.get("columns", ()))
+    made = [["columns of the release:", *columns], ["knowledge that was not measured:", *verdict.not_measured]]
+    return [note for note in made if len(note) > 1]
 
 
 def details(row: Any) -> str:

@@ -14,12 +14,11 @@ from standout.audit.matching import MOST_HIDDEN, Match
 from standout.data.dataset import Dataset
 from standout.formulas.exact_tests import holm
 from standout.gate.question import Question
+from standout.gate.rows import REQUIREMENT
 from standout.gate.words import percent
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
-
-EMPTY = ("measure", "of", "max", "by", "adversary", "attack", "group", "n", "rate", "lower", "upper")
 
 
 def of_people(release: Dataset, place: Array) -> Dataset:
@@ -49,7 +48,7 @@ def match_rows(seen: Match, own: list[Question], alpha: float) -> Iterator[Row]:
     alpha
         Error of each verdict.
     """
-    base: Row = {"kind": "requirement", **dict.fromkeys(EMPTY), "n_tests": 0, "source": ""}
+    base = REQUIREMENT
     alone, why = _alone(own, alpha)
     limit = percent(MOST_HIDDEN)
     if seen.n_added:

@@ -22,6 +22,13 @@ from standout.gate.words import percent
 
 Row = dict[str, Any]
 
+EMPTY = ("measure", "of", "max", "by", "adversary", "attack", "group", "n", "rate", "lower", "upper")
+REQUIREMENT: Row = {"kind": "requirement", **dict.fromkeys(EMPTY), "n_tests": 0, "source": ""}
+"""A row of what is required beside the limits."""
+
+COMPARED, SIMILAR = 250, 0.9
+"""Records of a single file that are compared with all others, and the share of common entries that counts as similar."""
+
 
 def table(
     policy: Policy,
@@ -120,8 +127,7 @@ def _why(question: Question, verdict: str, row: Row) -> str:
 
 def _requirements(policy: Policy, tested: SelfTest | None, job: Audit, columns: list[Row]) -> Iterator[Row]:
     """Rows of what the policy requires beside its limits."""
-    empty = dict.fromkeys(("measure", "of", "max", "by", "adversary", "attack", "group", "n", "rate", "lower", "upper"))
-    base: Row = {"kind": "requirement", **empty, "n_tests": 0, "source": ""}
+    base = REQUIREMENT
     if all(limit.measure in HARM for limit in policy.limits):
         why = "every limit is about wrong or false matches, so people who are found do not count; limit found, unique or sure"
         yield {**base, "limit": "limit on risk", "verdict": "unclear", "why": why}
@@ -151,6 +157,21 @@ def adaptive(job: Audit) -> tuple[bool, str]:
     if not knowing:
         return False, "no attack of the policy adapts to the defense; add likelihood to attacks"
     return True, f"{', '.join(sorted(set(knowing)))} knew the published parameters of the defense"
+
+
+def one_record_each(release: Dataset, job: Audit) -> Row:
+    """Row of a single file: each record counts as one person, which the file alone cannot show."""
+    from standout.theory.sparsity import delta_at, fitting_records, sparsity
+
+    records = fitting_records(release, min(COMPARED, release.n_records), job.seed)
+    rate = delta_at(sparsity(release, records=records), SIMILAR)
+    neighbor = f"a neighbor that shares {percent(SIMILAR)} of the entries"
+    why = f"assumed: {percent(rate.rate)} of {rate.n:,} records compared have {neighbor}"
+    if rate.count:
+        why += (
+            "; if such records can be of the same person, the rates are too low: merge them, or set [near_duplicates]"
+        )
+    return {**REQUIREMENT, "limit": "one record per person", "verdict": "pass", "why": why}
 
 
 def near_duplicates(release: Dataset, policy: Policy, job: Audit) -> Row:

@@ -165,6 +165,8 @@ class Run:
         table, tests = rows.table(self.policy, self.questions, copies, tested, self.job, self.columns["columns"])
         if self.match is not None:
             table += match_rows(self.match, self.own.questions if self.own else [], self.policy.alpha)
+        elif copies is None and (loaded := release.loaded()) is not None:
+            table.append(rows.one_record_each(loaded, self.job))
         return table, tests
 
     @cached_property
