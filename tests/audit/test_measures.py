@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import standout as so
+from standout.attacks import presence
 from standout.attacks.unique import is_unique
 from standout.audit.judge import Trial, Truth
 from standout.audit.measures import NO_POSTERIOR, REFUTED, SURE, holds, measured
@@ -100,6 +101,7 @@ def answers(posterior, credit, absent):
     class Answers:
         def __init__(self, posterior, credit):
             self.posterior, self.credit = np.array(posterior), np.array(credit)
+            self.absent, self.presence_error = np.full((2, len(posterior)), 0.0)
 
     return Trial(None, Answers(posterior, credit), Answers(absent, credit))
 
@@ -127,3 +129,29 @@ def test_a_defended_release_has_all_three():
     result = found.results[0]
     assert result["unique"]["rate"] < result["found"]["rate"] <= 1
     assert result["sure"] is None or "likelihood" in result["sure_attack"]
+
+
+def in_groups(n=300, seed=20):
+    """People whose items mostly come from one of ten groups, each with a day: presence is hard to tell."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        np.union1d(
+            rng.choice(20, rng.integers(5, 15), replace=False) + 20 * (r % 10), rng.choice(200, 4, replace=False)
+        )
+        for r in range(n)
+    ]
+    record = np.repeat(np.arange(n), [len(r) for r in rows])
+    return record, np.concatenate(rows), rng.integers(0, 300, record.size)
+
+
+def test_the_interval_of_sure_covers_what_other_canaries_would_give(monkeypatch):
+    record, item, day = in_groups()
+    who, got = so.Adversary(knows=2, time_within=14), []
+    for seed in range(4):
+        monkeypatch.setattr(presence, "canary_seed", lambda who, seed=seed: 2**41 + seed)
+        data = so.Dataset.from_arrays(record, item, time=day)  # made again: the calibration is kept on the dataset
+        ran = so.Audit(data, [who], ["likelihood"], targets=None, seed=2, describe=False).run(False)
+        got.append(ran.results[0]["sure"])
+    rates = [one["rate"] for one in got]
+    assert max(rates) - min(rates) > 0.1
+    assert all(one["low"] <= rate <= one["high"] for one in got for rate in rates)

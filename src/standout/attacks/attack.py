@@ -72,6 +72,10 @@ class Attack(ABC):
         """P(target not in the release) per query, NaN for attacks without a model."""
         return np.full(seen.plan.n_queries, np.nan)
 
+    def presence_error(self, seen: Outcome) -> Array:
+        """Standard error of logit P(present) per query, from the calibration; 0 for attacks that are not calibrated."""
+        return np.zeros(seen.plan.n_queries)
+
     def options(self) -> dict[str, Any]:
         """Options as plain data, stored with results; `attack(name, **options)` makes an equal attack."""
         own = {k: v for k, v in vars(self).items() if not k.startswith("_") and k not in ("rule", "level")}

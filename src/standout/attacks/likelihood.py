@@ -193,12 +193,20 @@ class Likelihood(Attack):
         """P(absent | A)."""
         return self._posterior(seen)[1]
 
+    def presence_error(self, seen: Outcome) -> Array:
+        """Standard error of logit P(present), from the calibration on canaries."""
+        return self._presence.log_odds_error(*_presence_of(seen))
+
     def _posterior(self, seen: Outcome) -> tuple[Array, Array]:
-        assert seen.mass is not None
-        factor = formula.log_presence(seen.score, seen.mass, n_possible(seen))
-        share = 1.0 / np.maximum(seen.mass, 1.0)
+        factor, share = _presence_of(seen)
         best = self._presence.best(share, seen.partials.n_top)
         return formula.posterior(self._presence.log_odds(factor, share), best, self.prior * self._sampled)
+
+
+def _presence_of(seen: Outcome) -> tuple[Array, Array]:
+    """Log Bayes factor of presence, and share of the best record in the lineup."""
+    assert seen.mass is not None
+    return formula.log_presence(seen.score, seen.mass, n_possible(seen)), 1.0 / np.maximum(seen.mass, 1.0)
 
 
 def n_possible(seen: Outcome) -> Array:

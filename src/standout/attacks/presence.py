@@ -48,6 +48,8 @@ class Presence:
     c: float = 0.0
     n: int = 0
     """Number of canaries used in the fit."""
+    errors: tuple[tuple[float, ...], ...] = ()
+    """Covariance of a, b and c; empty = known exactly."""
     shift: float = 0.0
     slope: float = 1.0
     """logit P(best | present) = shift + slope·logit(share of the best record in the lineup)."""
@@ -61,9 +63,22 @@ class Presence:
 
     def log_odds(self, log_factor: Array, share: Array) -> Array:
         """Logarithm of the odds of presence at a prior of 1/2; -inf if no record can be the target."""
-        some = np.isfinite(log_factor)
-        focus = np.log(np.where(some, np.maximum(share, 1e-300), 1.0))
-        return np.where(some, self.a + self.b * np.where(some, log_factor, 0.0) + self.c * focus, -np.inf)
+        x = _covariates(log_factor, share)
+        return np.where(np.isfinite(log_factor), np.array([self.a, self.b, self.c]) @ x, -np.inf)
+
+    def log_odds_error(self, log_factor: Array, share: Array) -> Array:
+        """Standard error of `log_odds`: what the fit on few canaries leaves open."""
+        if not self.errors:
+            return np.zeros(log_factor.size)
+        x = _covariates(log_factor, share)
+        return np.sqrt(np.einsum("iq,ij,jq->q", x, np.array(self.errors), x))
+
+
+def _covariates(log_factor: Array, share: Array) -> Array:
+    """(3, queries): 1, log Bayes factor of presence and log share; 0 for both where no record can be the target."""
+    some = np.isfinite(log_factor)
+    focus = np.log(np.where(some, np.maximum(share, 1e-300), 1.0))
+    return np.stack([np.ones(log_factor.size), np.where(some, log_factor, 0.0), focus])
 
 
 def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
@@ -72,7 +87,7 @@ def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
     The priors keep the numbers finite if the canaries separate completely, or if there are few of them.
     """
     some = np.isfinite(log_factor)
-    x = np.stack([np.ones(int(some.sum())), log_factor[some], np.log(np.maximum(share[some], 1e-300))])
+    x = _covariates(log_factor[some], share[some])
     sign = np.where(present[some], 1.0, -1.0)
     center, width = np.array([0.0, 1.0, 0.0]), np.array([3.0, 1.0, 1.0])
 
@@ -85,7 +100,9 @@ def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
 
     found = minimize(loss, center, jac=True, method="L-BFGS-B", bounds=[(None, None), (0.01, None), (None, None)])
     a, b, c = (float(value) for value in found.x)
-    return Presence(a, b, c, int(present.sum()))
+    p = expit(found.x @ x)
+    errors = np.linalg.inv((x * (p * (1 - p))) @ x.T + np.diag(width**-2.0))
+    return Presence(a, b, c, int(present.sum()), tuple(map(tuple, errors.tolist())))
 
 
 def fit_share(share: Array, credit: Array) -> tuple[float, float]:

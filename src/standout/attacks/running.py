@@ -77,8 +77,9 @@ class Run:
         statistic, matched = (
             attack.decide(seen) if attack.rule == "own" else criterion.unlikely_absent(seen, attack.level)
         )
+        model = attack.posterior(seen), attack.absent(seen), attack.presence_error(seen)
         return Verdicts.of(seen, statistic, matched, watch, own, dataset.lengths_of(watch), self.wants(lineup),
-                           attack.posterior(seen), attack.absent(seen), criterion.spacing_p_values(seen))  # fmt: skip
+                           *model, criterion.spacing_p_values(seen))  # fmt: skip
 
 
 def rounded(x: Array) -> Array:

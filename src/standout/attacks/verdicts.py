@@ -77,6 +77,8 @@ class Verdicts:
     """P(target not in the release), NaN for attacks without a model."""
     posterior: Array
     """P(the best record is the target), where the target may be absent; NaN for attacks without a model."""
+    presence_error: Array
+    """Standard error of logit P(present), from the calibration on canaries; 0 = not calibrated."""
     n_tied: Array
     """Candidates tied at the top, by score and by the attack's own tie rule if it has one; 0 = no candidate."""
     credit: Array
@@ -91,7 +93,7 @@ class Verdicts:
 
     @classmethod
     def of(cls, seen: Outcome, statistic: Array, matched: Array, watch: Array, watched: Array, watched_length: Array,
-           lineup: bool, posterior: Array, absent: Array, spacing: Array) -> Verdicts:  # fmt: skip
+           lineup: bool, posterior: Array, absent: Array, presence_error: Array, spacing: Array) -> Verdicts:  # fmt: skip
         """Turn an outcome into verdicts.
 
         Parameters
@@ -102,7 +104,7 @@ class Verdicts:
             One record per query (-1 = none), its integer score (`LOWEST` = no candidate) and its number of items.
         lineup
             Whether to compute the distribution over the records.
-        posterior, absent, spacing
+        posterior, absent, presence_error, spacing
             As in the fields of those names.
         """
         p, n = seen.partials, seen.plan.n_queries
@@ -128,7 +130,7 @@ class Verdicts:
             best=p.best, score=seen.score, second=seen.second, runner_up=p.second, sigma=seen.sigma,
             eccentricity=seen.eccentricity, statistic=statistic, matched=matched & (p.n > 0), n_candidates=p.n,
             n_matching=p.n_cut, share=share, rank=np.where(is_watched, rank, 0), bits=bits, absent=absent,
-            posterior=posterior, n_tied=p.n_top, spacing=spacing,
+            posterior=posterior, presence_error=presence_error, n_tied=p.n_top, spacing=spacing,
             credit=np.where(is_watched, np.where(on_top, 1.0 / np.maximum(p.n_top, 1), 0.0), np.nan),
         )  # fmt: skip
 

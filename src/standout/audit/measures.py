@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit, logit
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.unique import why_not_unique
 from standout.attacks.verdicts import Verdicts
 from standout.audit.judge import Trial, Truth
-from standout.formulas.rates import Rate, at_most
+from standout.formulas.rates import Z_95, Rate, at_most
 
 Array = npt.NDArray[Any]
 
@@ -30,13 +31,24 @@ NO_POSTERIOR = "no attack that ran gives a probability that its answer is right;
 REFUTED = "the probabilities that the attacks state are too high, so nobody can be called sure"
 
 
-def is_sure(present: Verdicts) -> Array:
+def is_sure(present: Verdicts, shift: float = 0.0) -> Array:
     """Bool (queries): whether the posterior of the best record is at least `SURE` and it is the target.
 
     The attack must have run with `watch=targets`. The posterior is that of the attack: the default likelihood assumes that the
     target is in the release with probability 1/2. All are False for an attack without a posterior (`has_posterior`).
+
+    Parameters
+    ----------
+    present
+        Answers with the targets in the release.
+    shift
+        Standard errors of the calibration to add to logit P(present).
     """
-    return np.asarray((np.nan_to_num(present.posterior, nan=0.0) >= SURE) & (present.credit == 1.0))
+    posterior = np.nan_to_num(present.posterior, nan=0.0)
+    if shift:
+        is_there = np.clip(1.0 - np.nan_to_num(present.absent, nan=0.0), 1e-12, 1 - 1e-12)
+        posterior *= expit(logit(is_there) + shift * present.presence_error) / is_there
+    return np.asarray((posterior >= SURE) & (present.credit == 1.0))
 
 
 def has_posterior(present: Verdicts) -> bool:
@@ -99,7 +111,15 @@ def measured(trials: Mapping[str, Trial], truth: Truth, who: Adversary, unique: 
     out: dict[str, Any] = {}
     for name, one in hits.items():
         rate = None if one is None else Rate.of(one[reported])
+        if name == "sure" and rate is not None:
+            rate = _with_calibration(rate, trials[sure].present, (truth.target >= 0) & reported)
         out[name] = None if rate is None else rate._asdict()
         out[f"{name}_all"] = None if rate is None else rate.of_all(eligible_share)._asdict()
     reasons = {"unique": why_not_unique(who), "sure": why_not_sure}
     return {**out, "sure_attack": sure or None, "not_measured": {name: why for name, why in reasons.items() if why}}
+
+
+def _with_calibration(rate: Rate, present: Verdicts, counted: Array) -> Rate:
+    """The rate of *sure* with an interval that also holds for what the calibration on few canaries leaves open."""
+    fewer, more = (Rate.from_count(int((is_sure(present, z) & counted).sum()), rate.n) for z in (-Z_95, Z_95))
+    return rate._replace(low=min(rate.low, fewer.low), high=max(rate.high, more.high))
