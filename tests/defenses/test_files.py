@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -316,3 +317,21 @@ def test_a_channel_under_another_name_is_not_left_out_of_a_release(renamed, tmp_
 
 def _without(line: str, header: str, column: str) -> str:
     return ",".join(cell for name, cell in zip(header.split(","), line.split(","), strict=True) if name != column)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("reading", {"skip_bad": True, "max_bad": 1.0}),
+        ("reading", {"bogus": 1}),
+        ("reading", {"record": 3}),
+        ("stages", [{"name": "group-items", "parameters": {"groups": "/etc/hostname"}}]),
+    ],
+)
+def test_a_manifest_cannot_drop_rows_or_name_a_file_to_read(key: str, value: Any, tmp_path: Path) -> None:
+    made = so.defense("drop-values").apply(distinct_days(), seed=1)
+    write_manifest(made, LONG, tmp_path / "out.csv")
+    path = manifest_path(tmp_path / "out.csv")
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    with pytest.raises(InputError, match="is not a manifest of standout"):
+        read_manifest(tmp_path / "out.csv")

@@ -94,7 +94,7 @@ def test_a_column_that_was_not_measured_is_unclear_until_the_policy_accepts_it(r
     code, out, _ = run("check", path, "--policy", policy(postcode="first two digits only"), "--json")
     verdict = json.loads(out)
     assert code == 0
-    assert "first two digits only" in verdict["table"][-1]["why"]
+    assert "first two digits only" in next(row["why"] for row in verdict["table"] if row["limit"] == "columns")
     assert [c["status"] for c in verdict["provenance"]["columns"]] == ["measured", "measured", "not measured"]
 
 
@@ -250,3 +250,21 @@ def test_an_accepted_column_needs_a_reason(given):
     rules = {"limit": [{"max": 0.2, "adversaries": "default"}], "unmeasured_columns": given}
     with pytest.raises(ParameterError, match="unmeasured_columns"):
         Policy.from_dict(rules)
+
+
+def test_an_e_mail_address_as_an_item_does_not_pass(write, policy):
+    path = write()
+    assert so.check(so.Dataset.read(path), policy()).verdict == "pass"
+    path.write_text(path.read_text() + "u7,p7@mail.example\n")
+    seen = so.check(so.Dataset.read(path), policy())
+    assert seen.verdict == "fail"
+    assert "e-mail address" in next(row["why"] for row in seen.table if row["limit"] == "columns")
+
+
+@pytest.mark.parametrize("row", [",p7@mail.example\n", "u7,\n"])
+def test_rows_that_reading_drops_do_not_pass_unseen(write, policy, row):
+    path = write()
+    path.write_text(path.read_text() + row)
+    seen = so.check(so.Dataset.read(path), policy())
+    assert seen.verdict == "unclear"
+    assert "1 without a" in next(one["why"] for one in seen.table if one["limit"] == "rows")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from standout.data.dataset import Dataset
-from standout.data.writing import FileLayout, write_file
+from standout.data.writing import ROLES, FileLayout, write_file
 from standout.defenses.defense import Defense, defense
 from standout.errors import InputError
 from standout.versions import version_of
@@ -77,7 +77,8 @@ def read_manifest(release: Path) -> Manifest | None:
                 f"{path.name} has format {said['format']!r}: this version of standout reads format {FORMAT}"
             )
         stages = [(str(stage["name"]), _restored(dict(stage["parameters"]))) for stage in said["stages"]]
-        reading = dict(said["reading"])
+        reading = _checked_reading(dict(said["reading"]))
+        _check_no_file(stages)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"{path.name} is not a manifest of standout ({type(error).__name__}): remove or replace it"
@@ -85,6 +86,22 @@ def read_manifest(release: Path) -> Manifest | None:
     if not stages:
         raise InputError(f"{path.name} names no defense: remove or replace it")
     return Manifest(reduce(or_, (defense(name, **given) for name, given in stages)), reading)
+
+
+def _checked_reading(reading: dict[str, Any]) -> dict[str, Any]:
+    """Keywords of reading; a manifest may name columns and the layout of the text, and nothing that drops rows."""
+    for name, value in reading.items():
+        is_text = isinstance(value, str) and name in (*ROLES, "delimiter")
+        is_list = name == "names" and isinstance(value, list) and all(isinstance(x, str) for x in value)
+        if not (is_text or is_list or (name == "header" and value is True)):
+            raise ValueError(name)
+    return reading
+
+
+def _check_no_file(stages: list[tuple[str, dict[str, Any]]]) -> None:
+    """Refuse a parameter that names a file to read: a manifest contains what it publishes."""
+    if any(name == "group-items" and isinstance(given.get("groups"), str) for name, given in stages):
+        raise ValueError("groups")
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:

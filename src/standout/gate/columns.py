@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from standout.data.catalog import Catalog
 from standout.data.reading.columns import listed
+from standout.data.reading.profile import EMAIL
 from standout.data.whole import MEASURED, Whole, whole_of
 from standout.gate.policy import Policy
 
 ROW = "columns"
 """Name of the row of the table."""
 
+_EMAIL = re.compile(EMAIL)
+
 
 def provenance_of(data: Catalog) -> dict[str, Any]:
     """The columns of the released data and the hash of all that it holds, as plain data for the provenance."""
     whole = whole_of(data)
-    made: dict[str, Any] = {"columns": column_list(whole), "whole_covers": whole.covers}
+    columns = _with_named_items(column_list(whole), data)
+    made: dict[str, Any] = {"columns": columns, "whole_covers": whole.covers}
     return {**made, "whole_sha256": whole.sha256} if whole.sha256 is not None else made
 
 
@@ -40,6 +45,34 @@ def column_list(whole: Whole) -> list[dict[str, Any]]:
         why = "item: columns of a wide matrix"
         rows.append({"name": f"{len(items):,} columns", "status": "measured", "why": why, "identifier": None})
     return rows
+
+
+def _with_named_items(columns: list[dict[str, Any]], data: Catalog) -> list[dict[str, Any]]:
+    """The columns, with a direct identifier where a label of an item holds an e-mail address."""
+    if not any(_EMAIL.search(label) for label in map(str, data.item_labels)):
+        return columns
+    named = {"identifier": "e-mail address"}
+    items = [c for c in columns if c["why"].startswith("item:")]
+    if not items:
+        return [*columns, {"name": "items", "status": "measured", "why": "item: labels of items", **named}]
+    return [{**c, **named} if c in items else c for c in columns]
+
+
+def dropped_rows(data: Catalog) -> tuple[str, str] | None:
+    """Verdict on rows of the release that no attack saw, and the reason; None if there are none.
+
+    The file is published with these rows, whatever they hold.
+    """
+    seen = data.cleaning
+    kinds = {
+        "without a record": seen.rows_without_record,
+        "without an item": seen.rows_without_item,
+        "that cannot be read": seen.rows_bad,
+    }
+    parts = [f"{n:,} {words}" for words, n in kinds.items() if n]
+    if not parts:
+        return None
+    return "unclear", f"rows that were not measured: {', '.join(parts)}; remove them from the file"
 
 
 def requirement(columns: Sequence[Mapping[str, Any]], policy: Policy) -> tuple[str, str] | None:

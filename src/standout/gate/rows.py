@@ -12,7 +12,7 @@ from standout.data.dataset import Dataset
 from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
 from standout.formulas.rates import at_least, at_most
 from standout.gate.columns import ROW as COLUMNS
-from standout.gate.columns import requirement
+from standout.gate.columns import dropped_rows, requirement
 from standout.gate.groups import SMALLEST_SHARE
 from standout.gate.measure import Progress
 from standout.gate.policy import HARM, Limit, Policy
@@ -144,6 +144,8 @@ def _requirements(policy: Policy, tested: SelfTest | None, job: Audit, columns: 
         yield {**base, "limit": "self-test", "verdict": verdict, "why": tested.words()}
     if (judged := requirement(columns, policy)) is not None:
         yield {**base, "limit": COLUMNS, "verdict": judged[0], "why": judged[1]}
+    if (judged := dropped_rows(job.release)) is not None:
+        yield {**base, "limit": "rows", "verdict": judged[0], "why": judged[1]}
 
 
 def adaptive(job: Audit) -> tuple[bool, str]:

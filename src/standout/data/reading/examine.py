@@ -10,13 +10,14 @@ from pathlib import Path
 import duckdb
 
 from standout.data.cleaning import ColumnUse
+from standout.data.reading.profile import EMAIL
 from standout.data.reading.source import Table
 from standout.data.reading.workspace import one_row
 from standout.data.whole import MEASURED
 
 CHECKABLE = 0.95
 """A column depends on another one if no two rows contradict it, and this share of the rows could: several records share them."""
-_EMAIL = r"'[^@\s]+@[^@\s]+\.[A-Za-z]{2,}'"
+_EMAIL = f"'{EMAIL}'"
 _CHUNK = 1 << 22
 _ROWS = 100_000
 

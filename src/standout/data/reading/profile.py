@@ -23,6 +23,8 @@ CURRENCY = (
 )
 """Signs and codes that may precede or follow an amount, as a regular expression."""
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+EMAIL = r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"
+"""An e-mail address, as a regular expression."""
 _PATTERNS = {
     "date": (
         r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})|\d{1,2} \d{1,2}, \d{4})([T ,].*)?"
@@ -30,7 +32,7 @@ _PATTERNS = {
     ),
     "clock": r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?",
     "number": rf"[-+(]?\s*({CURRENCY})?\s*[-+]?\d[\d.,'’ \x{{A0}}\x{{202F}}]*\s*({CURRENCY})?\)?",
-    "e-mail address": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
+    "e-mail address": EMAIL,
     "IP address": r"(\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){3,7}",
     "device identifier": r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}",
     "phone number": r"(\+|00)\d[\d ()/.-]{7,18}\d|\(\d{3}\) ?\d{3}[- ]\d{4}",
