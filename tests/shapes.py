@@ -144,7 +144,7 @@ SHAPES = [
     Shape("amounts", _amounts, {"record": "card_id", "item": "merchant", "value": "amount", "time": "date"}, 1),
     Shape("check-ins with seconds", _check_ins, {"record": "uid", "item": "locId", "value": None, "time": "utcTimestamp"}, 1,
           options={"value": None}),
-    Shape("clicks", _clicks, {"record": "visitor", "item": "page", "value": None, "time": "event_time"}, 2, file="data.tsv"),
+    Shape("clicks", _clicks, {"record": "visitor", "item": "page", "value": None, "time": "event_time"}, 1, file="data.tsv"),
     Shape("dense matrix", _matrix, {"record": "person", "item": None, "value": None, "time": None}, 4, options={"wide": True}),
     Shape("few long records", _few_long, {"record": "user", "item": "track", "value": None, "time": None}, 8),
     Shape("many short records", _many_short, {"record": "user", "item": "page", "value": None, "time": None}, None),

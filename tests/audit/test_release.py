@@ -173,3 +173,12 @@ def test_labels_are_not_questioned_where_the_records_cannot_tell_them_apart():
 def test_a_defense_that_cannot_be_applied_is_refused(source):
     with pytest.raises(ParameterError, match="apply"):
         so.Audit(source, WHO, defense="drop-entries")
+
+
+def test_a_release_with_new_ids_is_refused_and_is_no_internal_error():
+    rng = np.random.default_rng(0)
+    record, item = np.repeat(np.arange(50), 8), np.concatenate([rng.choice(60, 8, replace=False) for _ in range(50)])
+    source = so.Dataset.from_arrays(record, item)
+    release = so.Dataset.from_arrays([f"new{r}" for r in record], item)
+    with pytest.raises(InputError, match="no label of a record of the source occurs in the release"):
+        so.defense("drop-entries", share=0.0).describe(source, release)

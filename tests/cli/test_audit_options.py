@@ -216,7 +216,8 @@ def test_findings_from_before_the_resolution_are_read_as_days(ratings, tmp_path,
     )
     found = json.loads(shown)
     assert code == 0 and found["data"]["days"].pop("resolution") == "day"
-    (tmp_path / "old.json").write_text(json.dumps(found))
+    del found["sha256"]
+    (tmp_path / "old.json").write_text(json.dumps({**found, "schema_version": 2}))
     code, _, said = run("report", tmp_path / "old.json", "--out", tmp_path / "old.html")
     assert code == 0, said
     assert "days to within 14" in (tmp_path / "old.html").read_text(encoding="utf-8")

@@ -72,7 +72,9 @@ def said(out: Path) -> str:
 
 
 def findings(out: Path) -> dict:
-    return {k: v for k, v in json.loads((out / "findings.json").read_text()).items() if k != "provenance"}
+    return {
+        k: v for k, v in json.loads((out / "findings.json").read_text()).items() if k not in ("provenance", "sha256")
+    }
 
 
 def finished(work: Path) -> dict[str, object]:

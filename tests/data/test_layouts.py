@@ -52,7 +52,7 @@ def assert_is_netflix(ds: Dataset) -> None:
 def test_movielens_layouts(tmp_path, name, content, note, packed):
     path = tmp_path / name
     path.write_bytes(gzip.compress(content.encode()) if packed else content.encode())
-    ds = Dataset.read(path)
+    ds = Dataset.read(path, resolution="day")
     assert ds.record_labels.tolist() == [186, 196]
     assert ds.item_labels.tolist() == [242, 302]
     assert ds.levels[ds.record_code].tolist() == [4.0, 3.0]

@@ -41,11 +41,13 @@ def expected(**more):
 
 
 def test_a_table_gives_the_same_dataset_as_the_same_rows_from_elsewhere(shop):
-    ds = Dataset.read(shop, table="sales", record="user", item="item", value="rating", time="at")
+    ds = Dataset.read(shop, table="sales", record="user", item="item", value="rating", time="at", resolution="day")
     assert ds.fingerprint == expected().fingerprint
     assert ds.record_labels.tolist() == expected().record_labels.tolist()
     assert ds.cleaning.rows_read == len(ROWS)
-    assert Dataset.read(shop, table="public.sales", repeats="last").fingerprint == expected().fingerprint
+    assert (
+        Dataset.read(shop, table="public.sales", repeats="last", resolution="day").fingerprint == expected().fingerprint
+    )
 
 
 def test_names_are_quoted_and_never_run_as_sql(shop):
@@ -87,7 +89,7 @@ def test_types_that_arrow_does_not_know_are_read_as_what_they_are(shop, postgres
     postgres.execute(f"DROP TABLE IF EXISTS {name}", f"CREATE TABLE {name} (person int, item int, cell {kind})",
                      *(f"INSERT INTO {name} VALUES ({k}, {k}, '{cell}')" for k, cell in enumerate(cells)))  # fmt: skip
     columns = {"record": "person", "item": "item", "value": None, "time": None, role: "cell"}
-    ds = Dataset.read(shop, table=name, **columns)
+    ds = Dataset.read(shop, table=name, resolution="day", **columns)
     if role == "time":
         assert ds.fingerprint == Dataset.from_arrays([0, 1], [0, 1], time=[*result, np.nan]).fingerprint
     else:

@@ -89,7 +89,7 @@ def test_tables_sort_by_click_and_by_key(opened):
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     table = page.locator("#chart-risk table")
     heads = table.locator("thead th")
-    column = [h.strip() for h in heads.all_inner_texts()].index("hit rate")
+    column = [h.strip() for h in heads.all_inner_texts()].index("found")
     button = heads.nth(column).locator("button")
 
     def cells():

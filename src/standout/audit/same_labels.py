@@ -52,6 +52,11 @@ def other_labels(source: Dataset, release: Dataset, place: Array) -> str:
     place
         Record index in the release of every record of the source, -1 = none.
     """
+    if not (place >= 0).any():
+        return (
+            "no label of a record of the source occurs in the release, so nobody can be found there; audit a copy with the "
+            "original labels, or the release alone"
+        )
     for what, score in (
         ("records", lead_of_records(source, release, place)),
         ("items", lead_of_items(source, release, place)),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SENTENCES = {
     "pass": "Every limit of the policy is shown to be kept, and every requirement is met.",
-    "fail": "At least one limit of the policy is shown to be exceeded.",
+    "fail": "At least one limit of the policy is shown to be exceeded, or a requirement is not met.",
     "unclear": "The measurement shows neither that all limits are kept nor that one is exceeded. Do not release on this verdict.",
 }
 STYLES = {"pass": "green", "fail": "bold red", "unclear": "yellow"}

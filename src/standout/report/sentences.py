@@ -234,7 +234,8 @@ def _guessing(case: Case, seen: View, most: str) -> str:
     weaker = [c for c in sorted(seen.cases, key=weaker_first) if c.hit["low"] > MOST]
     if weaker and weaker_first(weaker[0]) < weaker_first(case) and _certain(case)["low"] > MOST:
         said += f" Knowing {weaker[0].phrase}{_comma(weaker[0])} it is already right for {_share(weaker[0], 'found')}."
-    return f"{said} Rare items find more people, popular ones far fewer."
+    both = "popular ones far fewer" if case.hit["rate"] < 1 else "popular ones may find fewer"
+    return f"{said} Rare items find {'more people' if case.hit['rate'] < 1 else 'as many people'}, {both}."
 
 
 def _listed(parts: list[str]) -> str:
