@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from defenses.settings import STRONG, WEAK
 
 import standout as so
 from standout.audit.matching import MOST_HIDDEN, match
@@ -100,6 +101,32 @@ def test_a_false_claim_is_noticed(source, claim, change):
     seen = matched(source, parse_defense(claim).describe(source, release))
     assert not seen.is_shown
     assert "another run of" in seen.doubts[0]
+
+
+@pytest.mark.parametrize("channel", ["values", "times"])
+def test_a_rotation_of_everything_does_not_pass_as_swapped_attributes(channel):
+    """The mean change is that of the claim, but whoever knows the one shift finds everybody."""
+    from standout.defenses.parse import parse_defense
+
+    record, item, _, day = arrays()
+    source, release = (
+        so.Dataset.from_arrays(record, item, x if channel == "values" else None, x if channel == "times" else None)
+        for x in (day, (day + 148) % 700)
+    )
+    claim = parse_defense("swap-attributes(share=1)")
+    seen = matched(source, claim.describe(source, release))
+    assert seen.doubts == (f"differences of {channel} are not distributed as another run of {claim} leaves them",)
+    assert not seen.is_shown
+
+
+@pytest.mark.parametrize("name", sorted(WEAK))
+def test_no_honest_run_of_a_defense_is_in_doubt(name):
+    size = 1000 if name == "suppress-km" else 4000
+    for settings in (WEAK, STRONG):
+        for seed in range(4) if name in settings else ():
+            data = so.Dataset.from_arrays(*(x[:size] for x in arrays(seed)))
+            release = so.defense(name, **settings[name]).apply(data, seed=70 + seed)
+            assert matched(data, release, seed).doubts == ()
 
 
 @pytest.mark.parametrize(("column", "by"), [(2, 10), (3, 400)])

@@ -7,7 +7,7 @@ reproducible, and whoever makes a release does not know it before the release is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,8 @@ LEAST_LEAD = 0.25
 SLACK, MARGIN = 0.05, 3.0
 """Difference of a share between a release and another run of its defense that is accepted: slack, and standard errors."""
 Z = 1.645
+CHANCE = 1e-3
+"""Probability that two runs of one defense differ by chance more than the bound of Kolmogorov and Smirnov."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,28 @@ class Match:
         return self.hidden > 2 * MOST_HIDDEN and self.hidden_upper < 1
 
 
+class Gaps(NamedTuple):
+    """Released minus source value or time, of each person and item that both datasets hold."""
+
+    who: Array
+    """Person of each gap."""
+    by: Array
+
+    def distance(self, other: Gaps) -> tuple[float, float]:
+        """Largest difference of the two distributions, and how large chance makes it; every person has the same weight.
+
+        All times of a person may be shifted together, so the number of people counts, and not the number of entries.
+        """
+        scale = max(1e-300, np.abs(self.by).max(), np.abs(other.by).max())
+        levels, at = np.unique(np.round(np.append(self.by, other.by) / scale, 6), return_inverse=True)
+        below, people = [], []
+        for who, level in ((self.who, at[: self.by.size]), (other.who, at[self.by.size :])):
+            count = np.bincount(who)
+            people.append(int((count > 0).sum()))
+            below.append(np.cumsum(np.bincount(level, 1 / count[who], minlength=levels.size)) / people[-1])
+        return float(np.abs(below[0] - below[1]).max()), sqrt(log(2 / CHANCE) / 2 * sum(1 / n for n in people))
+
+
 class Pairs(NamedTuple):
     """People and their records: what is compared."""
 
@@ -75,6 +99,8 @@ class Pairs(NamedTuple):
     """The same if the own record were an unchanged copy."""
     measures: dict[str, Array]
     """Per person: shares of entries that were kept, added, and of values and times that changed."""
+    gaps: dict[str, Gaps]
+    """Of values and of times."""
 
 
 def match(source: Dataset, release: Dataset, place: Array, seed: int) -> Match:
@@ -154,6 +180,11 @@ def _other_than(found: Pairs, expected: Pairs, claim: str) -> list[str]:
         scale = max(1e-12, theirs.mean()) if name.endswith("_gap") else 1.0
         if abs(mine.mean() - theirs.mean()) > 2 * SLACK * scale + MARGIN * error:
             out.append(f"{word} are not as another run of {claim} leaves them")
+    for name, word in (("value", "values"), ("time", "times")):
+        if found.gaps[name].by.size and expected.gaps[name].by.size:
+            distance, chance = found.gaps[name].distance(expected.gaps[name])
+            if distance > SLACK + chance:
+                out.append(f"differences of {word} are not distributed as another run of {claim} leaves them")
     return out
 
 
@@ -170,7 +201,7 @@ def _pairs(source: Dataset, release: Dataset, people: Array, own: Array, rng: np
     same = np.asarray(mine.multiply(theirs).sum(axis=1)).reshape(-1) / np.maximum(_norms(theirs), 1e-12)
     lead, perfect = (np.sign(np.round(x[:, None] - alike, 9)).mean(axis=1) for x in (same, _norms(mine)))
     held = _norms(mine) > 0
-    return Pairs(lead[held], perfect[held], _measures(source, release, people, own, names))
+    return Pairs(lead[held], perfect[held], *_measures(source, release, people, own, names))
 
 
 def _names(source: Dataset, release: Dataset) -> Array:
@@ -198,8 +229,10 @@ def _norms(matrix: sparse.csr_array) -> Array:
     return np.asarray(np.sqrt(matrix.multiply(matrix).sum(axis=1))).reshape(-1)
 
 
-def _measures(source: Dataset, release: Dataset, people: Array, own: Array, names: Array) -> dict[str, Array]:
-    """Per person: shares of kept and added items, shares of changed values and times, and how much they changed."""
+def _measures(
+    source: Dataset, release: Dataset, people: Array, own: Array, names: Array
+) -> tuple[dict[str, Array], dict[str, Gaps]]:
+    """Per person: shares of kept and added items, shares of changed values and times, and how much they changed; the gaps."""
     n, n_items = people.size, max(1, release.n_items)
     a, b = _entries(source, people, names, n_items), _entries(release, own, None, n_items)
     both = np.intersect1d(a.key, b.key)
@@ -212,16 +245,17 @@ def _measures(source: Dataset, release: Dataset, people: Array, own: Array, name
         "kept": (common / np.maximum(of_source, 1))[of_source > 0],
         "added": (1 - common / np.maximum(of_release, 1))[of_release > 0],
     }
+    gaps: dict[str, Gaps] = {}
     ia, ib = np.searchsorted(a.key, both), np.searchsorted(b.key, both)
     for name, x, y in (("value", a.value[ia], b.value[ib]), ("time", a.day[ia], b.day[ib])):
         known = ~(np.isnan(x) | np.isnan(y))
-        gap = np.abs(x[known] - y[known])
-        who = (both[known] // n_items).astype(np.int64)
+        gaps[name] = Gaps((both[known] // n_items).astype(np.int64), y[known] - x[known])
+        who, gap = gaps[name].who, np.abs(gaps[name].by)
         count = np.bincount(who, minlength=n)
         for suffix, number in (("", gap > 1e-9), ("_gap", gap)):
             total = np.bincount(who, number.astype(np.float64), minlength=n)
             out[name + suffix] = (total / np.maximum(count, 1))[count > 0]
-    return out
+    return out, gaps
 
 
 class _Entries(NamedTuple):

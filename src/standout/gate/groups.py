@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,29 @@ def groups(by: str, who: Adversary, source: Catalog) -> list[Group]:
     if by in ("rarity", "risk"):
         made += _by_rarity(source, max(1, -(-who.n_right_items // 2)), who.n_right_items)
     return made or [Group("length")]
+
+
+def too_short(who: Adversary, source: Catalog) -> Iterator[tuple[Adversary, Group]]:
+    """People who hold fewer items than an adversary knows, each with the adversary who knows as much as they hold.
+
+    The number of known items is halved again and again. Each step is about those whose records are long enough for it, but
+    not for the step before: whoever knows 8 facts of a person who holds 7 knows all of them. Nothing follows for an
+    adversary for whom nobody holds enough items: her limit cannot be kept anyway.
+
+    Parameters
+    ----------
+    who
+        The adversary.
+    source
+        The true data of the people.
+    """
+    less = who
+    while less.knows > 1 and who.n_right_items <= source.longest:
+        end, knows = less.n_right_items, less.knows // 2
+        less = replace(who, knows=knows, wrong=who.wrong if who.wrong_varies else who.wrong * knows // who.knows)
+        n = source.length_counts[less.n_right_items : end].sum()
+        if n and n >= SMALLEST_SHARE * source.n_records:
+            yield less, Group("length", less.n_right_items, end - 1)
 
 
 def _by_length(counts: Array, fewest: int) -> Iterator[Group]:

@@ -21,10 +21,10 @@ from standout.errors import ParameterError
 from standout.formulas.exact_tests import fewest_to_pass, look_sizes
 from standout.gate import rows
 from standout.gate.columns import provenance_of
-from standout.gate.groups import Group, groups
+from standout.gate.groups import SMALLEST_SHARE, Group, groups, too_short
 from standout.gate.measure import Progress, attack_batch, prepare
 from standout.gate.own import match_rows, of_people, within
-from standout.gate.policy import HARM, Limit, Policy, states_posterior
+from standout.gate.policy import HARM, RISK, Limit, Policy, states_posterior
 from standout.gate.question import Question
 from standout.gate.selftest import self_test
 
@@ -114,15 +114,16 @@ class Run:
             self.attacks[UNIQUE] = Unique()
         made: dict[tuple[Adversary, Group | None], Progress] = {}
         for limit, scope in zip(self.policy.limits, self.scopes, strict=True):
-            for who in scope:
-                for group in [None] if limit.by == "none" else groups(limit.by, who, self.job.source):
-                    if (who, group) not in made:
-                        most = None if group is None else self._group_targets()
-                        made[who, group] = prepare(self.job, who, group, most)
-                        made[who, group].source = self.source
-                    for a in self._attacks_of(limit):
-                        self.questions.append(self._question(limit, made[who, group], a))
-        self.people = list(made.values())
+            for who, group in dict.fromkeys(pair for one in scope for pair in self._asked(limit, one)):
+                if (who, group) not in made:
+                    most = None if group is None else self._group_targets(limit.by)
+                    made[who, group] = prepare(self.job, who, group, most)
+                    made[who, group].source = self.source
+                if limit.by == "none" and group is not None and _says_nothing(limit, made[who, group]):
+                    continue
+                for a in self._attacks_of(limit):
+                    self.questions.append(self._question(limit, made[who, group], a))
+        self.people = [sofar for sofar in made.values() if any(q.sofar is sofar for q in self.questions)]
         self.sizes = [self._sizes(sofar) for sofar in self.people]
 
     def measure(self, report: Reporter, batch: Batch = attack_batch) -> None:
@@ -179,9 +180,15 @@ class Run:
         made = list(rows.cells(self.people, self.attacks, self.policy.smallest_group))
         return made + (self.own.cells() if self.own else [])
 
-    def _group_targets(self) -> int | None:
+    def _asked(self, limit: Limit, who: Adversary) -> list[tuple[Adversary, Group | None]]:
+        """Adversaries and groups of people that a limit is about: also those who hold fewer items than she knows."""
+        if limit.by != "none":
+            return [(who, group) for group in groups(limit.by, who, self.job.source)]
+        return [(who, None), *(too_short(who, self.job.source) if limit.measure in RISK else ())]
+
+    def _group_targets(self, by: str) -> int | None:
         """Targets of a group: enough to show that a rate well below the strictest limit of groups is below it."""
-        limit = min(x.max for x in self.policy.limits if x.by != "none")
+        limit = min(x.max for x in self.policy.limits if by == "none" or x.by != "none")
         need = max(GROUP_TARGETS, GROUP_MARGIN * min(fewest_to_pass(limit, self.policy.alpha), MOST_GROUP_TARGETS))
         return int(need if self.job.targets is None else min(need, self.job.targets))
 
@@ -220,6 +227,11 @@ class Run:
         """Whether a limit is exceeded, all planned questions considered (the first step of Holm's procedure)."""
         n = len(self.questions) + (self.policy.near_duplicates is not None)
         return any(q.p_exceeded * n <= self.policy.alpha for q in self.questions if q.sofar is sofar)
+
+
+def _says_nothing(limit: Limit, short: Progress) -> bool:
+    """Whether those with short records are too few to be tested alone, or to exceed a limit on the share of all people."""
+    return short.share < SMALLEST_SHARE or (limit.of == "all" and short.share <= limit.max)
 
 
 def adversaries_of(limit: Limit, policy: Policy, data: Any) -> list[Adversary]:
