@@ -122,7 +122,7 @@ def test_a_limit_that_was_measured_in_part_is_never_kept(unsafe):
     asked["limit"].append({"name": "y", "max": 0.99, "adversaries": ["b"]})
     seen = so.check(unsafe, asked)
     assert seen.verdict == "fail"
-    assert [row["verdict"] for row in seen.table] == ["fail", "unclear"]
+    assert [row["verdict"] for row in seen.table] == ["fail", "unclear", "pass"]
     assert "not measured" in seen.table[1]["why"]
 
 
@@ -148,7 +148,7 @@ def test_one_attack_above_the_limit_is_enough_to_fail(unsafe, monkeypatch):
     assert both.verdict == "fail"
     planted = so.check(unsafe, policy(0.09, attacks=["blind"], self_test=True))
     assert planted.verdict == "unclear", "an attack that finds nobody must not let a release pass"
-    assert "blind found 0 of 8 unique people" in planted.table[-1]["why"]
+    assert "blind found 0 of 8 unique people" in planted.table[-2]["why"]
 
 
 def test_rates_of_all_records_count_those_who_cannot_be_attacked(unsafe):
@@ -168,7 +168,7 @@ def test_nobody_eligible_is_unclear_also_for_a_rate_of_all(safe):
     asked = policy(0.09, adversary={"a": {"knows": 3}, "b": {"knows": 50}})
     asked["limit"].append({"name": "y", "max": 0.09, "adversaries": ["b"]})
     seen = so.check(safe, asked)
-    assert [row["verdict"] for row in seen.table] == ["pass", "unclear"]
+    assert [row["verdict"] for row in seen.table] == ["pass", "unclear", "pass"]
     asked["limit"][1]["of"] = "all"
     assert so.check(safe, asked).verdict == "unclear"
 
@@ -298,7 +298,7 @@ def test_a_verdict_holds_no_label(safe):
 
 def test_the_table_is_a_frame_and_a_file(safe, tmp_path):
     seen = so.check(safe, policy(0.09, self_test=True))
-    assert list(seen.to_frame()["limit"]) == ["x", "self-test"]
+    assert list(seen.to_frame()["limit"]) == ["x", "self-test", "one record per person"]
     assert len(seen.to_frame(tests=True)) == 1
     import json
 

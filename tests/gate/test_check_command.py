@@ -129,8 +129,8 @@ def test_the_self_test_can_be_switched_off_and_is_on_by_default(run, data, polic
     rows = [
         json.loads(run("check", data, "--policy", fine, "--json", *x)[1])["table"] for x in ([], ["--no-self-test"])
     ]
-    assert [row["limit"] for row in rows[0]] == ["found", "self-test", "columns"]
-    assert [row["limit"] for row in rows[1]] == ["found", "columns"]
+    assert [row["limit"] for row in rows[0]] == ["found", "self-test", "columns", "one record per person"]
+    assert [row["limit"] for row in rows[1]] == ["found", "columns", "one record per person"]
 
 
 def test_policy_init_writes_a_policy_that_check_reads(run, data, tmp_path):

@@ -11,6 +11,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from forgeries import rehash
 from known_rate import with_rate
 
 import standout as so
@@ -369,3 +370,30 @@ def test_the_commands_sign_and_verify(run, data, keys, tmp_path):
     assert run("verify", evidence, file)[0] == 1
     assert run("verify", policy, file)[0] == 2
     assert run("verify", tmp_path / "none.json", file)[0] == 2
+
+
+QUICK = {"limit": [{"name": "x", "max": 0.2, "adversaries": ["a"]}], "adversary": {"a": {"knows": 3}}, "self_test": False,
+         "attacks": ["scoreboard-rh"]}  # fmt: skip
+
+
+def test_evidence_with_an_edited_list_of_columns_does_not_hold(tmp_path):
+    rows = with_rate(0.03, n=600)
+    frame = rows.to_frame()
+    data = so.Dataset.from_frame(frame)
+    seen = so.check(data, QUICK)
+    content = json.loads(so.save_evidence(seen, tmp_path / "e.json").read_text())
+    content["provenance"]["columns"] = []
+    (tmp_path / "forged.json").write_text(json.dumps(rehash(content)))
+    assert so.verify(tmp_path / "e.json", data).verdict == seen.verdict
+    done = so.verify(tmp_path / "forged.json", data)
+    assert any(row["check"] == "derived description of the data" and row["verdict"] == "fail" for row in done.rows)
+
+
+def test_a_saved_dataset_with_the_index_of_other_people_is_measured_by_its_records(tmp_path):
+    data = with_rate(0.9, n=300)
+    data.save(tmp_path / "saved")
+    opened = so.Dataset.open(tmp_path / "saved")
+    honest = so.check(opened, QUICK).table[0]["rate"]
+    opened = so.Dataset.open(tmp_path / "saved")
+    vars(opened)["index"] = so.Dataset.take(data, np.roll(np.arange(data.n_records), 1)).index
+    assert so.check(opened, QUICK).table[0]["rate"] == honest > 0.5

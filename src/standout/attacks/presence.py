@@ -71,7 +71,7 @@ class Presence:
         if not self.errors:
             return np.zeros(log_factor.size)
         x = _covariates(log_factor, share)
-        return np.sqrt(np.einsum("iq,ij,jq->q", x, np.array(self.errors), x))
+        return np.asarray(np.sqrt(np.einsum("iq,ij,jq->q", x, np.array(self.errors), x)))
 
 
 def _covariates(log_factor: Array, share: Array) -> Array:

@@ -17,6 +17,7 @@ from standout.data.build import count_pairs
 from standout.data.dataset import Dataset
 from standout.data.index import LARGEST_BLOCK, Shard
 from standout.data.times import TICKS_PER_DAY
+from standout.errors import InputError
 
 Array = npt.NDArray[Any]
 
@@ -103,6 +104,17 @@ def is_counted_right(ds: Dataset) -> bool:
     same = np.array_equal(lengths, ds.lengths) and np.array_equal(supports, ds.supports)
     falls = np.flatnonzero(ds.record_item[1:] < ds.record_item[:-1]) + 1
     return same and bool(np.isin(falls, ds.record_ptr).all())
+
+
+def count_again(ds: Any) -> None:
+    """Trust no stored counts and no stored index of a dataset: compare the counts, and build the index on next use."""
+    if not hasattr(ds, "record_ptr"):
+        return
+    if not is_counted_right(ds):
+        raise InputError(
+            "the counts of the saved dataset are not those of its records: save it again from the original data"
+        )
+    vars(ds).pop("index", None)
 
 
 def is_index_of(index: Shard, ds: Dataset) -> bool:

@@ -16,6 +16,7 @@ from standout.audit.progress import Progress as Reporter
 from standout.audit.subject import source_of
 from standout.audit.sweep import default_sweep, fitting
 from standout.data.dataset import in_memory
+from standout.data.intact import count_again
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
 from standout.formulas.exact_tests import fewest_to_pass, look_sizes
@@ -80,6 +81,8 @@ class Run:
         everyone = list(dict.fromkeys(who for scope in scopes for who in scope))
         wanted = targets if targets is not None else policy.targets
         job = Audit(data, everyone, list(policy.all_attacks), wanted, seed, engine, release=release, defense=defense)
+        for one in (job.source, job.release):
+            count_again(one)
         job.check_labels()
         fitted = [dict.fromkeys(fitting(who, data) for who in scope) for scope in scopes]
         if job._place is None:

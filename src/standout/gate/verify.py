@@ -20,10 +20,14 @@ from standout.gate.compare import Cells, Row, alike, asked_rows, cell_rows, deri
 from standout.gate.evidence import age_in_days, check_signature, intact, load_evidence
 from standout.gate.measure import Progress, attack_batch
 from standout.gate.policy import Policy
+from standout.gate.provenance import provenance
 from standout.gate.rows import cell_head
 from standout.gate.run import Run
 from standout.gate.verdict import EXIT, overall
 from standout.versions import version_of
+
+DESCRIBES = ("data", "columns", "not_measured")
+"""Parts of the provenance that describe the data and that the data gives again."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,9 @@ def _second_run(content: Mapping[str, Any], asked: Policy, data: Any, release: A
     out.append(row("adversaries and attacks", differs if extra else "pass", why + other * bool(extra)))
     derived = {"tests": tests, "table": table, "verdict": overall([one["verdict"] for one in table])}
     out += [derived_row(name, content[name], derived[name], differs, other) for name in derived]
+    again_made = provenance(run.given or run.job, asked, 0.0, run.columns)
+    said, found = ([{name: x.get(name)} for name in DESCRIBES] for x in (made, again_made))
+    out.append(derived_row("description of the data", said, found, differs, other))
     return [*out, *cell_rows(replay.cells, again, chosen, differs, other, signed)]
 
 

@@ -172,9 +172,9 @@ def sentences(found: LinkFindings) -> list[str]:
     if links["refused"]:
         out.append(
             f"For {links['refused']:,} {'person' if links['refused'] == 1 else 'people'} the test does not apply, because too "
-            "little is known of them, and none of them is counted as named. By posteriors of at least 95 %, which rely on the "
-            f"model, she can name {accepted_at(found, 0.05, 'posterior')['accepted']:,} of all people with at most about 5 % "
-            "wrong."
+            "little is known of them, and none of them is counted as named. They are not safe for that: by posteriors of at "
+            f"least 95 %, which rely on the model, she can name {accepted_at(found, 0.05, 'posterior')['accepted']:,} of all "
+            "people with at most about 5 % wrong."
         )
     if links.get("overlap"):
         o = links["overlap"]

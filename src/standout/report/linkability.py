@@ -17,6 +17,12 @@ def linkability(case: Case, prior: float = PRIOR) -> str:
         raise ParameterError(f"prior={prior}: use a share between 0 and 1")
     one = linker(case)
     right, wrong, false = (one[name] for name in ("matched_right", "matched_wrong", "false_match"))
+    if case.entry.get("n_not_released"):
+        return (
+            f"No second source was linked. {case.entry['n_not_released']:,} of {case.entry['n_targets']:,} people tested have no "
+            f"record in the release. {_rule(one)} names the right record for {percent(right['rate'])} and a wrong one for "
+            f"{percent(wrong['rate'])} of all people tested."
+        )
     start = f"No second source was linked. {_rule(one)}"
     missed = (
         f"a wrong one for {percent(wrong['rate'])}, and for people who are not in the data a false one for "

@@ -83,8 +83,7 @@ LEFT = (0, 1)
 def _risk_table(seen: View) -> Any:
     head, *rows = _without_of_all(seen, [HEAD, *_rows(seen)])
     attack = head.index("strongest")
-    # an attack with many options may wrap; numbers and kinds may not
-    return _plain_table(head, rows, (*LEFT, attack), attack)
+    return _plain_table(head, rows, (*LEFT, attack), (0, attack))
 
 
 def _everybody(seen: View) -> bool:
@@ -95,16 +94,19 @@ def _without_of_all(seen: View, rows: list[list[str]]) -> list[list[str]]:
     return [row[:OF_ALL] + row[OF_ALL + 1 :] for row in rows] if _everybody(seen) else rows
 
 
-def _plain_table(head: list[str], rows: list[list[str]], left: tuple[int, ...] = (0,), wraps: int = 0) -> Any:
-    """A table without frame; the columns `left` are left-aligned, the column `wraps` may wrap."""
+def _plain_table(
+    head: list[str], rows: list[list[str]], left: tuple[int, ...] = (0,), wraps: tuple[int, ...] = (0,)
+) -> Any:
+    """A table without frame; the columns `left` are left-aligned. Only the columns `wraps` may wrap: a cut number misleads."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0 if len(head) > 4 else (0, 1))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for k, title in enumerate(head):
         side: Any = "left" if k in left else "right"
-        table.add_column(Text(title), justify=side, no_wrap=k != wraps, overflow="fold")
+        widest = None if k in wraps else max(map(len, [title, *(row[k] for row in rows)]))
+        table.add_column(Text(title), justify=side, no_wrap=k not in wraps, overflow="fold", min_width=widest)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table

@@ -180,7 +180,8 @@ def listed(names: Sequence[str], of: Sequence[str] | None = None) -> str:
         All names, where `names` are some of them.
     """
     if isinstance(names if of is None else of, by_name.FirstLine):
-        return f"{len(names):,}, not shown because the first line may hold data ({option('header', None)} says that it holds names)"
+        hidden = "not shown because the first line may hold data"
+        return f"{len(names):,}, {hidden} ({option('header', None)} says that it holds names)"
     shown = ", ".join("…" if "@" in name else name if len(name) <= 40 else f"{name[:40]}…" for name in names[:40])
     return shown + (f" and {len(names) - 40:,} more" if len(names) > 40 else "")
 

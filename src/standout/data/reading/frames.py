@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from standout.data.reading.profile import SAMPLE
 from standout.data.reading.source import Source
+from standout.data.times import mixed_zones
 from standout.errors import InputError, ParameterError
 
 
@@ -82,6 +84,10 @@ def _arrow_column(frame: Any, name: str, role: str) -> Any:
         return column
     if hasattr(column, "to_arrow"):
         return column.to_arrow()
+    if column.dtype == object and (times := [x for x in column if isinstance(x, datetime) and x == x]):
+        zoned = sum(x.tzinfo is not None for x in times)
+        if 0 < zoned < len(times):
+            raise InputError(mixed_zones(f"column {name!r}", zoned, len(times) - zoned))
     try:
         return pa.array(column, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
