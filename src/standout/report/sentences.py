@@ -230,12 +230,13 @@ def _guessing(case: Case, seen: View, most: str) -> str:
     elif _certain(case)["rate"] - case.hit["rate"] >= MORE:
         said = f" The attacks that ran found fewer ({percent(case.hit['rate'])}): another attack would find more."
     else:
-        said = " The best guess finds hardly anybody else."
+        said = " The best guess finds hardly anybody else." if _certain(case)["rate"] < 1 else ""
     weaker = [c for c in sorted(seen.cases, key=weaker_first) if c.hit["low"] > MOST]
     if weaker and weaker_first(weaker[0]) < weaker_first(case) and _certain(case)["low"] > MOST:
         said += f" Knowing {weaker[0].phrase}{_comma(weaker[0])} it is already right for {_share(weaker[0], 'found')}."
-    both = "popular ones far fewer" if case.hit["rate"] < 1 else "popular ones may find fewer"
-    return f"{said} Rare items find {'more people' if case.hit['rate'] < 1 else 'as many people'}, {both}."
+    if case.hit["rate"] < 1:
+        return f"{said} Rare items find more people, popular ones far fewer."
+    return f"{said} Popular items may find fewer people."
 
 
 def _listed(parts: list[str]) -> str:
