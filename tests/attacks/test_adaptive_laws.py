@@ -183,3 +183,12 @@ def test_a_naive_attacker_does_not_know_which_secret_name_stands_for_which_item(
     assert below(naive, ignored) and not below(adaptive, ignored)
     grouped = parse_defense("group-items(groups=40)").apply(named, seed=5)
     assert credit(named, grouped, KINDS["rough"], adapt=False).mean() > 0.1
+
+
+@pytest.mark.parametrize("text", DEFENSES)
+def test_fitting_the_noise_is_no_disadvantage_to_an_attacker_who_does_not_know_the_defense(source, text):
+    release = parse_defense(text).apply(source, seed=5)
+    fitted, naive = (
+        credit(source, release, KINDS["rough"], **options) for options in ({"noise": "fit"}, {"adapt": False})
+    )
+    assert not below(fitted, naive)
