@@ -126,5 +126,5 @@ def test_names_that_the_user_calls_a_header_are_shown(tmp_path):
     path.write_text("alpha,beta,gamma\n1,2,3\n1,4,3\n")
     with pytest.raises(StandoutError, match="alpha, beta, gamma"):
         Dataset.read(path, header=True)
-    with pytest.raises(StandoutError, match=r"3, not shown because the first line may hold data \(--header"):
+    with pytest.raises(StandoutError, match=r"3, not shown because the first line may hold data \(header=True"):
         Dataset.read(path)
