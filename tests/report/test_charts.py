@@ -14,6 +14,7 @@ from standout.errors import ParameterError
 from standout.report import page
 from standout.report.charts import charts
 from standout.report.drawing import GRID, INK, NARROW, SERIES, SOFT, WIDE, for_page
+from standout.report.marks import series
 from standout.report.page import export
 
 FOUND = sweep({2: 0.2, 4: 0.6, 8: 1.0})
@@ -172,3 +173,9 @@ def test_percent_and_hour_tolerances_are_drawn():
         for v, t in ((0, None), ("10%", None), (None, "2h"), (None, None))
     ))  # fmt: skip
     assert {"values ±10%", "no values"} <= {r["value"] for r in charts(found)["channels"].table.rows}
+
+
+def test_no_two_of_sixteen_series_look_the_same():
+    looks = series([f"kind {k}" for k in range(16)])
+    marks = list(zip(looks["color"]["scale"]["range"], looks["shape"]["scale"]["range"], strict=True))
+    assert len(set(marks)) == 16

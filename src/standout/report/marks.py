@@ -38,12 +38,16 @@ def wide(width: int) -> bool:
 
 
 def series(names: Sequence[str]) -> dict[str, Spec]:
-    """Color, shape and dash of each series, so that series differ in more than one of them."""
+    """Color, shape and dash of each series. Where the colors begin again, each goes with the next shape."""
     n = len(names)
     looks = {"color": SERIES, "shape": SHAPES, "strokeDash": DASHES}
+    rounds = {"color": 0, "shape": 1, "strokeDash": 1}
+    places = {
+        c: [(k + rounds[c] * (k // len(SERIES))) % len(palette) for k in range(n)] for c, palette in looks.items()
+    }
     return {
         channel: {
-            "scale": {"domain": list(names), "range": [palette[k % len(palette)] for k in range(n)]},
+            "scale": {"domain": list(names), "range": [palette[k] for k in places[channel]]},
             "sort": list(names),
             "type": "nominal",
         }
