@@ -10,7 +10,7 @@ from standout.audit.audit import Audit
 from standout.audit.panel import ADAPTIVE, is_source_of
 from standout.data.dataset import Dataset
 from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
-from standout.formulas.rates import at_least, at_most
+from standout.formulas.rates import Rate, at_least, at_most
 from standout.gate.columns import ROW as COLUMNS
 from standout.gate.columns import dropped_rows, requirement
 from standout.gate.groups import SMALLEST_SHARE
@@ -58,7 +58,7 @@ def table(
     adjusted = holm([q.p_exceeded for q in questions] + ([copies["p_exceeded"]] if copies else []))
     met = holm([q.p_met for q in questions])
     made = [
-        (q, _test(q, above, below, policy, job)) for q, above, below in zip(questions, adjusted, met, strict=False)
+        (q, _test(q, above, below, policy)) for q, above, below in zip(questions, adjusted, met, strict=False)
     ]  # the adjusted value of the near-duplicates is left over
     rows = []
     for limit in policy.limits:
@@ -71,13 +71,13 @@ def table(
     return rows, [row for q, row in made if q.is_done]
 
 
-def _test(question: Question, above: float, below: float, policy: Policy, job: Audit) -> Row:
+def _test(question: Question, above: float, below: float, policy: Policy) -> Row:
     """One test, as plain data. Counts of small groups are left out."""
     verdict = "pass" if question.is_met else "fail" if above <= policy.alpha else "unclear"
     small, limit = question.is_hidden, question.limit
     return {
         "limit": limit.name, "verdict": verdict, "measure": limit.measure, "of": limit.of, "max": limit.max,
-        "adversary": question.sofar.who.words(job.source), "attack": question.label,
+        "adversary": question.sofar.words, "attack": question.label,
         "group": question.group.words if question.group else None,
         "n": None if small else question.n,
         "rate": None if small or not question.n else question.scale * question.count / question.n,
@@ -161,12 +161,17 @@ def adaptive(job: Audit) -> tuple[bool, str]:
     return True, f"{', '.join(sorted(set(knowing)))} knew the published parameters of the defense"
 
 
-def one_record_each(release: Dataset, job: Audit) -> Row:
-    """Row of a single file: each record counts as one person, which the file alone cannot show."""
+def _similar(release: Dataset, n: int | None, similarity: float, seed: int) -> Rate:
+    """Share of `n` records (None = all) with a neighbor that is more similar."""
     from standout.theory.sparsity import delta_at, fitting_records, sparsity
 
-    records = fitting_records(release, min(COMPARED, release.n_records), job.seed)
-    rate = delta_at(sparsity(release, records=records), SIMILAR)
+    wanted = release.n_records if n is None else min(n, release.n_records)
+    return delta_at(sparsity(release, records=fitting_records(release, wanted, seed)), similarity)
+
+
+def one_record_each(release: Dataset, job: Audit) -> Row:
+    """Row of a single file: each record counts as one person, which the file alone cannot show."""
+    rate = _similar(release, COMPARED, SIMILAR, job.seed)
     neighbor = f"a neighbor that shares {percent(SIMILAR)} of the entries"
     why = f"assumed: {percent(rate.rate)} of {rate.n:,} records compared have {neighbor}"
     if rate.count:
@@ -178,13 +183,9 @@ def one_record_each(release: Dataset, job: Audit) -> Row:
 
 def near_duplicates(release: Dataset, policy: Policy, job: Audit) -> Row:
     """Test of the share of records with a very similar neighbor."""
-    from standout.theory.sparsity import delta_at, fitting_records, sparsity
-
     limit = policy.near_duplicates
     assert limit is not None
-    wanted = release.n_records if job.targets is None else min(job.targets, release.n_records)
-    records = fitting_records(release, wanted, job.seed)
-    rate = delta_at(sparsity(release, records=records), limit.similarity)
+    rate = _similar(release, job.targets, limit.similarity, job.seed)
     count = int(rate.count)
     return {
         "max": limit.max, "similarity": limit.similarity, "source": limit.source, "n_records": release.n_records,
