@@ -2,9 +2,10 @@
 
 python benchmarks/chunked.py --copies 0.05,1,3 --work FOLDER --out benchmarks/results/chunked.jsonl
 
-The data are perturbed copies of the Netflix Prize twin (99 million entries each), as a folder of Parquet files. Each engine runs
-in its own process. Resident memory is the peak (VmHWM) beyond that of a process that has attacked a small dataset.
-`--keep` leaves the data in FOLDER; 3 copies take 3 GB as Parquet and 4 GB in binary form.
+The data are perturbed copies of the Netflix Prize twin (99 million entries each), as a folder of
+Parquet files. Each engine runs in its own process. Resident memory is the peak (VmHWM) beyond that
+of a process that has attacked a small dataset. `--keep` leaves the data in FOLDER; 3 copies take 3
+GB as Parquet and 4 GB in binary form.
 """
 
 from __future__ import annotations
@@ -102,20 +103,35 @@ def measure(engine: str, source: Path, work: Path, n_targets: int, memory: str) 
     facts = aux.bind(data)
     postings = float(data.supports[facts.item[facts.item >= 0]].sum())
     return {
-        "engine": engine, "entries": data.n_entries, "records": data.n_records, "targets": int(targets.size),
-        "memory": memory, "shards": len(data.all_shards), "load": os.getloadavg()[0], "eligible": n_eligible,
-        "read_s": read[0] - wall, "read_core_s": read[1] - core, "draw_core_s": drawn[1] - read[1],
-        "score_s": float(scored[0]), "score_core_ms_per_target": 1e3 * float(scored[1]) / targets.size,
+        "engine": engine,
+        "entries": data.n_entries,
+        "records": data.n_records,
+        "targets": int(targets.size),
+        "memory": memory,
+        "shards": len(data.all_shards),
+        "load": os.getloadavg()[0],
+        "eligible": n_eligible,
+        "read_s": read[0] - wall,
+        "read_core_s": read[1] - core,
+        "draw_core_s": drawn[1] - read[1],
+        "score_s": float(scored[0]),
+        "score_core_ms_per_target": 1e3 * float(scored[1]) / targets.size,
         "lineup_core_ms_per_target": 1e3 * with_lineup[1] / targets.size,
-        "postings_per_target": postings / targets.size, "known": WHO["knows"],
-        "base_bytes": before, "peak_bytes_above": peak() - before,
-        "best": int(verdicts.best.sum()), "ranks": int(verdicts.rank.sum()), "hits": float(verdicts.credit.sum()),
-    }  # fmt: skip
+        "postings_per_target": postings / targets.size,
+        "known": WHO["knows"],
+        "base_bytes": before,
+        "peak_bytes_above": peak() - before,
+        "best": int(verdicts.best.sum()),
+        "ranks": int(verdicts.rank.sum()),
+        "hits": float(verdicts.credit.sum()),
+    }
 
 
 def main() -> None:
     """Measure each size in separate processes and write one line per engine and size."""
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     ask.add_argument("--copies", default="0.05,1,3", help="sizes, in copies of the twin")
     ask.add_argument("--targets", type=int, default=1000)
     ask.add_argument("--memory", default="2GB")
@@ -126,7 +142,13 @@ def main() -> None:
     given = ask.parse_args()
     if given.one:
         folder = Path(given.one[1])
-        print(json.dumps(measure(given.one[0], folder / "parquet", folder / "work", given.targets, given.memory)))
+        print(
+            json.dumps(
+                measure(
+                    given.one[0], folder / "parquet", folder / "work", given.targets, given.memory
+                )
+            )
+        )
         return
     lines = []
     for copies in map(float, given.copies.split(",")):
@@ -135,16 +157,34 @@ def main() -> None:
             make(copies, folder / "parquet")
         for engine in ("chunked", "memory"):
             done = subprocess.run(
-                [sys.executable, __file__, "--work", str(given.work), "--targets", str(given.targets), "--memory", given.memory,
-                 "--one", engine, str(folder)], capture_output=True, text=True, check=True)  # fmt: skip
+                [
+                    sys.executable,
+                    __file__,
+                    "--work",
+                    str(given.work),
+                    "--targets",
+                    str(given.targets),
+                    "--memory",
+                    given.memory,
+                    "--one",
+                    engine,
+                    str(folder),
+                ],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             lines.append({"copies": copies, **json.loads(done.stdout.strip().splitlines()[-1])})
             print(json.dumps(lines[-1]), flush=True)
         mine, usual = lines[-2:]
         ratio = mine["score_core_ms_per_target"] / usual["score_core_ms_per_target"]
         same = all(mine[key] == usual[key] for key in ("best", "ranks", "hits"))
         above = mine["peak_bytes_above"] / 1e9
-        print(f"{copies:g} copies: {ratio:.2f} × the core time of the memory engine, same answers: {same}, "
-              f"{above:.2f} GB above the interpreter", flush=True)  # fmt: skip
+        print(
+            f"{copies:g} copies: {ratio:.2f} × the core time of the memory engine, same answers: {same}, "
+            f"{above:.2f} GB above the interpreter",
+            flush=True,
+        )
         if not given.keep:
             shutil.rmtree(folder)
     if given.out is not None:

@@ -1,6 +1,7 @@
 """Attack every record of a Netflix-sized release on one GPU, and compare the answers with the CPU engine's.
 
-    python benchmarks/gpu_census.py --work /tmp/census --out census.jsonl [--records 480189] [--tune]
+    python benchmarks/gpu_census.py --work /tmp/census --out census.jsonl [--records 480189]
+    [--tune]
 
 Makes the release (our own twin) and its packed folder first; prints one JSON line per measurement.
 """
@@ -54,7 +55,15 @@ def make(folder: Path, n_records: int, out: Path) -> None:
     data = Dataset.from_arrays(*arrays)
     read = time.perf_counter() - t
     data.save(folder)
-    say(out, what="release", entries=data.n_entries, records=data.n_records, made_s=made, read_s=read, cores=cores)
+    say(
+        out,
+        what="release",
+        entries=data.n_entries,
+        records=data.n_records,
+        made_s=made,
+        read_s=read,
+        cores=cores,
+    )
 
 
 def attacks(data: Dataset) -> dict[str, so.Attack]:
@@ -91,8 +100,17 @@ def tune(data: Dataset, out: Path) -> tuple[int, int, int]:
                 engine.map(Score(plan), shards)
                 took.append(engine.kernel_seconds - before)
             times[name, shape] = min(took)
-            say(out, what="shape", attack=name, block=shape[0], threads=shape[1], per_sm=shape[2], kernel_s=min(took),
-                us_per_target=1e6 * min(took) / targets.size, postings_per_ns=postings / min(took) / 1e9)  # fmt: skip
+            say(
+                out,
+                what="shape",
+                attack=name,
+                block=shape[0],
+                threads=shape[1],
+                per_sm=shape[2],
+                kernel_s=min(took),
+                us_per_target=1e6 * min(took) / targets.size,
+                postings_per_ns=postings / min(took) / 1e9,
+            )
     return min(SHAPES, key=lambda s: sum(times[name, s] for name in plans))
 
 
@@ -102,7 +120,13 @@ def census(data: Dataset, shape: tuple[int, int, int], out: Path) -> None:
     engine = GpuEngine(*shape, batch_queries=131_072)
     t, shards = time.perf_counter(), [data.index]
     index = engine.index(shards[0])
-    say(out, what="index", gpu_s=time.perf_counter() - t, mib=index.nbytes / 2**20, device=engine.device_name)
+    say(
+        out,
+        what="index",
+        gpu_s=time.perf_counter() - t,
+        mib=index.nbytes / 2**20,
+        device=engine.device_name,
+    )
     for name, made in attacks(data).items():
         attack, facts = compile_all(made, data, targets)
         total, wall, mass = 0.0, time.perf_counter(), 0.0
@@ -116,18 +140,32 @@ def census(data: Dataset, shape: tuple[int, int, int], out: Path) -> None:
             partials = engine.map(Score(plan), shards)
             total += engine.kernel_seconds - before
             on_top = (
-                engine.map(ScoreRecord(plan, targets[lo : lo + part.n_queries]), shards).score == partials.best_score
+                engine.map(ScoreRecord(plan, targets[lo : lo + part.n_queries]), shards).score
+                == partials.best_score
             )
             hits += float((on_top / np.maximum(partials.n_top, 1)).sum())
             before = engine.kernel_seconds
-            engine.map(Mass(plan, partials.best_score, 1.0 / np.maximum(partials.sigma(), 1.0)), shards)
+            engine.map(
+                Mass(plan, partials.best_score, 1.0 / np.maximum(partials.sigma(), 1.0)), shards
+            )
             mass += engine.kernel_seconds - before
-        say(out, what="census", attack=name, targets=int(targets.size), kernel_s=total, mass_kernel_s=mass,
-            us_per_target=1e6 * total / targets.size, wall_s=time.perf_counter() - wall, found=hits / targets.size)  # fmt: skip
+        say(
+            out,
+            what="census",
+            attack=name,
+            targets=int(targets.size),
+            kernel_s=total,
+            mass_kernel_s=mass,
+            us_per_target=1e6 * total / targets.size,
+            wall_s=time.perf_counter() - wall,
+            found=hits / targets.size,
+        )
         compare(data, attack, targets, engine, out)
 
 
-def compare(data: Dataset, attack: so.Attack, targets: np.ndarray, engine: GpuEngine, out: Path) -> None:
+def compare(
+    data: Dataset, attack: so.Attack, targets: np.ndarray, engine: GpuEngine, out: Path
+) -> None:
     some = targets[np.linspace(0, targets.size - 1, 2_000).astype(int)]
     aux = WHO.sample(data, some, seed=7)
     usual = MemoryEngine()
@@ -135,13 +173,33 @@ def compare(data: Dataset, attack: so.Attack, targets: np.ndarray, engine: GpuEn
     theirs = attack.run(data, aux, usual, watch=some)
     cpu_s = time.perf_counter() - t
     mine = attack.run(data, aux, engine, watch=some)
-    exact = ["best", "runner_up", "score", "second", "rank", "matched", "n_candidates", "n_matching"]
+    exact = [
+        "best",
+        "runner_up",
+        "score",
+        "second",
+        "rank",
+        "matched",
+        "n_candidates",
+        "n_matching",
+    ]
     same = {
-        f: bool(np.array_equal(getattr(mine, f), getattr(theirs, f), equal_nan=getattr(mine, f).dtype.kind == "f"))
+        f: bool(
+            np.array_equal(
+                getattr(mine, f), getattr(theirs, f), equal_nan=getattr(mine, f).dtype.kind == "f"
+            )
+        )
         for f in exact
     }
-    gap = {f: float(np.nanmax(np.abs(getattr(mine, f) - getattr(theirs, f)) / np.maximum(np.abs(getattr(theirs, f)), 1e-12)))
-           for f in ("sigma", "share", "bits")}  # fmt: skip
+    gap = {
+        f: float(
+            np.nanmax(
+                np.abs(getattr(mine, f) - getattr(theirs, f))
+                / np.maximum(np.abs(getattr(theirs, f)), 1e-12)
+            )
+        )
+        for f in ("sigma", "share", "bits")
+    }
     say(
         out,
         what="compare",

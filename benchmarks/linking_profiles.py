@@ -1,7 +1,8 @@
 """CPU time per posting of linking with whole profiles, at Netflix Prize size: 5,000 queries of 8 and of 200 items.
 
-Example: python benchmarks/linking_profiles.py --size 1 --out benchmarks/results/linking-profiles.json
-The synthetic release (100 million entries at size 1) is made on first use, which takes some minutes.
+Example: python benchmarks/linking_profiles.py --size 1 --out
+benchmarks/results/linking-profiles.json The synthetic release (100 million entries at size 1) is
+made on first use, which takes some minutes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ NOISES = {
 
 def measure(data: so.Dataset, queries: int, knows: int) -> list[dict[str, Any]]:
     """CPU seconds per posting of both kinds of comparison; a quarter of the facts is wrong."""
-    who = so.Adversary(knows=knows, wrong=knows // 4, wrong_kind="item", value_within=1, time_within=14)
+    who = so.Adversary(
+        knows=knows, wrong=knows // 4, wrong_kind="item", value_within=1, time_within=14
+    )
     targets = np.sort(np.random.default_rng(0).choice(who.eligible(data), queries))
     drawn = who.sample(data, targets, seed=1)
     aux = people(so.Knowledge.from_arrays(drawn.query, drawn.item, drawn.value, drawn.time))
@@ -47,19 +50,33 @@ def measure(data: so.Dataset, queries: int, knows: int) -> list[dict[str, Any]]:
     for name, noise in NOISES.items():
         attack = LinkLikelihood(noise, mentions)
         # compiles the kernels
-        attack.top_scores(data, so.Knowledge.from_arrays([0], aux.item[:1], aux.value[:1], aux.time[:1]), N_BEST)
+        attack.top_scores(
+            data, so.Knowledge.from_arrays([0], aux.item[:1], aux.value[:1], aux.time[:1]), N_BEST
+        )
         begun, wall = time.process_time(), time.perf_counter()
         best = attack.top_scores(data, aux, N_BEST)[0][:, 0]
         spent, wall = time.process_time() - begun, time.perf_counter() - wall
-        rows.append({"compared": name, "queries": queries, "items": knows, "postings": postings, "cpu_s": spent, "wall_s": wall,
-                     "ns_per_posting": 1e9 * spent / postings, "right_first": float((best == targets).mean())})  # fmt: skip
+        rows.append(
+            {
+                "compared": name,
+                "queries": queries,
+                "items": knows,
+                "postings": postings,
+                "cpu_s": spent,
+                "wall_s": wall,
+                "ns_per_posting": 1e9 * spent / postings,
+                "right_first": float((best == targets).mean()),
+            }
+        )
         print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
     return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=float, default=1.0, help="share of the Netflix Prize's records")
+    parser.add_argument(
+        "--size", type=float, default=1.0, help="share of the Netflix Prize's records"
+    )
     parser.add_argument("--queries", type=int, default=5000)
     parser.add_argument("--out", type=Path, required=True, help="JSON file to write")
     asked = parser.parse_args()
@@ -67,10 +84,12 @@ def main() -> None:
     rows = [row for knows in (SHORT, LONG) for row in measure(data, asked.queries, knows)]
     first = {row["compared"]: row["ns_per_posting"] for row in rows if row["items"] == SHORT}
     found = {
-        "records": data.n_records, "entries": data.n_entries, "cores": os.cpu_count(),
+        "records": data.n_records,
+        "entries": data.n_entries,
+        "cores": os.cpu_count(),
         "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "rows": [{**row, "ratio": row["ns_per_posting"] / first[row["compared"]]} for row in rows],
-    }  # fmt: skip
+    }
     asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

@@ -4,10 +4,11 @@
     python benchmarks/same_answers.py record after.json --data FOLDER       # with the new code
     python benchmarks/same_answers.py compare before.json after.json
 
-Every cell holds digests, which must be equal bit for bit, and sums of floating-point numbers, which must agree within 1e-9.
-The cells cover record keys, fingerprints and drawn knowledge; every attack on every kind of knowledge, target present and
-removed; each engine that this machine has; every defense with its naive, fitted and adaptive attackers; linking; the gate.
-FOLDER holds MovieLens latest-small and Online Retail; without it, only synthetic data is used.
+Every cell holds digests, which must be equal bit for bit, and sums of floating-point numbers, which
+must agree within 1e-9. The cells cover record keys, fingerprints and drawn knowledge; every attack
+on every kind of knowledge, target present and removed; each engine that this machine has; every
+defense with its naive, fitted and adaptive attackers; linking; the gate. FOLDER holds MovieLens
+latest-small and Online Retail; without it, only synthetic data is used.
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ SEED = 7
 
 def digest(*arrays: Any) -> str:
     """One digest for arrays of any type."""
-    parts = [f"{a.dtype}{a.shape}".encode() + a.tobytes() for a in map(np.ascontiguousarray, arrays)]
+    parts = [
+        f"{a.dtype}{a.shape}".encode() + a.tobytes() for a in map(np.ascontiguousarray, arrays)
+    ]
     return sha256(b"".join(parts)).hexdigest()
 
 
@@ -94,7 +97,10 @@ def plain(content: Any) -> Cell:
 
     def without_floats(x: Any) -> Any:
         if isinstance(x, dict):
-            return {str(k): without_floats(v) for k, v in sorted(x.items(), key=lambda pair: str(pair[0]))}
+            return {
+                str(k): without_floats(v)
+                for k, v in sorted(x.items(), key=lambda pair: str(pair[0]))
+            }
         if isinstance(x, list | tuple):
             return [without_floats(v) for v in x]
         if isinstance(x, float):
@@ -110,7 +116,9 @@ def datasets(folder: Path | None) -> dict[str, so.Dataset]:
     """Synthetic data, and the public datasets that the folder holds; times in days."""
     made = {"twin": twin_dataset(4000, 800, seed=SEED, mean_length=40), "visits": visits()}
     if folder:
-        made["movielens"] = so.Dataset.read(folder / "ml-latest-small" / "ratings.csv.gz", resolution="day")
+        made["movielens"] = so.Dataset.read(
+            folder / "ml-latest-small" / "ratings.csv.gz", resolution="day"
+        )
         made["retail"] = so.Dataset.read(
             folder / "online-retail" / "online_retail.csv.gz",
             resolution="day",
@@ -131,7 +139,9 @@ def visits() -> so.Dataset:
     columns = {"person": record, "place": place, "when": hour.astype("datetime64[s]")}
     import pandas as pd
 
-    return so.Dataset.from_frame(pd.DataFrame(columns), record="person", item="place", time="when", resolution="hour")
+    return so.Dataset.from_frame(
+        pd.DataFrame(columns), record="person", item="place", time="when", resolution="hour"
+    )
 
 
 def fitting(dataset: so.Dataset) -> Iterator[so.Adversary]:
@@ -161,11 +171,16 @@ def identity(dataset: so.Dataset) -> Iterator[tuple[str, Cell]]:
 def cell_of(seen: so.Verdicts) -> Cell:
     """One run of an attack."""
     exact = (seen.best, seen.n_tied, seen.rank, seen.matched, seen.n_candidates)
-    sums = [float(np.nansum(np.where(np.isfinite(a), a, 0.0))) for a in (seen.score, seen.sigma, seen.bits)]
+    sums = [
+        float(np.nansum(np.where(np.isfinite(a), a, 0.0)))
+        for a in (seen.score, seen.sigma, seen.bits)
+    ]
     return {"exact": digest(*(np.ascontiguousarray(a, np.int64) for a in exact)), "sums": sums}
 
 
-def attacks(dataset: so.Dataset, engine: Any = "memory", names: tuple[str, ...] = ()) -> Iterator[tuple[str, Cell]]:
+def attacks(
+    dataset: so.Dataset, engine: Any = "memory", names: tuple[str, ...] = ()
+) -> Iterator[tuple[str, Cell]]:
     """Every attack with every adversary, target present and removed."""
     for who in fitting(dataset):
         targets = targets_of(who, dataset)
@@ -176,7 +191,10 @@ def attacks(dataset: so.Dataset, engine: Any = "memory", names: tuple[str, ...] 
             for gone in (None, targets):
                 watch = targets if gone is None else None
                 seen = so.attack(name).run(dataset, knowledge, engine, watch=watch, exclude=gone)
-                yield f"{name}, {who.to_dict()}, {'present' if gone is None else 'absent'}", cell_of(seen)
+                yield (
+                    f"{name}, {who.to_dict()}, {'present' if gone is None else 'absent'}",
+                    cell_of(seen),
+                )
 
 
 def engines(dataset: so.Dataset) -> Iterator[tuple[str, Cell]]:
@@ -206,11 +224,22 @@ def _gpu() -> Any:
 
 def defended(dataset: so.Dataset) -> Iterator[tuple[str, Cell]]:
     """Every defense, and the findings of an audit of its release."""
-    who = [so.Adversary(knows=4, value_within=1, time_within=14), so.Adversary(knows=4, wrong=1, wrong_kind="item")]
+    who = [
+        so.Adversary(knows=4, value_within=1, time_within=14),
+        so.Adversary(knows=4, wrong=1, wrong_kind="item"),
+    ]
     for name in so.defense_names():
         release = so.defense(name, **DEFENSES[name]).apply(dataset, seed=SEED)
         yield f"{name}: release", {"exact": release.fingerprint, "sums": []}
-        audit = so.Audit(dataset, who, ["scoreboard-rh", "likelihood"], 100, SEED, release=release, describe=False)
+        audit = so.Audit(
+            dataset,
+            who,
+            ["scoreboard-rh", "likelihood"],
+            100,
+            SEED,
+            release=release,
+            describe=False,
+        )
         yield f"{name}: audit", plain(audit.run(progress=False).to_dict()["results"])
 
 
@@ -247,7 +276,11 @@ def compare(before: dict[str, Any], after: dict[str, Any]) -> int:
     for data, cells in before.items():
         for cell, old in cells.items():
             new = after.get(data, {}).get(cell)
-            same = new is not None and new["exact"] == old["exact"] and len(new["sums"]) == len(old["sums"])
+            same = (
+                new is not None
+                and new["exact"] == old["exact"]
+                and len(new["sums"]) == len(old["sums"])
+            )
             if not same or not np.allclose(new["sums"], old["sums"], rtol=1e-9, atol=1e-9):
                 differ += 1
                 print(f"{data}: {cell}: {'numbers differ' if same else 'answers differ'}")
@@ -257,7 +290,9 @@ def compare(before: dict[str, Any], after: dict[str, Any]) -> int:
 
 def main() -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["record", "compare"])
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--data", type=Path)

@@ -1,8 +1,8 @@
 """The cost model of docs/scale.md: print it for data of any size, and its error against measured runs.
 
-python benchmarks/scale_plan.py                        # a plan for 10^9 records and 10^11 entries on 64 nodes
-python benchmarks/scale_plan.py --check benchmarks/results/chunked.jsonl
-python benchmarks/scale_plan.py --passes               # passes over the data of a default audit
+python benchmarks/scale_plan.py                        # a plan for 10^9 records and 10^11 entries
+on 64 nodes python benchmarks/scale_plan.py --check benchmarks/results/chunked.jsonl python
+benchmarks/scale_plan.py --passes               # passes over the data of a default audit
 """
 
 from __future__ import annotations
@@ -53,7 +53,11 @@ class Size:
 
     def core_seconds(self) -> float:
         """Core seconds to score all targets once."""
-        return 1e-9 * self.targets * ns_per_target(self.postings, self.records, self.knows * self.blocks)
+        return (
+            1e-9
+            * self.targets
+            * ns_per_target(self.postings, self.records, self.knows * self.blocks)
+        )
 
 
 def ns_per_target(postings: float, records: float, runs: float) -> float:
@@ -64,7 +68,11 @@ def ns_per_target(postings: float, records: float, runs: float) -> float:
 def plan(size: Size, nodes: int, cores: int, disk: float, network: float, passes: int) -> None:
     """Print what a cluster would do; bandwidths in bytes per second and node."""
     total = nodes * cores
-    score, audit, moved = size.core_seconds(), AUDIT * size.entries * size.targets, SHUFFLED * size.entries
+    score, audit, moved = (
+        size.core_seconds(),
+        AUDIT * size.entries * size.targets,
+        SHUFFLED * size.entries,
+    )
     rows = {
         "postings per target": f"{size.postings:.3g}",
         "posting lists": f"{size.index_bytes / 1e9:,.0f} GB, {size.index_bytes / nodes / 1e9:,.1f} GB per node",
@@ -88,7 +96,9 @@ def check(path: Path) -> None:
             f"{line['entries'] / 1e6:,.0f} M | {line['postings_per_target']:,.0f}",
             line["peak_bytes_above"] / 1e9,
         )
-        print(f"| {line['engine']} | {size} | {model:.2f} | {n:.2f} | {n / model:.2f} | {above:.2f} GB |")
+        print(
+            f"| {line['engine']} | {size} | {model:.2f} | {n:.2f} | {n / model:.2f} | {above:.2f} GB |"
+        )
 
 
 def passes_of_an_audit() -> None:
@@ -110,15 +120,21 @@ def passes_of_an_audit() -> None:
         n = 0
         audit = so.Audit(so.ChunkedDataset.read(Path(folder, "twin")), targets=50, describe=False)
         audit.run(progress=False)
-    print(f"{n} passes for {len(audit.adversaries)} kinds of knowledge and {len(audit.attacks)} attacks")
+    print(
+        f"{n} passes for {len(audit.adversaries)} kinds of knowledge and {len(audit.attacks)} attacks"
+    )
 
 
 def main() -> None:
     """Print what was asked for."""
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     ask.add_argument("--check", type=Path)
     ask.add_argument("--passes", action="store_true")
-    ask.add_argument("--held-by", type=float, default=0.143, help="share of the records that hold a known item")
+    ask.add_argument(
+        "--held-by", type=float, default=0.143, help="share of the records that hold a known item"
+    )
     ask.add_argument("--n-passes", type=int, default=286)
     given = ask.parse_args()
     if given.check:

@@ -1,11 +1,13 @@
 """The Spark engine beside the memory engine, and the memory of the driver as the data grows.
 
-usage: python benchmarks/spark.py time   [--entries 20000000] [--targets 2000] [--repeat 7] [--master local-cluster[2,1,1024]]
+usage: python benchmarks/spark.py time   [--entries 20000000] [--targets 2000] [--repeat 7]
+[--master local-cluster[2,1,1024]]
        python benchmarks/spark.py driver [--entries 2000000]
 
-`time` prints wall seconds and core seconds of the same attacks on two single-core executors and on two threads, start-up
-aside: the fastest of several runs, because Java compiles for a while and other programs may run. `driver`
-prints the memory of the driver after an attack; run it with 10 times the entries to see what grows.
+`time` prints wall seconds and core seconds of the same attacks on two single-core executors and on
+two threads, start-up aside: the fastest of several runs, because Java compiles for a while and
+other programs may run. `driver` prints the memory of the driver after an attack; run it with 10
+times the entries to see what grows.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ def session(master: str) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "8",
-        "spark.executorEnv.PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in sys.path if path),
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(
+            str(Path(path).resolve()) for path in sys.path if path
+        ),
     }
     for name, value in settings.items():
         if value:
@@ -73,7 +77,9 @@ def core_seconds() -> dict[int, float]:
     return used
 
 
-def attacked(name: str, data, aux: so.Knowledge, targets: np.ndarray) -> tuple[float, float, so.Verdicts]:
+def attacked(
+    name: str, data, aux: so.Knowledge, targets: np.ndarray
+) -> tuple[float, float, so.Verdicts]:
     """Wall seconds, core seconds and answers of an attack."""
     cores, began = core_seconds(), time.perf_counter()
     answers = so.attack(name).run(data, aux, watch=targets)
@@ -87,14 +93,22 @@ def side_by_side(name: str, far, data, targets: np.ndarray, repeat: int) -> dict
         so.attack(name).run(place, WHO.sample(place, targets[:50], seed=7))
     both = [(place, WHO.sample(place, targets, seed=7)) for place in (far, data)]
     runs = [[attacked(name, place, aux, targets) for place, aux in both] for _ in range(repeat)]
-    (wall, cores), (usual_wall, usual_cores) = ([min(run[k][what] for run in runs) for what in (0, 1)] for k in (0, 1))
+    (wall, cores), (usual_wall, usual_cores) = (
+        [min(run[k][what] for run in runs) for what in (0, 1)] for k in (0, 1)
+    )
     mine, usual = (answers for *_, answers in runs[-1])
     exact = ("best", "runner_up", "score", "n_tied", "rank")
     return {
-        "same": all(np.array_equal(getattr(mine, x), getattr(usual, x), equal_nan=True) for x in exact),
-        "spark_wall": round(wall, 2), "memory_wall": round(usual_wall, 2), "wall_ratio": round(wall / usual_wall, 2),
-        "spark_cores": round(cores, 2), "memory_cores": round(usual_cores, 2), "core_ratio": round(cores / usual_cores, 2),
-    }  # fmt: skip
+        "same": all(
+            np.array_equal(getattr(mine, x), getattr(usual, x), equal_nan=True) for x in exact
+        ),
+        "spark_wall": round(wall, 2),
+        "memory_wall": round(usual_wall, 2),
+        "wall_ratio": round(wall / usual_wall, 2),
+        "spark_cores": round(cores, 2),
+        "memory_cores": round(usual_cores, 2),
+        "core_ratio": round(cores / usual_cores, 2),
+    }
 
 
 def compare(n: int, n_targets: int, master: str, repeat: int) -> dict[str, object]:
@@ -111,9 +125,15 @@ def compare(n: int, n_targets: int, master: str, repeat: int) -> dict[str, objec
         found = {name: side_by_side(name, far, data, targets, repeat) for name in ATTACKS}
         spark.stop()
     return {
-        "entries": n, "targets": int(targets.size), "master": master, "shards": far.shards.n_shards,
-        "read_seconds": round(read, 1), "load": [round(x, 1) for x in os.getloadavg()], "repeat": repeat, **found,
-    }  # fmt: skip
+        "entries": n,
+        "targets": int(targets.size),
+        "master": master,
+        "shards": far.shards.n_shards,
+        "read_seconds": round(read, 1),
+        "load": [round(x, 1) for x in os.getloadavg()],
+        "repeat": repeat,
+        **found,
+    }
 
 
 def driver(n: int, master: str) -> dict[str, object]:
@@ -124,10 +144,13 @@ def driver(n: int, master: str) -> dict[str, object]:
     runtime = spark._jvm.java.lang.Runtime.getRuntime()
     spark._jvm.java.lang.System.gc()
     found = {
-        "entries": n, "records": far.n_records, "items": far.n_items, "shards": far.shards.n_shards,
+        "entries": n,
+        "records": far.n_records,
+        "items": far.n_items,
+        "shards": far.shards.n_shards,
         "python_peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "java_heap_after_gc_mb": round((runtime.totalMemory() - runtime.freeMemory()) / 2**20),
-    }  # fmt: skip
+    }
     spark.stop()
     return found
 
@@ -141,7 +164,11 @@ def main() -> None:
     parser.add_argument("--master", default="local-cluster[2,1,1024]")
     given = parser.parse_args()
     if given.what == "time":
-        print(json.dumps(compare(given.entries or 20_000_000, given.targets, given.master, given.repeat)))
+        print(
+            json.dumps(
+                compare(given.entries or 20_000_000, given.targets, given.master, given.repeat)
+            )
+        )
     else:
         print(json.dumps(driver(given.entries or 2_000_000, given.master)))
 

@@ -16,7 +16,8 @@ data = twin_dataset(n_records=600, seed=7)
 record = 17
 known = draw(data, record, so.Adversary(knows=6, wrong=1, value_within=1, time_within=14), seed=7)
 
-# %% The explanation contains labels; labels=False leaves them out. In a notebook `why` has its own view
+# %% The explanation contains labels; labels=False leaves them out. In a notebook `why` has its own
+# view
 why = so.explain(data, known, target=record)
 print("\n".join(sentences(why)))
 print(

@@ -26,7 +26,9 @@ class Overlap(so.Attack):
     def compile(self, dataset: so.Dataset, facts: Any, exclude: Any) -> so.Plan:
         """Every known item contributes 1, whatever its value and day."""
         known = so.Known.of(dataset, facts, exclude)
-        return known.plan(so.Combine.SUM, value=np.ones((known.item.size, 1)), time=np.zeros((known.item.size, 1)))
+        return known.plan(
+            so.Combine.SUM, value=np.ones((known.item.size, 1)), time=np.zeros((known.item.size, 1))
+        )
 
     def decide(self, seen: Any) -> tuple[Any, Any]:
         """Match iff the best record stands out."""
@@ -44,8 +46,14 @@ def main() -> None:
     item = np.concatenate([rng.choice(200, 20, replace=False) for _ in range(300)])
     dataset = so.Dataset.from_arrays(record, item, value=rng.integers(1, 6, record.size))
     who = so.Adversary(knows=4, value_within=1)
-    findings = so.Audit(dataset, [who], ["overlap", "scoreboard-rh", "likelihood"], targets=200, seed=1).run()
-    print(findings.to_frame()[["attack", "hit", "hit_low", "hit_high", "false_match"]].round(3).to_string(index=False))
+    findings = so.Audit(
+        dataset, [who], ["overlap", "scoreboard-rh", "likelihood"], targets=200, seed=1
+    ).run()
+    print(
+        findings.to_frame()[["attack", "hit", "hit_low", "hit_high", "false_match"]]
+        .round(3)
+        .to_string(index=False)
+    )
 
 
 if __name__ == "__main__":

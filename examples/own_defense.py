@@ -40,8 +40,12 @@ def main() -> None:
     recent = so.defense("own-recent-only", since=12_180)
     who = so.Adversary(knows=4, time_within=14)
     for defense in (None, recent, recent | so.defense("coarsen-time", to="quarter")):
-        findings = so.Audit(source, [who], ["scoreboard-rh"], targets=200, seed=1, defense=defense).run()
-        print(f"{defense or 'no defense'}: {findings.to_frame()['hit'].item():.2f} of the people are found")
+        findings = so.Audit(
+            source, [who], ["scoreboard-rh"], targets=200, seed=1, defense=defense
+        ).run()
+        print(
+            f"{defense or 'no defense'}: {findings.to_frame()['hit'].item():.2f} of the people are found"
+        )
 
 
 if __name__ == "__main__":

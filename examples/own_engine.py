@@ -1,7 +1,7 @@
 """An engine of your own in one file: run a task on slices of the records, one after the other, and merge the results.
 
-An engine for several machines has the same shape: each machine gets the pickled task and its slices, and sends back a result.
-Run it: python examples/own_engine.py
+An engine for several machines has the same shape: each machine gets the pickled task and its
+slices, and sends back a result. Run it: python examples/own_engine.py
 """
 
 import pickle
@@ -45,8 +45,13 @@ def main() -> None:
     dataset = so.Dataset.from_arrays(np.repeat(np.arange(450), 12), item)
     targets = np.arange(0, 450, 5)
     known = so.Adversary(knows=3).sample(dataset, targets, seed=1)
-    mine, usual = (so.attack("likelihood").run(dataset, known, e, watch=targets) for e in (ShardLoop(), "memory"))
-    print(f"hit rate {mine.credit.mean():.3f}, same records first: {np.array_equal(mine.best, usual.best)}")
+    mine, usual = (
+        so.attack("likelihood").run(dataset, known, e, watch=targets)
+        for e in (ShardLoop(), "memory")
+    )
+    print(
+        f"hit rate {mine.credit.mean():.3f}, same records first: {np.array_equal(mine.best, usual.best)}"
+    )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,12 @@ class Reference:
     """LLR(r) of one query, computed entry by entry from a release, its channel and the adversary."""
 
     def __init__(self, release, who, floor, exclude=-1):
-        self.release, self.channel, self.source, self.who = release, release.channel, release.source, who
+        self.release, self.channel, self.source, self.who = (
+            release,
+            release.channel,
+            release.source,
+            who,
+        )
         self.floor, self.exclude = floor, exclude
         self.rows = []
         for r in range(release.n_records):
@@ -44,7 +49,16 @@ class Reference:
             self.support = -n * np.log1p(-np.minimum(release.supports, n - 0.5) / n)
         self.total = self.support.sum()
         self.change = self._change()
-        for name in ("prior", "said", "day_back", "days_behind", "chances", "backs", "mean", "near"):
+        for name in (
+            "prior",
+            "said",
+            "day_back",
+            "days_behind",
+            "chances",
+            "backs",
+            "mean",
+            "near",
+        ):
             setattr(self, name, lru_cache(None)(getattr(self, name)))
 
     def _change(self):
@@ -122,8 +136,11 @@ class Reference:
         start = day - z if change.period_first else day
         if period_starts(np.array([start + first]), change.period)[0] != start + first:
             return []
-        inside = [d for d in range(start, start + 400)
-                  if period_starts(np.array([d + first]), change.period)[0] == start + first]  # fmt: skip
+        inside = [
+            d
+            for d in range(start, start + 400)
+            if period_starts(np.array([d + first]), change.period)[0] == start + first
+        ]
         return inside if change.period_first else [d - z for d in inside]
 
     def chances(self, fact, code, day, z):
@@ -133,17 +150,27 @@ class Reference:
         if self.release.has_value and not np.isnan(value):
             pi, (n, u) = self.prior(item), self.said(value)
             below = pi @ self.change[:, code]
-            right, wrong = (pi * self.change[:, code]) @ n / below, (pi * self.change[:, code]) @ u / below
+            right, wrong = (
+                (pi * self.change[:, code]) @ n / below,
+                (pi * self.change[:, code]) @ u / below,
+            )
         if self.release.has_time and not np.isnan(known):
             w, behind = int(self.who.time_within), self.days_behind(day, z)
             if not behind:
                 return 0.0, 0.0
             right *= np.mean([abs(known - d) <= w for d in behind]) / (2 * w + 1)
-            first, span = int(self.source.first_tick) - int(self.release.first_tick), int(self.source.tick_span)
+            first, span = (
+                int(self.source.first_tick) - int(self.release.first_tick),
+                int(self.source.tick_span),
+            )
             middle = min(max(behind[(len(behind) - 1) // 2] - first, 0), span)
             shifted = self.channel.time is not None and self.channel.time.shift > 0
             outside = span - 2 * w if shifted else max(0, middle - w) + max(0, span - middle - w)
-            wrong *= np.mean([abs(known - d) > w for d in behind]) / max(outside, 1) * (first <= known <= first + span)
+            wrong *= (
+                np.mean([abs(known - d) > w for d in behind])
+                / max(outside, 1)
+                * (first <= known <= first + span)
+            )
         return float(right), float(wrong)
 
     def backs(self, fact):
@@ -186,7 +213,14 @@ class Reference:
         if self.grouped:
             q_r, strangers = sum(self.support[i] for i in row) / self.total, 1 - stays
         n_held = 1 if self.merged else sum(f[0] in row for f in facts)
-        nodes = [(1.0, max(length, n_held), c.kept_pairs * (1 - c.lost) * stays, 1 - (1 - c.lost) * (1 - strangers))]
+        nodes = [
+            (
+                1.0,
+                max(length, n_held),
+                c.kept_pairs * (1 - c.lost) * stays,
+                1 - (1 - c.lost) * (1 - strangers),
+            )
+        ]
         if c.cap is not None and length >= c.cap:
             z = [
                 (n, k)
@@ -195,7 +229,11 @@ class Reference:
             ]
             all_ = sum(n for n, _ in z)
             wrong_items = w if items else 0
-            k_lost = min(len(facts) - n_held, 1) if items and share else max(len(facts) - n_held - wrong_items, 0)
+            k_lost = (
+                min(len(facts) - n_held, 1)
+                if items and share
+                else max(len(facts) - n_held - wrong_items, 0)
+            )
             nodes = []
             for n, k in z:
                 gone = k * (1 - min(c.cap * stays / (k * c.kept_pairs), stays * (1 - c.lost)))
@@ -241,16 +279,27 @@ class Reference:
         rest, rest_kept = max(1 - q_r, 1e-9), max(1 - c.kept_pairs * q_r, 1e-9)
         if item not in row:
             right = miss * (moved * gm + (1 - moved) * g) / absent / rest
-            wrong = g / absent / rest_kept if items else miss * (moved * gm_off + (1 - moved) * off) / absent / rest
+            wrong = (
+                g / absent / rest_kept
+                if items
+                else miss * (moved * gm_off + (1 - moved) * off) / absent / rest
+            )
             return right, wrong
         k, u = np.mean([self.chances(fact, *event, z) for event in row[item]], axis=0)
         n = self.support[item]
-        x = (c.attributes - (1 - (1 - c.attributes) ** n) / n) * n / max(n - 1, 1) if c.attributes else 0.0
+        x = (
+            (c.attributes - (1 - (1 - c.attributes) ** n) / n) * n / max(n - 1, 1)
+            if c.attributes
+            else 0.0
+        )
         own = 1 - x
         # another entry of the record must have been this one
         by_chance = miss * strange / absent / rest if c.moved or c.replaced else 0.0
         ratio = rho / (c.kept_pairs * q * absent)
-        k, u = ((1 - c.hidden) * (own * a + x * b) + c.hidden * d for a, b, d in ((k, gm, g), (u, gm_off, off)))
+        k, u = (
+            (1 - c.hidden) * (own * a + x * b) + c.hidden * d
+            for a, b, d in ((k, gm, g), (u, gm_off, off))
+        )
         right = by_chance * gm + ratio * k
         wrong = strange * g / absent / rest_kept if items else by_chance * gm_off + ratio * u
         return right, wrong
@@ -294,7 +343,9 @@ class Reference:
             if not np.isnan(fact[2]):
                 near = self.near(fact[2] - event[1]) / self.day_back(fact[0], int(fact[2]))
             other.append(((1 - h) * g * near + h * off) / absent)
-        shown = sum(ratio[j] * np.prod([o for i, o in enumerate(other) if i != j]) for j in range(k))
+        shown = sum(
+            ratio[j] * np.prod([o for i, o in enumerate(other) if i != j]) for j in range(k)
+        )
         total = 0.0
         for n in range(max(k, 1), 150):
             weight = np.exp(n * np.log(mu) - mu - lgamma(n + 1)) / (1 - np.exp(-mu))
@@ -324,7 +375,9 @@ class Reference:
                         told = [mine[j] for j in some]
                         mu = self.support[item] / self.total / rho
                         sure = (1 - share) ** n if items else 1.0
-                        total += lost * sure * (self.from_merged(told, events[0], z, mu) if n else 1.0)
+                        total += (
+                            lost * sure * (self.from_merged(told, events[0], z, mu) if n else 1.0)
+                        )
                         continue
                     for chosen in permutations(events, n):
                         part = lost
@@ -334,7 +387,9 @@ class Reference:
                             h = 0.0 if items else self.who.wrong_share
                             q = self.support[item] / self.total
                             told = (1 - share) * k + (0.0 if items else share * u)
-                            part *= rho * told / (self.channel.kept_pairs * q * ((1 - h) * g + h * off))
+                            part *= (
+                                rho * told / (self.channel.kept_pairs * q * ((1 - h) * g + h * off))
+                            )
                         total += part
             out *= total
         return out

@@ -35,7 +35,9 @@ def ratings(tmp_path):
     lines = ["userId,movieId,rating,timestamp"]
     for user in range(80):
         for movie in rng.choice(50, 12, replace=False):
-            lines.append(f"U{user:04d}x,M{movie:03d}y,{rng.integers(1, 6)},{rng.integers(10**9, 10**9 + 10**8)}")
+            lines.append(
+                f"U{user:04d}x,M{movie:03d}y,{rng.integers(1, 6)},{rng.integers(10**9, 10**9 + 10**8)}"
+            )
     path = tmp_path / "ratings.csv"
     path.write_text("\n".join(lines) + "\n")
     return path

@@ -23,7 +23,12 @@ collect_ignore = ["offline"]
 _SLOW_IS_FINE = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
 settings.register_profile(
-    "ci", max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW_IS_FINE
+    "ci",
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=_SLOW_IS_FINE,
 )
 settings.register_profile(
     "thorough", max_examples=1500, deadline=None, database=None, suppress_health_check=_SLOW_IS_FINE
@@ -47,8 +52,9 @@ def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Order the files for the processes of xdist, which then take them in turn (`--dist loadfile --no-loadscope-reorder`).
 
-    One process compiles the scoring kernels while the others read data, which needs none of them: each kernel is compiled
-    once instead of once per process. Then the files with most tests, so that short ones are left for the end.
+    One process compiles the scoring kernels while the others read data, which needs none of them:
+    each kernel is compiled once instead of once per process. Then the files with most tests, so
+    that short ones are left for the end.
     """
     if not hasattr(config, "workerinput"):
         return

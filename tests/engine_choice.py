@@ -68,7 +68,9 @@ PLACES: dict[str, dict[str, Callable[[Path, so.Dataset], Place]]] = {
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--engines", default=DEFAULT, help=f"engines of the conformance suite, comma-separated (default: {DEFAULT})"
+        "--engines",
+        default=DEFAULT,
+        help=f"engines of the conformance suite, comma-separated (default: {DEFAULT})",
     )
 
 
@@ -81,7 +83,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if unknown:
         raise pytest.UsageError(f"--engines {unknown[0]}: choose from {', '.join(PLACES)}")
     all_of = [(name, how) for name in names for how in PLACES[name]]
-    metafunc.parametrize("where", all_of, ids=[f"{name}, {how}" for name, how in all_of], scope="module")
+    metafunc.parametrize(
+        "where", all_of, ids=[f"{name}, {how}" for name, how in all_of], scope="module"
+    )
 
 
 def place_of(where: tuple[str, str], file: Path, data: so.Dataset) -> Place:

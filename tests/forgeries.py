@@ -24,12 +24,17 @@ from standout.gate.verify import Verification, _Replay
 Evidence = dict[str, Any]
 
 POLICY: dict[str, Any] = {
-    "limit": [{"name": "acquaintance", "max": 0.1, "adversaries": ["weak", "strong"]},
-              {"name": "groups", "max": 0.3, "adversaries": ["strong"], "by": "length"}],
-    "adversary": {"weak": {"knows": 1}, "strong": {"knows": 3}}, "attacks": ["scoreboard-rh", "likelihood"],
-    "required_attacks": ["likelihood"], "max_age_days": 30, "targets": 250,
+    "limit": [
+        {"name": "acquaintance", "max": 0.1, "adversaries": ["weak", "strong"]},
+        {"name": "groups", "max": 0.3, "adversaries": ["strong"], "by": "length"},
+    ],
+    "adversary": {"weak": {"knows": 1}, "strong": {"knows": 3}},
+    "attacks": ["scoreboard-rh", "likelihood"],
+    "required_attacks": ["likelihood"],
+    "max_age_days": 30,
+    "targets": 250,
     "unmeasured_columns": {"comment": "read by hand"},
-}  # fmt: skip
+}
 COUNTS = ("credit", "found", "matched_right", "matched_wrong", "sure")
 
 
@@ -48,7 +53,11 @@ class Workshop:
 
     def __init__(self, folder: Path, n: int = 1000) -> None:
         self.folder = folder
-        self.safe, self.unsafe, self.near = with_rate(0.03, n), with_rate(0.5, n), with_rate(0.105, n)
+        self.safe, self.unsafe, self.near = (
+            with_rate(0.03, n),
+            with_rate(0.5, n),
+            with_rate(0.105, n),
+        )
         self.ann, self.bob = _key(folder, "ann"), _key(folder, "bob")
         self.honest = self.made(self.safe)
         self.filed = self.file("harmless")
@@ -57,7 +66,9 @@ class Workshop:
 
     def made(self, data: so.Dataset, policy: dict[str, Any] = POLICY, **how: Any) -> Evidence:
         """Honest evidence of a check."""
-        made: Evidence = json.loads(json.dumps(evidence_of(so.check(data, policy, progress=False, **how))))
+        made: Evidence = json.loads(
+            json.dumps(evidence_of(so.check(data, policy, progress=False, **how)))
+        )
         return made
 
     def file(self, comment: str) -> so.Dataset:
@@ -78,7 +89,12 @@ class Workshop:
     def consistent(self, content: Evidence) -> None:
         """Tests, table and verdict that follow from the (forged) cells."""
         made = content["provenance"]
-        run = Run.of(self.unsafe, so.Policy.from_dict(content["policy"]), targets=made["targets"], seed=made["seed"])
+        run = Run.of(
+            self.unsafe,
+            so.Policy.from_dict(content["policy"]),
+            targets=made["targets"],
+            seed=made["seed"],
+        )
         run.measure(lambda what, done, total: None, _Replay(Cells(content["cells"]), set()).batch)
         table, tests = run.decide()
         content |= json.loads(json.dumps({"table": table, "tests": tests, "verdict": "pass"}))
@@ -104,7 +120,9 @@ def genuine(at: Workshop) -> Iterator[Forgery]:
 def forgeries(at: Workshop) -> Iterator[Forgery]:
     """All forgeries. Without another word, they are about data that does not keep the policy."""
 
-    def forged(name: str, edit: Callable[[Evidence], Any], base: Evidence = at.bad, **how: Any) -> Forgery:
+    def forged(
+        name: str, edit: Callable[[Evidence], Any], base: Evidence = at.bad, **how: Any
+    ) -> Forgery:
         content = copy.deepcopy(base)
         edit(content)
         return Forgery(name, rehash(content), how.pop("data", at.unsafe), **how)
@@ -114,14 +132,18 @@ def forgeries(at: Workshop) -> Iterator[Forgery]:
     yield forged("verdict, rows and tests set to pass", lambda c: _passed(c, ["table", "tests"]))
     yield forged("rates of all rows and tests set to zero", _zero_rows)
     yield forged(
-        "table and tests of other data", lambda c: c.update({k: at.honest[k] for k in ("table", "tests", "verdict")})
+        "table and tests of other data",
+        lambda c: c.update({k: at.honest[k] for k in ("table", "tests", "verdict")}),
     )
     yield forged(
         "counts set to zero, all rows derived from them",
         lambda c: (_moved(c, at), _zero_cells(c), at.consistent(c)),
         base=at.honest,
     )
-    yield forged("counts of one attack halved, rows set to pass", lambda c: (_halve(c), _passed(c, ["table", "tests"])))
+    yield forged(
+        "counts of one attack halved, rows set to pass",
+        lambda c: (_halve(c), _passed(c, ["table", "tests"])),
+    )
     yield forged("no cells", lambda c: (c["cells"].clear(), _passed(c, ["table", "tests"])))
     yield forged(
         "the strong adversary left out",
@@ -129,44 +151,75 @@ def forgeries(at: Workshop) -> Iterator[Forgery]:
         base=at.honest,
         data=at.safe,
     )
-    yield forged("one attack left out", _without(lambda cell: cell["attack"]["name"] == "likelihood"))
+    yield forged(
+        "one attack left out", _without(lambda cell: cell["attack"]["name"] == "likelihood")
+    )
     yield forged("cells of a weaker adversary", _weaker)
     yield forged("cells of a weaker adversary under the name of the strong one", _renamed)
     yield forged("an honest cell and a forged one of the same adversary", _twice)
     yield forged(
-        "the last look left out", _fewer_looks, base=at.made(at.near, {**POLICY, "targets": 250}), data=at.near
+        "the last look left out",
+        _fewer_looks,
+        base=at.made(at.near, {**POLICY, "targets": 250}),
+        data=at.near,
     )
     yield Forgery("fewer targets than the policy asks for", at.made(at.safe, targets=130), at.safe)
     yield Forgery("a seed for which data near the limit passes", _lucky(at), at.near)
     yield Forgery("evidence about other data", at.honest, at.unsafe)
-    yield forged("evidence about other data, hash of the data replaced", lambda c: _moved(c, at), base=at.honest)
     yield forged(
-        "evidence about other data, made by another version", lambda c: (_moved(c, at), _version(c)), base=at.honest
+        "evidence about other data, hash of the data replaced",
+        lambda c: _moved(c, at),
+        base=at.honest,
+    )
+    yield forged(
+        "evidence about other data, made by another version",
+        lambda c: (_moved(c, at), _version(c)),
+        base=at.honest,
     )
     yield forged("old evidence", lambda c: _dated(c, -90), base=at.honest, data=at.safe)
-    yield forged("refreshed date, signed", lambda c: _dated(c, 0), base=_signed(_old(at), at.ann), data=at.safe,
-                 key=True)  # fmt: skip
     yield forged(
-        "signed evidence with an edit", lambda c: _passed(c, ["table", "tests"]), base=_signed(at.bad, at.ann), key=True
+        "refreshed date, signed",
+        lambda c: _dated(c, 0),
+        base=_signed(_old(at), at.ann),
+        data=at.safe,
+        key=True,
+    )
+    yield forged(
+        "signed evidence with an edit",
+        lambda c: _passed(c, ["table", "tests"]),
+        base=_signed(at.bad, at.ann),
+        key=True,
     )
     yield Forgery("signed with another key", _signed(at.honest, at.bob), at.safe, key=True)
     yield Forgery("signature removed", at.honest, at.safe, key=True)
     yield forged(
-        "signature of other evidence", lambda c: c.update(signature=_signed(at.honest, at.ann)["signature"]), key=True
+        "signature of other evidence",
+        lambda c: c.update(signature=_signed(at.honest, at.ann)["signature"]),
+        key=True,
     )
     yield Forgery("another policy", at.made(at.unsafe, _weaker_policy()), at.unsafe)
     yield Forgery("another policy, hash of the asked one", _pretended(at), at.unsafe)
     yield Forgery("a column that nobody measures was replaced", at.of_file, at.file("secret"))
-    yield forged("the same, hash of the file removed", _no_whole, base=at.of_file, data=at.file("secret"))
+    yield forged(
+        "the same, hash of the file removed", _no_whole, base=at.of_file, data=at.file("secret")
+    )
     yield forged("self-test left out", _without_row("self-test"), base=at.honest, data=at.safe)
-    yield forged("a limit left out of table and tests", _without_row("groups"), base=at.honest, data=at.safe)
+    yield forged(
+        "a limit left out of table and tests", _without_row("groups"), base=at.honest, data=at.safe
+    )
 
 
 def _key(folder: Path, name: str) -> Path:
     key = Ed25519PrivateKey.generate()
-    kinds = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    kinds = (
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
     (folder / f"{name}.key").write_bytes(key.private_bytes(*kinds))
-    public = key.public_key().public_bytes(kinds[0], serialization.PublicFormat.SubjectPublicKeyInfo)
+    public = key.public_key().public_bytes(
+        kinds[0], serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     (folder / f"{name}.pub").write_bytes(public)
     return folder / f"{name}.key"
 

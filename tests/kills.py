@@ -18,13 +18,52 @@ import numpy as np
 
 MAIN = "from standout.cli.start import main; main()"
 VERBS = {
-    "audit": ("audit", "ratings.csv", "--targets", "40", "--knows", "2,4,8", "--attacks", "scoreboard-rh,likelihood"),
-    "defend": ("defend", "ratings.csv", "--targets", "40", "--defenses", "drop-time,drop-entries", "--strengths",
-               "drop-entries=0.2,0.5"),
-    "link": ("link", "ratings.csv", "second.csv", "--person", "nick", "--known-item", "film", "--known-value", "stars",
-             "--known-time", "", "--truth", "nick"),
-    "reproduce": ("reproduce", "ns08", "--records", "400", "--targets", "40", "--only", "fig04,fig08,table"),
-}  # fmt: skip
+    "audit": (
+        "audit",
+        "ratings.csv",
+        "--targets",
+        "40",
+        "--knows",
+        "2,4,8",
+        "--attacks",
+        "scoreboard-rh,likelihood",
+    ),
+    "defend": (
+        "defend",
+        "ratings.csv",
+        "--targets",
+        "40",
+        "--defenses",
+        "drop-time,drop-entries",
+        "--strengths",
+        "drop-entries=0.2,0.5",
+    ),
+    "link": (
+        "link",
+        "ratings.csv",
+        "second.csv",
+        "--person",
+        "nick",
+        "--known-item",
+        "film",
+        "--known-value",
+        "stars",
+        "--known-time",
+        "",
+        "--truth",
+        "nick",
+    ),
+    "reproduce": (
+        "reproduce",
+        "ns08",
+        "--records",
+        "400",
+        "--targets",
+        "40",
+        "--only",
+        "fig04,fig08,table",
+    ),
+}
 """Arguments of each long command, without --out."""
 CHANGING = {"created", "wall_seconds", "seconds", "command"}
 """Times and the name of the output folder."""
@@ -48,9 +87,14 @@ def start(folder: Path, verb: str, out: str, before: str = "") -> subprocess.Pop
     """Start a command; `before` is code that runs first."""
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
-    return subprocess.Popen([sys.executable, "-c", before + MAIN, *VERBS[verb], "--out", out], cwd=folder, text=True,
-                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                            env={**os.environ, "TMPDIR": str(temporary)})  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-c", before + MAIN, *VERBS[verb], "--out", out],
+        cwd=folder,
+        text=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
 
 
 def finish(process: subprocess.Popen[str]) -> str:
@@ -63,7 +107,10 @@ def finish(process: subprocess.Popen[str]) -> str:
 def numbers(out: Path) -> dict[str, Any]:
     """Everything that was written as numbers, without times."""
     files = sorted(p for p in out.iterdir() if p.suffix in (".json", ".csv"))
-    return {p.name: _plain(json.loads(p.read_text())) if p.suffix == ".json" else p.read_text() for p in files}
+    return {
+        p.name: _plain(json.loads(p.read_text())) if p.suffix == ".json" else p.read_text()
+        for p in files
+    }
 
 
 def _plain(x: Any) -> Any:
@@ -74,12 +121,16 @@ def _plain(x: Any) -> Any:
 
 def parts(folder: Path) -> int:
     """Finished parts on disk."""
-    return sum(1 for _ in folder.glob(".standout-work.*/part-*")) + sum(1 for _ in folder.glob("out/cells/part-*"))
+    return sum(1 for _ in folder.glob(".standout-work.*/part-*")) + sum(
+        1 for _ in folder.glob("out/cells/part-*")
+    )
 
 
 def nothing_left(folder: Path) -> bool:
     """Whether no work folder, lock, draft or temporary folder is left after a command that succeeded."""
-    return not [p.name for p in folder.iterdir() if p.name.startswith(".")] and not list((folder / "tmp").iterdir())
+    return not [p.name for p in folder.iterdir() if p.name.startswith(".")] and not list(
+        (folder / "tmp").iterdir()
+    )
 
 
 def trial(folder: Path, verb: str, n_kills: int, seed: int) -> Counter[str]:
@@ -105,7 +156,9 @@ def trial(folder: Path, verb: str, n_kills: int, seed: int) -> Counter[str]:
                 counts["kills with finished parts"] += parts(folder) > 0
                 # parts are removed when the output is there
                 counts["lost"] += (
-                    0 if (folder / "out").exists() and verb != "defend" else max(0, before - parts(folder))
+                    0
+                    if (folder / "out").exists() and verb != "defend"
+                    else max(0, before - parts(folder))
                 )
                 continue
         said = process.communicate(timeout=1200)[1]

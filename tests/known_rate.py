@@ -13,8 +13,8 @@ CROWD = 50
 def with_rate(rate: float, n: int = 4000, items: int = 3) -> so.Dataset:
     """Records of `items` items that an attacker who knows them all finds at this rate, ties counted in part.
 
-    A part of the records hold items of their own; the others stand in crowds of 50 equal records. With u records of
-    their own the rate is u/n + (1 - u/n)/50.
+    A part of the records hold items of their own; the others stand in crowds of 50 equal records.
+    With u records of their own the rate is u/n + (1 - u/n)/50.
     """
     n_crowds = round((1 - (rate - 1 / CROWD) / (1 - 1 / CROWD)) * n / CROWD)
     n_own = n - n_crowds * CROWD

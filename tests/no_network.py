@@ -13,7 +13,9 @@ OFFLINE = Path(__file__).resolve().parent / "offline"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--no-network", action="store_true", help="refuse connections, and fail if one was tried")
+    parser.addoption(
+        "--no-network", action="store_true", help="refuse connections, and fail if one was tried"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,7 +34,9 @@ def pytest_configure(config: pytest.Config) -> None:
         os.close(handle)
         sitecustomize.block()
     # for the processes that tests start
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")]))
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")])
+    )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

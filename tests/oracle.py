@@ -1,7 +1,7 @@
 """Dense oracles: PAPERS.md in plain Python, one loop per sum, written to be obviously right and never fast.
 
-Nothing here imports standout. A release is a `Table` of raw entries; the oracles walk those entries and nothing
-else, so an error in coding, indexing, blocking or rounding cannot hide in both places.
+Nothing here imports standout. A release is a `Table` of raw entries; the oracles walk those entries
+and nothing else, so an error in coding, indexing, blocking or rounding cannot hide in both places.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def wt(support: int) -> float:
     return 1.0 / math.log(max(support, 2))
 
 
-def agrees(table: Table, fact: Fact, event: Entry, value_within: float | str, time_within: float) -> bool:
+def agrees(
+    table: Table, fact: Fact, event: Entry, value_within: float | str, time_within: float
+) -> bool:
     """The indicator "value within tolerance and time within tolerance"; a missing value or day never agrees."""
     if isinstance(value_within, str):  # "10%": of the value itself
         value_within = float(value_within.rstrip("%")) / 100 * abs(event.value)
@@ -117,13 +119,20 @@ def closeness(table: Table, fact: Fact, event: Entry, rho0: float, d0: float) ->
     return sim
 
 
-def scoreboard(table: Table, queries: Sequence[Query], value_within: float, time_within: float) -> np.ndarray:
+def scoreboard(
+    table: Table, queries: Sequence[Query], value_within: float, time_within: float
+) -> np.ndarray:
     """Score = min over the known items of Sim(aux_i, r_i), an item that r lacks has Sim 0."""
     scores = np.zeros((len(queries), len(table.records)))
     for q, facts in enumerate(queries):
         for r, record in enumerate(table.records):
             scores[q, r] = min(
-                float(any(agrees(table, f, e, value_within, time_within) for e in table.events(record, f.item)))
+                float(
+                    any(
+                        agrees(table, f, e, value_within, time_within)
+                        for e in table.events(record, f.item)
+                    )
+                )
                 for f in facts
             )
     return scores
@@ -150,7 +159,10 @@ def scoreboard_rh(
                 if similarity == "exponential":
                     sims = [closeness(table, f, e, rho0, d0) for e in table.events(record, f.item)]
                 else:
-                    sims = [float(agrees(table, f, e, value_within, time_within)) for e in table.events(record, f.item)]
+                    sims = [
+                        float(agrees(table, f, e, value_within, time_within))
+                        for e in table.events(record, f.item)
+                    ]
                 total += weight * max(sims, default=0.0)
             scores[q, r] = total / math.sqrt(table.length(record)) if length == "sqrt" else total
     return scores
@@ -164,7 +176,9 @@ def passes_length(table: Table, known_length: float, share: float) -> np.ndarray
 
 def sigma(scores: np.ndarray) -> np.ndarray:
     """Population standard deviation over the candidates (-inf = not a candidate), zeros included."""
-    return np.array([row[np.isfinite(row)].std() if np.isfinite(row).any() else 0.0 for row in scores])
+    return np.array(
+        [row[np.isfinite(row)].std() if np.isfinite(row).any() else 0.0 for row in scores]
+    )
 
 
 def sigma_slack(row: np.ndarray) -> float:

@@ -37,14 +37,19 @@ def w(support: int) -> float:
 
 def generic(table: Table, queries: Sequence[Query]) -> np.ndarray:
     """Score_g = min_i T."""
-    return np.array([[min(t(table, f, r) for f in facts) for r in table.records] for facts in queries])
+    return np.array(
+        [[min(t(table, f, r) for f in facts) for r in table.records] for facts in queries]
+    )
 
 
 def weighted(table: Table, queries: Sequence[Query]) -> np.ndarray:
     """Score_w = Σ w_i T / m."""
     return np.array(
         [
-            [sum(w(table.support(f.item)) * t(table, f, r) for f in facts) / len(facts) for r in table.records]
+            [
+                sum(w(table.support(f.item)) * t(table, f, r) for f in facts) / len(facts)
+                for r in table.records
+            ]
             for facts in queries
         ]
     )

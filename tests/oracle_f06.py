@@ -13,7 +13,12 @@ FLOOR = 0.05
 
 def set_intersection(table: Table, queries: Sequence[Query]) -> np.ndarray:
     """1 for records that hold every mention, else 0."""
-    return np.array([[float(all(table.events(r, f.item) for f in facts)) for r in table.records] for facts in queries])
+    return np.array(
+        [
+            [float(all(table.events(r, f.item) for f in facts)) for r in table.records]
+            for facts in queries
+        ]
+    )
 
 
 def reason(table: Table, facts: Query, target: int, k: int) -> str:
@@ -48,7 +53,9 @@ def tf_idf(table: Table, queries: Sequence[Query]) -> np.ndarray:
 def held(table: Table, fact: Fact, record: int, delta: float) -> bool:
     """Whether the record holds the mention with a value within delta, where the value is known."""
     events = table.events(record, fact.item)
-    return any(not knows_value(table, fact) or abs(e.value - fact.value) <= delta + 1e-9 for e in events)
+    return any(
+        not knows_value(table, fact) or abs(e.value - fact.value) <= delta + 1e-9 for e in events
+    )
 
 
 def scoring(
@@ -80,7 +87,9 @@ def exact_rating(table: Table, queries: Sequence[Query], **options: object) -> n
     return scoring(table, queries, delta=0.0, values=True, **options)  # type: ignore[arg-type]
 
 
-def fuzzy_rating(table: Table, queries: Sequence[Query], delta: float = 1.0, **options: object) -> np.ndarray:
+def fuzzy_rating(
+    table: Table, queries: Sequence[Query], delta: float = 1.0, **options: object
+) -> np.ndarray:
     return scoring(table, queries, delta=delta, values=True, **options)  # type: ignore[arg-type]
 
 

@@ -22,10 +22,13 @@ def world(n=400, n_items=300, per=25, groups=6, taste=4.0, seed=0):
     return np.concatenate(out)
 
 
-def second_file(entries, people, knows=10, e=0.25, value_moved=0.3, days=7, lost=0.0, unrelated=0.0, seed=1):
+def second_file(
+    entries, people, knows=10, e=0.25, value_moved=0.3, days=7, lost=0.0, unrelated=0.0, seed=1
+):
     """Facts (person, item, value, day) with noise: share e of wrong items, values moved by 1, days moved by ±days.
 
-    `lost`: share of right items whose value and day are random. `unrelated`: share of people whose days are random.
+    `lost`: share of right items whose value and day are random. `unrelated`: share of people whose
+    days are random.
     """
     rng = np.random.default_rng(seed)
     n_items = int(entries[:, 1].max()) + 1
@@ -53,14 +56,20 @@ def release(entries, value=True, time=True, without=()):
     """The release without some people."""
     kept = entries[~np.isin(entries[:, 0], without)]
     return so.Dataset.from_arrays(
-        kept[:, 0].astype(int), kept[:, 1].astype(int), kept[:, 2] if value else None, kept[:, 3] if time else None
+        kept[:, 0].astype(int),
+        kept[:, 1].astype(int),
+        kept[:, 2] if value else None,
+        kept[:, 3] if time else None,
     )
 
 
 def knowledge(facts, value=True, time=True):
     """The second file as knowledge."""
     return so.Knowledge.from_arrays(
-        facts[:, 0].astype(int), facts[:, 1].astype(int), facts[:, 2] if value else None, facts[:, 3] if time else None
+        facts[:, 0].astype(int),
+        facts[:, 1].astype(int),
+        facts[:, 2] if value else None,
+        facts[:, 3] if time else None,
     )
 
 

@@ -28,9 +28,13 @@ def free_port() -> int:
 
 def _postgres_programs() -> Path | None:
     """Folder of the server's programs: Debian does not put it on the PATH."""
-    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3]))
+    versions = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3])
+    )
     found = shutil.which("initdb")
-    return versions[-1].parent if versions else Path(os.path.realpath(found)).parent if found else None
+    return (
+        versions[-1].parent if versions else Path(os.path.realpath(found)).parent if found else None
+    )
 
 
 class Postgres:
@@ -45,8 +49,20 @@ class Postgres:
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
             self._who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
         (folder / "password").write_text(PASSWORD)
-        self._run("initdb", "-D", "db", "-U", "auditor", "--pwfile=password", "-A", "scram-sha-256", "-E", "UTF8",
-                  "--locale=C", "--no-sync")  # fmt: skip
+        self._run(
+            "initdb",
+            "-D",
+            "db",
+            "-U",
+            "auditor",
+            "--pwfile=password",
+            "-A",
+            "scram-sha-256",
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "--no-sync",
+        )
         options = f"-p {self.port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off -c shared_buffers=16MB"
         self._run("pg_ctl", "-D", "db", "-l", "log", "-w", "-o", options, "start")
         self.url = self.address("auditor", PASSWORD)
@@ -67,8 +83,16 @@ class Postgres:
         self._run("pg_ctl", "-D", "db", "-m", "immediate", "stop")
 
     def _run(self, program: str, *arguments: str) -> None:
-        subprocess.run([self._programs / program, *arguments], cwd=self._folder, check=True, timeout=60,
-                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self._who)  # fmt: skip
+        subprocess.run(
+            [self._programs / program, *arguments],
+            cwd=self._folder,
+            check=True,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **self._who,
+        )
 
 
 @pytest.fixture(scope="session")
@@ -94,8 +118,11 @@ def object_store():
     pytest.importorskip("flask_cors", reason="flask-cors is not installed")
     port = free_port()
     code = f"from moto.server import main; main(['-H', '127.0.0.1', '-p', '{port}'])"
-    server = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL)  # fmt: skip
+    server = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", code],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         url = f"http://127.0.0.1:{port}"
         for _ in range(150):

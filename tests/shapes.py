@@ -1,7 +1,7 @@
 """Thirteen tables of different shapes, made by code and written as their owners would keep them.
 
-Each shape states how the file is read, which columns play which role, and what the audit must say: how many correct facts
-are enough to find most people, or that they are not enough.
+Each shape states how the file is read, which columns play which role, and what the audit must say:
+how many correct facts are enough to find most people, or that they are not enough.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Shape:
     def write(self, folder: Path) -> Path:
         """Write the file and return its path."""
         path = folder / self.file
-        path.write_text("\n".join(self.lines(np.random.default_rng(11))) + "\n", encoding=self.encoding)
+        path.write_text(
+            "\n".join(self.lines(np.random.default_rng(11))) + "\n", encoding=self.encoding
+        )
         return path
 
 
@@ -44,7 +46,9 @@ def _zipf(n: int, power: float = 0.6) -> np.ndarray:
     return p / p.sum()
 
 
-def _holdings(rng: np.random.Generator, n_records: int, n_items: int, low: int, high: int, power: float = 0.6):
+def _holdings(
+    rng: np.random.Generator, n_records: int, n_items: int, low: int, high: int, power: float = 0.6
+):
     """(record, item) pairs: each record holds `low` to `high` items drawn without replacement by popularity."""
     p = _zipf(n_items, power)
     for r in range(n_records):
@@ -55,7 +59,9 @@ def _holdings(rng: np.random.Generator, n_records: int, n_items: int, low: int, 
 def _ratings(rng: np.random.Generator) -> Lines:
     rows = ["userId,movieId,rating,timestamp"]
     for r, i in _holdings(rng, 400, 300, 15, 45):
-        rows.append(f"{r + 1},{i + 1},{rng.integers(1, 6)},{1_100_000_000 + rng.integers(0, 400) * 86_400}")
+        rows.append(
+            f"{r + 1},{i + 1},{rng.integers(1, 6)},{1_100_000_000 + rng.integers(0, 400) * 86_400}"
+        )
     return rows
 
 
@@ -81,7 +87,9 @@ def _amounts(rng: np.random.Generator) -> Lines:
     rows = ["card_id;merchant;amount;date"]
     for r, i in _holdings(rng, 100, 150, 60, 100):
         day = np.datetime64("2023-01-01") + rng.integers(0, 365)
-        rows.append(f"{r:05d};m{i};{str(round(float(rng.lognormal(3, 1)), 2)).replace('.', ',')};{day}")
+        rows.append(
+            f"{r:05d};m{i};{str(round(float(rng.lognormal(3, 1)), 2)).replace('.', ',')};{day}"
+        )
     return rows
 
 
@@ -103,7 +111,10 @@ def _clicks(rng: np.random.Generator) -> Lines:
 def _matrix(rng: np.random.Generator) -> Lines:
     rows = ["person," + ",".join(f"q{i}" for i in range(40))]
     for r in range(300):
-        rows.append(f"p{r}," + ",".join("" if rng.random() < 0.3 else str(rng.integers(1, 6)) for _ in range(40)))
+        rows.append(
+            f"p{r},"
+            + ",".join("" if rng.random() < 0.3 else str(rng.integers(1, 6)) for _ in range(40))
+        )
     return rows
 
 
@@ -120,7 +131,9 @@ def _purchases(rng: np.random.Generator) -> Lines:
     for r, i in _holdings(rng, 300, 150, 10, 25):
         for _ in range(rng.integers(1, 5)):
             day = np.datetime64("2011-01-01") + rng.integers(0, 365)
-            rows.append(f"{12_000 + r},{10_000 + i}{'AB'[i % 2]},{rng.integers(1, 13)},{day} 08:26:00")
+            rows.append(
+                f"{12_000 + r},{10_000 + i}{'AB'[i % 2]},{rng.integers(1, 13)},{day} 08:26:00"
+            )
     return rows
 
 
@@ -137,25 +150,87 @@ def _no_header(rng: np.random.Generator) -> Lines:
 
 
 SHAPES = [
-    Shape("ratings on a grid", _ratings, {"record": "userId", "item": "movieId", "value": "rating", "time": "timestamp"}, 1),
-    Shape("fine-grained ratings", _fine_ratings, {"record": "user", "item": "jokeId", "value": "rating", "time": None}, 1),
-    Shape("implicit pairs", _pairs, {"record": "user", "item": "item", "value": None, "time": None}, 8),
-    Shape("counts", _counts, {"record": "listener", "item": "artist", "value": "plays", "time": None}, 2),
-    Shape("amounts", _amounts, {"record": "card_id", "item": "merchant", "value": "amount", "time": "date"}, 1),
-    Shape("check-ins with seconds", _check_ins, {"record": "uid", "item": "locId", "value": None, "time": "utcTimestamp"}, 1,
-          options={"value": None}),
-    Shape("clicks", _clicks, {"record": "visitor", "item": "page", "value": None, "time": "event_time"}, 1, file="data.tsv"),
-    Shape("dense matrix", _matrix, {"record": "person", "item": None, "value": None, "time": None}, 4, options={"wide": True}),
-    Shape("few long records", _few_long, {"record": "user", "item": "track", "value": None, "time": None}, 8),
-    Shape("many short records", _many_short, {"record": "user", "item": "page", "value": None, "time": None}, None),
-    Shape("repeated purchases", _purchases,
-          {"record": "CustomerID", "item": "StockCode", "value": "Quantity", "time": "InvoiceDate"}, 1),
-    Shape("unicode labels", _unicode,
-          {"record": "пользователь", "item": "товар", "value": "оценка", "time": None}, 2,
-          options={"record": "пользователь", "item": "товар", "value": "оценка"}),
-    Shape("no header", _no_header, {"record": "user", "item": "film", "value": "stars", "time": None}, 2,
-          options={"names": ["user", "film", "stars"]}),
-]  # fmt: skip
+    Shape(
+        "ratings on a grid",
+        _ratings,
+        {"record": "userId", "item": "movieId", "value": "rating", "time": "timestamp"},
+        1,
+    ),
+    Shape(
+        "fine-grained ratings",
+        _fine_ratings,
+        {"record": "user", "item": "jokeId", "value": "rating", "time": None},
+        1,
+    ),
+    Shape(
+        "implicit pairs", _pairs, {"record": "user", "item": "item", "value": None, "time": None}, 8
+    ),
+    Shape(
+        "counts",
+        _counts,
+        {"record": "listener", "item": "artist", "value": "plays", "time": None},
+        2,
+    ),
+    Shape(
+        "amounts",
+        _amounts,
+        {"record": "card_id", "item": "merchant", "value": "amount", "time": "date"},
+        1,
+    ),
+    Shape(
+        "check-ins with seconds",
+        _check_ins,
+        {"record": "uid", "item": "locId", "value": None, "time": "utcTimestamp"},
+        1,
+        options={"value": None},
+    ),
+    Shape(
+        "clicks",
+        _clicks,
+        {"record": "visitor", "item": "page", "value": None, "time": "event_time"},
+        1,
+        file="data.tsv",
+    ),
+    Shape(
+        "dense matrix",
+        _matrix,
+        {"record": "person", "item": None, "value": None, "time": None},
+        4,
+        options={"wide": True},
+    ),
+    Shape(
+        "few long records",
+        _few_long,
+        {"record": "user", "item": "track", "value": None, "time": None},
+        8,
+    ),
+    Shape(
+        "many short records",
+        _many_short,
+        {"record": "user", "item": "page", "value": None, "time": None},
+        None,
+    ),
+    Shape(
+        "repeated purchases",
+        _purchases,
+        {"record": "CustomerID", "item": "StockCode", "value": "Quantity", "time": "InvoiceDate"},
+        1,
+    ),
+    Shape(
+        "unicode labels",
+        _unicode,
+        {"record": "пользователь", "item": "товар", "value": "оценка", "time": None},
+        2,
+        options={"record": "пользователь", "item": "товар", "value": "оценка"},
+    ),
+    Shape(
+        "no header",
+        _no_header,
+        {"record": "user", "item": "film", "value": "stars", "time": None},
+        2,
+        options={"names": ["user", "film", "stars"]},
+    ),
+]
 
 
 def table(shape: Shape, path: Path) -> dict[str, dict[str, list[tuple[str, str]]]]:
@@ -170,7 +245,9 @@ def table(shape: Shape, path: Path) -> dict[str, dict[str, list[tuple[str, str]]
         cells = dict(zip(names, row, strict=True))
         record = cells[str(shape.roles["record"])]
         if shape.options.get("wide"):
-            events = [(i, v, "") for i, v in cells.items() if i != shape.roles["record"] and v != ""]
+            events = [
+                (i, v, "") for i, v in cells.items() if i != shape.roles["record"] and v != ""
+            ]
         else:
             value = cells[shape.roles["value"]] if shape.roles["value"] else ""
             day = _day(cells[shape.roles["time"]]) if shape.roles["time"] else ""
@@ -186,7 +263,9 @@ def _day(text: str) -> str:
     return text[:10]
 
 
-def unique_rate(held: dict[str, dict[str, list[tuple[str, str]]]], knows: int, channels: bool = True) -> float:
+def unique_rate(
+    held: dict[str, dict[str, list[tuple[str, str]]]], knows: int, channels: bool = True
+) -> float:
     """Mean of 1/(records that agree) over the records with at least `knows` items: exact facts, by set intersection."""
     who: dict[tuple[str, ...], set[str]] = {}
     for record, items in held.items():

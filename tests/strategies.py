@@ -52,7 +52,10 @@ def knowledge(queries: Sequence[Query]) -> so.Knowledge:
 
 def queries_of(aux: so.Knowledge) -> list[list[Fact]]:
     """Facts of each query of a sampled knowledge, as the oracle sees them."""
-    facts = [Fact(int(i), float(v), float(t)) for i, v, t in zip(aux.item, aux.value, aux.time, strict=True)]
+    facts = [
+        Fact(int(i), float(v), float(t))
+        for i, v, t in zip(aux.item, aux.value, aux.time, strict=True)
+    ]
     return [facts[lo:hi] for lo, hi in zip(aux.query_ptr[:-1], aux.query_ptr[1:], strict=True)]
 
 
@@ -84,13 +87,16 @@ def tables(
     pairs += [(r, r % n_items) for r in range(n_records) if all(p[0] != r for p in pairs)]
     entries = [Entry(5 * r - 12, 3 * i + 1, draw(value), draw(day)) for r, i in pairs]
     entries[0] = entries[0]._replace(
-        value=LEVELS[draw(st.integers(0, 4))] if has_value else NAN, day=10_040.0 if has_day else NAN
+        value=LEVELS[draw(st.integers(0, 4))] if has_value else NAN,
+        day=10_040.0 if has_day else NAN,
     )
     return Table(tuple(entries), has_value, has_day)
 
 
 @st.composite
-def facts_about(draw: st.DrawFn, table: Table, max_facts: int = 5, strangers: bool = True) -> list[Fact]:
+def facts_about(
+    draw: st.DrawFn, table: Table, max_facts: int = 5, strangers: bool = True
+) -> list[Fact]:
     """Facts of one query: near an entry or not, channels known or not, items known twice or not at all."""
     near = st.sampled_from(table.entries)
     facts = []
@@ -122,7 +128,9 @@ def adversaries(draw: st.DrawFn, max_knows: int = 4, plain: bool = False) -> so.
         wrong_kind=draw(st.sampled_from(["value", "item"])),
         value_within=draw(st.sampled_from([None, 0, 0.5, 1, 2, "25%"])),
         time_within=draw(st.sampled_from([None, 0, 3, 14])),
-        choose="uniform" if plain else draw(st.sampled_from(["uniform", "outside-top:1", "rare:0.5@0.6"])),
+        choose="uniform"
+        if plain
+        else draw(st.sampled_from(["uniform", "outside-top:1", "rare:0.5@0.6"])),
         gamma=None if plain else draw(st.sampled_from([None, None, 0.0, 0.1])),
         length_within=draw(st.sampled_from([None, 0.0, 0.3, 0.5, 1.5])),
     )
@@ -158,7 +166,9 @@ def fitted(who: so.Adversary, table: Table) -> so.Adversary:
 @st.composite
 def cuts(draw: st.DrawFn, n_records: int) -> tuple[list[int], int]:
     """Places to cut the records at, 0 and N included, and a block size."""
-    inner = draw(st.sets(st.integers(1, max(1, n_records - 1)), max_size=4)) if n_records > 1 else set()
+    inner = (
+        draw(st.sets(st.integers(1, max(1, n_records - 1)), max_size=4)) if n_records > 1 else set()
+    )
     return [0, *sorted(inner), n_records], draw(st.integers(1, n_records + 2))
 
 
@@ -179,7 +189,9 @@ def random_table(
     entries = []
     for r in range(n_records):
         n = int(rng.integers(1, 2 * per_record))
-        items = rng.choice(n_items, size=n if repeats else min(n, n_items), replace=repeats, p=odds / odds.sum())
+        items = rng.choice(
+            n_items, size=n if repeats else min(n, n_items), replace=repeats, p=odds / odds.sum()
+        )
         for i in items:
             v = float(rng.choice(LEVELS)) if values and rng.random() >= missing else NAN
             d = float(rng.integers(10_000, 11_000)) if days and rng.random() >= missing else NAN

@@ -34,7 +34,9 @@ def names(dist):
         pytest.skip("no git checkout")
 
 
-def test_the_same_files_give_the_same_bytes_whatever_their_times_and_permissions(dist, names, tmp_path):
+def test_the_same_files_give_the_same_bytes_whatever_their_times_and_permissions(
+    dist, names, tmp_path
+):
     copy = tmp_path / "copy"
     for k, name in enumerate(reversed(names)):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +50,9 @@ def test_the_same_files_give_the_same_bytes_whatever_their_times_and_permissions
         os.umask(umask)
     first = dist.build(ROOT, names, tmp_path / "a", 1_600_000_000)
     assert sorted(p.suffix for p in first) == [".gz", ".whl"]
-    assert [sha256(p.read_bytes()).hexdigest() for p in first] == [sha256(p.read_bytes()).hexdigest() for p in second]
+    assert [sha256(p.read_bytes()).hexdigest() for p in first] == [
+        sha256(p.read_bytes()).hexdigest() for p in second
+    ]
     wheel, source = sorted(first, key=lambda p: p.suffix == ".gz")
     with zipfile.ZipFile(wheel) as archive:
         inside = set(archive.namelist())
@@ -59,14 +63,17 @@ def test_the_same_files_give_the_same_bytes_whatever_their_times_and_permissions
         } <= inside
         assert not [name for name in inside if name.endswith((".pyc", ".nbi", ".nbc"))]
     with tarfile.open(source) as archive:
-        assert {m.uname for m in archive.getmembers()} == {""} and {m.mtime for m in archive.getmembers()} == {
-            1_600_000_000
-        }
+        assert {m.uname for m in archive.getmembers()} == {""} and {
+            m.mtime for m in archive.getmembers()
+        } == {1_600_000_000}
 
 
 def sbom(*extras):
     done = subprocess.run(
-        [sys.executable, str(SCRIPTS / "sbom.py"), *extras], capture_output=True, text=True, check=False
+        [sys.executable, str(SCRIPTS / "sbom.py"), *extras],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -91,19 +98,33 @@ def test_the_bill_of_materials_names_every_dependency_once_with_its_version():
 VULNERABLE = {"name": "b", "version": "1", "vulns": [{"id": "CVE-1"}]}
 
 
-@pytest.mark.parametrize(("answer", "code", "words"), [
-    (None, 2, "not checked: pip-audit got no answer: no network"),
-    ([], 2, "not checked"),
-    ([{"name": "a", "skip_reason": "not found"}, {"name": "b", "version": "1", "vulns": []}], 2, "not checked: 1 packages"),
-    ([{"name": "a", "skip_reason": "not found"}, VULNERABLE], 1, "b 1: CVE-1"),
-    ([{"name": "b", "version": "1", "vulns": []}], 0, "1 of 1 packages checked, 0 known"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "code", "words"),
+    [
+        (None, 2, "not checked: pip-audit got no answer: no network"),
+        ([], 2, "not checked"),
+        (
+            [{"name": "a", "skip_reason": "not found"}, {"name": "b", "version": "1", "vulns": []}],
+            2,
+            "not checked: 1 packages",
+        ),
+        ([{"name": "a", "skip_reason": "not found"}, VULNERABLE], 1, "b 1: CVE-1"),
+        ([{"name": "b", "version": "1", "vulns": []}], 0, "1 of 1 packages checked, 0 known"),
+    ],
+)
 def test_an_audit_of_dependencies_that_saw_only_a_part_is_not_a_pass(tmp_path, answer, code, words):
-    said = "import sys; print('no network', file=sys.stderr); sys.exit(1)" if answer is None else (
-        f"import json; print(json.dumps({{'dependencies': {answer!r}}}))"
-    )  # fmt: skip
+    said = (
+        "import sys; print('no network', file=sys.stderr); sys.exit(1)"
+        if answer is None
+        else (f"import json; print(json.dumps({{'dependencies': {answer!r}}}))")
+    )
     (tmp_path / "pip_audit.py").write_text(said)
-    asked = subprocess.run([sys.executable, str(SCRIPTS / "audit_dependencies.py")], capture_output=True, text=True,
-                           check=False, env={**os.environ, "PYTHONPATH": str(tmp_path)})  # fmt: skip
+    asked = subprocess.run(
+        [sys.executable, str(SCRIPTS / "audit_dependencies.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
     assert asked.returncode == code, asked
     assert words in asked.stdout + asked.stderr

@@ -26,11 +26,20 @@ print(so.Dataset.from_arrays([1, 2], [3, 4]).n_entries)
 
 def test_it_runs_where_no_folder_is_writable_and_says_once_that_it_compiles_every_time():
     source = Path(standout.__file__).parents[1]
-    hidden = {**os.environ, "HOME": "/proc/x", "XDG_CACHE_HOME": "/proc/x", "NUMBA_CACHE_DIR": "/proc/x"}
+    hidden = {
+        **os.environ,
+        "HOME": "/proc/x",
+        "XDG_CACHE_HOME": "/proc/x",
+        "NUMBA_CACHE_DIR": "/proc/x",
+    }
     done = subprocess.run(
-        [sys.executable, "-c", RUN], env={**hidden, "PYTHONPATH": str(source)},
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", RUN],
+        env={**hidden, "PYTHONPATH": str(source)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-500:]
     assert done.stdout.strip() == "2"
     assert done.stderr.count("no folder for compiled functions is writable") == 1
@@ -61,7 +70,9 @@ def test_a_function_is_compiled_once(elsewhere):
     assert not compiled_again()
 
 
-def test_a_change_of_any_source_that_a_function_may_contain_compiles_it_again(elsewhere, monkeypatch):
+def test_a_change_of_any_source_that_a_function_may_contain_compiles_it_again(
+    elsewhere, monkeypatch
+):
     assert compiled_again()
     monkeypatch.setattr(jit, "_sources", lambda file: "other sources")
     assert compiled_again(), "the machine code of an older version would run"
@@ -70,9 +81,15 @@ def test_a_change_of_any_source_that_a_function_may_contain_compiles_it_again(el
 
 @pytest.mark.parametrize(
     ("kernel", "changed", "same"),
-    [("cpu.py", "scoring/cpu.py", False), ("cpu.py", "scoring/fill.py", False), ("cpu.py", "scoring/plan.py", False),
-     ("exact.py", "formulas/likelihood.py", False), ("cpu.py", "report/page.py", True), ("cpu.py", "cli/audit.py", True)],
-)  # fmt: skip
+    [
+        ("cpu.py", "scoring/cpu.py", False),
+        ("cpu.py", "scoring/fill.py", False),
+        ("cpu.py", "scoring/plan.py", False),
+        ("exact.py", "formulas/likelihood.py", False),
+        ("cpu.py", "report/page.py", True),
+        ("cpu.py", "cli/audit.py", True),
+    ],
+)
 def test_the_digest_changes_with_every_source_that_a_kernel_may_contain_and_with_no_other(
     tmp_path, monkeypatch, kernel, changed, same
 ):

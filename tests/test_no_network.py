@@ -27,9 +27,25 @@ def offline(folder, body):
     file.write_text("def test_it():\n" + "".join(f"    {line}\n" for line in body.splitlines()))
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     environment = {k: v for k, v in os.environ.items() if k != "STANDOUT_NETWORK_LOG"}
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no_network", "-p", "no:cacheprovider", "--no-network",
-                           str(file)], cwd=folder, capture_output=True, text=True, check=False,
-                          env={**environment, "PYTHONPATH": path})  # fmt: skip
+    return subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no_network",
+            "-p",
+            "no:cacheprovider",
+            "--no-network",
+            str(file),
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**environment, "PYTHONPATH": path},
+    )
 
 
 @pytest.mark.parametrize("place", TRIES)
@@ -40,17 +56,43 @@ def test_a_connection_fails_the_run_even_if_the_error_is_swallowed(tmp_path, pla
 
 
 def test_a_unix_socket_is_no_network(tmp_path):
-    assert offline(tmp_path, "import socket\na, b = socket.socketpair()\na.close()\nb.close()").returncode == 0
+    assert (
+        offline(
+            tmp_path, "import socket\na, b = socket.socketpair()\na.close()\nb.close()"
+        ).returncode
+        == 0
+    )
 
 
 def test_a_command_connects_to_nothing(tmp_path, ratings):
     """The whole command in its own process, with connections refused and recorded."""
     log = tmp_path / "network"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent / "offline"), *sys.path]),
-                   "STANDOUT_NETWORK_LOG": str(log)}  # fmt: skip
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent / "offline"), *sys.path]),
+        "STANDOUT_NETWORK_LOG": str(log),
+    }
     code = "from standout.cli.start import main; main()"
-    done = subprocess.run([sys.executable, "-c", code, "audit", str(ratings), "--out", str(tmp_path / "out"), "--targets", "5",
-                           "--knows", "2", "--attacks", "scoreboard-rh"], capture_output=True, text=True, check=False,
-                          env=environment)  # fmt: skip
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            code,
+            "audit",
+            str(ratings),
+            "--out",
+            str(tmp_path / "out"),
+            "--targets",
+            "5",
+            "--knows",
+            "2",
+            "--attacks",
+            "scoreboard-rh",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
     assert done.returncode == 0, done.stderr
     assert not log.exists()

@@ -13,7 +13,11 @@ NAMES = [shape.name for shape in SHAPES]
 
 
 def _used(ds: so.Dataset) -> dict[str, str]:
-    return {use.role: use.name for use in ds.cleaning.columns if use.role in ("record", "item", "value", "time")}
+    return {
+        use.role: use.name
+        for use in ds.cleaning.columns
+        if use.role in ("record", "item", "value", "time")
+    }
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
@@ -34,7 +38,8 @@ def test_every_shape_is_read_whole_and_gets_its_headline(shape: Shape, tmp_path)
     frame = findings.to_frame()
     right = frame[frame.wrong == 0]
     for knows in sorted(set(right.knows)):
-        # Bayes is never below the share of people whom exact facts make unique; 0.12 is three standard errors of both samples
+        # Bayes is never below the share of people whom exact facts make unique; 0.12 is three
+        # standard errors of both samples
         best = right[right.knows == knows].hit.max()
         assert best >= unique_rate(held, knows) - 0.12, f"{knows} facts"
 
@@ -45,7 +50,9 @@ def test_a_table_of_twins_never_finds_more_than_half():
     import numpy as np
 
     rows = [line.split(",") for line in shape.lines(np.random.default_rng(11))[1:]]
-    record, item, value, time = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    record, item, value, time = (
+        np.array(column, dtype=float) for column in zip(*rows, strict=True)
+    )
     twice = [np.concatenate([x, x]) for x in (item, value, np.floor(time / 86_400))]
     ds = so.Dataset.from_arrays(np.concatenate([record, record + 10_000]), *twice)
     frame = so.Audit(ds, targets=100, seed=1).run(progress=False).to_frame()

@@ -16,10 +16,15 @@ WHO = so.Adversary(knows=8, wrong=2, value_within=1, time_within=14)
 def synthetic():
     rng = np.random.default_rng(0)
     share = np.cumsum(1 / (1 + np.arange(ITEMS)) ** 0.8)
-    pair = np.unique(np.repeat(np.arange(RECORDS), DRAWS) * ITEMS
-                     + np.searchsorted(share / share[-1], rng.random(RECORDS * DRAWS)))  # fmt: skip
+    pair = np.unique(
+        np.repeat(np.arange(RECORDS), DRAWS) * ITEMS
+        + np.searchsorted(share / share[-1], rng.random(RECORDS * DRAWS))
+    )
     return so.Dataset.from_arrays(
-        pair // ITEMS, pair % ITEMS, rng.integers(1, 6, pair.size), rng.integers(11_000, 13_000, pair.size)
+        pair // ITEMS,
+        pair % ITEMS,
+        rng.integers(1, 6, pair.size),
+        rng.integers(11_000, 13_000, pair.size),
     )
 
 

@@ -32,7 +32,9 @@ def cell(dataset, who, targets, names=tuple(PANEL), seed=SEED):
     out = {}
     for label in names:
         name, options = PANEL[label]
-        verdicts = so.attack(name, **options).run(dataset, knowledge, watch=targets, lineup=name == "likelihood")
+        verdicts = so.attack(name, **options).run(
+            dataset, knowledge, watch=targets, lineup=name == "likelihood"
+        )
         out[label] = (verdicts.credit, verdicts.share)
     return out
 
@@ -49,7 +51,9 @@ def chosen(dataset, who, n):
 
 def panel_table(dataset):
     """Top-1 of the whole panel, cell by cell, and how calibrated the likelihood is."""
-    lines = ["| items | values | days | " + " | ".join(PANEL) + " | mean posterior | inside its 95 % |"]
+    lines = [
+        "| items | values | days | " + " | ".join(PANEL) + " | mean posterior | inside its 95 % |"
+    ]
     lines.append("|---" * (len(PANEL) + 5) + "|")
     behind, inside_all, worst = 0, [], 0.0
     for knows in (2, 4, 8):
@@ -60,19 +64,27 @@ def panel_table(dataset):
                 rates = {label: Rate.of(hits) for label, (hits, _) in found.items()}
                 ours = rates["likelihood"]
                 top = max(r.rate for r in rates.values())
-                others = (hits for label, (hits, _) in found.items() if not label.startswith("likelihood"))
+                others = (
+                    hits for label, (hits, _) in found.items() if not label.startswith("likelihood")
+                )
                 pairs = [paired(hits, found["likelihood"][0]) for hits in others]
                 # 12 rivals are compared in each cell
-                behind += any(p["difference"] > 0 and p["p_value"] < 0.05 / len(pairs) for p in pairs)
+                behind += any(
+                    p["difference"] > 0 and p["p_value"] < 0.05 / len(pairs) for p in pairs
+                )
                 posterior = float(found["likelihood"][1].mean())
                 inside = ours.low <= posterior <= ours.high
                 inside_all.append(inside)
                 worst = max(worst, abs(posterior - ours.rate))
-                shown = [f"**{r.rate:.3f}**" if r.rate == top else f"{r.rate:.3f}" for r in rates.values()]
+                shown = [
+                    f"**{r.rate:.3f}**" if r.rate == top else f"{r.rate:.3f}"
+                    for r in rates.values()
+                ]
                 lines.append(
-                    f"| {knows} | {words(value)} | {words(time)} | " + " | ".join(shown)
+                    f"| {knows} | {words(value)} | {words(time)} | "
+                    + " | ".join(shown)
                     + f" | {posterior:.3f} | {'yes' if inside else 'no'} |"
-                )  # fmt: skip
+                )
     lines.append("")
     lines.append(
         f"No other attack is better than `likelihood` by more than chance (paired test, 5 % per cell, corrected for the number "
@@ -102,7 +114,9 @@ def fit_table(dataset):
     ):
         for value in (0, 1):
             for time in (3, 14, None):
-                who = so.Adversary(knows=knows, wrong=wrong, wrong_kind=kind, value_within=value, time_within=time)
+                who = so.Adversary(
+                    knows=knows, wrong=wrong, wrong_kind=kind, value_within=value, time_within=time
+                )
                 targets = chosen(dataset, who, 200)
                 found = cell(dataset, who, targets, names)
                 knowledge = who.sample(dataset, targets, SEED)
@@ -116,14 +130,19 @@ def fit_table(dataset):
                     + f" | {noise.e:.3f} | {noise.h:.3f} | {noise.value.width():.2f} | {day} |"
                 )
     lines.append("")
-    lines.append(f"The fitted attacker loses at most {-100 * worst:.1f} points to the informed one.")
+    lines.append(
+        f"The fitted attacker loses at most {-100 * worst:.1f} points to the informed one."
+    )
     return lines
 
 
 def wrong_noise_table(dataset):
     """Loss of an attacker who assumes exact knowledge when it is not."""
     told = Noise(1e-4, 0.0, Steps(0), Window(0), even_wrong=1.0)
-    lines = ["| true knowledge | informed | told it is exact | fitted | RH |", "|---|---|---|---|---|"]
+    lines = [
+        "| true knowledge | informed | told it is exact | fitted | RH |",
+        "|---|---|---|---|---|",
+    ]
     for who in (
         so.Adversary(knows=8, wrong=2, value_within=1, time_within=14),
         so.Adversary(knows=8, wrong=4, wrong_kind="item", value_within=1, time_within=14),
@@ -138,7 +157,9 @@ def wrong_noise_table(dataset):
             so.attack("likelihood", noise="fit"),
             so.attack("scoreboard-rh"),
         )
-        hits = [a.run(dataset, knowledge, watch=targets, lineup=False).credit.mean() for a in attacks]
+        hits = [
+            a.run(dataset, knowledge, watch=targets, lineup=False).credit.mean() for a in attacks
+        ]
         lines.append(f"| {who.describe()} | " + " | ".join(f"{h:.3f}" for h in hits) + " |")
     return lines
 
@@ -163,8 +184,14 @@ def absent_table(dataset):
             present = attack.run(dataset, knowledge, watch=targets, lineup=False)
             absent = attack.run(dataset, knowledge, exclude=targets, lineup=False)
             right = present.credit
-            cut = calibrate.equal_error(right[half], present.statistic[half], absent.statistic[half])
-            good.append(np.concatenate([((present.statistic >= cut) * right)[~half], (absent.statistic < cut)[~half]]))
+            cut = calibrate.equal_error(
+                right[half], present.statistic[half], absent.statistic[half]
+            )
+            good.append(
+                np.concatenate(
+                    [((present.statistic >= cut) * right)[~half], (absent.statistic < cut)[~half]]
+                )
+            )
         row = paired(*good)
         lines.append(
             f"| {who.describe()} | {good[0].mean():.3f} | {good[1].mean():.3f} | "
@@ -178,7 +205,9 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, default=Path("docs/attack-table.md"))
     arguments = parser.parse_args()
-    dataset = so.Dataset.read(arguments.folder / "ml-latest-small" / "ratings.csv.gz", resolution="day")
+    dataset = so.Dataset.read(
+        arguments.folder / "ml-latest-small" / "ratings.csv.gz", resolution="day"
+    )
     text = [
         "# Every attack on MovieLens latest-small",
         "",

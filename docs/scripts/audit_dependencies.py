@@ -2,10 +2,9 @@
 
     python docs/scripts/audit_dependencies.py
 
-Exit 0: asked, none known. 1: some are known. 2: not all were checked, because pip-audit is missing, the service
-does not answer, or it does not know a version.
-`make audit-dependencies` calls it. It is the only command of this repository that uses the network, and it is no part of the
-package.
+Exit 0: asked, none known. 1: some are known. 2: not all were checked, because pip-audit is missing,
+the service does not answer, or it does not know a version. `make audit-dependencies` calls it. It
+is the only command of this repository that uses the network, and it is no part of the package.
 """
 
 from __future__ import annotations
@@ -45,12 +44,15 @@ def main() -> int:
     for name, version, what in known:
         print(f"{name} {version}: {what}")
     skipped = [one["name"] for one in found if "skip_reason" in one]
-    print(f"{len(found) - len(skipped)} of {len(found)} packages checked, {len(known)} known vulnerabilities")
+    print(
+        f"{len(found) - len(skipped)} of {len(found)} packages checked, {len(known)} known vulnerabilities"
+    )
     if known:
         return 1
     if skipped or not found:
         print(
-            f"not checked: {len(skipped)} packages, which the service does not know in these versions", file=sys.stderr
+            f"not checked: {len(skipped)} packages, which the service does not know in these versions",
+            file=sys.stderr,
         )
         return 2
     return 0

@@ -1,8 +1,9 @@
 """Write docs/brute-force.md: unique, found and sure of an audit beside the same shares by brute force.
 
-Run it with `python docs/scripts/brute_force.py`, and STANDOUT_DATA naming the folder of `ml-latest-small` and `online-retail`.
-The brute force uses plain arrays, draws its own knowledge as the documentation describes it, evaluates every record for every
-query, and calls nothing of the package. It attacks every eligible person several times; the audit attacks its targets once.
+Run it with `python docs/scripts/brute_force.py`, and STANDOUT_DATA naming the folder of
+`ml-latest-small` and `online-retail`. The brute force uses plain arrays, draws its own knowledge as
+the documentation describes it, evaluates every record for every query, and calls nothing of the
+package. It attacks every eligible person several times; the audit attacks its targets once.
 """
 
 from __future__ import annotations
@@ -52,16 +53,22 @@ class BruteForce:
         self.support = np.bincount(pairs[1], minlength=int(data.item.max()) + 1)
         self.held = [pairs[1][pairs[0] == r] for r in range(self.n)]
         some = self.rng.integers(0, self.record.size, SAMPLE)
-        self.sample = [None if channel is None else channel[some] for channel in (self.value, self.time)]
+        self.sample = [
+            None if channel is None else channel[some] for channel in (self.value, self.time)
+        ]
         if self.time is not None:
             self.first, self.last = int(data.time.min()), int(data.time.max())
             per_day = 1 if data.resolution == "day" else MINUTES_PER_DAY
             within = who.time_within
-            self.time_within = int(within[:-3]) if isinstance(within, str) else int(within) * per_day
+            self.time_within = (
+                int(within[:-3]) if isinstance(within, str) else int(within) * per_day
+            )
         if self.value is not None:
             self.levels = np.unique(data.value)
             self.is_share = isinstance(who.value_within, str)
-            self.value_within = float(str(who.value_within).rstrip("%")) / (100 if self.is_share else 1)
+            self.value_within = float(str(who.value_within).rstrip("%")) / (
+                100 if self.is_share else 1
+            )
             step = float(np.diff(self.levels).min())
             n_steps = 0 if self.is_share else round(self.value_within / step)
             self.steps = step * np.arange(-n_steps, n_steps + 1)
@@ -86,7 +93,11 @@ class BruteForce:
         chosen = self.rng.permutation(people.size) < people.size // 2
         posterior = _calibrated(np.array(present), np.array(absent), chosen)
         sure = (posterior >= SURE) * np.array(credit)
-        return {"unique": float(np.mean(unique)), "found": float(np.mean(credit)), "sure": float(sure[~chosen].mean())}
+        return {
+            "unique": float(np.mean(unique)),
+            "found": float(np.mean(credit)),
+            "sure": float(sure[~chosen].mean()),
+        }
 
     def draw(self, person: int) -> list[tuple[int, float, float]]:
         """Known facts of a person: item, value and time; NaN = not known."""
@@ -117,7 +128,9 @@ class BruteForce:
 
     def _seen_value(self, true: float, is_wrong: bool) -> float:
         if is_wrong:
-            return float(self.rng.choice(self.levels[np.abs(self.levels - true) > self.value_within + 1e-9]))
+            return float(
+                self.rng.choice(self.levels[np.abs(self.levels - true) > self.value_within + 1e-9])
+            )
         if self.is_share:
             moved = true * (1 + self.value_within * self.rng.uniform(-1, 1))
         else:
@@ -143,13 +156,19 @@ class BruteForce:
             ways[0] = 1.0
             far = np.zeros((m, self.n))
             if who.wrong:
-                far = np.array([self._mean(f, lambda v, t, f=f: self._outside(f, v, t)) for f in facts])
+                far = np.array(
+                    [self._mean(f, lambda v, t, f=f: self._outside(f, v, t)) for f in facts]
+                )
             for k in range(m):
                 ways[1:] = ways[1:] * near[k] + ways[:-1] * far[k]
                 ways[0] = ways[0] * near[k]
-            return np.log(ways[who.wrong]) - _log_falling(self.length, m) - np.log(comb(m, who.wrong))
+            return (
+                np.log(ways[who.wrong]) - _log_falling(self.length, m) - np.log(comb(m, who.wrong))
+            )
 
-    def _with_wrong_items(self, facts: list[tuple[int, float, float]], holds: Array, near: Array) -> Array:
+    def _with_wrong_items(
+        self, facts: list[tuple[int, float, float]], holds: Array, near: Array
+    ) -> Array:
         m, w = len(facts), self.who.wrong
         out = np.full(self.n, -np.inf)
         own = np.array([self.support[h].sum() for h in self.held])
@@ -160,10 +179,16 @@ class BruteForce:
             support = [self.support[facts[k][0]] for k in np.flatnonzero(~right)]
             orders = list(permutations(support))
             left = total - own[r]
-            chance = np.mean([np.prod([s / (left - sum(o[:k])) for k, s in enumerate(o)]) for o in orders])
+            chance = np.mean(
+                [np.prod([s / (left - sum(o[:k])) for k, s in enumerate(o)]) for o in orders]
+            )
             # the probability of one order; all orders of the wrong items lead to the same facts
             chance *= np.prod([background[k] for k in np.flatnonzero(~right)])
-            out[r] = np.log(np.prod(near[right, r]) * chance) - _log_falling(self.length[r], m - w) - np.log(comb(m, w))
+            out[r] = (
+                np.log(np.prod(near[right, r]) * chance)
+                - _log_falling(self.length[r], m - w)
+                - np.log(comb(m, w))
+            )
         return out
 
     def _mean(self, fact: tuple[int, float, float], of: Callable[..., Any]) -> Array:
@@ -176,7 +201,9 @@ class BruteForce:
         count = np.bincount(records, minlength=self.n)
         return np.bincount(records, each, minlength=self.n) / np.maximum(count, 1)
 
-    def _kernel(self, fact: tuple[int, float, float], value: Array | None, time: Array | None) -> Any:
+    def _kernel(
+        self, fact: tuple[int, float, float], value: Array | None, time: Array | None
+    ) -> Any:
         """P(seen | true) of a right fact."""
         p: Any = 1.0
         if value is not None:
@@ -197,16 +224,24 @@ class BruteForce:
         moved = np.clip(value[:, None] + self.steps[None, :], low, high)
         return (np.abs(moved - seen) < 1e-9).mean(axis=1)
 
-    def _outside(self, fact: tuple[int, float, float], value: Array | None, time: Array | None) -> Any:
+    def _outside(
+        self, fact: tuple[int, float, float], value: Array | None, time: Array | None
+    ) -> Any:
         """P(seen | true) of a wrong fact: every known channel is outside its tolerance."""
         p: Any = 1.0
         if value is not None:
             far = np.abs(self.levels[None, :] - value[:, None]) > self.value_within + 1e-9
-            p = p * (np.abs(fact[1] - value) > self.value_within + 1e-9) / np.maximum(far.sum(axis=1), 1)
+            p = (
+                p
+                * (np.abs(fact[1] - value) > self.value_within + 1e-9)
+                / np.maximum(far.sum(axis=1), 1)
+            )
         if time is not None:
             d, spans = self.time_within, np.arange(self.first, self.last + 1)
             if d * 2 + 1 < spans.size:
-                n_far = spans.size - (np.minimum(time + d, self.last) - np.maximum(time - d, self.first) + 1)
+                n_far = spans.size - (
+                    np.minimum(time + d, self.last) - np.maximum(time - d, self.first) + 1
+                )
                 p = p * (np.abs(time - fact[2]) > d) / np.maximum(n_far, 1)
         return p
 
@@ -222,7 +257,9 @@ class BruteForce:
         for fact in facts:
             common = float(np.mean(self._kernel(fact, *self.sample)))
             own, n = self._background(fact), self.support[fact[0]]
-            out += np.log(n / total) + np.log(max((n * own + SHRINK * common) / (n + SHRINK), 1e-12))
+            out += np.log(n / total) + np.log(
+                max((n * own + SHRINK * common) / (n + SHRINK), 1e-12)
+            )
         return out
 
     def _presence(self, log_p: Array, stranger: float) -> tuple[float, float]:
@@ -246,7 +283,9 @@ def _calibrated(present: Array, absent: Array, chosen: Array) -> Array:
         pull = (p - [0, 1, 0]) / [3, 1, 1]
         return float(np.logaddexp(0, -sign * (p @ x)).sum() + 0.5 * pull @ pull)
 
-    p = minimize(loss, [0.0, 1.0, 0.0], method="L-BFGS-B", bounds=[(None, None), (0.01, None), (None, None)]).x
+    p = minimize(
+        loss, [0.0, 1.0, 0.0], method="L-BFGS-B", bounds=[(None, None), (0.01, None), (None, None)]
+    ).x
     log_odds = p @ np.stack([np.ones(len(present)), present[:, 0], np.log(present[:, 1])])
     return expit(log_odds) * present[:, 1]
 
@@ -257,7 +296,9 @@ def _log_falling(n: Array, k: int) -> Array:
     return np.where(n >= k, sum(np.log(np.maximum(n - step, 1.0)) for step in range(k)), np.inf)
 
 
-def row(data: Events, dataset: so.Dataset, options: dict[str, Any], seed: int) -> tuple[str, list[float]]:
+def row(
+    data: Events, dataset: so.Dataset, options: dict[str, Any], seed: int
+) -> tuple[str, list[float]]:
     """One line of the table, and for each word 1 if the share lies in the interval of the audit; NaN = not measured."""
     who = so.Adversary(**options)
     audit = so.Audit(dataset, [who], targets="all", seed=seed, describe=False).run(progress=False)
@@ -272,7 +313,9 @@ def row(data: Events, dataset: so.Dataset, options: dict[str, Any], seed: int) -
         low, high = entry[word]["low"], entry[word]["high"]
         agree.append(float(low <= round(truth[word], 9) <= high))
         outside = "" if agree[-1] else " **outside**"
-        cells.append(f"{truth[word]:.3f} | {entry[word]['rate']:.3f} ({low:.3f} to {high:.3f}){outside}")
+        cells.append(
+            f"{truth[word]:.3f} | {entry[word]['rate']:.3f} ({low:.3f} to {high:.3f}){outside}"
+        )
     return f"| {data.name} | {entry['adversary']['words']} | {' | '.join(cells)} |", agree
 
 
@@ -285,20 +328,24 @@ def main(seed: int = 20) -> int:
     for data, adversaries in kinds:
         dataset = data.dataset()
         for options in adversaries:
-            # a seed of its own: with one seed, all cells of a dataset would report on the same half of its people
+            # a seed of its own: with one seed, all cells of a dataset would report on the same half
+            # of its people
             line, agree = row(data, dataset, options, seed + len(lines))
             lines.append(line)
             agreed.append(agree)
             print(line, flush=True)
     inside, n = np.nansum(agreed, axis=0), np.isfinite(agreed).sum(axis=0)
-    counts = ", ".join(f"{word} in {k:.0f} of {of} cells" for word, k, of in zip(WORDS, inside, n, strict=True))
+    counts = ", ".join(
+        f"{word} in {k:.0f} of {of} cells" for word, k, of in zip(WORDS, inside, n, strict=True)
+    )
     summary = f"The share by brute force lies in the 95 % interval of the audit: {counts}."
     names = [f"{word}, {who}" for word in WORDS for who in ("brute force", "audit")]
     table = [f"| data | known | {' | '.join(names)} |", "|---" * 8 + "|", *lines]
     intro = Path(__file__).with_name("brute_force_intro.md").read_text()
     PAGE.write_text("\n".join([intro.rstrip(), "", summary, "", *table, ""]))
     print(summary)
-    # fewer than this many of n happen in one of 100 runs if each lies inside with a probability of 95 %
+    # fewer than this many of n happen in one of 100 runs if each lies inside with a probability of
+    # 95 %
     return int((inside < binom.ppf(0.01, n, 0.95)).any())
 
 

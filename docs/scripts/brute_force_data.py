@@ -59,7 +59,13 @@ def tastes(rng: np.random.Generator, n: int = 500) -> Events:
         record.append(np.full(mine.size, r))
         item.append(mine)
     record, item = np.concatenate(record), np.concatenate(item)
-    return Events("tastes", record, item, rng.integers(1, 6, item.size).astype(float), rng.integers(0, 300, item.size))
+    return Events(
+        "tastes",
+        record,
+        item,
+        rng.integers(1, 6, item.size).astype(float),
+        rng.integers(0, 300, item.size),
+    )
 
 
 def baskets(rng: np.random.Generator, n: int = 800, items: int = 90) -> Events:
@@ -98,19 +104,26 @@ def movielens(folder: Path) -> Events:
     import pandas as pd
 
     rows = pd.read_csv(folder / "ml-latest-small" / "ratings.csv.gz")
-    return _coded("MovieLens", rows["userId"], rows["movieId"], rows["rating"], rows["timestamp"] // 60)
+    return _coded(
+        "MovieLens", rows["userId"], rows["movieId"], rows["rating"], rows["timestamp"] // 60
+    )
 
 
 def retail(folder: Path, people: int = 600) -> Events:
     """Online Retail: purchases of some customers with quantities, to the minute; returns are left out."""
     import pandas as pd
 
-    rows = pd.read_csv(folder / "online-retail" / "online_retail.csv.gz", dtype={"StockCode": str, "InvoiceNo": str})
+    rows = pd.read_csv(
+        folder / "online-retail" / "online_retail.csv.gz",
+        dtype={"StockCode": str, "InvoiceNo": str},
+    )
     rows = rows[rows["CustomerID"].notna() & (rows["Quantity"] > 0)]
     rows = rows[rows["CustomerID"].isin(np.sort(rows["CustomerID"].unique())[::7][:people])]
     rows = rows.drop_duplicates(["CustomerID", "StockCode", "InvoiceDate"])
     when = pd.to_datetime(rows["InvoiceDate"]).astype("datetime64[s]").astype(np.int64) // 60
-    return _coded("retail", rows["CustomerID"], rows["StockCode"], rows["Quantity"].astype(float), when)
+    return _coded(
+        "retail", rows["CustomerID"], rows["StockCode"], rows["Quantity"].astype(float), when
+    )
 
 
 def _coded(name: str, record: Any, item: Any, value: Any, minute: Any) -> Events:
@@ -122,7 +135,13 @@ def _coded(name: str, record: Any, item: Any, value: Any, minute: Any) -> Events
 
 
 def _long(
-    name: str, rng: np.random.Generator, n: int, items: int, length: tuple[int, int], scale: int = 0, days: int = 0
+    name: str,
+    rng: np.random.Generator,
+    n: int,
+    items: int,
+    length: tuple[int, int],
+    scale: int = 0,
+    days: int = 0,
 ) -> Events:
     weight = 1.0 / np.arange(3, items + 3) ** 0.8
     weight /= weight.sum()

@@ -1,8 +1,9 @@
 """Write docs/calibration.md: stated and observed probabilities of the likelihood, on two real releases.
 
-Run it with `python docs/scripts/calibration_table.py` and STANDOUT_DATA naming the folder with `ml-latest-small` and
-`online-retail`. The attack calibrates itself on canaries of the release. The targets reported here are other records where
-there are enough of them, and their knowledge is always drawn with another seed.
+Run it with `python docs/scripts/calibration_table.py` and STANDOUT_DATA naming the folder with
+`ml-latest-small` and `online-retail`. The attack calibrates itself on canaries of the release. The
+targets reported here are other records where there are enough of them, and their knowledge is
+always drawn with another seed.
 """
 
 from __future__ import annotations
@@ -61,8 +62,12 @@ def retail(folder: Path) -> so.Dataset:
     """Customers, what they bought, how many and when."""
     return so.Dataset.read(
         folder / "online-retail" / "online_retail.csv.gz",
-        record="CustomerID", item="StockCode", value="Quantity", time="InvoiceDate", resolution="day",
-    )  # fmt: skip
+        record="CustomerID",
+        item="StockCode",
+        value="Quantity",
+        time="InvoiceDate",
+        resolution="day",
+    )
 
 
 def adversaries() -> Iterator[so.Adversary]:
@@ -74,7 +79,11 @@ def adversaries() -> Iterator[so.Adversary]:
                 if kind == "value" and (wrong == 0 or says_nothing):
                     continue
                 yield so.Adversary(
-                    knows=knows, wrong=wrong, wrong_kind=kind, value_within=value_within, time_within=time_within
+                    knows=knows,
+                    wrong=wrong,
+                    wrong_kind=kind,
+                    value_within=value_within,
+                    time_within=time_within,
                 )
 
 
@@ -94,7 +103,8 @@ def measure(name: str, data: so.Dataset, who: so.Adversary, targets: Array) -> C
         here = attack.run(data, knowledge, watch=targets)
         gone = attack.run(data, knowledge, exclude=targets)
         absent, posterior = (
-            np.concatenate([getattr(v, field) for v in (here, gone)]) for field in ("absent", "posterior")
+            np.concatenate([getattr(v, field) for v in (here, gone)])
+            for field in ("absent", "posterior")
         )
         means.append((absent, posterior))
     credit = np.concatenate([here.credit, np.zeros(targets.size)])
@@ -107,7 +117,9 @@ def measure(name: str, data: so.Dataset, who: so.Adversary, targets: Array) -> C
 def share_close(cells: list[Cell], raw: bool) -> tuple[int, int]:
     """Cells in which P(absent), and in which the posterior, lies within `CLOSE` of the observed rate."""
     absent = [abs((c.raw_absent if raw else c.absent) - 0.5) <= CLOSE for c in cells]
-    posterior = [abs((c.raw_posterior if raw else c.posterior) - c.observed) <= CLOSE for c in cells]
+    posterior = [
+        abs((c.raw_posterior if raw else c.posterior) - c.observed) <= CLOSE for c in cells
+    ]
     return sum(absent), sum(posterior)
 
 
@@ -131,28 +143,46 @@ def page(cells: list[Cell]) -> str:
     (raw_a, raw_p), (cal_a, cal_p) = share_close(cells, True), share_close(cells, False)
     absent = np.concatenate([np.repeat([0.0, 1.0], c.n) for c in cells])
     lines = [
-        "# Calibration of the likelihood", "",
+        "# Calibration of the likelihood",
+        "",
         f"{n} kinds of knowledge on MovieLens (ml-latest-small) and on Online Retail, 0 to 50 % of the facts wrong, up to "
         f"{TARGETS} targets each, run once with the target in the release and once with it removed (prior 1/2).",
-        "Written by `docs/scripts/calibration_table.py`.", "",
+        "Written by `docs/scripts/calibration_table.py`.",
+        "",
         f"`Likelihood(calibrate=True)`, the default, fits three numbers per kind of knowledge on {CANARIES} canaries: records of",
         "the release, run present and removed, whose knowledge is drawn with another seed. Targets are other records than the",
-        f"canaries if the release has enough of them. Cells within {100 * CLOSE:.0f} points of the observed rate:", "",
-        "| | P(absent) | posterior |", "|---|---|---|",
+        f"canaries if the release has enough of them. Cells within {100 * CLOSE:.0f} points of the observed rate:",
+        "",
+        "| | P(absent) | posterior |",
+        "|---|---|---|",
         f"| not calibrated | {raw_a} of {n} | {raw_p} of {n} |",
-        f"| calibrated | {cal_a} of {n} | {cal_p} of {n} |", "",
-        "## All queries together", "",
-        "| P(absent) | stated | observed | queries |", "|---|---|---|---|",
-        *reliability(np.concatenate([c.every_absent for c in cells]), absent), "",
-        "| posterior | stated | observed | queries |", "|---|---|---|---|",
-        *reliability(np.concatenate([c.every_posterior for c in cells]), np.concatenate([c.credit for c in cells])), "",
-        "## Each kind of knowledge", "",
-        "The observed rate of absence is 0.5 everywhere. \"Raw\" means not calibrated.", "",
+        f"| calibrated | {cal_a} of {n} | {cal_p} of {n} |",
+        "",
+        "## All queries together",
+        "",
+        "| P(absent) | stated | observed | queries |",
+        "|---|---|---|---|",
+        *reliability(np.concatenate([c.every_absent for c in cells]), absent),
+        "",
+        "| posterior | stated | observed | queries |",
+        "|---|---|---|---|",
+        *reliability(
+            np.concatenate([c.every_posterior for c in cells]),
+            np.concatenate([c.credit for c in cells]),
+        ),
+        "",
+        "## Each kind of knowledge",
+        "",
+        'The observed rate of absence is 0.5 everywhere. "Raw" means not calibrated.',
+        "",
         "| data | knowledge | targets | hit | P(absent) | raw | posterior | raw | observed |",
         "|---|---|---|---|---|---|---|---|---|",
-        *(f"| {c.data} | {c.who.describe()} | {c.n} | {c.hit:.3f} | {c.absent:.3f} | {c.raw_absent:.3f} | {c.posterior:.3f} | "
-          f"{c.raw_posterior:.3f} | {c.observed:.3f} |" for c in cells),
-    ]  # fmt: skip
+        *(
+            f"| {c.data} | {c.who.describe()} | {c.n} | {c.hit:.3f} | {c.absent:.3f} | {c.raw_absent:.3f} | {c.posterior:.3f} | "
+            f"{c.raw_posterior:.3f} | {c.observed:.3f} |"
+            for c in cells
+        ),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -164,7 +194,12 @@ def main() -> None:
         for who in adversaries():
             targets = targets_of(who, data)
             cells.append(measure(name, data, who, targets))
-            print(name, who.describe(), f"{cells[-1].absent:.3f} {cells[-1].posterior:.3f}", file=sys.stderr)
+            print(
+                name,
+                who.describe(),
+                f"{cells[-1].absent:.3f} {cells[-1].posterior:.3f}",
+                file=sys.stderr,
+            )
     PAGE.write_text(page(cells))
 
 

@@ -2,9 +2,10 @@
 
     python docs/scripts/compiled_wheel.py [FOLDER]
 
-writes it to FOLDER (default: dist). `make compiled-wheel` calls it. The wheel is for Linux on x86-64, for the Python and the
-Numba that run this script; with another Numba the installed package compiles as usual. Functions are compiled in small audits of
-every shape of data (with and without values, times and repeats; times to the day and to the minute).
+writes it to FOLDER (default: dist). `make compiled-wheel` calls it. The wheel is for Linux on
+x86-64, for the Python and the Numba that run this script; with another Numba the installed package
+compiles as usual. Functions are compiled in small audits of every shape of data (with and without
+values, times and repeats; times to the day and to the minute).
 """
 
 from __future__ import annotations
@@ -51,9 +52,13 @@ def compile_into(folder: Path, source: Path) -> None:
     """Compile the functions of the package below `source` into a folder."""
     with tempfile.TemporaryDirectory() as cache:
         environment = {
-            **os.environ, COMPILE_TO: str(folder), "NUMBA_CACHE_DIR": cache, "NUMBA_CPU_NAME": CPU_NAME,
-            "NUMBA_CPU_FEATURES": ",".join(f"+{name}" for name in CPU_FEATURES), "PYTHONPATH": str(source),
-        }  # fmt: skip
+            **os.environ,
+            COMPILE_TO: str(folder),
+            "NUMBA_CACHE_DIR": cache,
+            "NUMBA_CPU_NAME": CPU_NAME,
+            "NUMBA_CPU_FEATURES": ",".join(f"+{name}" for name in CPU_FEATURES),
+            "PYTHONPATH": str(source),
+        }
         subprocess.run([sys.executable, "-c", AUDITS], env=environment, check=True)
 
 
@@ -66,14 +71,18 @@ def with_functions(wheel: Path, folder: Path, out: Path) -> Path:
     with zipfile.ZipFile(wheel) as old:
         files |= {name: old.read(name) for name in old.namelist()}
     files |= {
-        f"standout/_compiled/{p.relative_to(folder).as_posix()}": p.read_bytes() for p in folder.rglob("*.nb[ic]")
+        f"standout/_compiled/{p.relative_to(folder).as_posix()}": p.read_bytes()
+        for p in folder.rglob("*.nb[ic]")
     }
     record = next(name for name in files if name.endswith("/RECORD"))
     about = record.replace("RECORD", "WHEEL")
     lines = files[about].decode().replace("Tag: py3-none-any", f"Tag: {tag}")
     files[about] = lines.replace("Root-Is-Purelib: true", "Root-Is-Purelib: false").encode()
     del files[record]
-    listed = "".join(f"{name},sha256={_digest(content)},{len(content)}\n" for name, content in sorted(files.items()))
+    listed = "".join(
+        f"{name},sha256={_digest(content)},{len(content)}\n"
+        for name, content in sorted(files.items())
+    )
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
         for name, content in sorted(files.items()):
             new.writestr(name, content)
@@ -89,7 +98,11 @@ def main() -> None:
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist"
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
-        pure = next(path for path in build(ROOT, tracked(ROOT), Path(work), commit_time(ROOT)) if path.suffix == ".whl")
+        pure = next(
+            path
+            for path in build(ROOT, tracked(ROOT), Path(work), commit_time(ROOT))
+            if path.suffix == ".whl"
+        )
         unpacked, compiled = Path(work, "unpacked"), Path(work, "compiled")
         with zipfile.ZipFile(pure) as archive:
             archive.extractall(unpacked)

@@ -2,10 +2,12 @@
 
     python docs/scripts/defended_calibration.py [NAME ...]
 
-NAME is MovieLens, Retail or generated; all three by default. STANDOUT_DATA names the folder with `ml-latest-small` and
-`online-retail`. Results of each dataset are kept in .bench-cache, and the page is written from all of them. Every draw applies
-the defense with another seed, calibrates, and attacks people who are not canaries, with their records in the release and
-without. The calibration was chosen on other data: generated data of other shapes, the shop's earlier year, and visits of pages.
+NAME is MovieLens, Retail or generated; all three by default. STANDOUT_DATA names the folder with
+`ml-latest-small` and `online-retail`. Results of each dataset are kept in .bench-cache, and the
+page is written from all of them. Every draw applies the defense with another seed, calibrates, and
+attacks people who are not canaries, with their records in the release and without. The calibration
+was chosen on other data: generated data of other shapes, the shop's earlier year, and visits of
+pages.
 """
 
 from __future__ import annotations
@@ -38,10 +40,17 @@ WHO = (
     so.Adversary(knows=6, wrong=1, wrong_kind="item", value_within=1, time_within=None),
 )
 DEFENSES = (
-    "drop-entries(share=0.2)", "drop-entries(share=0.5)", "swap-entries(share=0.1)", "swap-entries(share=0.4)",
-    "randomized-response(epsilon=9)", "cap-entries(most=30)", "drop-entries(share=0.3) | coarsen-time(to=month)",
-    "swap-attributes(share=0.5)", "noise-values(within=1)", "shift-time(days=30)",
-)  # fmt: skip
+    "drop-entries(share=0.2)",
+    "drop-entries(share=0.5)",
+    "swap-entries(share=0.1)",
+    "swap-entries(share=0.4)",
+    "randomized-response(epsilon=9)",
+    "cap-entries(most=30)",
+    "drop-entries(share=0.3) | coarsen-time(to=month)",
+    "swap-attributes(share=0.5)",
+    "noise-values(within=1)",
+    "shift-time(days=30)",
+)
 
 
 def generated() -> so.Dataset:
@@ -53,12 +62,22 @@ def generated() -> so.Dataset:
     for r in range(1_000):
         length = int(np.clip(rng.lognormal(np.log(25), 0.7), 6, 200))
         group = groups[int(rng.integers(15))]
-        own = rng.choice(group, min(length // 2, 50), replace=False, p=weight[group] / weight[group].sum())
+        own = rng.choice(
+            group, min(length // 2, 50), replace=False, p=weight[group] / weight[group].sum()
+        )
         rest = np.setdiff1d(np.arange(n_items), own)
-        more = rng.choice(rest, length - own.size, replace=False, p=weight[rest] / weight[rest].sum())
+        more = rng.choice(
+            rest, length - own.size, replace=False, p=weight[rest] / weight[rest].sum()
+        )
         value = np.clip(np.rint(3.3 + rng.normal(0, 0.7) + rng.normal(0, 1, length)), 1, 5)
-        day = 12_000 + rng.integers(900) + np.minimum(rng.exponential(60, length), 300).astype(np.int64)
-        for column, x in zip(columns, (np.full(length, r), np.concatenate([own, more]), value, day), strict=True):
+        day = (
+            12_000
+            + rng.integers(900)
+            + np.minimum(rng.exponential(60, length), 300).astype(np.int64)
+        )
+        for column, x in zip(
+            columns, (np.full(length, r), np.concatenate([own, more]), value, day), strict=True
+        ):
             column.append(x)
     record, item, value, day = (np.concatenate(column) for column in columns)
     return so.Dataset.from_arrays(record, item, value, day.astype(np.float64))
@@ -84,8 +103,12 @@ def draw(source: so.Dataset, text: str, who: so.Adversary, seed: int) -> tuple[A
     used = canaries_of(release, who)[1] if by_entry else canaries(release, who)
     people = people[(place[people] >= 0) & ~np.isin(place[people], used)]
     people = np.random.default_rng(seed).permutation(people)[:MOST]
-    here, gone = so.attack("likelihood").run_both(release, who.sample(source, people, seed), place[people])
-    return np.concatenate([here.posterior, gone.posterior]), np.concatenate([here.credit, np.zeros(people.size)])
+    here, gone = so.attack("likelihood").run_both(
+        release, who.sample(source, people, seed), place[people]
+    )
+    return np.concatenate([here.posterior, gone.posterior]), np.concatenate(
+        [here.credit, np.zeros(people.size)]
+    )
 
 
 def cell(source: so.Dataset, name: str, text: str, who: so.Adversary) -> dict[str, Any]:
@@ -107,8 +130,17 @@ def cell(source: so.Dataset, name: str, text: str, who: so.Adversary) -> dict[st
         file=sys.stderr,
         flush=True,
     )
-    return {"data": name, "defense": text, "who": who.describe(), "n": p.size // 2, "seeds": len(said), "error": error,
-            "spread": float(np.std(off, ddof=1)), "posterior": p.round(6).tolist(), "credit": credit.tolist()}  # fmt: skip
+    return {
+        "data": name,
+        "defense": text,
+        "who": who.describe(),
+        "n": p.size // 2,
+        "seeds": len(said),
+        "error": error,
+        "spread": float(np.std(off, ddof=1)),
+        "posterior": p.round(6).tolist(),
+        "credit": credit.tolist(),
+    }
 
 
 def row(found: dict[str, Any]) -> str:
@@ -116,34 +148,52 @@ def row(found: dict[str, Any]) -> str:
     p, credit = np.asarray(found["posterior"]), np.asarray(found["credit"])
     sure, off = p >= SURE, p.mean() - credit.mean()
     columns = [
-        found["data"], f"`{found['defense']}`".replace("|", r"\|"), found["who"], f"{found['n']:,}", f"{p.mean():.3f}",
-        f"{credit.mean():.3f}", f"{100 * off:+.1f}{'' if abs(off) <= CLOSE else ' **'}", f"{100 * found['error']:.1f}",
-        f"{100 * found['spread']:.1f}", f"{sure.sum():,}",
-        f"{p[sure].mean():.3f}" if sure.any() else "–", f"{credit[sure].mean():.3f}" if sure.any() else "–",
-    ]  # fmt: skip
+        found["data"],
+        f"`{found['defense']}`".replace("|", r"\|"),
+        found["who"],
+        f"{found['n']:,}",
+        f"{p.mean():.3f}",
+        f"{credit.mean():.3f}",
+        f"{100 * off:+.1f}{'' if abs(off) <= CLOSE else ' **'}",
+        f"{100 * found['error']:.1f}",
+        f"{100 * found['spread']:.1f}",
+        f"{sure.sum():,}",
+        f"{p[sure].mean():.3f}" if sure.any() else "–",
+        f"{credit[sure].mean():.3f}" if sure.any() else "–",
+    ]
     return f"| {' | '.join(columns)} |"
 
 
 def page(cells: list[dict[str, Any]]) -> str:
     """The page as Markdown."""
     off = np.array([np.mean(c["posterior"]) - np.mean(c["credit"]) for c in cells])
-    p, credit = (np.concatenate([np.asarray(c[name]) for c in cells]) for name in ("posterior", "credit"))
+    p, credit = (
+        np.concatenate([np.asarray(c[name]) for c in cells]) for name in ("posterior", "credit")
+    )
     sure, close = p >= SURE, int((np.abs(off) <= CLOSE).sum())
     lines = [
-        "# Calibration on defended releases", "",
+        "# Calibration on defended releases",
+        "",
         f"{len(cells)} cells: defenses, adversaries and data (MovieLens latest-small, {CUSTOMERS:,} customers of Online Retail,",
         "generated people with tastes). The adaptive likelihood states the posterior of its best record, at a prior of 1/2, for",
         f"at least {ENOUGH:,} people per cell over several seeds of the defense, with their records in the release and without.",
-        "No canary is a target. Written by `make defended-calibration`.", "",
+        "No canary is a target. Written by `make defended-calibration`.",
+        "",
         f"**{close} of {len(cells)} cells ({100 * close / len(cells):.0f} %) are within 3 points of the observed share.**",
         f"Worst: {100 * off[np.argmax(np.abs(off))]:+.1f} points; mean difference {100 * off.mean():+.2f} points.",
-        f"Posteriors of at least 95 %: stated {p[sure].mean():.4f}, right {credit[sure].mean():.4f}, n = {sure.sum():,}.", "",
-        "| posterior | stated | observed | queries |", "|---|---|---|---|", *reliability(p, credit), "",
+        f"Posteriors of at least 95 %: stated {p[sure].mean():.4f}, right {credit[sure].mean():.4f}, n = {sure.sum():,}.",
+        "",
+        "| posterior | stated | observed | queries |",
+        "|---|---|---|---|",
+        *reliability(p, credit),
+        "",
         "*Error* is the standard error of the observed share. *Spread* is the standard deviation of the difference between",
-        "seeds; it includes the noise of calibrating on 200 or 400 canaries. Both are in points. ** marks more than 3.", "",
+        "seeds; it includes the noise of calibrating on 200 or 400 canaries. Both are in points. ** marks more than 3.",
+        "",
         "| data | defense | knowledge | people | stated | observed | difference | error | spread | ≥ 95 % | stated | right |",
-        "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|", *map(row, cells),
-    ]  # fmt: skip
+        "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+        *map(row, cells),
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -21,18 +21,41 @@ from standout.formulas.rates import Rate
 
 SEED, TARGETS = 20131, 400
 DEFENSES = (
-    "drop-entries(share=0.5)", "drop-rare-items(min_support=20)", "keep-top-items(k=500)", "cap-entries(most=30)",
-    "sample-records(share=0.5)", "round-values(step=2)", "noise-values(within=2)", "geometric-values(a=0.5)",
-    "drop-values()", "coarsen-time(to=month)", "coarsen-time(to=year)", "shift-time(days=365)", "drop-time()",
-    "swap-entries(share=0.3)", "swap-attributes(share=0.5)", "group-items(groups=500)", "opaque-items()",
-    "suppress-km(k=5, m=2)", "randomized-response(epsilon=8)",
-)  # fmt: skip
+    "drop-entries(share=0.5)",
+    "drop-rare-items(min_support=20)",
+    "keep-top-items(k=500)",
+    "cap-entries(most=30)",
+    "sample-records(share=0.5)",
+    "round-values(step=2)",
+    "noise-values(within=2)",
+    "geometric-values(a=0.5)",
+    "drop-values()",
+    "coarsen-time(to=month)",
+    "coarsen-time(to=year)",
+    "shift-time(days=365)",
+    "drop-time()",
+    "swap-entries(share=0.3)",
+    "swap-attributes(share=0.5)",
+    "group-items(groups=500)",
+    "opaque-items()",
+    "suppress-km(k=5, m=2)",
+    "randomized-response(epsilon=8)",
+)
 KINDS = {
     "values and days exact": {"value_within": 0, "time_within": 0},
     "values ±1, days ±14": {"value_within": 1, "time_within": 14},
-    "values ±1, days ±14, a quarter wrong": {"value_within": 1, "time_within": 14, "wrong": "quarter"},
+    "values ±1, days ±14, a quarter wrong": {
+        "value_within": 1,
+        "time_within": 14,
+        "wrong": "quarter",
+    },
 }
-ATTACKERS = {"naive": {"adapt": False}, "ignored": {"adapt": "ignore"}, "fitted": {"noise": "fit"}, "adaptive": {}}
+ATTACKERS = {
+    "naive": {"adapt": False},
+    "ignored": {"adapt": "ignore"},
+    "fitted": {"noise": "fit"},
+    "adaptive": {},
+}
 FAR = 3.3
 """Standard errors beyond which a difference is not sampling error: one false alarm in 2,000."""
 
@@ -66,7 +89,9 @@ def credits(dataset, release, who):
     place = places(dataset, release)[targets]
     out = {}
     for name, options in ATTACKERS.items():
-        found = so.attack("likelihood", calibrate=False, **options).run(release, knowledge, watch=place, lineup=False)
+        found = so.attack("likelihood", calibrate=False, **options).run(
+            release, knowledge, watch=place, lineup=False
+        )
         out[name] = np.where(place >= 0, found.credit, 0.0)
     return out
 
@@ -74,7 +99,11 @@ def credits(dataset, release, who):
 def undefended(dataset, who):
     targets = sample_targets(dataset, who.eligible(dataset), TARGETS, SEED)
     knowledge = who.sample(dataset, targets, SEED)
-    return so.attack("likelihood", calibrate=False).run(dataset, knowledge, watch=targets, lineup=False).credit
+    return (
+        so.attack("likelihood", calibrate=False)
+        .run(dataset, knowledge, watch=targets, lineup=False)
+        .credit
+    )
 
 
 def shown(credit):
@@ -99,15 +128,20 @@ def tables(dataset):
             who = adversary(kind, knows)
             before = undefended(dataset, who)
             lines += ["", f"## {knows} facts, {kind}", "", f"Undefended: {shown(before)}.", ""]
-            lines += ["| defense | " + " | ".join(ATTACKERS) + " | adaptive − best of naive and ignored |"]
+            lines += [
+                "| defense | " + " | ".join(ATTACKERS) + " | adaptive − best of naive and ignored |"
+            ]
             lines += ["|---" * (len(ATTACKERS) + 2) + "|"]
             for text, release in releases.items():
                 began = time.perf_counter()
                 found = credits(dataset, release, who)
                 unaware = max(found["naive"], found["ignored"], key=lambda c: c.mean())
                 lead = paired(found["adaptive"], unaware)
-                lines.append(f"| `{text}` | " + " | ".join(shown(c) for c in found.values())
-                             + f" | {lead['difference']:+.3f} ({lead['low']:+.3f} to {lead['high']:+.3f}) |")  # fmt: skip
+                lines.append(
+                    f"| `{text}` | "
+                    + " | ".join(shown(c) for c in found.values())
+                    + f" | {lead['difference']:+.3f} ({lead['low']:+.3f} to {lead['high']:+.3f}) |"
+                )
                 cells += 1
                 gains.append(lead["difference"])
                 for name in ("naive", "ignored"):
@@ -115,12 +149,24 @@ def tables(dataset):
                         broken.append(f"`{text}`, {who.describe()}: adaptive below {name}")
                 if beyond(found["adaptive"], before) > FAR:
                     broken.append(f"`{text}`, {who.describe()}: adaptive above undefended")
-                print(f"{who.describe()}: {text} {time.perf_counter() - began:.1f} s", file=sys.stderr, flush=True)
-    lines += ["", "## Laws", "", f"In {cells} cells: adaptive is at least naive and at least ignored, and at most undefended, "
-              f"up to {FAR:g} standard errors of the paired difference. Cells that break this: {len(broken)}."]  # fmt: skip
+                print(
+                    f"{who.describe()}: {text} {time.perf_counter() - began:.1f} s",
+                    file=sys.stderr,
+                    flush=True,
+                )
+    lines += [
+        "",
+        "## Laws",
+        "",
+        f"In {cells} cells: adaptive is at least naive and at least ignored, and at most undefended, "
+        f"up to {FAR:g} standard errors of the paired difference. Cells that break this: {len(broken)}.",
+    ]
     lines += [f"- {one}" for one in broken]
-    lines += ["", f"Mean lead of adaptive over the better of naive and ignored: {np.mean(gains):+.3f}; largest "
-              f"{max(gains):+.3f}; smallest {min(gains):+.3f}."]  # fmt: skip
+    lines += [
+        "",
+        f"Mean lead of adaptive over the better of naive and ignored: {np.mean(gains):+.3f}; largest "
+        f"{max(gains):+.3f}; smallest {min(gains):+.3f}.",
+    ]
     return lines
 
 

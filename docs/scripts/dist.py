@@ -2,8 +2,9 @@
 
     python docs/scripts/dist.py [FOLDER]
 
-writes them to FOLDER (default: dist) and prints their SHA-256. `make dist` calls it. Only files that git tracks go in; times
-are that of the commit, names are sorted, owners and permissions are fixed.
+writes them to FOLDER (default: dist) and prints their SHA-256. `make dist` calls it. Only files
+that git tracks go in; times are that of the commit, names are sorted, owners and permissions are
+fixed.
 """
 
 from __future__ import annotations
@@ -27,13 +28,17 @@ BACKEND = "import sys, setuptools.build_meta as b; out = sys.argv[1]; b.build_sd
 
 def tracked(root: Path) -> list[str]:
     """Files that git tracks, sorted."""
-    done = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True, text=True)
+    done = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True, text=True
+    )
     return sorted(name for name in done.stdout.split("\0") if name and (root / name).is_file())
 
 
 def commit_time(root: Path) -> int:
     """Time of the last commit, in seconds since 1970."""
-    done = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=root, capture_output=True, check=True, text=True)
+    done = subprocess.run(
+        ["git", "log", "-1", "--format=%ct"], cwd=root, capture_output=True, check=True, text=True
+    )
     return int(done.stdout)
 
 
@@ -48,7 +53,11 @@ def build(root: Path, names: list[str], out: Path, when: int) -> list[Path]:
         raw.mkdir()
         environment = {**os.environ, "SOURCE_DATE_EPOCH": str(when), "PYTHONHASHSEED": "0"}
         subprocess.run(
-            [sys.executable, "-c", BACKEND, str(raw)], cwd=tree, check=True, capture_output=True, env=environment
+            [sys.executable, "-c", BACKEND, str(raw)],
+            cwd=tree,
+            check=True,
+            capture_output=True,
+            env=environment,
         )
         made = []
         for path in sorted(raw.iterdir()):
@@ -60,7 +69,10 @@ def build(root: Path, names: list[str], out: Path, when: int) -> list[Path]:
 
 def _tar(path: Path, when: int) -> bytes:
     out = io.BytesIO()
-    with tarfile.open(path) as old, tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as new:
+    with (
+        tarfile.open(path) as old,
+        tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as new,
+    ):
         for member in sorted(old.getmembers(), key=lambda m: m.name):
             plain = tarfile.TarInfo(member.name)
             plain.type, plain.size, plain.mtime = member.type, member.size, when

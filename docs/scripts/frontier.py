@@ -1,11 +1,12 @@
 """Write docs/frontier.md: risk against utility on two real releases, and the time on synthetic data.
 
-    python docs/scripts/frontier.py DATASET [FOLDER]      measure ml-latest-small or online-retail (folder: STANDOUT_DATA)
-    python docs/scripts/frontier.py f06 [FOLDER]          measure F06's defenses against an attacker who knows them
-    python docs/scripts/frontier.py speed                 measure the time for two million entries
-    python docs/scripts/frontier.py speed-check           measure the CPU time of some of its cells, for a busy machine
-    python docs/scripts/frontier.py risk [FOLDER] [TEXT]  attack the stored settings again (those whose name holds the text)
-    python docs/scripts/frontier.py page                  write the page from what was measured
+    python docs/scripts/frontier.py DATASET [FOLDER]      measure ml-latest-small or online-retail
+    (folder: STANDOUT_DATA) python docs/scripts/frontier.py f06 [FOLDER]          measure F06's
+    defenses against an attacker who knows them python docs/scripts/frontier.py speed
+    measure the time for two million entries python docs/scripts/frontier.py speed-check
+    measure the CPU time of some of its cells, for a busy machine python docs/scripts/frontier.py
+    risk [FOLDER] [TEXT]  attack the stored settings again (those whose name holds the text) python
+    docs/scripts/frontier.py page                  write the page from what was measured
 
 Finished cells are kept in .bench-cache, so that a run that was stopped goes on.
 """
@@ -37,12 +38,30 @@ NAMES = {"ml-latest-small": "MovieLens latest-small", "online-retail": "Online R
 BARE = "drop-values | drop-time"
 """Family of the release without values and dates."""
 
-SPEED_DEFENSES = ("drop-entries", "drop-rare-items", "keep-top-items", "cap-entries", "sample-records", "round-values",
-                  "noise-values", "coarsen-time", "shift-time", "swap-entries", "swap-attributes", "group-items")  # fmt: skip
+SPEED_DEFENSES = (
+    "drop-entries",
+    "drop-rare-items",
+    "keep-top-items",
+    "cap-entries",
+    "sample-records",
+    "round-values",
+    "noise-values",
+    "coarsen-time",
+    "shift-time",
+    "swap-entries",
+    "swap-attributes",
+    "group-items",
+)
 SPEED_RECORDS = 10_000
 SPEED_TARGETS = 400
-SPEED_CHECK = ("drop-entries(share=0.6)", "keep-top-items(k=136)", "noise-values(within=1)", "coarsen-time(to=month)",
-               "swap-entries(share=0.5)", "group-items(groups=863)")  # fmt: skip
+SPEED_CHECK = (
+    "drop-entries(share=0.6)",
+    "keep-top-items(k=136)",
+    "noise-values(within=1)",
+    "coarsen-time(to=month)",
+    "swap-entries(share=0.5)",
+    "group-items(groups=863)",
+)
 """Settings whose CPU time stands for that of all."""
 
 
@@ -77,7 +96,9 @@ def measure_risk(folder: Path, text: str = "") -> None:
         for cell in stored["cells"]:
             if "risk" in cell and text in cell["defense"]:
                 made = (
-                    data if cell["defense"] == UNDEFENDED else so.parse_defense(cell["defense"]).apply(data, risk.seed)
+                    data
+                    if cell["defense"] == UNDEFENDED
+                    else so.parse_defense(cell["defense"]).apply(data, risk.seed)
                 )
                 cell["risk"] = risk.of(made)
                 print(name, cell["defense"], percent(cell["risk"]["hit"]["rate"]), flush=True)
@@ -103,9 +124,18 @@ def measure_speed() -> None:
     found = so.frontier(data, list(SPEED_DEFENSES), targets=SPEED_TARGETS, log=print)
     seconds = time.perf_counter() - began
     settings = found.provenance["settings"]["ranking"]
-    made = {"entries": data.n_entries, "records": data.n_records, "items": data.n_items, "cells": len(found.cells),
-            "defenses": len(SPEED_DEFENSES), "targets": SPEED_TARGETS, "minutes": seconds / 60,
-            "cores": len(os.sched_getaffinity(0)), "load_after": os.getloadavg()[1], "settings": settings}  # fmt: skip
+    made = {
+        "entries": data.n_entries,
+        "records": data.n_records,
+        "items": data.n_items,
+        "cells": len(found.cells),
+        "defenses": len(SPEED_DEFENSES),
+        "targets": SPEED_TARGETS,
+        "minutes": seconds / 60,
+        "cores": len(os.sched_getaffinity(0)),
+        "load_after": os.getloadavg()[1],
+        "settings": settings,
+    }
     write_whole(RESULTS / "frontier-speed.json", json.dumps(made, indent=1) + "\n")
     print(json.dumps(made))
 
@@ -147,22 +177,40 @@ def front_table(found: so.Frontier) -> list[str]:
         *(f"loss, {SHORT[m]}" for m in others),
     ]
     rows = [r for r in sorted(numbered(found), key=lambda r: r["number"] or 0) if r["front"]]
-    out = ["| " + " | ".join(titles) + " |", "|---:|---|---:|---:|---|---:|" + "---:|" * len(others)]
+    out = [
+        "| " + " | ".join(titles) + " |",
+        "|---:|---|---:|---:|---|---:|" + "---:|" * len(others),
+    ]
     for r in rows:
-        cells = [r["number"], code(r["defense"]), percent(r["rate"]), between(r), r["attack"],
-                 f"{100 * r['cost']:.1f} ± {100 * r['noise']:.1f} %",
-                 *(f"{100 * r[f'{m}_loss']:.0f} %" for m in others)]  # fmt: skip
+        cells = [
+            r["number"],
+            code(r["defense"]),
+            percent(r["rate"]),
+            between(r),
+            r["attack"],
+            f"{100 * r['cost']:.1f} ± {100 * r['noise']:.1f} %",
+            *(f"{100 * r[f'{m}_loss']:.0f} %" for m in others),
+        ]
         out.append("| " + " | ".join(map(str, cells)) + " |")
     return out
 
 
 def whole_table(found: so.Frontier) -> list[str]:
     """All cells as a Markdown table."""
-    out = ["| defense | found | 95 % interval | strongest attack | loss, NDCG@10 | people kept | entries kept |",
-           "|---|---:|---:|---|---:|---:|---:|"]  # fmt: skip
+    out = [
+        "| defense | found | 95 % interval | strongest attack | loss, NDCG@10 | people kept | entries kept |",
+        "|---|---:|---:|---|---:|---:|---:|",
+    ]
     for r in sorted(found.rows(), key=lambda r: (-r["rate"], r["cost"])):
-        cells = [code(r["defense"]), percent(r["rate"]), between(r), r["attack"],
-                 f"{100 * r['cost']:.1f} ± {100 * r['noise']:.1f} %", percent(r["people"]), percent(r["entries"])]  # fmt: skip
+        cells = [
+            code(r["defense"]),
+            percent(r["rate"]),
+            between(r),
+            r["attack"],
+            f"{100 * r['cost']:.1f} ± {100 * r['noise']:.1f} %",
+            percent(r["people"]),
+            percent(r["entries"]),
+        ]
         out.append("| " + " | ".join(cells) + " |")
     return out
 
@@ -181,8 +229,9 @@ def points(cells: list[Mapping[str, Any]]) -> str:
     """Cells in words: setting, people found, loss."""
     return "; ".join(
         f"`{c['defense']}` leaves {percent(c['risk']['hit']['rate'])} found and costs {100 * mean(losses(c, 'ndcg')):.0f} % "
-        f"of NDCG@10 and {100 * mean(losses(c, 'entries')):.0f} % of the entries" for c in cells
-    )  # fmt: skip
+        f"of NDCG@10 and {100 * mean(losses(c, 'entries')):.0f} % of the entries"
+        for c in cells
+    )
 
 
 def verdicts(name: str, found: so.Frontier) -> list[str]:
@@ -190,10 +239,27 @@ def verdicts(name: str, found: so.Frontier) -> list[str]:
     base, n = found.undefended, len(found.measured) - 1
     hit = base["risk"]["hit"]["rate"]
     popularity = found.popularity_loss or 1.0
-    blurred = [c for f in ("round-values", "noise-values", "geometric-values", "coarsen-time", "shift-time", "swap-attributes",
-                           "drop-values", "drop-time", BARE) for c in family(found, f)]  # fmt: skip
+    blurred = [
+        c
+        for f in (
+            "round-values",
+            "noise-values",
+            "geometric-values",
+            "coarsen-time",
+            "shift-time",
+            "swap-attributes",
+            "drop-values",
+            "drop-time",
+            BARE,
+        )
+        for c in family(found, f)
+    ]
     low = min(blurred, key=lambda c: c["risk"]["hit"]["rate"])
-    useful = [c for c in found.measured if highest_rate(c, n) <= 0.05 and mean(losses(c, "ndcg")) < popularity / 2]
+    useful = [
+        c
+        for c in found.measured
+        if highest_rate(c, n) <= 0.05 and mean(losses(c, "ndcg")) < popularity / 2
+    ]
     beyond = [c for c in found.measured if highest_rate(c, n) <= 0.05]
     rare = family(found, "drop-rare-items")
     return [
@@ -209,7 +275,7 @@ def verdicts(name: str, found: so.Frontier) -> list[str]:
         "**F06: the owner can protect people by dropping rare items.** "
         + ("Not confirmed" if all(highest_rate(c, n) > 0.05 for c in rare) else "Confirmed in part")
         + f" on {NAMES[name]} against an attacker who knows some values and dates: {points(rare)}.",
-    ]  # fmt: skip
+    ]
 
 
 def several(n: int) -> str:
@@ -222,10 +288,12 @@ def aware_words(found: so.Frontier) -> str:
     rows = [r for r in found.rows() if r["adaptive"] is not None]
     naive, best = ([100 * (r["adaptive"] - r[kind]) for r in rows] for kind in ("naive", "unaware"))
     most = rows[naive.index(max(naive))]["defense"]
-    return (f"Over {len(rows)} settings, the attacker who knows the defense finds up to {max(naive):.0f} points more than the "
-            f"naive one (`{most}`) and at most {max(0.0, -min(naive)):.1f} points less. Against the best of those who do not "
-            f"know it, this is up to {max(best):.1f} points more and at most {max(0.0, -min(best)):.1f} points less; the "
-            f"standard error of such a difference is up to {100 * (0.5 / rows[0]['n']) ** 0.5:.0f} points.")  # fmt: skip
+    return (
+        f"Over {len(rows)} settings, the attacker who knows the defense finds up to {max(naive):.0f} points more than the "
+        f"naive one (`{most}`) and at most {max(0.0, -min(naive)):.1f} points less. Against the best of those who do not "
+        f"know it, this is up to {max(best):.1f} points more and at most {max(0.0, -min(best)):.1f} points less; the "
+        f"standard error of such a difference is up to {100 * (0.5 / rows[0]['n']) ** 0.5:.0f} points."
+    )
 
 
 def close_to(found: so.Frontier) -> str:
@@ -237,8 +305,10 @@ def close_to(found: so.Frontier) -> str:
     lost = {m: mean(losses(best, m)) for m in found.measures if m not in ("ndcg", "recall")}
     also = ", ".join(f"{100 * min(x, 1):.0f} % {SHORT[m]}" for m, x in lost.items() if x >= 0.05)
     left = percent(best["risk"]["hit"]["rate"])
-    return (f"The verdict depends on what the data is for: `{best['defense']}` leaves {left} found and "
-            f"costs {100 * mean(losses(best, 'ndcg')):.0f} % of NDCG@10. Its other losses: {also}.")  # fmt: skip
+    return (
+        f"The verdict depends on what the data is for: `{best['defense']}` leaves {left} found and "
+        f"costs {100 * mean(losses(best, 'ndcg')):.0f} % of NDCG@10. Its other losses: {also}."
+    )
 
 
 def measure_f06(folder: Path) -> None:
@@ -248,7 +318,9 @@ def measure_f06(folder: Path) -> None:
     from standout.papers.recipe import Setting, recipes
 
     data = read("ml-latest-small", folder)
-    setting = Setting(data, mentions=read_mentions(str(folder / "ml-latest-small" / "tags.csv"), data))
+    setting = Setting(
+        data, mentions=read_mentions(str(folder / "ml-latest-small" / "tags.csv"), data)
+    )
     out: dict[str, Any] = {
         "mentioners": setting.mentions.n if setting.mentions else 0,
         "owner": [],
@@ -260,13 +332,26 @@ def measure_f06(folder: Path) -> None:
         rates = {(r[x], r["k"]): r for r in rows}
         for r in rows:
             if r["k"] == "k = 1":
-                out[key].append({"x": r[x], "items": r.get("items_dropped"), "entries": r.get("entries_dropped"),
-                                 "paper": r["rate"], "adaptive": rates[r[x], f06.ADAPTIVE]["rate"]})  # fmt: skip
+                out[key].append(
+                    {
+                        "x": r[x],
+                        "items": r.get("items_dropped"),
+                        "entries": r.get("entries_dropped"),
+                        "paper": r["rate"],
+                        "adaptive": rates[r[x], f06.ADAPTIVE]["rate"],
+                    }
+                )
     rows = recipes("f06", "fig09")[0].run(setting)
     rates = {(r["strategy"], r["added"]): r["rate"] for r in rows}
     for n in f06.ADDED:
-        out["misdirect"].append({"x": n, "paper": rates[f06.POPULAR, n], "ignores": rates[f06.ANSWERED, n],
-                                 "adaptive": rates[f06.MODELED, n]})  # fmt: skip
+        out["misdirect"].append(
+            {
+                "x": n,
+                "paper": rates[f06.POPULAR, n],
+                "ignores": rates[f06.ANSWERED, n],
+                "adaptive": rates[f06.MODELED, n],
+            }
+        )
     write_whole(RESULTS / "frontier-f06.json", json.dumps(out, indent=1) + "\n")
 
 
@@ -277,28 +362,40 @@ def f06_words() -> list[str]:
         return []
     it = json.loads(path.read_text(encoding="utf-8"))
     near = min(it["owner"], key=lambda r: abs(r["entries"] - 0.28))
-    safe = {who: next((r for r in it["owner"] if r[who] == 0), None) for who in ("paper", "adaptive")}
+    safe = {
+        who: next((r for r in it["owner"] if r[who] == 0), None) for who in ("paper", "adaptive")
+    }
     hide, five = it["hide"][-1], next(r for r in it["misdirect"] if r["x"] == 5)
-    return ["## F06's defenses against an attacker who knows them", "",
-            f"`python docs/scripts/frontier.py f06`: {it['mentioners']} people who tagged movies of MovieLens latest-small, "
-            "found by their tags alone (1-identified). The paper's attack is Scoring. The adaptive attacker ignores mentions "
-            "of removed items, "
-            "is told which share of the mentions is wrong, and uses the likelihood; against misdirection she also ignores "
-            "the 100 most popular items. `standout reproduce f06` draws the curves.", "",
-            "| defense | Scoring | adaptive |", "|---|---:|---:|",
-            f"| none | {percent(it['owner'][0]['paper'])} | {percent(it['owner'][0]['adaptive'])} |",
-            f"| owner drops items with fewer than {near['x']} ratings ({100 * near['items']:.0f} % of items, "
-            f"{100 * near['entries']:.0f} % of ratings) | {percent(near['paper'])} | {percent(near['adaptive'])} |",
-            f"| people hide the rarest half of their mentions | {percent(hide['paper'])} | {percent(hide['adaptive'])} |",
-            f"| people add 5 popular mentions | {percent(five['paper'])} | {percent(five['adaptive'])} |", "",
-            "**F06: dropping 28 % of the ratings protects everyone (Figs. 6, 7).** "
-            + ("Not confirmed. " if near["adaptive"] > 0.05 else "Confirmed. ") + "Scoring finds nobody once "
-            f"{100 * safe['paper']['entries']:.0f} % of the ratings are dropped; against the adaptive attacker this takes "
-            f"{100 * safe['adaptive']['entries']:.0f} %.", "",
-            "**F06: a few popular mentions misdirect the attacker (Fig. 9).** "
-            + ("Holds" if five["paper"] < 0.75 * it["owner"][0]["paper"] else "Does not hold") + " for Scoring, "
-            + ("holds" if five["adaptive"] < 0.75 * it["owner"][0]["adaptive"] else "contradicted")
-            + " for an attacker who knows the defense.", ""]  # fmt: skip
+    return [
+        "## F06's defenses against an attacker who knows them",
+        "",
+        f"`python docs/scripts/frontier.py f06`: {it['mentioners']} people who tagged movies of MovieLens latest-small, "
+        "found by their tags alone (1-identified). The paper's attack is Scoring. The adaptive attacker ignores mentions "
+        "of removed items, "
+        "is told which share of the mentions is wrong, and uses the likelihood; against misdirection she also ignores "
+        "the 100 most popular items. `standout reproduce f06` draws the curves.",
+        "",
+        "| defense | Scoring | adaptive |",
+        "|---|---:|---:|",
+        f"| none | {percent(it['owner'][0]['paper'])} | {percent(it['owner'][0]['adaptive'])} |",
+        f"| owner drops items with fewer than {near['x']} ratings ({100 * near['items']:.0f} % of items, "
+        f"{100 * near['entries']:.0f} % of ratings) | {percent(near['paper'])} | {percent(near['adaptive'])} |",
+        f"| people hide the rarest half of their mentions | {percent(hide['paper'])} | {percent(hide['adaptive'])} |",
+        f"| people add 5 popular mentions | {percent(five['paper'])} | {percent(five['adaptive'])} |",
+        "",
+        "**F06: dropping 28 % of the ratings protects everyone (Figs. 6, 7).** "
+        + ("Not confirmed. " if near["adaptive"] > 0.05 else "Confirmed. ")
+        + "Scoring finds nobody once "
+        f"{100 * safe['paper']['entries']:.0f} % of the ratings are dropped; against the adaptive attacker this takes "
+        f"{100 * safe['adaptive']['entries']:.0f} %.",
+        "",
+        "**F06: a few popular mentions misdirect the attacker (Fig. 9).** "
+        + ("Holds" if five["paper"] < 0.75 * it["owner"][0]["paper"] else "Does not hold")
+        + " for Scoring, "
+        + ("holds" if five["adaptive"] < 0.75 * it["owner"][0]["adaptive"] else "contradicted")
+        + " for an attacker who knows the defense.",
+        "",
+    ]
 
 
 def speed_words() -> list[str]:
@@ -307,18 +404,25 @@ def speed_words() -> list[str]:
     if not path.exists():
         return []
     s = json.loads(path.read_text(encoding="utf-8"))
-    out = ["## Time", "",
-           f"{s['entries']:,} entries ({s['records']:,} people, {s['items']:,} items, synthetic), {s['defenses']} defenses at "
-           f"up to 3 strengths ({s['cells']} cells with the undefended data), {s['targets']} targets, 3 splits: "
-           f"**{s['minutes']:.1f} minutes** on {s['cores']} cores (`python docs/scripts/frontier.py speed`; 5-minute load of "
-           f"the machine at the end: {s['load_after']:.1f}).", ""]  # fmt: skip
+    out = [
+        "## Time",
+        "",
+        f"{s['entries']:,} entries ({s['records']:,} people, {s['items']:,} items, synthetic), {s['defenses']} defenses at "
+        f"up to 3 strengths ({s['cells']} cells with the undefended data), {s['targets']} targets, 3 splits: "
+        f"**{s['minutes']:.1f} minutes** on {s['cores']} cores (`python docs/scripts/frontier.py speed`; 5-minute load of "
+        f"the machine at the end: {s['load_after']:.1f}).",
+        "",
+    ]
     if check := s.get("check"):
         each = sum(check["cpu"]) / len(check["cpu"])
         whole = (check["cpu_first"] + each * (s["cells"] - 1)) / 60
-        out += [f"CPU time of some of these cells with later code (`python docs/scripts/frontier.py speed-check`): "
-                f"{check['cpu_first']:.0f} s for the undefended data, with the tuning of the models and the preparation of the "
-                f"splits; {min(check['cpu']):.0f} to {max(check['cpu']):.0f} s for each of {len(check['cpu'])} settings. All "
-                f"{s['cells']} cells take about {whole:.0f} minutes of CPU time at this rate, an estimate.", ""]  # fmt: skip
+        out += [
+            f"CPU time of some of these cells with later code (`python docs/scripts/frontier.py speed-check`): "
+            f"{check['cpu_first']:.0f} s for the undefended data, with the tuning of the models and the preparation of the "
+            f"splits; {min(check['cpu']):.0f} to {max(check['cpu']):.0f} s for each of {len(check['cpu'])} settings. All "
+            f"{s['cells']} cells take about {whole:.0f} minutes of CPU time at this rate, an estimate.",
+            "",
+        ]
     return out
 
 
@@ -334,16 +438,35 @@ def page() -> str:
         drawn = found.chart()
         it, people = found.provenance, found.undefended["utility"][0]["n_people"]
         model = ", ".join(f"{k} {v:g}" for k, v in it["settings"]["ranking"].items())
-        lines += [f"## {title}", "", f"`python docs/scripts/frontier.py {name}`", "", f"> {found.sentence}", "",
-                  f"![{drawn.title}, {title}](images/frontier-{name}.png)", "",
-                  "The numbers in the chart are those of the first column: settings that no other one measurably beats.", "",
-                  *front_table(found), "",
-                  f"{it['n_targets']:,} targets ({it['n_reported']:,} reported), {people:,} people tested "
-                  f"for recommendations. Tuned settings of ALS: {model}. Recommending bestsellers to everyone loses "
-                  f"{100 * (found.popularity_loss or 0):.0f} % of NDCG@10 (dashed line).", "",
-                  aware_words(found), "",
-                  "<details><summary>All settings</summary>", "", *whole_table(found), "", "</details>", "",
-                  "### The claims of the papers", "", *[x for v in verdicts(name, found) for x in (v, "")]]  # fmt: skip
+        lines += [
+            f"## {title}",
+            "",
+            f"`python docs/scripts/frontier.py {name}`",
+            "",
+            f"> {found.sentence}",
+            "",
+            f"![{drawn.title}, {title}](images/frontier-{name}.png)",
+            "",
+            "The numbers in the chart are those of the first column: settings that no other one measurably beats.",
+            "",
+            *front_table(found),
+            "",
+            f"{it['n_targets']:,} targets ({it['n_reported']:,} reported), {people:,} people tested "
+            f"for recommendations. Tuned settings of ALS: {model}. Recommending bestsellers to everyone loses "
+            f"{100 * (found.popularity_loss or 0):.0f} % of NDCG@10 (dashed line).",
+            "",
+            aware_words(found),
+            "",
+            "<details><summary>All settings</summary>",
+            "",
+            *whole_table(found),
+            "",
+            "</details>",
+            "",
+            "### The claims of the papers",
+            "",
+            *[x for v in verdicts(name, found) for x in (v, "")],
+        ]
     return "\n".join([*lines, *f06_words(), *speed_words()]).rstrip() + "\n"
 
 
@@ -365,7 +488,9 @@ def main() -> None:
         else:
             measure(what, Path(folder))
     elif what != "page":
-        sys.exit(f"no command {what!r}: use {', '.join(NAMES)}, f06, risk, speed, speed-check or page")
+        sys.exit(
+            f"no command {what!r}: use {', '.join(NAMES)}, f06, risk, speed, speed-check or page"
+        )
     write_whole(DOCS / "frontier.md", page())
 
 

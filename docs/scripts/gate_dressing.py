@@ -2,9 +2,10 @@
 
     python docs/scripts/gate_dressing.py [dressed|safe|groups]
 
-prints the tables of docs/gate.md. `make gate-dressing` calls it. Each release is written to a file and read as
-`standout check SOURCE --release FILE` reads it. The policy is the one that `standout policy init --domain media` writes.
-Where no defense is stated, it does not require that one is stated (adaptive = false): no release fails for that alone.
+prints the tables of docs/gate.md. `make gate-dressing` calls it. Each release is written to a file
+and read as `standout check SOURCE --release FILE` reads it. The policy is the one that `standout
+policy init --domain media` writes. Where no defense is stated, it does not require that one is
+stated (adaptive = false): no release fails for that alone.
 """
 
 from __future__ import annotations
@@ -61,9 +62,14 @@ def unsafe(n: int = N, seed: int = 0) -> Table:
     """Everybody has a record of their own: with 8 facts nearly everybody is found."""
     rng = np.random.default_rng(seed)
     popular = np.arange(1, ITEMS + 1) ** -0.7
-    rows = [rng.choice(ITEMS, k, replace=False, p=popular / popular.sum()) for k in rng.integers(12, 26, n)]
+    rows = [
+        rng.choice(ITEMS, k, replace=False, p=popular / popular.sum())
+        for k in rng.integers(12, 26, n)
+    ]
     person, item = np.repeat(np.arange(n), [r.size for r in rows]), np.concatenate(rows)
-    return Table(person, item, rng.integers(1, 6, item.size), 14_000 + rng.integers(0, 700, item.size))
+    return Table(
+        person, item, rng.integers(1, 6, item.size), 14_000 + rng.integers(0, 700, item.size)
+    )
 
 
 def crowds(n: int = 20 * CROWD, seed: int = 1) -> Table:
@@ -84,7 +90,9 @@ def _copies(data: Table, times: int, changed: int = 0, seed: int = 3) -> Table:
         copy = data.named(lambda p, k=k: p + 100_000 * k)
         if changed:
             order = rng.random(copy.person.size)
-            rank = np.argsort(np.lexsort((order, copy.person))) - np.searchsorted(copy.person, copy.person)
+            rank = np.argsort(np.lexsort((order, copy.person))) - np.searchsorted(
+                copy.person, copy.person
+            )
             other = (copy.item + rng.integers(1, ITEMS, copy.item.size)) % ITEMS
             copy = copy._replace(item=np.where(rank < changed, other, copy.item))
         parts.append(copy)
@@ -108,7 +116,9 @@ def _split(data: Table, parts: int) -> Table:
     """Each person becomes several; the old label stays at the first, smallest part."""
     rng = np.random.default_rng(5)
     part = np.minimum(
-        rng.integers(0, 2 * parts - 1, data.person.size) // 2 + (rng.random(data.person.size) < 0.3), parts - 1
+        rng.integers(0, 2 * parts - 1, data.person.size) // 2
+        + (rng.random(data.person.size) < 0.3),
+        parts - 1,
     )
     return data.named(lambda p: p + 600_000 * part)
 
@@ -129,18 +139,30 @@ def dressed() -> Iterator[Case]:
     spaced = np.unique(np.linspace(0, N - 1, 200).astype(int))
     rotated = _rotated(data, everyone)
     yield Case("columns renamed", data, data, header=("a", "b", "c", "d"))
-    yield Case("columns called by other roles", data, data, header=("item_no", "user", "when", "score"))
+    yield Case(
+        "columns called by other roles", data, data, header=("item_no", "user", "when", "score")
+    )
     yield Case("rows shuffled", data, data.take(rng.permutation(data.person.size)))
     yield Case("rows sorted by item", data, data.take(np.argsort(data.item, kind="stable")))
     yield Case("labels shuffled", data, _rotated(data, rng.permutation(everyone)))
     yield Case("labels rotated by one", data, rotated)
-    yield Case("labels rotated but for 200 evenly spaced people", data, _rotated(data, np.setdiff1d(everyone, spaced)))
+    yield Case(
+        "labels rotated but for 200 evenly spaced people",
+        data,
+        _rotated(data, np.setdiff1d(everyone, spaced)),
+    )
     yield Case("labels rotated for half of the people", data, _rotated(data, everyone[::2]))
     yield Case("labels rotated within people of equal length", data, _by_length(data))
     yield Case("new pseudonyms for everybody", data, _fresh(data, 1.0))
     yield Case("new pseudonyms for 98 % of the people", data, _fresh(data, 0.98))
-    yield Case("new pseudonyms for 60 %, the others rotated", data, _fresh(_rotated(data, everyone), 0.6))
-    yield Case("as many invented people as real ones", data, data.join(unsafe(seed=8).named(lambda p: p + 10_000)))
+    yield Case(
+        "new pseudonyms for 60 %, the others rotated", data, _fresh(_rotated(data, everyone), 0.6)
+    )
+    yield Case(
+        "as many invented people as real ones",
+        data,
+        data.join(unsafe(seed=8).named(lambda p: p + 10_000)),
+    )
     invented = [unsafe(seed=10 + k).named(lambda p, k=k: p + 10_000 * (1 + k)) for k in range(9)]
     yield Case("nine invented people for each real one", data, data.join(*invented))
     yield Case("one copy of everybody", data, _copies(data, 2))
@@ -156,25 +178,38 @@ def dressed() -> Iterator[Case]:
     yield Case("values reversed", data, data._replace(value=6 - data.value))
     yield Case("times shifted by 400 days", data, data._replace(day=data.day + 400))
     yield Case(
-        "times shifted by a year or two per person", data, data._replace(day=data.day + 365 * (1 + data.person % 2))
+        "times shifted by a year or two per person",
+        data,
+        data._replace(day=data.day + 365 * (1 + data.person % 2)),
     )
     yield Case("items renamed", data, data._replace(item=data.item + 7000))
     yield Case("items shuffled", data, data._replace(item=rng.permutation(ITEMS)[data.item]))
     yield Case("labels rotated, drop-entries claimed", data, rotated, "drop-entries(share=0.9)")
     yield Case("labels rotated, swap-entries claimed", data, rotated, "swap-entries(share=1)")
     yield Case(
-        "new pseudonyms for 98 %, sample-records claimed", data, _fresh(data, 0.98), "sample-records(share=0.02)"
+        "new pseudonyms for 98 %, sample-records claimed",
+        data,
+        _fresh(data, 0.98),
+        "sample-records(share=0.02)",
     )
     yield Case(
-        "times shifted by 400 days, shift-time claimed", data, data._replace(day=data.day + 400), "shift-time(days=30)"
+        "times shifted by 400 days, shift-time claimed",
+        data,
+        data._replace(day=data.day + 400),
+        "shift-time(days=30)",
     )
     yield Case(
-        "values reversed, noise-values claimed", data, data._replace(value=6 - data.value), "noise-values(within=1)"
+        "values reversed, noise-values claimed",
+        data,
+        data._replace(value=6 - data.value),
+        "noise-values(within=1)",
     )
     yield Case("6 % with records of their own behind crowds of 100", _mixed(0.06), None)
     minority = _mixed(0.06)
     of_their_own = np.unique(minority.person[minority.person >= 50_000])
-    yield Case("the same, the labels of these 6 % rotated", minority, _rotated(minority, of_their_own))
+    yield Case(
+        "the same, the labels of these 6 % rotated", minority, _rotated(minority, of_their_own)
+    )
 
 
 def _by_length(data: Table) -> Table:
@@ -197,25 +232,47 @@ def safe() -> Iterator[Case]:
     rng = np.random.default_rng(9)
     same = unsafe(1)
     yield Case("groups of 100 equal records", groups, None)
-    yield Case("everybody has the same record", _several([same.named(lambda p, k=k: p + k) for k in range(500)]), None)
+    yield Case(
+        "everybody has the same record",
+        _several([same.named(lambda p, k=k: p + k) for k in range(500)]),
+        None,
+    )
     yield Case("groups of 100 that differ in one popular entry", _nearly(groups), None)
     yield Case("people of a group of 100 get one record", _nearly(groups), groups)
-    yield Case("groups of 100, rows shuffled, as a release", groups, groups.take(rng.permutation(groups.person.size)))
+    yield Case(
+        "groups of 100, rows shuffled, as a release",
+        groups,
+        groups.take(rng.permutation(groups.person.size)),
+    )
     bare = " | drop-values | drop-time"
     sampled = "sample-records(share=0.03) | drop-entries(share=0.5)"
     yield Case("2 % of the people", unsafe(3000), None, "sample-records(share=0.02)")
     yield Case("3 % of the people and half of their entries", unsafe(3000), None, sampled)
-    yield Case("one entry per person, without values and times", data, None, "cap-entries(most=1)" + bare)
-    yield Case("the five most popular items, without values and times", data, None, "keep-top-items(k=5)" + bare)
+    yield Case(
+        "one entry per person, without values and times", data, None, "cap-entries(most=1)" + bare
+    )
+    yield Case(
+        "the five most popular items, without values and times",
+        data,
+        None,
+        "keep-top-items(k=5)" + bare,
+    )
     coarse = Table(data.person, data.item % 2, 0 * data.value, 0 * data.day)
     yield Case("two coarse items, one value and one day", data, coarse)
-    yield Case("95 % of the entries removed, without values and times", data, None, "drop-entries(share=0.95)" + bare)
+    yield Case(
+        "95 % of the entries removed, without values and times",
+        data,
+        None,
+        "drop-entries(share=0.95)" + bare,
+    )
     yield Case("groups of 100, times shifted per person", groups, None, "shift-time(days=30)")
 
 
 def _nearly(groups: Table) -> Table:
     """One entry of each person has one of three popular items."""
-    first = np.flatnonzero(np.diff(groups.person[np.argsort(groups.person, kind="stable")], prepend=-1))
+    first = np.flatnonzero(
+        np.diff(groups.person[np.argsort(groups.person, kind="stable")], prepend=-1)
+    )
     at = np.argsort(groups.person, kind="stable")[first]
     item = groups.item.copy()
     item[at] = ITEMS + groups.person[at] % 3
@@ -231,7 +288,9 @@ def policy(case: Case) -> dict[str, Any]:
 def checked(case: Case, folder: Path, seed: int = 0, targets: int | None = None) -> tuple[str, str]:
     """Verdict, or "refused", and the row that decides it."""
     try:
-        source = so.Dataset.read(_written(case.source, folder / "source.csv", Case.__new__.__defaults__[-1]))
+        source = so.Dataset.read(
+            _written(case.source, folder / "source.csv", Case.__new__.__defaults__[-1])
+        )
         release: Any = None
         if case.release is not None:
             path = _written(case.release, folder / "release.csv", case.header)
@@ -240,7 +299,9 @@ def checked(case: Case, folder: Path, seed: int = 0, targets: int | None = None)
             from standout.defenses.parse import parse_defense
 
             release = parse_defense(case.claim).apply(source, seed=1234 + seed)
-        seen = so.check(source, policy(case), release=release, seed=seed, targets=targets, progress=False)
+        seen = so.check(
+            source, policy(case), release=release, seed=seed, targets=targets, progress=False
+        )
     except so.StandoutError as error:
         return "refused", str(error)
     rows = [row for row in seen.table if row["verdict"] == seen.verdict] or list(seen.table)
@@ -252,7 +313,15 @@ def _written(data: Table, path: Path, header: tuple[str, ...]) -> Path:
         out = csv.writer(file)
         out.writerow(header)
         days = np.asarray(data.day, "datetime64[D]").astype(str)
-        out.writerows(zip(data.person.tolist(), data.item.tolist(), data.value.tolist(), days.tolist(), strict=True))
+        out.writerows(
+            zip(
+                data.person.tolist(),
+                data.item.tolist(),
+                data.value.tolist(),
+                days.tolist(),
+                strict=True,
+            )
+        )
     return path
 
 
@@ -264,7 +333,10 @@ def table(cases: Iterator[Case]) -> Counter[str]:
         for case in cases:
             verdict, why = checked(case, Path(folder))
             count[verdict] += 1
-            cells = [text.replace("|", "/") for text in (case.name, case.claim or "–", verdict, why[:160])]
+            cells = [
+                text.replace("|", "/")
+                for text in (case.name, case.claim or "–", verdict, why[:160])
+            ]
             print(f"| {' | '.join(cells)} |", flush=True)
     return count
 
@@ -273,7 +345,9 @@ def planted(n_risky: int, n: int = 3200, seed: int = 0) -> so.Dataset:
     """Crowds of 50 people with equal records, and some people with long records of items of their own."""
     rng = np.random.default_rng(seed)
     n_crowds = (n - n_risky) // 50
-    lengths = np.concatenate([rng.integers(4, 9, n_crowds).repeat(50), rng.integers(15, 60, n_risky)])
+    lengths = np.concatenate(
+        [rng.integers(4, 9, n_crowds).repeat(50), rng.integers(15, 60, n_risky)]
+    )
     first = np.concatenate([np.arange(n_crowds).repeat(50) * 10, 10**6 + np.arange(n_risky) * 100])
     record = np.repeat(np.arange(lengths.size), lengths)
     within = np.arange(record.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -291,13 +365,23 @@ def trial(runs: int = 100) -> None:
         data = planted(int(share * 3200))
         for sequential in (True, False):
             rules = {
-                "adversary": {"a": {"knows": 3}}, "attacks": ["scoreboard-rh"], "self_test": False, "sequential": sequential,
-                "limit": [{"name": "everybody", "max": 0.09, "adversaries": ["a"]},
-                          {"name": "groups", "max": 0.18, "adversaries": ["a"], "by": "risk"}],
-            }  # fmt: skip
-            count = Counter(so.check(data, rules, seed=seed, progress=False).verdict for seed in range(runs))
+                "adversary": {"a": {"knows": 3}},
+                "attacks": ["scoreboard-rh"],
+                "self_test": False,
+                "sequential": sequential,
+                "limit": [
+                    {"name": "everybody", "max": 0.09, "adversaries": ["a"]},
+                    {"name": "groups", "max": 0.18, "adversaries": ["a"], "by": "risk"},
+                ],
+            }
+            count = Counter(
+                so.check(data, rules, seed=seed, progress=False).verdict for seed in range(runs)
+            )
             mode = "sequential" if sequential else "fixed"
-            print(f"| {name} | {mode} | {runs} | {count['pass']} | {count['fail']} | {count['unclear']} |", flush=True)
+            print(
+                f"| {name} | {mode} | {runs} | {count['pass']} | {count['fail']} | {count['unclear']} |",
+                flush=True,
+            )
 
 
 def main() -> None:

@@ -2,8 +2,8 @@
 
     python docs/scripts/gate_forgery.py
 
-prints the table and writes it into docs/gate.md. `make gate-forgery` calls it. Exit code 1 if a forgery holds or genuine
-evidence does not.
+prints the table and writes it into docs/gate.md. `make gate-forgery` calls it. Exit code 1 if a
+forgery holds or genuine evidence does not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,12 @@ def main() -> None:
                 done = at.verify(it)
                 wrong += (done.verdict == "pass") != expected
                 why = next(
-                    (f"{r['check']}: {r['why']}" for r in done.rows if r["verdict"] == done.verdict != "pass"), ""
+                    (
+                        f"{r['check']}: {r['why']}"
+                        for r in done.rows
+                        if r["verdict"] == done.verdict != "pass"
+                    ),
+                    "",
                 )
                 lines.append(f"| {it.name} | {done.verdict} | {why} |")
                 print(lines[-1], flush=True)

@@ -34,10 +34,15 @@ def policy(sequential: bool, many: bool = False, **more: Any) -> dict[str, Any]:
     """One limit, one adversary and one attack; or `many`: two adversaries and three attacks."""
     limits = [{"name": "found", "max": LIMIT, "adversaries": ["a", "b"] if many else ["a"]}]
     return {
-        "limit": limits, "sequential": sequential, "self_test": False,
+        "limit": limits,
+        "sequential": sequential,
+        "self_test": False,
         "adversary": {"a": {"knows": 3}, "b": {"knows": 2}},
-        "attacks": ["scoreboard", "scoreboard-rh", "set-intersection"] if many else ["scoreboard-rh"], **more,
-    }  # fmt: skip
+        "attacks": ["scoreboard", "scoreboard-rh", "set-intersection"]
+        if many
+        else ["scoreboard-rh"],
+        **more,
+    }
 
 
 def cases() -> list[Case]:
@@ -48,11 +53,25 @@ def cases() -> list[Case]:
             Case(f"{mode}, at the limit", LIMIT, policy(sequential)),
             Case(f"{mode}, half of the limit", LIMIT / 2, policy(sequential)),
         ]
-        out.append(Case(f"{mode}, 20 targets, far below the limit", 0.02, policy(sequential, targets=20)))
+        out.append(
+            Case(f"{mode}, 20 targets, far below the limit", 0.02, policy(sequential, targets=20))
+        )
     out.append(
-        Case("sequential, 6 adversaries and attacks, half of the limit", LIMIT / 2, policy(True, many=True), 0.2)
+        Case(
+            "sequential, 6 adversaries and attacks, half of the limit",
+            LIMIT / 2,
+            policy(True, many=True),
+            0.2,
+        )
     )
-    out.append(Case("sequential, 6 adversaries and attacks, at the limit", LIMIT, policy(True, many=True), 0.2))
+    out.append(
+        Case(
+            "sequential, 6 adversaries and attacks, at the limit",
+            LIMIT,
+            policy(True, many=True),
+            0.2,
+        )
+    )
     return out
 
 
@@ -65,7 +84,13 @@ def trial(case: Case, runs: int) -> dict[str, Any]:
         verdict = so.check(data, case.policy, seed=seed, progress=False)
         seen[verdict.verdict] += 1
         attacked += max(cell["n_targets"] for cell in verdict.cells)
-    return {"name": case.name, "rate": rate_of(data), "runs": runs, "targets": attacked / runs, **seen}
+    return {
+        "name": case.name,
+        "rate": rate_of(data),
+        "runs": runs,
+        "targets": attacked / runs,
+        **seen,
+    }
 
 
 def main() -> None:
@@ -76,9 +101,12 @@ def main() -> None:
     for case in cases():
         began = time.perf_counter()
         it = trial(case, max(1, int(runs * case.share_of_runs)))
-        shares = " | ".join(f"{100 * it.get(word, 0) / it['runs']:.1f} %" for word in ("pass", "fail", "unclear"))
+        shares = " | ".join(
+            f"{100 * it.get(word, 0) / it['runs']:.1f} %" for word in ("pass", "fail", "unclear")
+        )
         print(
-            f"| {it['name']} | {100 * it['rate']:.2f} % | {it['runs']:,} | {shares} | {it['targets']:.0f} |", flush=True
+            f"| {it['name']} | {100 * it['rate']:.2f} % | {it['runs']:,} | {shares} | {it['targets']:.0f} |",
+            flush=True,
         )
         print(f"{case.name}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
 

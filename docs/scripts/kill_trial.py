@@ -23,7 +23,15 @@ def main() -> int:
         "| command | kills | with finished parts | runs that finished | continued | parts lost | different | left behind |"
     )
     print("|---|---:|---:|---:|---:|---:|---:|---:|", flush=True)
-    names = ("kills", "kills with finished parts", "finished", "continued", "lost", "different", "left behind")
+    names = (
+        "kills",
+        "kills with finished parts",
+        "finished",
+        "continued",
+        "lost",
+        "different",
+        "left behind",
+    )
     bad = 0
     for k, verb in enumerate(VERBS):
         with tempfile.TemporaryDirectory(prefix="kills-") as name:

@@ -1,7 +1,7 @@
 """Rebuild docs/linking_coverage.md: how often linking's statements hold, on pairs that nothing was chosen on.
 
-`linking_coverage.py FOLDER` measures the held-out pairs and writes the page. `linking_coverage.py FOLDER development` prints the
-same table of the development pairs, and writes nothing.
+`linking_coverage.py FOLDER` measures the held-out pairs and writes the page. `linking_coverage.py
+FOLDER development` prints the same table of the development pairs, and writes nothing.
 """
 
 from __future__ import annotations
@@ -59,7 +59,14 @@ def measured(pair: Pair) -> Row:
             named[rule, rate] = (int(mask.sum()), int((~hit[mask]).sum()))
     low, high = links.interval
     return Row(
-        pair.name, links.n_queries, int((pair.right >= 0).sum()), links.expected_links, low, high, int(hit.sum()), named
+        pair.name,
+        links.n_queries,
+        int((pair.right >= 0).sum()),
+        links.expected_links,
+        low,
+        high,
+        int(hit.sum()),
+        named,
     )
 
 
@@ -103,7 +110,14 @@ def summary(rows: list[Row]) -> str:
     """Pooled figures."""
     out: list[list[object]] = []
     for name, some in groups(rows).items():
-        out.append([name, covered(some), width(some), *(wrong(some, rule, rate) for rule in RULES for rate in NOMINAL)])
+        out.append(
+            [
+                name,
+                covered(some),
+                width(some),
+                *(wrong(some, rule, rate) for rule in RULES for rate in NOMINAL),
+            ]
+        )
     head = [f"wrong at {100 * rate:.0f} %, {words}" for words in RULES.values() for rate in NOMINAL]
     return table(["pairs", "interval of right links covers", "mean width", *head], out)
 
@@ -126,7 +140,15 @@ def details(rows: list[Row]) -> str:
             ]
         )
     head = [f"names at {100 * rate:.0f} %, {words}" for words in RULES.values() for rate in NOMINAL]
-    first = ["pair", "people", "in the release", "right links (95 %)", "sum of posteriors", "right in truth", "covers"]
+    first = [
+        "pair",
+        "people",
+        "in the release",
+        "right links (95 %)",
+        "sum of posteriors",
+        "right in truth",
+        "covers",
+    ]
     return table([*first, *head], out)
 
 
@@ -136,23 +158,32 @@ def sentence(rows: list[Row]) -> str:
     for rate in NOMINAL:
         names, bad = (sum(r.named["spacing", rate][k] for r in rows) for k in (0, 1))
         shares.append(f"{100 * bad / max(names, 1):.1f} %")
-    return (
-        f"on {len(rows)} other pairs of files with known answers, {shares[0]} and {shares[1]} of such names were wrong"
-    )
+    return f"on {len(rows)} other pairs of files with known answers, {shares[0]} and {shares[1]} of such names were wrong"
 
 
 def main() -> None:
     """Measure and write."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("STANDOUT_DATA", ""))
     if not (folder / "online-retail").is_dir():
-        sys.exit("name the folder of public datasets: docs/scripts/linking_coverage.py FOLDER, or STANDOUT_DATA")
+        sys.exit(
+            "name the folder of public datasets: docs/scripts/linking_coverage.py FOLDER, or STANDOUT_DATA"
+        )
     role = DEVELOPMENT if "development" in sys.argv[2:] else HELD_OUT
     rows = []
     for pair in pairs(folder, role):
         rows.append(measured(pair))
-        print(f"{time.strftime('%H:%M:%S')} {rows[-1].name}: {rows[-1].covers}", file=sys.stderr, flush=True)
+        print(
+            f"{time.strftime('%H:%M:%S')} {rows[-1].name}: {rows[-1].covers}",
+            file=sys.stderr,
+            flush=True,
+        )
     text = "\n".join(
-        [summary(rows), f"Said by `standout link`: *{sentence(rows)}*.\n", "## Every pair\n", details(rows)]
+        [
+            summary(rows),
+            f"Said by `standout link`: *{sentence(rows)}*.\n",
+            "## Every pair\n",
+            details(rows),
+        ]
     )
     if role == DEVELOPMENT:
         print(text)

@@ -1,6 +1,7 @@
 """Pairs of files with known right answers, for docs/linking_coverage.md: generated, MovieLens latest-small and Online Retail.
 
-Development pairs and held-out pairs share no person of the real files, no seed and no setting of the generators.
+Development pairs and held-out pairs share no person of the real files, no seed and no setting of
+the generators.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ def generated(role: int, seed: int, kind: str, facts: Facts) -> Pair:
     return noisy(f"generated, {kind}", np.concatenate(rows).astype(np.float64), facts, rng)
 
 
-def noisy(name: str, entries: Array, facts: Facts, rng: np.random.Generator, kept: float = 1.0) -> Pair:
+def noisy(
+    name: str, entries: Array, facts: Facts, rng: np.random.Generator, kept: float = 1.0
+) -> Pair:
     """Some facts about some people with wrong items, values and days; a share `kept` of the entries is released.
 
     Parameters
@@ -98,7 +101,9 @@ def noisy(name: str, entries: Array, facts: Facts, rng: np.random.Generator, kep
     for person in told:
         at = int(np.searchsorted(everyone, person))
         mine = entries[start[at] : start[at + 1] if at + 1 < start.size else len(entries)]
-        some = mine[rng.permutation(len(mine))[: int(rng.integers(facts.fewest, facts.most + 1))]].copy()
+        some = mine[
+            rng.permutation(len(mine))[: int(rng.integers(facts.fewest, facts.most + 1))]
+        ].copy()
         step = np.searchsorted(levels, some[:, 2]) + np.where(
             rng.random(len(some)) < facts.moved, rng.choice([-1, 1], len(some)), 0
         )
@@ -110,7 +115,10 @@ def noisy(name: str, entries: Array, facts: Facts, rng: np.random.Generator, kep
         some[wrong, 2] = rng.choice(levels, int(wrong.sum()))
         some[wrong, 3] = rng.integers(low, high + 1, int(wrong.sum()))
         rows.append(some)
-    known, released = np.concatenate(rows), entries[~np.isin(entries[:, 0], gone) & (rng.random(len(entries)) < kept)]
+    known, released = (
+        np.concatenate(rows),
+        entries[~np.isin(entries[:, 0], gone) & (rng.random(len(entries)) < kept)],
+    )
     value, time = "values" in facts.use, "days" in facts.use
     label = (
         f"{name}, {facts.fewest}–{facts.most} facts, {100 * facts.wrong:.0f} % wrong, {facts.use}, "
@@ -161,7 +169,10 @@ def tags(folder: Path, role: int, dated: bool, removed: bool) -> Pair:
         entries[:, 0].astype(np.int64), entries[:, 1].astype(np.int64), entries[:, 2], entries[:, 3]
     )
     second = so.Knowledge.from_arrays(
-        known[:, 0].astype(np.int64), known[:, 1].astype(np.int64), None, known[:, 3] if dated else None
+        known[:, 0].astype(np.int64),
+        known[:, 1].astype(np.int64),
+        None,
+        known[:, 3] if dated else None,
     )
     return Pair(name, release, second, find_labels(release.record_labels, second.queries))
 
@@ -169,20 +180,29 @@ def tags(folder: Path, role: int, dated: bool, removed: bool) -> Pair:
 def purchases(folder: Path, role: int) -> list[pd.DataFrame]:
     """Lines of two years, of one half of the customers."""
     out = []
-    for name, who in (("online_retail_II_2009-2010", "Customer ID"), ("online_retail", "CustomerID")):
+    for name, who in (
+        ("online_retail_II_2009-2010", "Customer ID"),
+        ("online_retail", "CustomerID"),
+    ):
         frame = pd.read_csv(
-            folder / "online-retail" / f"{name}.csv.gz", parse_dates=["InvoiceDate"], dtype={"StockCode": str}
+            folder / "online-retail" / f"{name}.csv.gz",
+            parse_dates=["InvoiceDate"],
+            dtype={"StockCode": str},
         )
         frame = frame.rename(columns={who: "customer"}).dropna(subset=["customer"])
         # both files hold the first days of December 2010
         shared = (frame["InvoiceDate"] >= "2010-12-01") & (frame["InvoiceDate"] < "2010-12-10")
         frame = frame[(frame["Quantity"] > 0) & ~shared]
-        frame = frame.assign(customer=frame["customer"].astype(int), day=frame["InvoiceDate"].dt.floor("D"))
+        frame = frame.assign(
+            customer=frame["customer"].astype(int), day=frame["InvoiceDate"].dt.floor("D")
+        )
         out.append(half(frame, "customer", role))
     return out
 
 
-def shop_pair(name: str, known: pd.DataFrame, released: pd.DataFrame, people: int, seed: int) -> Pair:
+def shop_pair(
+    name: str, known: pd.DataFrame, released: pd.DataFrame, people: int, seed: int
+) -> Pair:
     """Customers of both files, `people` of the first one at most."""
     rng = np.random.default_rng(seed)
     some = rng.permutation(np.unique(known["customer"]))[:people]
@@ -215,7 +235,13 @@ def shops(folder: Path, role: int) -> Iterator[Pair]:
         lines = np.random.default_rng(4).random(len(frame)) < 0.5
         some = np.unique(frame["customer"])[::2]
         released = frame[~lines & ~frame["customer"].isin(some[::2])]
-        yield shop_pair(f"{name}, half of the lines → the others, a quarter absent", frame[lines], released, 600, 5)
+        yield shop_pair(
+            f"{name}, half of the lines → the others, a quarter absent",
+            frame[lines],
+            released,
+            600,
+            5,
+        )
     none = first[~first["customer"].isin(second["customer"])]
     yield shop_pair("2009–10 → 2010–11, nobody in both", none, second, 600, 6)
 
@@ -285,7 +311,11 @@ OTHERS: tuple[tuple[tuple[str, Facts], ...], ...] = (
 
 def pairs(folder: Path | None, role: int) -> Iterator[Pair]:
     """All pairs of a role, made one at a time; only generated ones without a folder."""
-    few = [(kind, facts._replace(overlap=overlap)) for kind, facts in FEW_FACTS[role] for overlap in OVERLAPS]
+    few = [
+        (kind, facts._replace(overlap=overlap))
+        for kind, facts in FEW_FACTS[role]
+        for overlap in OVERLAPS
+    ]
     for seed, (kind, facts) in enumerate([*few, *OTHERS[role]]):
         yield generated(role, seed, kind, facts)
     if folder is not None:

@@ -46,7 +46,11 @@ def draw(setting: Setting, summary: Summary) -> None:
 
 def tables(summary: Summary) -> str:
     """Both tables of a summary, with what was measured."""
-    lines = ["  \n".join(summary.about), "", *markdown_table(HEADER, [cells(x) for x in summary.lines])]
+    lines = [
+        "  \n".join(summary.about),
+        "",
+        *markdown_table(HEADER, [cells(x) for x in summary.lines]),
+    ]
     if summary.claims:
         lines += ["", "Claims of the text, compared on the same targets:", ""]
         lines += markdown_table(CLAIM_HEADER, summary.claims)
@@ -55,7 +59,10 @@ def tables(summary: Summary) -> str:
 
 def pictures(summary: Summary) -> str:
     """Links to the pictures."""
-    return "\n\n".join(f"![{r.label}: {r.title}](images/reproduction/{r.paper}-{r.id}.png)" for r, _ in summary.figures)
+    return "\n\n".join(
+        f"![{r.label}: {r.title}](images/reproduction/{r.paper}-{r.id}.png)"
+        for r, _ in summary.figures
+    )
 
 
 def fill(name: str, text: str) -> None:
@@ -71,7 +78,11 @@ def figures(records: int, targets: int, movielens: Path | None) -> None:
     """NS08 and DSS12 on a small twin, F06 on MovieLens."""
     dataset = twin_dataset(records)
     for paper in ("ns08", "dss12"):
-        setting = Setting(dataset, targets, source=f"a synthetic twin of the Netflix Prize data, {records:,} records")
+        setting = Setting(
+            dataset,
+            targets,
+            source=f"a synthetic twin of the Netflix Prize data, {records:,} records",
+        )
         summary = run(paper, setting)
         draw(setting, summary)
         fill(f"{paper} small", tables(summary))
@@ -81,7 +92,9 @@ def figures(records: int, targets: int, movielens: Path | None) -> None:
         return
     ratings = Dataset.read(movielens / "ratings.csv.gz", resolution="day")
     mentions = read_mentions(str(movielens / "tags.csv"), ratings)
-    setting = Setting(ratings, None, mentions=mentions, source="MovieLens latest-small, ratings and tags")
+    setting = Setting(
+        ratings, None, mentions=mentions, source="MovieLens latest-small, ratings and tags"
+    )
     summary = run("f06", setting)
     draw(setting, summary)
     fill("f06 movielens", tables(summary))
@@ -93,22 +106,31 @@ def full(twin: Path, targets: int) -> None:
     if not twin.exists():
         write_twin(twin)
     dataset = Dataset.open(twin) if twin.is_dir() else Dataset.read(twin)
-    setting = Setting(dataset, targets, source="a synthetic twin of the Netflix Prize data, full size")
+    setting = Setting(
+        dataset, targets, source="a synthetic twin of the Netflix Prize data, full size"
+    )
     fill("ns08 full", tables(run("ns08", setting, FULL)))
     fill("dss12 full", tables(run("dss12", setting, "table1,fig01,sec61")))
 
 
 def main() -> None:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     verbs = parser.add_subparsers(dest="verb", required=True)
-    small = verbs.add_parser("figures", help="pictures and tables on a twin of 20,000 records and on MovieLens")
+    small = verbs.add_parser(
+        "figures", help="pictures and tables on a twin of 20,000 records and on MovieLens"
+    )
     small.add_argument("--records", type=int, default=20_000)
     small.add_argument("--targets", type=int, default=1000)
     small.add_argument("--movielens", type=Path, help="folder with ratings.csv.gz and tags.csv")
     large = verbs.add_parser("full", help="tables on a twin of 480,189 records")
     large.add_argument(
-        "--twin", type=Path, required=True, help="Parquet file, written where missing, or a saved folder"
+        "--twin",
+        type=Path,
+        required=True,
+        help="Parquet file, written where missing, or a saved folder",
     )
     large.add_argument("--targets", type=int, default=500)
     asked = parser.parse_args()

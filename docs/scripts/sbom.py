@@ -2,7 +2,8 @@
 
     python docs/scripts/sbom.py [EXTRA ...] > standout.cdx.json
 
-Extras are those of pyproject.toml, as gpu. `make sbom` calls it. The same environment gives the same bytes.
+Extras are those of pyproject.toml, as gpu. `make sbom` calls it. The same environment gives the
+same bytes.
 """
 
 from __future__ import annotations
@@ -31,14 +32,22 @@ def needed(extras: list[str]) -> dict[str, Distribution]:
         try:
             found[name] = distribution(name)
         except PackageNotFoundError:
-            raise SystemExit(f"{name} is needed and not installed here: install it, then make the list again") from None
-        wanted += [(normalized(r.name), frozenset(r.extras)) for r in _requirements(found[name], asked)]
+            raise SystemExit(
+                f"{name} is needed and not installed here: install it, then make the list again"
+            ) from None
+        wanted += [
+            (normalized(r.name), frozenset(r.extras)) for r in _requirements(found[name], asked)
+        ]
     return found
 
 
 def _requirements(one: Distribution, extras: frozenset[str]) -> list[Requirement]:
     texts = [Requirement(text) for text in one.requires or ()]
-    return [r for r in texts if r.marker is None or any(r.marker.evaluate({"extra": e}) for e in (*extras, ""))]
+    return [
+        r
+        for r in texts
+        if r.marker is None or any(r.marker.evaluate({"extra": e}) for e in (*extras, ""))
+    ]
 
 
 def normalized(name: str) -> str:
@@ -54,23 +63,43 @@ def bill(extras: list[str]) -> dict[str, Any]:
     """The bill as plain data."""
     found = needed(extras)
     depends = [
-        {"ref": _purl(one), "dependsOn": sorted({_purl(found[normalized(r.name)]) for r in
-                                                 _requirements(one, frozenset(extras) if name == NAME else frozenset())})}
+        {
+            "ref": _purl(one),
+            "dependsOn": sorted(
+                {
+                    _purl(found[normalized(r.name)])
+                    for r in _requirements(one, frozenset(extras) if name == NAME else frozenset())
+                }
+            ),
+        }
         for name, one in sorted(found.items())
-    ]  # fmt: skip
+    ]
     return {
-        "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
         "metadata": {"component": _component(found[NAME], "application")},
-        "components": [_component(one, "library") for name, one in sorted(found.items()) if name != NAME],
+        "components": [
+            _component(one, "library") for name, one in sorted(found.items()) if name != NAME
+        ],
         "dependencies": depends,
-    }  # fmt: skip
+    }
 
 
 def _component(one: Distribution, kind: str) -> dict[str, Any]:
-    about: dict[str, Any] = {"type": kind, "bom-ref": _purl(one), "name": one.metadata["Name"], "version": one.version,
-                             "purl": _purl(one)}  # fmt: skip
+    about: dict[str, Any] = {
+        "type": kind,
+        "bom-ref": _purl(one),
+        "name": one.metadata["Name"],
+        "version": one.version,
+        "purl": _purl(one),
+    }
     licence = one.metadata.get("License-Expression")
-    named = [c.rpartition(" :: ")[2] for c in one.metadata.get_all("Classifier") or () if c.startswith("License :: ")]
+    named = [
+        c.rpartition(" :: ")[2]
+        for c in one.metadata.get_all("Classifier") or ()
+        if c.startswith("License :: ")
+    ]
     if licence:
         about["licenses"] = [{"expression": licence}]
     elif named:

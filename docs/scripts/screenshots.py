@@ -17,21 +17,32 @@ from standout.audit.explain import draw, explain
 from standout.data.synthetic import twin_dataset
 from standout.report.waterfall import render_explanation
 
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync"]  # fmt: skip
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 RECORDS, TARGETS, SEED = 3000, 300, 0
 
 
 def main(folder: Path) -> None:
     """Audit a synthetic release, render its pages, take screenshots."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     if chromium is None:
         sys.exit("no chromium here: apt-get install chromium")
     folder.mkdir(parents=True, exist_ok=True)
     data = twin_dataset(n_records=RECORDS, seed=SEED)
     found = so.Audit(data, targets=TARGETS, seed=SEED).run()
     found = found.with_section("describe", so.describe(data, seed=SEED).to_dict())
-    known = draw(data, 17, so.Adversary(knows=6, wrong=1, value_within=1, time_within=14), seed=SEED)
+    known = draw(
+        data, 17, so.Adversary(knows=6, wrong=1, value_within=1, time_within=14), seed=SEED
+    )
     with tempfile.TemporaryDirectory() as name, sync_playwright() as play:
         report = so.render(found, Path(name) / "report.html", title="A synthetic release")
         why = render_explanation(explain(data, known, target=17), Path(name) / "why.html")
@@ -43,10 +54,14 @@ def main(folder: Path) -> None:
         browser.close()
 
 
-def shoot(browser: Browser, page: Path, target: Path, *, width: int, height: int, dark: bool = False) -> None:
+def shoot(
+    browser: Browser, page: Path, target: Path, *, width: int, height: int, dark: bool = False
+) -> None:
     """Take a screenshot of the top of a page."""
     context = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", offline=True
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if dark else "light",
+        offline=True,
     )
     tab = context.new_page()
     tab.goto(page.as_uri())

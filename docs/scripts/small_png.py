@@ -62,7 +62,9 @@ def small_png(png: bytes) -> bytes:
     for step in (1, 8, 16, 24, 32, 51):
         # white and black stay unchanged
         rough = np.minimum((pixels + step // 2) // step * step, 255)
-        colors, index = np.unique(rough[:, 0] * 65536 + rough[:, 1] * 256 + rough[:, 2], return_inverse=True)
+        colors, index = np.unique(
+            rough[:, 0] * 65536 + rough[:, 1] * 256 + rough[:, 2], return_inverse=True
+        )
         if colors.size <= 256:
             break
     palette = np.column_stack([colors >> 16, colors >> 8 & 255, colors & 255]).astype(np.uint8)

@@ -1,7 +1,8 @@
 """Write docs/speed.md from what `standout bench` and benchmarks/gpu_census.py measured.
 
 make bench     # standout bench at Netflix Prize size, then this script
-python benchmarks/gpu_census.py --work /tmp/census --out benchmarks/results/gpu_census_h200.jsonl --tune     # on a GPU machine
+python benchmarks/gpu_census.py --work /tmp/census --out benchmarks/results/gpu_census_h200.jsonl
+--tune     # on a GPU machine
 """
 
 from __future__ import annotations
@@ -97,19 +98,41 @@ def aims(bench: list[dict], census: list[dict]) -> str:
     slowest = max(x["wall_s"] for x in census if x["what"] == "findings")
     equal = all(all(x["same"].values()) for x in census if x["what"] == "compare")
     rows = [
-        ("CPU engine at most 1.0 × the C loop", f"{c['ours_over_theirs']:.2f} ×", c["ours_over_theirs"] <= 1.0),
-        ("default audit at most 1.6 × the C loop", f"{audit['ours_over_theirs']:.2f} ×", audit["ours_over_theirs"] <= 1.6),
-        ("at least 10 × faster than sparse_dot_topn", f"{topn['theirs_over_ours']:.1f} ×", topn["theirs_over_ours"] >= 10),
-        ("at least 100 × faster than DuckDB SQL", f"{sql['theirs_over_ours']:.0f} ×", sql["theirs_over_ours"] >= 100),
-        ("exponents of growth from 0.9 to 1.1", f"{low:.2f} to {high:.2f}", 0.9 <= low <= high <= 1.1),
+        (
+            "CPU engine at most 1.0 × the C loop",
+            f"{c['ours_over_theirs']:.2f} ×",
+            c["ours_over_theirs"] <= 1.0,
+        ),
+        (
+            "default audit at most 1.6 × the C loop",
+            f"{audit['ours_over_theirs']:.2f} ×",
+            audit["ours_over_theirs"] <= 1.6,
+        ),
+        (
+            "at least 10 × faster than sparse_dot_topn",
+            f"{topn['theirs_over_ours']:.1f} ×",
+            topn["theirs_over_ours"] >= 10,
+        ),
+        (
+            "at least 100 × faster than DuckDB SQL",
+            f"{sql['theirs_over_ours']:.0f} ×",
+            sql["theirs_over_ours"] >= 100,
+        ),
+        (
+            "exponents of growth from 0.9 to 1.1",
+            f"{low:.2f} to {high:.2f}",
+            0.9 <= low <= high <= 1.1,
+        ),
         ("index of 100 M entries at most 1.6 GB", f"{index / 1e9:.2f} GB", index <= 1.6e9),
         ("a batch at most 200 MB", f"{batch / 1e6:.1f} MB", batch <= 2e8),
         ("census on one H200 at most 0.5 s of kernel time", f"{rh:.2f} s", rh <= 0.5),
         ("its likelihood at most 1.5 × that", f"{odds / rh:.2f} ×", odds <= 1.5 * rh),
         ("packed folder to findings at most 15 s", f"{slowest:.1f} s", slowest <= 15),
         ("2,000 targets as on the CPU", "equal" if equal else "not equal", equal),
-    ]  # fmt: skip
-    return "\n".join(f"| {asked} | {got} | {'yes' if reached else '**no**'} |" for asked, got, reached in rows)
+    ]
+    return "\n".join(
+        f"| {asked} | {got} | {'yes' if reached else '**no**'} |" for asked, got, reached in rows
+    )
 
 
 def lines(name: str) -> list[dict]:
@@ -126,10 +149,27 @@ def scoring(bench: list[dict]) -> str:
         if "ms_per_target" in x:
             ratio = next((words.format(x[k]) for k, words in RATIOS.items() if k in x), "")
             same = {True: "yes", False: "**no**"}.get(x.get("same"), "")
-            rows.append([x["what"], f"{x['ms_per_target']:.3g}", f"{x['ns_per_posting_core']:.3g}", ratio, same])
+            rows.append(
+                [
+                    x["what"],
+                    f"{x['ms_per_target']:.3g}",
+                    f"{x['ns_per_posting_core']:.3g}",
+                    ratio,
+                    same,
+                ]
+            )
         elif "skipped" in x:
             rows.append([x["what"], f"left out: {x['skipped']}", "", "", ""])
-    return table(["what", "ms per target (wall)", "core ns per posting", "ratio of core time", "same answers"], rows)
+    return table(
+        [
+            "what",
+            "ms per target (wall)",
+            "core ns per posting",
+            "ratio of core time",
+            "same answers",
+        ],
+        rows,
+    )
 
 
 def reading(bench: list[dict]) -> str:
@@ -155,7 +195,13 @@ def census_table(census: list[dict]) -> str:
 
 def shape_table(census: list[dict]) -> str:
     rows = [
-        [x["attack"], f"{x['block']:,}", str(x["threads"]), str(x["per_sm"]), f"{x['us_per_target']:.2f}"]
+        [
+            x["attack"],
+            f"{x['block']:,}",
+            str(x["threads"]),
+            str(x["per_sm"]),
+            f"{x['us_per_target']:.2f}",
+        ]
         for x in census
         if x["what"] == "shape"
     ]

@@ -72,9 +72,13 @@ def sections(rows: list[Row]) -> str:
 
 def main() -> None:
     """Measure a twin and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--file", type=Path, help="a Parquet file that write_twin wrote")
-    parser.add_argument("--records", type=int, default=20_000, help="make a twin of this many records instead")
+    parser.add_argument(
+        "--records", type=int, default=20_000, help="make a twin of this many records instead"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="Markdown file; standard output when left out")
     options = parser.parse_args()
@@ -86,9 +90,18 @@ def main() -> None:
     n_records, n_items = np.unique(data[0]).size, np.unique(data[1]).size
     rows = compare(marginals(*data), record_share=n_records / N_RECORDS)
     bad = [row for row in rows if not row.within]
-    others = "\n".join(f"- {row.name}: real {number(row.real)}, twin {number(row.twin)}, {off(row)}" for row in bad)
-    page = INTRO.format(source=source, records=n_records, items=n_items, entries=data[0].size,
-                        good=len(rows) - len(bad), total=len(rows), others=others or "none.")  # fmt: skip
+    others = "\n".join(
+        f"- {row.name}: real {number(row.real)}, twin {number(row.twin)}, {off(row)}" for row in bad
+    )
+    page = INTRO.format(
+        source=source,
+        records=n_records,
+        items=n_items,
+        entries=data[0].size,
+        good=len(rows) - len(bad),
+        total=len(rows),
+        others=others or "none.",
+    )
     page += "\n" + sections(rows)
     if options.out:
         options.out.write_text(page, encoding="utf-8")

@@ -10,7 +10,8 @@
     ├── EligibilityError     no record can be a target of this adversary
     └── EngineError          the requested engine cannot run here
 
-A message says what was wrong, the value, and what to do. It never holds a record's label or contents.
+A message says what was wrong, the value, and what to do. It never holds a record's label or
+contents.
 """
 
 from __future__ import annotations

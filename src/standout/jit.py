@@ -1,8 +1,9 @@
 """`njit` of Numba with the package's own cache of compiled functions. All compiled functions of the package are made here.
 
-A function is compiled at its first call and kept in Numba's cache. A wheel made by `make compiled-wheel` brings the functions of
-an audit compiled (`_compiled`, filled by `docs/scripts/compiled_wheel.py`), so that the first run in a new container starts at
-once. They are used where Numba's version, the source and the processor fit; everywhere else Numba compiles.
+A function is compiled at its first call and kept in Numba's cache. A wheel made by `make
+compiled-wheel` brings the functions of an audit compiled (`_compiled`, filled by
+`docs/scripts/compiled_wheel.py`), so that the first run in a new container starts at once. They are
+used where Numba's version, the source and the processor fit; everywhere else Numba compiles.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class KernelCache(caching.NullCache):  # type: ignore[misc]
         self._function = function
         try:
             self._own = caching.FunctionCache(function)
-            # Numba compares with the function's own file only, and would run old code of a function that it calls
+            # Numba compares with the function's own file only, and would run old code of a function
+            # that it calls
             self._own._cache_file._source_stamp = _sources(function.__code__.co_filename)
         except RuntimeError:  # no folder is writable
             self._own = None
@@ -118,14 +120,20 @@ def _sources(file: str) -> str:
             wanted.add(path)
             waiting += _imported(path)
     # names, not places: a wheel is compiled in one folder and installed in another
-    return sha256("\0".join(path.name + "\0" + _text(path) for path in sorted(wanted)).encode()).hexdigest()
+    return sha256(
+        "\0".join(path.name + "\0" + _text(path) for path in sorted(wanted)).encode()
+    ).hexdigest()
 
 
 @lru_cache(None)
 def _imported(path: Path) -> tuple[Path, ...]:
     """Files of the package that a file imports when it is loaded."""
     names = [(module, *re.findall(r"\w+", what)) for module, what in _IMPORT.findall(_text(path))]
-    modules = [place for module, *inside in names for place in (module, *(f"{module}.{name}" for name in inside))]
+    modules = [
+        place
+        for module, *inside in names
+        for place in (module, *(f"{module}.{name}" for name in inside))
+    ]
     files = (_ROOT / f"{module.replace('.', '/')}.py" for module in modules)
     return tuple(file for file in files if file.is_file())
 

@@ -19,7 +19,9 @@ def data():
 def n_tasks(monkeypatch):
     """Names of the tasks that ran."""
     ran, usual = [], Dataset.map
-    monkeypatch.setattr(Dataset, "map", lambda self, task: (ran.append(type(task).__name__), usual(self, task))[1])
+    monkeypatch.setattr(
+        Dataset, "map", lambda self, task: (ran.append(type(task).__name__), usual(self, task))[1]
+    )
     return ran
 
 
@@ -37,7 +39,9 @@ def test_another_seed_number_or_condition_gives_another_draw(data, n_tasks, othe
     asked = {"knows": 4, "n": 20, "seed": 1}
     draws = []
     for ask in (asked, {**asked, **other}):
-        draws.append(so.Adversary(knows=ask["knows"]).choose_targets(data, ask["n"], ask["seed"])[1].tolist())
+        draws.append(
+            so.Adversary(knows=ask["knows"]).choose_targets(data, ask["n"], ask["seed"])[1].tolist()
+        )
     assert len(n_tasks) == 2
     assert draws[0] != draws[1]
 

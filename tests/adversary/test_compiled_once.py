@@ -24,7 +24,9 @@ print(sum(len(s) > 0 for s in compiled.values()), sorted(n for n, s in compiled.
 def test_no_function_of_the_draw_is_compiled_again_for_a_literal(tmp_path):
     # a cache of its own: from a warm one Numba loads the outer function alone
     cold = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", DRAW], env=cold, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", DRAW], env=cold, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     n, again = done.stdout.split(maxsplit=1)
     assert int(n) > 10

@@ -22,12 +22,16 @@ from standout.data.channel import ItemMap
 from standout.errors import InputError, ParameterError
 
 channel = st.one_of(st.just(NAN), st.integers(-5, 5).map(float))
-rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9), channel, channel), min_size=1, max_size=20)
+rows = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 9), channel, channel), min_size=1, max_size=20
+)
 
 
 def listed(aux: so.Knowledge) -> list[list[tuple[object, ...]]]:
     """Facts by query."""
-    facts = list(zip(aux.item.tolist(), *(map(str, x.tolist()) for x in (aux.value, aux.time)), strict=True))
+    facts = list(
+        zip(aux.item.tolist(), *(map(str, x.tolist()) for x in (aux.value, aux.time)), strict=True)
+    )
     return [facts[lo:hi] for lo, hi in zip(aux.query_ptr[:-1], aux.query_ptr[1:], strict=True)]
 
 
@@ -46,11 +50,22 @@ def test_facts_go_in_as_they_are_and_queries_are_numbered_by_first_appearance(ro
     assert aux.adversary is None
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize(
+    "frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"]
+)
 def test_a_frame_gives_the_same_knowledge_as_its_columns(frame):
-    columns = {"who": ["b", "a", "b"], "what": [3, 1, 2], "stars": [4.0, NAN, 1.5], "day": [17_000, 17_010, 17_020]}
-    aux = so.Knowledge.from_frame(frame(columns), query="who", item="what", value="stars", time="day")
-    same = so.Knowledge.from_arrays(columns["who"], columns["what"], columns["stars"], columns["day"])
+    columns = {
+        "who": ["b", "a", "b"],
+        "what": [3, 1, 2],
+        "stars": [4.0, NAN, 1.5],
+        "day": [17_000, 17_010, 17_020],
+    }
+    aux = so.Knowledge.from_frame(
+        frame(columns), query="who", item="what", value="stars", time="day"
+    )
+    same = so.Knowledge.from_arrays(
+        columns["who"], columns["what"], columns["stars"], columns["day"]
+    )
     assert listed(aux) == listed(same)
     assert aux.queries.tolist() == ["b", "a"]
     bare = so.Knowledge.from_frame(frame(columns), query="who", item="what")
@@ -60,9 +75,13 @@ def test_a_frame_gives_the_same_knowledge_as_its_columns(frame):
 
 def test_a_frame_may_lack_a_value_or_a_day_here_and_there():
     frame = pd.DataFrame(
-        {"q": [0, 0, 1], "i": [1, 2, 3], "v": pd.array([4, None, 1], dtype="Int64"),
-         "t": pd.to_datetime(["2020-01-01", None, "2020-01-03"])}
-    )  # fmt: skip
+        {
+            "q": [0, 0, 1],
+            "i": [1, 2, 3],
+            "v": pd.array([4, None, 1], dtype="Int64"),
+            "t": pd.to_datetime(["2020-01-01", None, "2020-01-03"]),
+        }
+    )
     aux = so.Knowledge.from_frame(frame, query="q", item="i", value="v", time="t")
     np.testing.assert_array_equal(aux.value, [4, NAN, 1])
     np.testing.assert_array_equal(aux.time, [18_262, NAN, 18_264])
@@ -70,7 +89,9 @@ def test_a_frame_may_lack_a_value_or_a_day_here_and_there():
 
 @pytest.mark.parametrize("unit", [None, "s"])
 def test_times_of_a_frame_are_read_in_the_unit_they_are_written_in(unit):
-    frame = pd.DataFrame({"q": [0, 0], "i": [1, 2], "t": [18_262 * 86_400 + 5, 18_264 * 86_400 - 1]})
+    frame = pd.DataFrame(
+        {"q": [0, 0], "i": [1, 2], "t": [18_262 * 86_400 + 5, 18_264 * 86_400 - 1]}
+    )
     aux = so.Knowledge.from_frame(frame, query="q", item="i", time="t", time_unit=unit)
     assert (aux.time * 86_400).round().tolist() == [18_262 * 86_400 + 5, 18_264 * 86_400 - 1]
     with pytest.raises(ParameterError, match="time_unit"):
@@ -83,9 +104,15 @@ def test_a_missing_column_is_named_with_those_that_are_there():
         so.Knowledge.from_frame(frame, query="q", item="item")
 
 
-@pytest.mark.parametrize(("resolution", "expected"), [("day", [2, -1]), ("hour", [71, -12]), ("minute", [4319, -720])])
-def test_times_are_cut_to_the_resolution_of_the_release_and_a_missing_date_is_unknown(resolution, expected):
-    aux = so.Knowledge.from_arrays([0, 0], [1, 2], time=np.array(["1970-01-03T23:59", "NaT"], "datetime64[s]"))
+@pytest.mark.parametrize(
+    ("resolution", "expected"), [("day", [2, -1]), ("hour", [71, -12]), ("minute", [4319, -720])]
+)
+def test_times_are_cut_to_the_resolution_of_the_release_and_a_missing_date_is_unknown(
+    resolution, expected
+):
+    aux = so.Knowledge.from_arrays(
+        [0, 0], [1, 2], time=np.array(["1970-01-03T23:59", "NaT"], "datetime64[s]")
+    )
     np.testing.assert_allclose(aux.time, [2 + 1439 / 1440, NAN])
     before = so.Knowledge.from_arrays([0], [1], time=[-0.5])
     ds = so.Dataset.from_arrays([1, 2], [1, 2], time=[0.0, 9.0], resolution=resolution)
@@ -107,7 +134,18 @@ def test_times_are_cut_to_the_resolution_of_the_release_and_a_missing_date_is_un
         (([0, None], [1, 2]), InputError, "1 of 2 facts have no query"),
         (([0, 0, 0], [1, np.nan, np.nan]), InputError, "2 of 3 facts have no item"),
     ],
-    ids=["empty", "items", "values", "times", "text", "infinite", "never", "truth", "no-query", "no-item"],
+    ids=[
+        "empty",
+        "items",
+        "values",
+        "times",
+        "text",
+        "infinite",
+        "never",
+        "truth",
+        "no-query",
+        "no-item",
+    ],
 )
 def test_facts_that_do_not_fit_together_are_refused(columns, error, words):
     with pytest.raises(error, match=words):
@@ -119,7 +157,8 @@ def test_knowledge_says_how_much_it_holds_and_nothing_of_what():
     assert repr(aux) == "<Knowledge 1 queries, 2 facts, from outside>"
 
 
-# --- labels --------------------------------------------------------------------------------------------------------
+# --- labels
+# --------------------------------------------------------------------------------------------------------
 
 
 def release(labels: list[object]) -> so.Dataset:
@@ -150,7 +189,9 @@ def test_a_label_finds_its_item_however_it_is_written(labels, asked):
     assert found == [str(x) for x in labels]
 
 
-@pytest.mark.parametrize("stranger", ["seven", "7.5", "nan", "1e400", 10**30, -1, 2**60, "0x7", 7.5], ids=str)
+@pytest.mark.parametrize(
+    "stranger", ["seven", "7.5", "nan", "1e400", 10**30, -1, 2**60, "0x7", 7.5], ids=str
+)
 def test_a_label_that_is_not_in_the_release_is_a_stranger_and_no_error(stranger):
     data = release([7, 11, 300])
     facts = so.Knowledge.from_arrays([0, 0], np.array([7, stranger], dtype=object)).bind(data)

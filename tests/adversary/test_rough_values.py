@@ -20,9 +20,13 @@ SCALES = {
     "one value": np.array([7.0]),
 }
 NOISES = [
-    {"value_within": 0}, {"value_within": 1}, {"value_within": 2.5}, {"value_within": "10%"}, {"value_within": "150%"},
+    {"value_within": 0},
+    {"value_within": 1},
+    {"value_within": 2.5},
+    {"value_within": "10%"},
+    {"value_within": "150%"},
     {"gamma": 0.2},
-]  # fmt: skip
+]
 
 
 def of_level(levels: np.ndarray, level: float, n: int) -> so.Dataset:
@@ -54,7 +58,10 @@ def test_the_kernel_of_the_informed_attacker_is_the_noise_that_is_drawn(name, no
             assert chance.sum() == pytest.approx(1, abs=0.02)
         else:
             assert chance.sum() == pytest.approx(1)
-        assert counts.size == 1 or chisquare(counts, chance / chance.sum() * counts.sum()).pvalue > 1e-4
+        assert (
+            counts.size == 1
+            or chisquare(counts, chance / chance.sum() * counts.sum()).pvalue > 1e-4
+        )
 
 
 def test_rough_values_of_a_fine_scale_cannot_be_read_off():
@@ -63,7 +70,9 @@ def test_rough_values_of_a_fine_scale_cannot_be_read_off():
     assert np.unique(known).size == 500
     assert np.abs(known - 0.03).max() > 0.9
     hundredths = np.abs(known * 100 - np.rint(known * 100)) < 1e-6
-    assert hundredths.mean() < 0.05, "noise in whole units leaves the digits after the point as they are"
+    assert hundredths.mean() < 0.05, (
+        "noise in whole units leaves the digits after the point as they are"
+    )
 
 
 def test_two_jokes_rated_roughly_find_far_fewer_people_than_rated_exactly():
@@ -87,7 +96,8 @@ def test_two_jokes_rated_roughly_find_far_fewer_people_than_rated_exactly():
 
 @pytest.mark.parametrize("attack", ["scoreboard", "scoreboard-rh", "unicity", "generic"])
 def test_a_relative_tolerance_depends_on_the_value(attack):
-    # values 10, 100, 1000: ±10 % of each keeps them apart, and ±1 on its own would lose the target at 1000
+    # values 10, 100, 1000: ±10 % of each keeps them apart, and ±1 on its own would lose the target
+    # at 1000
     value = np.array([10.0, 10.9, 100.0, 108.0, 1000.0, 1095.0])
     ds = so.Dataset.from_arrays(np.arange(6), np.zeros(6, int), value)
     who = so.Adversary(knows=1, value_within="10%")
@@ -122,7 +132,8 @@ def test_a_relative_error_is_said_as_such():
     assert so.Adversary(knows=2, value_within="10%").describe() == "2 items, values ±10 %"
 
 
-# --- wrong facts ---------------------------------------------------------------------------------------------------
+# --- wrong facts
+# ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +152,11 @@ def right_facts(ds: so.Dataset, aux: so.Knowledge, targets: np.ndarray, knows: i
     for q, r in enumerate(targets):
         own = slice(ds.record_ptr[r], ds.record_ptr[r + 1])
         held = dict(
-            zip(ds.item_labels[ds.record_item[own]].tolist(), values[ds.record_code[own]].tolist(), strict=True)
+            zip(
+                ds.item_labels[ds.record_item[own]].tolist(),
+                values[ds.record_code[own]].tolist(),
+                strict=True,
+            )
         )
         for k in range(knows):
             f = q * knows + k
@@ -173,7 +188,9 @@ def test_a_share_of_wrong_facts_is_drawn_for_each_fact_alone(ratings, kind):
     expected = [math.comb(4, k) * 0.25**k * 0.75 ** (4 - k) for k in range(5)]
     seen = np.bincount(n_wrong, minlength=5)
     assert (
-        chisquare([*seen[:3], seen[3:].sum()], np.array([*expected[:3], sum(expected[3:])]) * targets.size).pvalue
+        chisquare(
+            [*seen[:3], seen[3:].sum()], np.array([*expected[:3], sum(expected[3:])]) * targets.size
+        ).pvalue
         > 1e-4
     )
     assert "each fact" in who.describe()
@@ -199,7 +216,9 @@ def test_where_a_level_has_nothing_outside_the_tolerance_another_entry_is_wrong(
     rng = np.random.default_rng(1)
     item = np.tile(np.arange(6), 500)
     value = np.where(item < 4, 3.0, np.where(rng.random(3000) < 0.5, 1.0, 5.0))
-    ds = so.Dataset.from_arrays(np.repeat(np.arange(500), 6), item, np.append(value[:-2], [2.0, 4.0]))
+    ds = so.Dataset.from_arrays(
+        np.repeat(np.arange(500), 6), item, np.append(value[:-2], [2.0, 4.0])
+    )
     who = so.Adversary(knows=3, wrong=1, value_within=2)
     targets = np.arange(499)
     aux = who.sample(ds, targets, seed=1)
@@ -210,8 +229,11 @@ def test_where_a_level_has_nothing_outside_the_tolerance_another_entry_is_wrong(
 
 
 def test_wrong_items_are_drawn_by_pairs_and_not_by_events():
-    # item 1 is held by 30 records with 50 events each, item 2 by 300 records with one event, item 0 by the targets
-    record = np.concatenate([np.arange(1000, 4000), np.repeat(np.arange(30), 50), np.arange(100, 400)])
+    # item 1 is held by 30 records with 50 events each, item 2 by 300 records with one event, item 0
+    # by the targets
+    record = np.concatenate(
+        [np.arange(1000, 4000), np.repeat(np.arange(30), 50), np.arange(100, 400)]
+    )
     item = np.concatenate([np.zeros(3000, int), np.ones(1500, int), np.full(300, 2)])
     time = np.concatenate([np.zeros(3000), np.tile(np.arange(50), 30), np.full(300, 7)])
     ds = so.Dataset.from_arrays(record, item, time=time)
@@ -238,10 +260,14 @@ def test_a_wrong_item_tells_as_much_as_a_right_one_also_where_the_target_holds_n
     strange = aux.item >= 2
     assert (strange.reshape(-1, 2).sum(axis=1) == 1).all()
     assert (aux.value[strange] == 5.0).all()
-    assert chisquare(np.bincount(aux.item[strange])[2:], np.array([0.25, 0.75]) * targets.size).pvalue > 1e-4
+    assert (
+        chisquare(np.bincount(aux.item[strange])[2:], np.array([0.25, 0.75]) * targets.size).pvalue
+        > 1e-4
+    )
 
 
-# --- where knowledge comes from ------------------------------------------------------------------------------------
+# --- where knowledge comes from
+# ------------------------------------------------------------------------------------
 
 
 def test_knowledge_remembers_the_data_it_was_drawn_from(ratings):
@@ -250,7 +276,9 @@ def test_knowledge_remembers_the_data_it_was_drawn_from(ratings):
     facts = aux.bind(ratings)
     assert facts.from_release
     assert facts.part(0, 1).from_release
-    half = so.Dataset.from_arrays(np.repeat(np.arange(3000), 12)[::2], ratings.item_labels[ratings.record_item][::2])
+    half = so.Dataset.from_arrays(
+        np.repeat(np.arange(3000), 12)[::2], ratings.item_labels[ratings.record_item][::2]
+    )
     assert not aux.bind(half).from_release
     outside = so.Knowledge.from_arrays([0], [int(aux.item[0])])
     assert outside.source is None

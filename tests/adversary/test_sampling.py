@@ -9,7 +9,15 @@ import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from oracle import NAN, Entry, Fact, Table
-from strategies import adversaries, dataset, fitted, queries_of, random_table, tables, value_tolerance
+from strategies import (
+    adversaries,
+    dataset,
+    fitted,
+    queries_of,
+    random_table,
+    tables,
+    value_tolerance,
+)
 
 import standout as so
 from standout.adversary.sampling import sample_targets
@@ -21,7 +29,10 @@ seeds = st.integers(0, 2**40)
 def is_true(fact: Fact, event: Entry, who: so.Adversary, table: Table) -> bool:
     """Whether every channel she knows lies within her tolerance of this event; a channel it lacks is unknown."""
     within = None if math.isnan(event.value) else value_tolerance(who, table, event.value)
-    for known, real, tolerance in [(fact.value, event.value, within), (fact.day, event.day, who.time_within)]:
+    for known, real, tolerance in [
+        (fact.value, event.value, within),
+        (fact.day, event.day, who.time_within),
+    ]:
         if tolerance is None or math.isnan(real):
             if not math.isnan(known):
                 return False
@@ -30,7 +41,9 @@ def is_true(fact: Fact, event: Entry, who: so.Adversary, table: Table) -> bool:
     return True
 
 
-def drawn(table: Table, who: so.Adversary, seed: int) -> tuple[list[int], list[list[Fact]], so.Knowledge]:
+def drawn(
+    table: Table, who: so.Adversary, seed: int
+) -> tuple[list[int], list[list[Fact]], so.Knowledge]:
     """Target labels, their facts, and the knowledge."""
     data = dataset(table)
     who = fitted(who, table)
@@ -41,7 +54,8 @@ def drawn(table: Table, who: so.Adversary, seed: int) -> tuple[list[int], list[l
     return [table.records[t] for t in targets], queries_of(aux), aux
 
 
-# --- a draw is a function of (seed, target) ------------------------------------------------------------------------
+# --- a draw is a function of (seed, target)
+# ------------------------------------------------------------------------
 
 
 @given(table=tables(), who=adversaries(), seed=seeds, data=st.data())
@@ -72,7 +86,9 @@ def test_another_seed_gives_other_facts():
 def test_targets_left_out_means_every_eligible_record_in_order():
     data = dataset(random_table(40, 12, 4, seed=1))
     who = so.Adversary(knows=4)
-    np.testing.assert_array_equal(who.sample(data, seed=3).item, who.sample(data, who.eligible(data), seed=3).item)
+    np.testing.assert_array_equal(
+        who.sample(data, seed=3).item, who.sample(data, who.eligible(data), seed=3).item
+    )
 
 
 ALIKE = so.Dataset.from_arrays(np.repeat(np.arange(100), 3), np.tile([1, 2, 3], 100))
@@ -82,7 +98,10 @@ ALIKE = so.Dataset.from_arrays(np.repeat(np.arange(100), 3), np.tile([1, 2, 3], 
 @given(n=st.integers(1, 60), more=st.integers(0, 60), seed=seeds)
 def test_asking_for_more_targets_keeps_the_ones_already_drawn(n, more, seed):
     eligible = np.arange(10, 90, 2)
-    few, many = sample_targets(ALIKE, eligible, n, seed), sample_targets(ALIKE, eligible, n + more, seed)
+    few, many = (
+        sample_targets(ALIKE, eligible, n, seed),
+        sample_targets(ALIKE, eligible, n + more, seed),
+    )
     assert few.size == min(n, eligible.size)
     assert len(set(few.tolist())) == few.size
     assert set(few.tolist()) <= set(many.tolist()) <= set(eligible.tolist())
@@ -96,17 +115,22 @@ def test_whether_a_record_becomes_a_target_does_not_depend_on_who_else_is_eligib
     assert without_others.tolist() == list(range(0, 100, 2))
 
 
-# --- what is right is right, what is wrong is wrong ----------------------------------------------------------------
+# --- what is right is right, what is wrong is wrong
+# ----------------------------------------------------------------
 
 
 @given(table=tables(), who=adversaries(), seed=seeds)
-def test_right_facts_are_within_the_tolerances_of_one_event_and_clipped_to_the_scale(table, who, seed):
+def test_right_facts_are_within_the_tolerances_of_one_event_and_clipped_to_the_scale(
+    table, who, seed
+):
     who = fitted(who, table)
     labels, queries, _ = drawn(table, who, seed)
     for record, facts in zip(labels, queries, strict=True):
         assert len(facts) == who.knows
         assert len({f.item for f in facts}) == who.knows, "an item is known twice"
-        right = [f for f in facts if any(is_true(f, e, who, table) for e in table.events(record, f.item))]
+        right = [
+            f for f in facts if any(is_true(f, e, who, table) for e in table.events(record, f.item))
+        ]
         assert len(right) >= who.knows - who.most_wrong
         for f in facts:
             if not math.isnan(f.value):
@@ -118,11 +142,16 @@ def test_exactly_as_many_facts_are_wrong_as_she_is_told(table, who, seed):
     who = fitted(who, table)
     labels, queries, _ = drawn(table, who, seed)
     for record, facts in zip(labels, queries, strict=True):
-        wrong = [f for f in facts if not any(is_true(f, e, who, table) for e in table.events(record, f.item))]
+        wrong = [
+            f
+            for f in facts
+            if not any(is_true(f, e, who, table) for e in table.events(record, f.item))
+        ]
         lacking = [f for f in facts if not table.events(record, f.item)]
         assert lacking == (wrong if who.wrong_kind == "item" else [])
         if not who.wrong_varies:
-            # also where some entries have no value, no day, or no level outside the tolerance: another entry is drawn
+            # also where some entries have no value, no day, or no level outside the tolerance:
+            # another entry is drawn
             assert len(wrong) == who.wrong
 
 
@@ -145,13 +174,21 @@ def test_a_wrong_value_is_outside_the_tolerance_also_where_binary_fractions_lie(
     table = Table(tuple(Entry(r, r % 7, levels[r % 10]) for r in range(400)), days=False)
     who = so.Adversary(knows=1, wrong=1, value_within=0.1)
     labels, queries, _ = drawn(table, who, 3)
-    gaps = [abs(f.value - table.events(r, f.item)[0].value) for r, (f,) in zip(labels, queries, strict=True)]
+    gaps = [
+        abs(f.value - table.events(r, f.item)[0].value)
+        for r, (f,) in zip(labels, queries, strict=True)
+    ]
     assert min(gaps) > 0.15
 
 
 @given(table=tables(), seed=seeds, wrong=st.integers(1, 3))
 def test_wrong_items_are_not_the_targets_and_differ_from_each_other(table, seed, wrong):
-    who = fitted(so.Adversary(knows=wrong + 1, wrong=wrong, wrong_kind="item", value_within=0, time_within=0), table)
+    who = fitted(
+        so.Adversary(
+            knows=wrong + 1, wrong=wrong, wrong_kind="item", value_within=0, time_within=0
+        ),
+        table,
+    )
     labels, queries, _ = drawn(table, who, seed)
     for record, facts in zip(labels, queries, strict=True):
         lacking = {f.item for f in facts if not table.events(record, f.item)}
@@ -188,14 +225,19 @@ def test_a_channel_she_does_not_know_is_nan(table, seed, wrong, kind):
 
 
 def test_values_left_out_are_exact_where_there_are_values_and_unknown_where_there_are_none():
-    with_values, without = random_table(50, 9, 4, seed=1), random_table(50, 9, 4, seed=1, values=False, days=False)
+    with_values, without = (
+        random_table(50, 9, 4, seed=1),
+        random_table(50, 9, 4, seed=1, values=False, days=False),
+    )
     assert not np.isnan(so.Adversary(knows=1).sample(dataset(with_values), seed=1).value).any()
     assert np.isnan(so.Adversary(knows=1).sample(dataset(without), seed=1).value).all()
     assert so.Adversary(knows=1) == so.Adversary(knows=1, value_within=0)
     assert type(so.Adversary(knows=1).to_dict()["value_within"]) is int
 
 
-@pytest.mark.parametrize("options", [{"value_within": 0}, {"value_within": "10%"}, {"time_within": 3}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"value_within": 0}, {"value_within": "10%"}, {"time_within": 3}], ids=str
+)
 def test_knowledge_that_the_data_lacks_is_refused(options):
     data = dataset(random_table(50, 9, 4, seed=1, values=False, days=False))
     with pytest.raises(ParameterError, match=f"{next(iter(options))}=.*the data has no"):
@@ -230,19 +272,29 @@ def test_of_several_events_she_knows_one_as_it_was():
     days = (10.0, 200.0, 300.0)
     events = list(zip((1.0, 2.0, 5.0), days, strict=True))
     entries = [Entry(r, i, *event) for r in range(300) for i in (1, 2) for event in events]
-    labels, queries, _ = drawn(Table(tuple(entries)), so.Adversary(knows=2, value_within=0, time_within=3), 4)
+    labels, queries, _ = drawn(
+        Table(tuple(entries)), so.Adversary(knows=2, value_within=0, time_within=3), 4
+    )
     seen = [(f.value, min(days, key=lambda d: abs(d - f.day))) for facts in queries for f in facts]
     assert set(seen) == set(events)
     assert even([seen.count(event) for event in events])
     assert len(labels) == 300
 
 
-# --- which items ---------------------------------------------------------------------------------------------------
+# --- which items
+# ---------------------------------------------------------------------------------------------------
 
 
-@given(table=tables(max_items=9), top=st.integers(0, 5), seed=seeds, kind=st.sampled_from(["value", "item"]))
+@given(
+    table=tables(max_items=9),
+    top=st.integers(0, 5),
+    seed=seeds,
+    kind=st.sampled_from(["value", "item"]),
+)
 def test_outside_top_never_picks_one_of_the_most_held_items(table, top, seed, kind):
-    who = fitted(so.Adversary(knows=2, wrong=1, wrong_kind=kind, choose=f"outside-top:{top}"), table)
+    who = fitted(
+        so.Adversary(knows=2, wrong=1, wrong_kind=kind, choose=f"outside-top:{top}"), table
+    )
     _, queries, _ = drawn(table, who, seed)
     by_popularity = sorted(table.items, key=lambda i: (-table.support(i), i))
     assert not {f.item for facts in queries for f in facts} & set(by_popularity[:top])
@@ -253,7 +305,9 @@ def can_be_wrong(e: Entry, table: Table, who: so.Adversary) -> bool:
     told_value = not math.isnan(e.value) and value_tolerance(who, table, e.value) is not None
     told_day = not math.isnan(e.day) and who.time_within is not None
     days = [x.day for x in table.entries if not math.isnan(x.day)]
-    if told_value and not any(abs(x - e.value) > value_tolerance(who, table, e.value) + 1e-9 for x in table.scale()):
+    if told_value and not any(
+        abs(x - e.value) > value_tolerance(who, table, e.value) + 1e-9 for x in table.scale()
+    ):
         return False
     if told_day and max(e.day - min(days), max(days) - e.day) <= who.time_within:
         return False
@@ -301,14 +355,18 @@ def test_rare_takes_the_stated_share_of_rare_items_rounded_up():
 
 
 def test_the_share_of_rare_items_is_reckoned_in_decimals():
-    # 0.29 × 100 is 28.999… in binary: a record with exactly 29 rare items does not hold *more than* 29
+    # 0.29 × 100 is 28.999… in binary: a record with exactly 29 rare items does not hold *more than*
+    # 29
     entries = [Entry(r, i) for r in (0, 1) for i in range(29 + r)]
     entries += [Entry(r, 1000 + i) for r in range(50) for i in range(90)]
     data = dataset(Table(tuple(entries), values=False, days=False))
-    assert so.Adversary(knows=100, choose="rare:0.29@0.9", value_within=None).eligible(data).tolist() == [1]
+    assert so.Adversary(knows=100, choose="rare:0.29@0.9", value_within=None).eligible(
+        data
+    ).tolist() == [1]
 
 
-# --- noise of DSS12 and lengths ------------------------------------------------------------------------------------
+# --- noise of DSS12 and lengths
+# ------------------------------------------------------------------------------------
 
 
 def test_gamma_noise_is_real_valued_within_gamma_of_the_scale():
@@ -340,7 +398,8 @@ def test_a_target_always_passes_its_own_length_filter(share):
         assert np.isneginf(scores).any()
 
 
-# --- uniform where it says uniform ---------------------------------------------------------------------------------
+# --- uniform where it says uniform
+# ---------------------------------------------------------------------------------
 
 
 def even(counts: list[int], p: float = 1e-4) -> bool:
@@ -359,9 +418,11 @@ def alike() -> so.Dataset:
     ends = [(n, 0, 1.0, 0.0), (n, 1, 2.0, 1000.0), (n, 2, 4.0, 1.0), (n, 3, 5.0, 2.0)]
     extra = np.array(ends)
     return so.Dataset.from_arrays(
-        np.append(record, extra[:, 0].astype(int)), np.append(item, extra[:, 1].astype(int)),
-        np.append(value, extra[:, 2]), np.append(day, extra[:, 3]),
-    )  # fmt: skip
+        np.append(record, extra[:, 0].astype(int)),
+        np.append(item, extra[:, 1].astype(int)),
+        np.append(value, extra[:, 2]),
+        np.append(day, extra[:, 3]),
+    )
 
 
 def test_each_item_and_each_pair_of_items_is_picked_equally_often(alike):
@@ -381,8 +442,16 @@ def test_value_steps_days_and_lengths_are_evenly_spread(alike):
 
 
 def test_value_and_day_are_moved_independently(alike):
-    aux = so.Adversary(knows=1, value_within=1, time_within=1).sample(alike, np.arange(6000), seed=2)
-    assert even([int(((aux.value == v) & (aux.time == d)).sum()) for v in (2, 3, 4) for d in (499, 500, 501)])
+    aux = so.Adversary(knows=1, value_within=1, time_within=1).sample(
+        alike, np.arange(6000), seed=2
+    )
+    assert even(
+        [
+            int(((aux.value == v) & (aux.time == d)).sum())
+            for v in (2, 3, 4)
+            for d in (499, 500, 501)
+        ]
+    )
 
 
 def test_gamma_noise_is_evenly_spread(alike):
@@ -391,10 +460,14 @@ def test_gamma_noise_is_evenly_spread(alike):
 
 
 def test_wrong_values_and_days_are_evenly_spread_over_what_is_outside(alike):
-    aux = so.Adversary(knows=1, wrong=1, value_within=0, time_within=100).sample(alike, np.arange(6000), seed=1)
+    aux = so.Adversary(knows=1, wrong=1, value_within=0, time_within=100).sample(
+        alike, np.arange(6000), seed=1
+    )
     assert even([int((aux.value == v).sum()) for v in (1, 2, 4, 5)])
     assert not ((aux.time >= 400) & (aux.time <= 600)).any()
-    assert even(np.histogram(aux.time, bins=10, range=(0, 1000))[0][[0, 1, 2, 3, 6, 7, 8, 9]].tolist())
+    assert even(
+        np.histogram(aux.time, bins=10, range=(0, 1000))[0][[0, 1, 2, 3, 6, 7, 8, 9]].tolist()
+    )
 
 
 def test_which_of_the_known_items_is_wrong_is_any_of_them(alike):
@@ -412,23 +485,51 @@ def test_every_eligible_record_is_equally_likely_to_be_a_target():
     assert even(hits.tolist())
 
 
-# --- what makes no sense -------------------------------------------------------------------------------------------
+# --- what makes no sense
+# -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"knows": 0}, {"knows": 2.5}, {"knows": "8"}, {"knows": True}, {"knows": NAN}, {"knows": 2, "wrong": 3}, {"wrong": -1},
-        {"wrong": 1.5}, {"wrong": -0.25}, {"wrong": True}, {"wrong": "0.25"}, {"wrong": NAN}, {"time_within": 0.04},
-        {"time_within": 2.5}, {"time_within": "2 weeks"}, {"time_within": True}, {"value_within": "10"}, {"value_within": "-5%"},
-        {"value_within": "ten %"}, {"value_within": True}, {"length_within": "half"}, {"gamma": "10%"}, {"choose": 5},
-        {"wrong_kind": "both"}, {"value_within": -1},
-        {"time_within": math.inf}, {"gamma": NAN}, {"length_within": -0.5}, {"choose": "outside-top"},
-        {"choose": "outside-top:-3"}, {"choose": "rare:0@0.1"}, {"choose": "rare:1.5@0.1"}, {"choose": "rare:0.5@0"},
-        {"choose": "rare:0.5.1@0.1"}, {"choose": "popular"},
+        {"knows": 0},
+        {"knows": 2.5},
+        {"knows": "8"},
+        {"knows": True},
+        {"knows": NAN},
+        {"knows": 2, "wrong": 3},
+        {"wrong": -1},
+        {"wrong": 1.5},
+        {"wrong": -0.25},
+        {"wrong": True},
+        {"wrong": "0.25"},
+        {"wrong": NAN},
+        {"time_within": 0.04},
+        {"time_within": 2.5},
+        {"time_within": "2 weeks"},
+        {"time_within": True},
+        {"value_within": "10"},
+        {"value_within": "-5%"},
+        {"value_within": "ten %"},
+        {"value_within": True},
+        {"length_within": "half"},
+        {"gamma": "10%"},
+        {"choose": 5},
+        {"wrong_kind": "both"},
+        {"value_within": -1},
+        {"time_within": math.inf},
+        {"gamma": NAN},
+        {"length_within": -0.5},
+        {"choose": "outside-top"},
+        {"choose": "outside-top:-3"},
+        {"choose": "rare:0@0.1"},
+        {"choose": "rare:1.5@0.1"},
+        {"choose": "rare:0.5@0"},
+        {"choose": "rare:0.5.1@0.1"},
+        {"choose": "popular"},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_an_adversary_who_makes_no_sense_is_refused(options):
     with pytest.raises(ParameterError, match=list(options)[-1]):
         so.Adversary(**options)
@@ -449,7 +550,9 @@ def test_a_target_that_holds_too_little_is_an_error_that_counts_them():
 
 
 @pytest.mark.parametrize(
-    "targets", [[-1], [10], [0, 10], [9, -1], ["7"], [1.5], [True, False], [np.nan], [None]], ids=str
+    "targets",
+    [[-1], [10], [0, 10], [9, -1], ["7"], [1.5], [True, False], [np.nan], [None]],
+    ids=str,
 )
 def test_a_target_that_is_no_record_index_is_an_error(targets):
     with pytest.raises(ParameterError, match="record indices"):
@@ -473,7 +576,9 @@ def test_who_holds_none_of_the_items_that_may_be_known_can_be_a_target_if_all_fa
     data = so.Dataset.from_arrays([0, 0, 1, 1, 2, 2, 3], [0, 1, 0, 2, 0, 3, 0])
     who = so.Adversary(knows=2, wrong=2, wrong_kind="item", choose="outside-top:1")
     assert who.eligible(data).tolist() == [0, 1, 2, 3]
-    assert so.Adversary(knows=2, wrong=1, wrong_kind="item", choose="outside-top:1").eligible(data).tolist() == [
+    assert so.Adversary(knows=2, wrong=1, wrong_kind="item", choose="outside-top:1").eligible(
+        data
+    ).tolist() == [
         0,
         1,
         2,

@@ -32,7 +32,9 @@ def random_data(seed, n_records=10, n_items=7, repeats=False, period=None):
     if period:
         day = period_starts(np.array(day, np.int64), period).astype(float)
     # every level occurs, so that the scale is the same
-    return so.Dataset.from_arrays([*record, *[99] * 5], [*item, *range(5)], [*value, *LEVELS], [*day, *day[:5]])
+    return so.Dataset.from_arrays(
+        [*record, *[99] * 5], [*item, *range(5)], [*value, *LEVELS], [*day, *day[:5]]
+    )
 
 
 def thirds():
@@ -58,16 +60,28 @@ CHANNELS = {
     "shift": Channel(time=TimeMap(shift=12)),
     "shift then week": Channel(time=TimeMap(shift=10, period="week")),
     "week then shift": Channel(time=TimeMap(shift=9, period="week", period_first=True)),
-    "all": Channel(lost=0.2, kept_pairs=0.8, cap=5, source_lengths=LENGTHS, moved=0.1, attributes=0.2, value=thirds(),
-                   time=TimeMap(shift=5)),
-}  # fmt: skip
+    "all": Channel(
+        lost=0.2,
+        kept_pairs=0.8,
+        cap=5,
+        source_lengths=LENGTHS,
+        moved=0.1,
+        attributes=0.2,
+        value=thirds(),
+        time=TimeMap(shift=5),
+    ),
+}
 ADVERSARIES = {
     "exact": so.Adversary(knows=3, time_within=0),
     "rough": so.Adversary(knows=3, value_within=1, time_within=14),
     "one wrong value": so.Adversary(knows=3, wrong=1, value_within=1, time_within=14),
-    "one wrong item": so.Adversary(knows=3, wrong=1, wrong_kind="item", value_within=1, time_within=14),
+    "one wrong item": so.Adversary(
+        knows=3, wrong=1, wrong_kind="item", value_within=1, time_within=14
+    ),
     "a third wrong": so.Adversary(knows=3, wrong=0.3, value_within=1, time_within=14),
-    "a third wrong items": so.Adversary(knows=3, wrong=0.3, wrong_kind="item", value_within=1, time_within=14),
+    "a third wrong items": so.Adversary(
+        knows=3, wrong=0.3, wrong_kind="item", value_within=1, time_within=14
+    ),
     "items alone": so.Adversary(knows=2, value_within=None),
 }
 
@@ -82,7 +96,9 @@ def scores(release, knowledge, exclude, floor):
     """Production scores of all records, and the plan's rounding unit."""
     facts = knowledge.bind(release)
     plan = compile_adaptive(release, facts, exclude, floor)
-    whole = MemoryEngine().map(AllScores(plan, release.n_records), [release.index]).score.astype(float)
+    whole = (
+        MemoryEngine().map(AllScores(plan, release.n_records), [release.index]).score.astype(float)
+    )
     return np.where(whole == LOWEST, -np.inf, whole / plan.scale[:, None]), plan
 
 
@@ -98,7 +114,14 @@ def compare(release, who, seed, floor=1e-6, n=3, exclude=None, within=1e-7):
         at = slice(facts.query_ptr[q], facts.query_ptr[q + 1])
         here = facts.item[at] >= 0
         day = facts.day[at] - release.first_tick
-        told = list(zip(facts.item[at][here].tolist(), facts.value[at][here].tolist(), day[here].tolist(), strict=True))
+        told = list(
+            zip(
+                facts.item[at][here].tolist(),
+                facts.value[at][here].tolist(),
+                day[here].tolist(),
+                strict=True,
+            )
+        )
         reference = Reference(release, who, floor, gone[q])
         chance = None if facts.chance is None else facts.chance[at][here]
         for r in range(release.n_records):
@@ -122,12 +145,16 @@ def test_the_kernel_equals_the_dense_reference_for_every_kind_of_knowledge(who):
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
-def test_products_of_many_facts_far_beyond_1e100_and_below_1e_minus_100_equal_the_dense_reference(wrong):
+def test_products_of_many_facts_far_beyond_1e100_and_below_1e_minus_100_equal_the_dense_reference(
+    wrong,
+):
     # the release lost a person, and is else as the source
     release, source = (random_data(4, n_records=n, n_items=60) for n in (4, 5))
     release = replace(release, origin=Origin(source, None, CHANNELS["drop"]))
     who = so.Adversary(knows=40, wrong=wrong, time_within=0)
-    found, _ = scores(release, who.sample(source, seed=3), np.full(who.eligible(source).size, -1), 1e-6)
+    found, _ = scores(
+        release, who.sample(source, seed=3), np.full(who.eligible(source).size, -1), 1e-6
+    )
     assert found.max() > np.log(1e100) and found.min() < np.log(1e-100)
     compare(release, who, seed=3, n=2)
 
@@ -161,8 +188,13 @@ def grouped(source, lost):
     at = np.searchsorted(names.source, source.item_labels[source.record_item])
     record = np.repeat(np.arange(source.n_records), np.diff(source.record_ptr))
     keep = "keep" if source.has_repeats else "last"
-    release = so.Dataset.from_arrays(record, names.release[at], source.levels[source.record_code],
-                                     source.record_tick + float(source.first_tick), repeats=keep)  # fmt: skip
+    release = so.Dataset.from_arrays(
+        record,
+        names.release[at],
+        source.levels[source.record_code],
+        source.record_tick + float(source.first_tick),
+        repeats=keep,
+    )
     assert release.has_repeats == source.has_repeats
     return replace(release, origin=Origin(source, None, Channel(items=names, lost=lost)))
 
@@ -215,5 +247,8 @@ def test_any_cut_into_shards_gives_the_same_scores_and_partials(name):
         for a, b in zip(whole, parts, strict=True):
             assert np.asarray(a) == pytest.approx(np.asarray(b))
     top = MemoryEngine().map(Score(plan), one).best_score
-    masses = [MemoryEngine().map(Mass(plan, top, 1.0 / plan.scale), shards).total for shards in (one, many)]
+    masses = [
+        MemoryEngine().map(Mass(plan, top, 1.0 / plan.scale), shards).total
+        for shards in (one, many)
+    ]
     assert masses[0] == pytest.approx(masses[1], rel=1e-9)

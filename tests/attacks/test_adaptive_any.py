@@ -48,10 +48,14 @@ def adversaries(draw: st.DrawFn) -> so.Adversary:
     wrong = draw(st.sampled_from([0, 1, 0.25])) if knows > 1 else 0
     rule = draw(st.sampled_from(["uniform", "uniform", "outside-top:10"]))
     return so.Adversary(
-        knows=knows, wrong=wrong, wrong_kind=draw(st.sampled_from(["value", "item"])),
-        value_within=draw(st.sampled_from([0, 1])), time_within=time, choose=rule,
+        knows=knows,
+        wrong=wrong,
+        wrong_kind=draw(st.sampled_from(["value", "item"])),
+        value_within=draw(st.sampled_from([0, 1])),
+        time_within=time,
+        choose=rule,
         length_within=draw(st.sampled_from([None, None, 0.3])),
-    )  # fmt: skip
+    )
 
 
 @lru_cache
@@ -90,21 +94,35 @@ VALUES = ("drop-values()", "round-values(step=4)", "round-values(step=2)")
 
 
 @settings(max_examples=15)
-@given(chain=st.sampled_from([TIMES, VALUES]), at=st.lists(st.integers(0, 4), min_size=2, max_size=2, unique=True),
-       knows=st.integers(1, 3), seed=st.integers(0, 3), knowledge=st.integers(0, 9))  # fmt: skip
+@given(
+    chain=st.sampled_from([TIMES, VALUES]),
+    at=st.lists(st.integers(0, 4), min_size=2, max_size=2, unique=True),
+    knows=st.integers(1, 3),
+    seed=st.integers(0, 3),
+    knowledge=st.integers(0, 9),
+)
 def test_a_dropped_channel_finds_no_more_people_than_a_coarse_one_and_a_coarse_one_no_more_than_the_source(
     chain, at, knows, seed, knowledge
 ):
     source, who = data(seed), so.Adversary(knows=knows, value_within=1, time_within=3)
     chosen = sorted({0, *(k % len(chain) for k in at)})
-    found = [credit(source, parse_defense(chain[k]).apply(source, seed=seed), who, knowledge) for k in chosen]
+    found = [
+        credit(source, parse_defense(chain[k]).apply(source, seed=seed), who, knowledge)
+        for k in chosen
+    ]
     for stronger, weaker in pairwise([*found, credit(source, source, who, knowledge)]):
         assert beyond(weaker, stronger) < FAR
 
 
 @settings(max_examples=25)
-@given(table=tables(values=True, days=True, min_records=2), knows=st.integers(1, 3), seed=st.integers(0, 99))
-def test_a_release_without_entries_is_a_guess_among_all_records(table: Table, knows: int, seed: int):
+@given(
+    table=tables(values=True, days=True, min_records=2),
+    knows=st.integers(1, 3),
+    seed=st.integers(0, 99),
+)
+def test_a_release_without_entries_is_a_guess_among_all_records(
+    table: Table, knows: int, seed: int
+):
     source = dataset(table)
     who = so.Adversary(knows=knows, value_within=None)
     if who.eligible(source).size == 0:

@@ -15,7 +15,9 @@ from standout.data.periods import period_starts
 
 
 def setting(channel, who, seed=3, period=None):
-    release = replace(random_data(seed + 50, period=period), origin=Origin(random_data(seed), None, channel))
+    release = replace(
+        random_data(seed + 50, period=period), origin=Origin(random_data(seed), None, channel)
+    )
     reference = Reference(release, who, floor=0.0)
     r = next(r for r, row in enumerate(reference.rows) if len(row) in (4, 5))
     return release, reference, r
@@ -25,7 +27,12 @@ def log_ratio(chance, reference, facts):
     """Log of an enumerated P(A|r) over P(A|absent)."""
     absent = 1.0
     for fact in facts:
-        absent *= reference.channel.kept_pairs * reference.support[fact[0]] / reference.total * reference.backs(fact)[0]
+        absent *= (
+            reference.channel.kept_pairs
+            * reference.support[fact[0]]
+            / reference.total
+            * reference.backs(fact)[0]
+        )
     return np.log(chance / absent)
 
 
@@ -33,7 +40,10 @@ def first_facts(reference, r, steps):
     """Facts about the first items of the record, with values that many steps from the released ones."""
     items = sorted(reference.rows[r])[: len(steps)]
     codes = [reference.rows[r][item][0][0] for item in items]
-    told = [float(LEVELS[c + s] if 0 <= c + s < 5 else LEVELS[c - s]) for c, s in zip(codes, steps, strict=True)]
+    told = [
+        float(LEVELS[c + s] if 0 <= c + s < 5 else LEVELS[c - s])
+        for c, s in zip(codes, steps, strict=True)
+    ]
     return [(item, value, np.nan) for item, value in zip(items, told, strict=True)]
 
 
@@ -52,17 +62,24 @@ def test_changed_values_equal_the_sum_over_all_source_values(within):
     total = 0.0
     for codes_before in product(range(5), repeat=2):
         for errors in product(range(-within, within + 1), repeat=2):
-            told = [min(max(LEVELS[c] + e, 1.0), 5.0) for c, e in zip(codes_before, errors, strict=True)]
+            told = [
+                min(max(LEVELS[c] + e, 1.0), 5.0) for c, e in zip(codes_before, errors, strict=True)
+            ]
             if told == [f[1] for f in facts]:
                 chance = np.prod(
-                    [values_behind(ref, f[0], c)[b] for f, c, b in zip(facts, codes, codes_before, strict=True)]
+                    [
+                        values_behind(ref, f[0], c)[b]
+                        for f, c, b in zip(facts, codes, codes_before, strict=True)
+                    ]
                 )
                 total += chance / (2 * within + 1) ** 2
     total /= perm(len(ref.rows[r]), 2)
     assert ref.llr(r, facts) == pytest.approx(log_ratio(total, ref, facts), abs=1e-9)
 
 
-@pytest.mark.parametrize(("time", "period"), [(TimeMap(period="month"), "month"), (TimeMap(shift=12), None)])
+@pytest.mark.parametrize(
+    ("time", "period"), [(TimeMap(period="month"), "month"), (TimeMap(shift=12), None)]
+)
 def test_changed_times_equal_the_sum_over_all_days_shifts_and_errors(time, period):
     w = 3
     who = so.Adversary(knows=2, value_within=None, time_within=w)
@@ -76,7 +93,9 @@ def test_changed_times_equal_the_sum_over_all_days_shifts_and_errors(time, perio
         for fact, day in zip(facts, shown, strict=True):
             if period:
                 behind = [
-                    d for d in range(day, day + 40) if period_starts(np.array([d + first]), period)[0] == day + first
+                    d
+                    for d in range(day, day + 40)
+                    if period_starts(np.array([d + first]), period)[0] == day + first
                 ]
             else:
                 behind = [day - z]

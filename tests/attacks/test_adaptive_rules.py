@@ -16,15 +16,24 @@ from standout.scoring.tasks import AllScores
 
 RULES = {
     "outside-top": so.Adversary(knows=3, value_within=1, time_within=14, choose="outside-top:20"),
-    "outside-top, one wrong": so.Adversary(knows=3, wrong=1, value_within=1, time_within=14, choose="outside-top:20"),
+    "outside-top, one wrong": so.Adversary(
+        knows=3, wrong=1, value_within=1, time_within=14, choose="outside-top:20"
+    ),
     "rare": so.Adversary(knows=3, value_within=1, time_within=14, choose="rare:0.5@0.22"),
     "length": so.Adversary(knows=3, value_within=1, time_within=14, length_within=0.3),
     "rule and length": so.Adversary(
         knows=2, value_within=1, time_within=14, choose="outside-top:10", length_within=0.4
     ),
 }
-DEFENSES = ["drop-entries(share=0.4)", "drop-rare-items(min_support=10)", "cap-entries(most=10)", "swap-entries(share=0.3)",
-            "randomized-response(epsilon=5)", "coarsen-time(to=month)", "opaque-items()"]  # fmt: skip
+DEFENSES = [
+    "drop-entries(share=0.4)",
+    "drop-rare-items(min_support=10)",
+    "cap-entries(most=10)",
+    "swap-entries(share=0.3)",
+    "randomized-response(epsilon=5)",
+    "coarsen-time(to=month)",
+    "opaque-items()",
+]
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +51,14 @@ def test_an_unchanged_release_is_scored_as_the_exact_likelihood_scores_the_sourc
     found, _ = scores(release, knowledge, np.full(targets.size, -1), 0.0)
     attack = so.attack("likelihood", calibrate=False).fit(source, knowledge)
     plan = attack.compile(source, knowledge.bind(source), np.full(targets.size, -1))
-    exact = MemoryEngine().map(AllScores(plan, source.n_records), [source.index]).score.astype(float)
+    exact = (
+        MemoryEngine().map(AllScores(plan, source.n_records), [source.index]).score.astype(float)
+    )
     exact = np.where(exact == LOWEST, np.nan, exact / plan.scale[:, None])
     compared = 0
     for q in range(targets.size):
-        # records that both allow: the scores differ by the probability of an absent person, which is the same for all
+        # records that both allow: the scores differ by the probability of an absent person, which
+        # is the same for all
         both = np.isfinite(exact[q]) & (found[q] > found[q, targets[q]] - 12)
         assert both[targets[q]]
         gap = found[q, both] - exact[q, both]
@@ -67,7 +79,9 @@ def test_a_rule_or_a_known_length_is_no_disadvantage_to_the_adaptive_attack(sour
     assert not below(credit(source, source, who), adaptive)
 
 
-@pytest.mark.parametrize("text", ["drop-entries(share=0.4)", "cap-entries(most=10)", "swap-entries(share=0.3)"])
+@pytest.mark.parametrize(
+    "text", ["drop-entries(share=0.4)", "cap-entries(most=10)", "swap-entries(share=0.3)"]
+)
 def test_a_known_length_helps_the_adaptive_attack(source, text):
     release = parse_defense(text).apply(source, seed=5)
     plain = so.Adversary(knows=2, value_within=None, time_within=None)
@@ -81,8 +95,11 @@ def test_a_rule_helps_the_adaptive_attack_to_count_only_items_that_can_be_known(
     targets = who.eligible(source)
     knowledge = who.sample(source, targets, 3)
     found, _ = scores(release, knowledge, np.full(targets.size, -1), 1e-6)
-    # two records that hold both items, and equally many items of the rule, are equally likely whatever else they hold
-    pickable = source.popularity_rank[np.searchsorted(source.item_labels, release.item_labels)] >= 20
+    # two records that hold both items, and equally many items of the rule, are equally likely
+    # whatever else they hold
+    pickable = (
+        source.popularity_rank[np.searchsorted(source.item_labels, release.item_labels)] >= 20
+    )
     same = 0
     facts = knowledge.bind(release)
     for q in range(targets.size):

@@ -29,4 +29,6 @@ def test_the_shortcut_for_certain_changes_of_values_gives_the_same_source_values
     n_own = own.sum(axis=1)
     first = deconvolved(common, change, np.full((6, levels), 1 / levels), 20)
     h = shrunk(own / np.maximum(n_own, 1)[:, None], n_own[:, None], common, SHRINK)
-    np.testing.assert_allclose(source_values(own, n_own, common, change), deconvolved(h, change, first, 20), rtol=1e-12)
+    np.testing.assert_allclose(
+        source_values(own, n_own, common, change), deconvolved(h, change, first, 20), rtol=1e-12
+    )

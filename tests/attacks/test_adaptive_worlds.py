@@ -1,7 +1,8 @@
 """The adaptive likelihood against enumeration of everything that a defense could have done to tiny data.
 
-Where the formula is exact, the difference is below 1e-9. Where it is an approximation, the test measures the error over seeded
-data and holds it below the bound that docs/attacks/adaptive.md states. `pytest -rP` on this file prints the measured errors.
+Where the formula is exact, the difference is below 1e-9. Where it is an approximation, the test
+measures the error over seeded data and holds it below the bound that docs/attacks/adaptive.md
+states. `pytest -rP` on this file prints the measured errors.
 """
 
 from collections import Counter
@@ -56,7 +57,11 @@ def lost_independently(ref, r, facts, n):
     chance = np.array([q[i] for i in others]) / sum(q[i] for i in others)
     total = 0.0
     for split in counts(n, len(others)):
-        weight = factorial(n) / np.prod([float(factorial(k)) for k in split]) * np.prod(chance ** np.array(split))
+        weight = (
+            factorial(n)
+            / np.prod([float(factorial(k)) for k in split])
+            * np.prod(chance ** np.array(split))
+        )
         total += weight * picked(facts, row, dict(zip(others, split, strict=True)), len(row) + n)
     return total
 
@@ -91,7 +96,9 @@ def error(found, wanted, errors):
 
 def stated(name, errors, bound):
     """Print the measured errors, and hold them below the stated bound."""
-    print(f"{name}: largest error {max(errors):.3f} nats, mean {np.mean(errors):.3f}, {len(errors)} comparisons")
+    print(
+        f"{name}: largest error {max(errors):.3f} nats, mean {np.mean(errors):.3f}, {len(errors)} comparisons"
+    )
     assert max(errors) < bound
     # the bound is that of the approximation, not one that everything meets
     assert bound <= 0.01 or max(errors) > bound / 3
@@ -119,11 +126,16 @@ def test_lost_entries_are_near_the_enumeration_where_lost_items_are_distinct():
 def test_lost_entries_are_nearer_to_the_enumeration_in_a_larger_catalog():
     held, lost = [], []
     for seed in range(2):
-        release = replace(random_data(seed, n_items=12), origin=Origin(random_data(seed), None, Channel(lost=0.05)))
+        release = replace(
+            random_data(seed, n_items=12),
+            origin=Origin(random_data(seed), None, Channel(lost=0.05)),
+        )
         ref = Reference(release, ITEMS, floor=0.0)
         r = min(range(len(ref.rows)), key=lambda r: len(ref.rows[r]))
         for facts, n_lost in pairs_of_facts(ref, r):
-            wanted = log_ratio(over_lengths(ref, r, facts, 0.05, lost_one_by_one, len(ref.rows[r]) + 3), ref, facts)
+            wanted = log_ratio(
+                over_lengths(ref, r, facts, 0.05, lost_one_by_one, len(ref.rows[r]) + 3), ref, facts
+            )
             error(ref.llr(r, facts), wanted, lost if n_lost else held)
     stated("drop-entries(share=0.05), 12 items, both facts held", held, 0.01)
     stated("drop-entries(share=0.05), 12 items, a fact lost", lost, 0.15)
@@ -132,7 +144,9 @@ def test_lost_entries_are_nearer_to_the_enumeration_in_a_larger_catalog():
 def capped(ref, r, draw):
     """Enumerated P(facts | r) of every pair of facts, if the record had one of the published lengths."""
     length = len(ref.rows[r])
-    ref.channel = Channel(cap=length, source_lengths=np.bincount([length, length + 1, length + 1, length + 2]))
+    ref.channel = Channel(
+        cap=length, source_lengths=np.bincount([length, length + 1, length + 1, length + 2])
+    )
     for facts, n_lost in pairs_of_facts(ref, r):
         total = sum(n / 4 * draw(ref, r, facts, k) for k, n in ((0, 1), (1, 2), (2, 1)))
         with np.errstate(divide="ignore"):
@@ -167,7 +181,8 @@ def test_withheld_items_equal_the_sum_over_the_number_of_withheld_items(n_gone):
         length, total = len(ref.rows[r]), 0.0
         for n in range(140):
             weight = comb(length + n, n) * (1 - kept) ** n * kept ** (length + 1)
-            # a withheld fact is one of the n withheld items, drawn by popularity among all withheld ones
+            # a withheld fact is one of the n withheld items, drawn by popularity among all withheld
+            # ones
             total += weight * perm(n, n_gone) / perm(length + n, 3) * (1 - kept) ** -n_gone
         assert ref.llr(r, facts, n_gone) == pytest.approx(log_ratio(total, ref, facts), abs=1e-9)
 
@@ -202,7 +217,10 @@ def sources_of_swap(entries, record, x):
             for (a, b), flip in zip(across, flips, strict=True):
                 if flip:
                     now[a], now[b] = now[b], now[a]
-            rows = [frozenset(e for e, r in zip(now, record, strict=True) if r == s) for s in range(max(record) + 1)]
+            rows = [
+                frozenset(e for e, r in zip(now, record, strict=True) if r == s)
+                for s in range(max(record) + 1)
+            ]
             if all(len({item for item, _ in row}) == record.count(s) for s, row in enumerate(rows)):
                 n = sum(flips)
                 found[tuple(rows)] += x**n * (1 - x) ** (len(across) - n) / len(all_pairs)
@@ -229,7 +247,9 @@ def test_swapped_entries_are_near_the_sum_over_all_pairings_and_exchanges(with_v
                 np.nan,
             )
             error(ref.llr(r, [fact]), log_ratio(total, ref, [fact]), errors)
-    stated(f"swap-entries(share=0.3), 8 entries, {'with' if with_values else 'no'} values", errors, 1.0)
+    stated(
+        f"swap-entries(share=0.3), 8 entries, {'with' if with_values else 'no'} values", errors, 1.0
+    )
 
 
 def test_replaced_items_are_near_the_sum_over_all_items_behind_each_entry():
@@ -247,7 +267,10 @@ def test_replaced_items_are_near_the_sum_over_all_items_behind_each_entry():
             for behind in product(range(n), repeat=len(row)):
                 if len(set(behind)) == len(row):
                     weight = np.prod(
-                        [q[b] * (1 - y if b == s else y / (n - 1)) for b, s in zip(behind, row, strict=True)]
+                        [
+                            q[b] * (1 - y if b == s else y / (n - 1))
+                            for b, s in zip(behind, row, strict=True)
+                        ]
                     )
                     total += weight
                     for pair in combinations(sorted(behind), 2):
@@ -266,23 +289,38 @@ def test_grouped_events_equal_the_sum_over_assignments_to_entries_and_items():
         source = random_data(seed, repeats=True)
         at = names.release[source.record_item]
         record = np.repeat(np.arange(source.n_records), np.diff(source.record_ptr))
-        release = so.Dataset.from_arrays(record, at, source.levels[source.record_code], repeats="keep")
-        ref = Reference(replace(release, origin=Origin(source, None, Channel(items=names))), ITEMS, floor=0.0)
+        release = so.Dataset.from_arrays(
+            record, at, source.levels[source.record_code], repeats="keep"
+        )
+        ref = Reference(
+            replace(release, origin=Origin(source, None, Channel(items=names))), ITEMS, floor=0.0
+        )
         share = [q[names.release == g].sum() for g in range(3)]
         for r, row in enumerate(ref.rows):
             slots = [g for g, events in row.items() for _ in events]
             for pair in combinations(range(7), 2):
-                # each entry stands for an item of its group, drawn by popularity; the facts are two of the entries
+                # each entry stands for an item of its group, drawn by popularity; the facts are two
+                # of the entries
                 total = sum(
-                    np.prod([q[i] / share[g] * (names.release[i] == g) for i, g in zip(pair, two, strict=True)])
+                    np.prod(
+                        [
+                            q[i] / share[g] * (names.release[i] == g)
+                            for i, g in zip(pair, two, strict=True)
+                        ]
+                    )
                     for two in permutations(slots, 2)
                 ) / perm(len(slots), 2)
                 facts = [(int(names.release[i]), np.nan, np.nan) for i in pair]
                 absent = np.prod(
-                    [ref.support[f[0]] / ref.total * q[i] / share[f[0]] for f, i in zip(facts, pair, strict=True)]
+                    [
+                        ref.support[f[0]] / ref.total * q[i] / share[f[0]]
+                        for f, i in zip(facts, pair, strict=True)
+                    ]
                 )
                 found = ref.llr(r, facts)
-                assert found == (-np.inf if total == 0 else pytest.approx(np.log(total / absent), abs=1e-9))
+                assert found == (
+                    -np.inf if total == 0 else pytest.approx(np.log(total / absent), abs=1e-9)
+                )
 
 
 def test_merged_groups_are_near_the_sum_over_all_sets_of_items():
@@ -291,12 +329,16 @@ def test_merged_groups_are_near_the_sum_over_all_sets_of_items():
     for seed in range(4):
         rng = np.random.default_rng(seed)
         odds = rng.uniform(0.5, 1.5, 9)
-        rows = [rng.choice(9, rng.integers(2, 6), replace=False, p=odds / odds.sum()) for _ in range(30)]
+        rows = [
+            rng.choice(9, rng.integers(2, 6), replace=False, p=odds / odds.sum()) for _ in range(30)
+        ]
         record, item = np.repeat(np.arange(30), [len(x) for x in rows]), np.concatenate(rows)
         source = so.Dataset.from_arrays(record, item)
         pairs = np.unique(np.stack([record, group[item]]), axis=1)
         release = so.Dataset.from_arrays(pairs[0], pairs[1])
-        ref = Reference(replace(release, origin=Origin(source, None, Channel(items=names))), ITEMS, floor=0.0)
+        ref = Reference(
+            replace(release, origin=Origin(source, None, Channel(items=names))), ITEMS, floor=0.0
+        )
         for shown in {frozenset(row) for row in ref.rows}:
             r = next(r for r, row in enumerate(ref.rows) if frozenset(row) == shown)
             length = ref.source_length(len(shown))
@@ -324,12 +366,16 @@ def test_opaque_items_are_near_the_sum_over_all_matches_of_equal_profiles():
         classes = [np.flatnonzero(ref.support == s).tolist() for s in np.unique(ref.support)]
         chance = {i: 1 / len(c) for c in classes for i in c}
         for r in range(len(ref.rows)):
-            sure = {f: ref.llr(r, [(i, np.nan, np.nan) for i in f]) for f in permutations(range(7), 2)}
+            sure = {
+                f: ref.llr(r, [(i, np.nan, np.nan) for i in f]) for f in permutations(range(7), 2)
+            }
             for pair in combinations(range(7), 2):
                 total = []
                 for orders in product(*[list(permutations(c)) for c in classes]):
                     match = {
-                        i: j for c, order in zip(classes, orders, strict=True) for i, j in zip(c, order, strict=True)
+                        i: j
+                        for c, order in zip(classes, orders, strict=True)
+                        for i, j in zip(c, order, strict=True)
                     }
                     total.append(np.exp(sure[match[pair[0]], match[pair[1]]]))
                 facts = [(i, np.nan, np.nan) for i in pair]

@@ -1,7 +1,7 @@
 """What every registered attack must do, whatever it scores: one suite, also for attacks that come later.
 
-The suite knows no attack by name. Where an attack differs by design, its plan says so: the tie rule, and the cap that
-makes the members of a matching set equal (DSS12's random member).
+The suite knows no attack by name. Where an attack differs by design, its plan says so: the tie
+rule, and the cap that makes the members of a matching set equal (DSS12's random member).
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ CLOSE = 1e-6
 N = 97
 
 every_attack = pytest.mark.parametrize("name", NAMES)
-every_engine = pytest.mark.parametrize("engine", ["memory", pytest.param("gpu", marks=pytest.mark.gpu)])
+every_engine = pytest.mark.parametrize(
+    "engine", ["memory", pytest.param("gpu", marks=pytest.mark.gpu)]
+)
 
 
 def machine(engine: str) -> so.Engine:
@@ -49,8 +51,13 @@ def full_table() -> Table:
     table = random_table(N, 14, 3, seed=21, missing=0.1, repeats=True)
     ends = [Entry(r, 0, v, d) for r in range(3) for v, d in ((1.0, 10_000.0), (5.0, 11_000.0))]
     catalogue = [Entry(r, i, 3.5, 10_400.0 + 7 * i) for r in (0, 1) for i in range(1, 14)]
-    # thirty items more that few hold: no record but the first two then holds a third of the catalogue
-    few = [Entry(r, 100 + (r * k) % 30, float(1 + k % 5), 10_200.0 + r) for r in range(N) for k in (1, 7)]
+    # thirty items more that few hold: no record but the first two then holds a third of the
+    # catalogue
+    few = [
+        Entry(r, 100 + (r * k) % 30, float(1 + k % 5), 10_200.0 + r)
+        for r in range(N)
+        for k in (1, 7)
+    ]
     return Table((*table.entries, *ends, *catalogue, *few))
 
 
@@ -89,7 +96,11 @@ def plan_of(attack: so.Attack, data: so.Dataset, aux: so.Knowledge) -> Plan:
 
 
 def check_verdicts(
-    attack: so.Attack, data: so.Dataset, aux: so.Knowledge, watch: np.ndarray, engine: str = "memory"
+    attack: so.Attack,
+    data: so.Dataset,
+    aux: so.Knowledge,
+    watch: np.ndarray,
+    engine: str = "memory",
 ) -> so.Verdicts:
     """run() says of the scores exactly what scores() says, by the order that the plan states."""
     v = attack.run(data, aux, machine(engine), watch=watch)
@@ -151,13 +162,25 @@ def check_watched(v: so.Verdicts, q: int, row: np.ndarray, w: int, n_records: in
 
 
 def assert_same(a: so.Verdicts, b: so.Verdicts) -> None:
-    for field in ["best", "runner_up", "score", "second", "matched", "n_candidates", "n_matching", "rank"]:
+    for field in [
+        "best",
+        "runner_up",
+        "score",
+        "second",
+        "matched",
+        "n_candidates",
+        "n_matching",
+        "rank",
+    ]:
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field), err_msg=field)
     for field in ["sigma", "eccentricity", "statistic", "share", "bits", "absent"]:
-        np.testing.assert_allclose(getattr(a, field), getattr(b, field), rtol=1e-9, atol=1e-7, err_msg=field)
+        np.testing.assert_allclose(
+            getattr(a, field), getattr(b, field), rtol=1e-9, atol=1e-7, err_msg=field
+        )
 
 
-# --- run and scores ------------------------------------------------------------------------------------------------
+# --- run and scores
+# ------------------------------------------------------------------------------------------------
 
 
 @every_engine
@@ -175,7 +198,9 @@ def test_watching_the_best_record_gives_the_share_as_bits(name, data, aux, targe
 
 @every_attack
 def test_the_same_run_twice_gives_the_same(name, data, aux, targets):
-    assert_same(so.attack(name).run(data, aux, watch=targets), so.attack(name).run(data, aux, watch=targets))
+    assert_same(
+        so.attack(name).run(data, aux, watch=targets), so.attack(name).run(data, aux, watch=targets)
+    )
 
 
 @every_attack
@@ -201,7 +226,8 @@ def test_a_run_without_a_lineup_decides_alike(name, data, aux, targets):
         np.testing.assert_array_equal(getattr(full, field), getattr(bare, field), err_msg=field)
 
 
-# --- the same answer everywhere ------------------------------------------------------------------------------------
+# --- the same answer everywhere
+# ------------------------------------------------------------------------------------
 
 
 @every_attack
@@ -220,14 +246,18 @@ def test_no_cut_block_or_thread_changes_a_verdict(name, data, aux, targets, bloc
 def test_the_size_of_a_batch_changes_nothing(name, data, aux, targets, monkeypatch, budget, most):
     gone = np.where(np.arange(targets.size) % 3 == 0, np.roll(targets, 2), -1)
     attack = so.attack(name)
-    usual = attack.run(data, aux, watch=targets, exclude=gone), attack.scores(data, aux, exclude=gone)
+    usual = (
+        attack.run(data, aux, watch=targets, exclude=gone),
+        attack.scores(data, aux, exclude=gone),
+    )
     monkeypatch.setattr(so.MemoryEngine, "batch_bytes", budget)
     monkeypatch.setattr(so.MemoryEngine, "batch_queries", most)
     assert_same(attack.run(data, aux, watch=targets, exclude=gone), usual[0])
     np.testing.assert_array_equal(attack.scores(data, aux, exclude=gone), usual[1])
 
 
-# --- a record that is not there ------------------------------------------------------------------------------------
+# --- a record that is not there
+# ------------------------------------------------------------------------------------
 
 
 @every_attack
@@ -238,7 +268,10 @@ def test_an_excluded_record_is_as_if_it_had_never_been_there(name, table, data, 
     kept = np.arange(N) != gone
     attack = so.attack(name)
     here = replace(aux, source=rest)
-    old, new = attack.scores(data, aux, exclude=np.full(targets.size, gone)), attack.scores(rest, here)
+    old, new = (
+        attack.scores(data, aux, exclude=np.full(targets.size, gone)),
+        attack.scores(rest, here),
+    )
     assert np.isneginf(old[:, gone]).all()
     np.testing.assert_array_equal(np.isfinite(old[:, kept]), np.isfinite(new))
     finite = np.isfinite(new)
@@ -268,14 +301,17 @@ def test_an_item_that_only_the_excluded_record_held_helps_nobody(name, table):
     assert v.score[0] == v.second[0]
 
 
-# --- whatever the data or the knowledge lacks ----------------------------------------------------------------------
+# --- whatever the data or the knowledge lacks
+# ----------------------------------------------------------------------
 
 
 @every_engine
 @every_attack
 def test_a_release_of_presence_alone_can_be_attacked(name, presence, targets, engine):
     who = so.Adversary(knows=3, value_within=None, time_within=None)
-    v = check_verdicts(so.attack(name), presence, who.sample(presence, targets, seed=2), targets, engine)
+    v = check_verdicts(
+        so.attack(name), presence, who.sample(presence, targets, seed=2), targets, engine
+    )
     assert (v.best >= 0).all()
 
 
@@ -290,11 +326,15 @@ def test_knowledge_of_channels_that_the_release_lacks_is_knowledge_of_items(name
 def test_knowledge_of_items_alone_is_enough(name, data, targets):
     who = so.Adversary(knows=3, value_within=None, time_within=None)
     check_verdicts(so.attack(name), data, who.sample(data, targets, seed=2), targets)
-    check_verdicts(so.attack(name), data, knowledge([[Fact(1)], [Fact(3), Fact(4)]]), np.array([5, 9]))
+    check_verdicts(
+        so.attack(name), data, knowledge([[Fact(1)], [Fact(3), Fact(4)]]), np.array([5, 9])
+    )
 
 
 @every_attack
-@pytest.mark.parametrize("fact", [Fact(5, 3.0), Fact(5, day=10_435.0), Fact(5, 3.3, 9_000.0)], ids=str)
+@pytest.mark.parametrize(
+    "fact", [Fact(5, 3.0), Fact(5, day=10_435.0), Fact(5, 3.3, 9_000.0)], ids=str
+)
 def test_one_query_of_one_fact_is_enough(name, data, fact):
     v = check_verdicts(so.attack(name), data, knowledge([[fact]]), np.array([1]))
     assert v.best.shape == (1,)
@@ -316,7 +356,9 @@ def test_items_that_the_release_does_not_hold_are_no_error(name, data):
 
 @every_attack
 def test_an_item_known_twice_is_no_error(name, data):
-    check_verdicts(so.attack(name), data, knowledge([[Fact(1, 3.0), Fact(1, 5.0), Fact(2)]]), np.array([4]))
+    check_verdicts(
+        so.attack(name), data, knowledge([[Fact(1, 3.0), Fact(1, 5.0), Fact(2)]]), np.array([4])
+    )
 
 
 @every_engine
@@ -347,7 +389,8 @@ def test_a_record_that_holds_every_item_is_no_error(name, table):
     check_verdicts(so.attack(name), data, knowledge(queries), np.array([N, N]))
 
 
-# --- the measurer --------------------------------------------------------------------------------------------------
+# --- the measurer
+# --------------------------------------------------------------------------------------------------
 
 
 @every_attack
@@ -363,7 +406,11 @@ def test_a_record_whose_items_nobody_else_holds_is_matched(name, table):
 @every_attack
 @pytest.mark.parametrize("knows", [1, 3, 12])
 def test_twins_are_never_told_apart(name, table, knows):
-    mine = [Entry(r, 300 + k, float(1 + k % 5), 10_100.0 + 9 * k) for r in (700, 701) for k in range(knows)]
+    mine = [
+        Entry(r, 300 + k, float(1 + k % 5), 10_100.0 + 9 * k)
+        for r in (700, 701)
+        for k in range(knows)
+    ]
     data = dataset(Table((*table.entries, *mine)))
     aux = so.Adversary(knows=knows, value_within=0, time_within=0).sample(data, [N, N + 1], seed=1)
     v = so.attack(name).run(data, aux, watch=[N, N + 1])
@@ -400,12 +447,17 @@ def test_the_attack_finds_people_and_shuffled_truth_falls_to_chance(name, data, 
     assert binomtest(hits, 50 * everyone.size, 1 / everyone.size).pvalue > 1e-3
 
 
-# --- ties ----------------------------------------------------------------------------------------------------------
+# --- ties
+# ----------------------------------------------------------------------------------------------------------
 
 
 def relabeled(table: Table, order: np.ndarray) -> Table:
     """The same release with record r renamed to order[r]."""
-    return Table(tuple(e._replace(record=int(order[e.record])) for e in table.entries), table.values, table.days)
+    return Table(
+        tuple(e._replace(record=int(order[e.record])) for e in table.entries),
+        table.values,
+        table.days,
+    )
 
 
 @every_engine
@@ -414,7 +466,9 @@ def relabeled(table: Table, order: np.ndarray) -> Table:
 def test_no_renaming_of_records_changes_a_credit(name, table, channels, engine):
     table = Table(table.entries, values=channels, days=channels)
     release = dataset(table)
-    who = so.Adversary(knows=2, value_within=1 if channels else None, time_within=30 if channels else None)
+    who = so.Adversary(
+        knows=2, value_within=1 if channels else None, time_within=30 if channels else None
+    )
     targets = who.eligible(release)
     aux = who.sample(release, targets, seed=8)
     usual = so.attack(name).run(release, aux, watch=targets)
@@ -422,7 +476,9 @@ def test_no_renaming_of_records_changes_a_credit(name, table, channels, engine):
     by_length = np.argsort(np.argsort(release.lengths, kind="stable"))
     for order in (by_length, N - 1 - by_length, np.arange(N)[::-1]):
         renamed = dataset(relabeled(table, order))
-        v = so.attack(name).run(renamed, replace(aux, source=renamed), machine(engine), watch=order[targets])
+        v = so.attack(name).run(
+            renamed, replace(aux, source=renamed), machine(engine), watch=order[targets]
+        )
         np.testing.assert_allclose(v.credit, usual.credit, rtol=1e-12, err_msg="credit")
         assert v.n_tied.tolist() == usual.n_tied.tolist()
 
@@ -430,13 +486,16 @@ def test_no_renaming_of_records_changes_a_credit(name, table, channels, engine):
 @every_attack
 def test_the_credits_of_all_candidates_of_a_query_add_up_to_one(name, data, aux, targets):
     credit = sum(
-        np.nan_to_num(so.attack(name).run(data, aux, watch=np.full(targets.size, r), lineup=False).credit)
+        np.nan_to_num(
+            so.attack(name).run(data, aux, watch=np.full(targets.size, r), lineup=False).credit
+        )
         for r in range(N)
     )
     np.testing.assert_allclose(credit, 1.0)
 
 
-# --- the spacing test ----------------------------------------------------------------------------------------------
+# --- the spacing test
+# ----------------------------------------------------------------------------------------------
 
 
 @every_attack
@@ -449,7 +508,9 @@ def test_the_spacing_test_is_offered_as_a_decision_rule(name, data, aux, targets
     plan = plan_of(so.attack(name), data, aux)
     cap = np.where(plan.tables.query.cap < 2**31 - 1, plan.score(plan.tables.query.cap), np.inf)
     top = -np.sort(-np.minimum(scores, cap[:, None]), axis=1)[:, : K + 1]
-    np.testing.assert_allclose(told.spacing, p_value(spacing(np.where(np.isfinite(top), top, np.nan))), rtol=1e-6)
+    np.testing.assert_allclose(
+        told.spacing, p_value(spacing(np.where(np.isfinite(top), top, np.nan))), rtol=1e-6
+    )
     ruled = so.attack(name, decide="spacing", level=0.3).run(data, aux, watch=targets)
     np.testing.assert_array_equal(ruled.spacing, told.spacing)
     np.testing.assert_array_equal(ruled.matched, told.spacing <= 0.3)
@@ -467,14 +528,16 @@ def test_the_decision_rule_is_part_of_the_options_and_of_the_name_on_screen(name
 
 
 @pytest.mark.parametrize(
-    "options", [{"decide": "guess"}, {"decide": "spacing", "level": 0}, {"decide": "spacing", "level": 1.5}]
+    "options",
+    [{"decide": "guess"}, {"decide": "spacing", "level": 0}, {"decide": "spacing", "level": 1.5}],
 )
 def test_a_decision_rule_that_does_not_exist_is_refused(options):
     with pytest.raises(ParameterError, match=r"decide='guess'|level="):
         so.attack("scoreboard-rh", **options)
 
 
-# --- the attack as an object ---------------------------------------------------------------------------------------
+# --- the attack as an object
+# ---------------------------------------------------------------------------------------
 
 
 @every_attack
@@ -490,7 +553,9 @@ def test_options_are_plain_data_and_rebuild_the_attack(name, data, aux, targets)
     assert name in repr(attack)
 
 
-def test_an_attack_registered_by_a_user_is_found_by_name_and_listed_after_the_built_in_ones(data, aux, monkeypatch):
+def test_an_attack_registered_by_a_user_is_found_by_name_and_listed_after_the_built_in_ones(
+    data, aux, monkeypatch
+):
     from standout.attacks.scoreboard import ScoreboardRH
 
     monkeypatch.setattr(attack_module, "_REGISTRY", dict(attack_module._REGISTRY))
@@ -502,7 +567,9 @@ def test_an_attack_registered_by_a_user_is_found_by_name_and_listed_after_the_bu
     assert so.attack_names() == [*NAMES, "items-only"]
     mine = so.attack("items-only", phi=0.5)
     assert mine.name == "items-only"
-    np.testing.assert_array_equal(mine.scores(data, aux), so.attack("scoreboard-rh").scores(data, aux))
+    np.testing.assert_array_equal(
+        mine.scores(data, aux), so.attack("scoreboard-rh").scores(data, aux)
+    )
 
 
 def test_no_attack_is_listed_twice():

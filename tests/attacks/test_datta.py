@@ -48,10 +48,14 @@ def check_generic(table: Table, queries: list[list[Fact]], gamma: float, watch: 
             assert v.score[q] == pytest.approx(1 - gamma)
         else:
             assert v.score[q] == pytest.approx(exact[q].max())
-        assert v.rank[q] == (inside[q].sum() if inside[q, w] else (exact[q] >= exact[q, w] - 1e-9).sum())
+        assert v.rank[q] == (
+            inside[q].sum() if inside[q, w] else (exact[q] >= exact[q, w] - 1e-9).sum()
+        )
 
 
-def check_weighted(table: Table, queries: list[list[Fact]], gamma: float, watch: np.ndarray) -> None:
+def check_weighted(
+    table: Table, queries: list[list[Fact]], gamma: float, watch: np.ndarray
+) -> None:
     """Scores, order, σ, criterion and certificate, by the oracle."""
     attack = so.attack("weighted", gamma=gamma)
     assert isinstance(attack, Weighted)
@@ -120,7 +124,9 @@ def test_an_excluded_record_is_as_if_the_release_had_been_built_without_it(name,
         if name == "generic":
             assert v.n_matching[q] == (exact >= 0.75 - 1e-9).sum()
         if isinstance(attack, Weighted):
-            m = attack.certificate(dataset(table), knowledge(queries), v, exclude=gone).mean_weight[q]
+            m = attack.certificate(dataset(table), knowledge(queries), v, exclude=gone).mean_weight[
+                q
+            ]
             assert m == pytest.approx(oracle_dss12.mean_weight(rest, queries[q]))
 
 
@@ -147,7 +153,9 @@ def test_gamma_is_the_option_else_the_adversarys_else_her_tolerance_on_the_scale
 
 
 @both
-@pytest.mark.parametrize("who", [so.Adversary(knows=3, gamma=0.1), so.Adversary(knows=3, value_within=1)], ids=str)
+@pytest.mark.parametrize(
+    "who", [so.Adversary(knows=3, gamma=0.1), so.Adversary(knows=3, value_within=1)], ids=str
+)
 def test_knowledge_of_its_own_gamma_never_rules_out_the_target(name, who):
     data = dataset(random_table(200, 15, 5, seed=8))
     targets = who.eligible(data)
@@ -186,7 +194,10 @@ def test_two_items_of_half_the_weight_tie_with_one():
 
 
 def test_a_tie_is_never_certified():
-    entries = [Entry(r, i, 3.0) for r in range(2) for i in (1, 2)] + [Entry(2, 1, 1.0), Entry(3, 3, 5.0)]
+    entries = [Entry(r, i, 3.0) for r in range(2) for i in (1, 2)] + [
+        Entry(2, 1, 1.0),
+        Entry(3, 3, 5.0),
+    ]
     data = dataset(Table(tuple(entries), days=False))
     v = so.attack("weighted", gamma=0).run(data, one_query(Fact(1, 3.0), Fact(2, 3.0)))
     assert v.statistic[0] == 0
@@ -195,7 +206,13 @@ def test_a_tie_is_never_certified():
 
 def test_an_eccentricity_that_equals_the_threshold_does_not_exceed_it():
     # equal weights: e = (1 - 0.75)/2 of one item = 0.125, and γM = 0.125 · 1
-    entries = [Entry(0, 1, 1.0), Entry(0, 2, 1.0), Entry(1, 1, 1.0), Entry(1, 2, 2.0), Entry(2, 9, 5.0)]
+    entries = [
+        Entry(0, 1, 1.0),
+        Entry(0, 2, 1.0),
+        Entry(1, 1, 1.0),
+        Entry(1, 2, 2.0),
+        Entry(2, 9, 5.0),
+    ]
     data = dataset(Table(tuple(entries), days=False))
     aux = one_query(Fact(1, 1.0), Fact(2, 1.0))
     for gamma, certified in [(0.125, False), (0.1249, True), (0.1251, False)]:
@@ -220,7 +237,9 @@ def test_a_fact_about_an_unknown_item_lowers_every_score_and_breaks_the_assumpti
     data, attack = dataset(table), so.attack("weighted", gamma=0.1)
     assert isinstance(attack, Weighted)
     known, more = one_query(Fact(table.items[0])), one_query(Fact(table.items[0]), Fact(STRANGER))
-    np.testing.assert_allclose(attack.scores(data, more), attack.scores(data, known) / 2, atol=CLOSE)
+    np.testing.assert_allclose(
+        attack.scores(data, more), attack.scores(data, known) / 2, atol=CLOSE
+    )
     assert attack.certificate(data, known, attack.run(data, known)).consistent.all()
     assert not attack.certificate(data, more, attack.run(data, more)).consistent.any()
     assert not so.attack("generic", gamma=0.5).run(data, more).matched.any()
@@ -230,7 +249,12 @@ def test_a_fact_about_an_unknown_item_lowers_every_score_and_breaks_the_assumpti
 
 
 def members() -> Dataset:
-    return dataset(Table((*(Entry(r, 1, 3.0) for r in range(500)), Entry(500, 2, 1.0), Entry(501, 2, 5.0)), days=False))
+    return dataset(
+        Table(
+            (*(Entry(r, 1, 3.0) for r in range(500)), Entry(500, 2, 1.0), Entry(501, 2, 5.0)),
+            days=False,
+        )
+    )
 
 
 def test_the_member_depends_on_the_querys_own_facts_alone():
@@ -244,7 +268,10 @@ def test_the_member_depends_on_the_querys_own_facts_alone():
     assert together[:20].tolist() == alone
     assert np.unique(together).size > 120, "members are drawn from the whole set"
     two = [Fact(1, 3.0), Fact(1)]
-    assert generic.run(data, knowledge([two])).best[0] == generic.run(data, knowledge([two[::-1]])).best[0]
+    assert (
+        generic.run(data, knowledge([two])).best[0]
+        == generic.run(data, knowledge([two[::-1]])).best[0]
+    )
 
 
 def test_the_member_is_uniform_over_the_matching_set():
@@ -270,11 +297,20 @@ def test_the_member_is_the_same_however_the_records_are_cut():
 
 
 def test_a_null_is_0_an_unknown_value_is_1_and_days_change_nothing():
-    entries = [Entry(0, 1, 3.0, 10.0), Entry(1, 1, NAN, 10.0), Entry(2, 1, 5.0, 10.0), Entry(3, 2, 1.0, 10.0)]
+    entries = [
+        Entry(0, 1, 3.0, 10.0),
+        Entry(1, 1, NAN, 10.0),
+        Entry(2, 1, 5.0, 10.0),
+        Entry(3, 2, 1.0, 10.0),
+    ]
     data = dataset(Table(tuple(entries)))
     generic = so.attack("generic")
-    np.testing.assert_allclose(generic.scores(data, one_query(Fact(1, 3.0, 99.0))), [[1, 0, 0.5, 0]], atol=CLOSE)
-    np.testing.assert_allclose(generic.scores(data, one_query(Fact(1, NAN, 99.0))), [[1, 1, 1, 0]], atol=CLOSE)
+    np.testing.assert_allclose(
+        generic.scores(data, one_query(Fact(1, 3.0, 99.0))), [[1, 0, 0.5, 0]], atol=CLOSE
+    )
+    np.testing.assert_allclose(
+        generic.scores(data, one_query(Fact(1, NAN, 99.0))), [[1, 1, 1, 0]], atol=CLOSE
+    )
 
 
 @pytest.mark.parametrize("gap", [1, 2, 3, 4])

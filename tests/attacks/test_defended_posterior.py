@@ -19,7 +19,9 @@ def people_with_tastes(n=900, groups=20, seed=4):
     record, item = [], []
     for r in range(n):
         own = 40 * (r % groups) + np.arange(40)
-        mine = rng.choice(own, rng.integers(8, 25), replace=False, p=popular[own] / popular[own].sum())
+        mine = rng.choice(
+            own, rng.integers(8, 25), replace=False, p=popular[own] / popular[own].sum()
+        )
         more = rng.choice(800, rng.integers(4, 12), replace=False, p=popular / popular.sum())
         mine = np.union1d(mine, more)
         record += [r] * mine.size
@@ -42,14 +44,18 @@ def stated_and_right(source, text, seeds=(1, 2)):
         release = so.parse_defense(text).apply(source, seed=seed)
         assert np.array_equal(release.record_labels, source.record_labels)
         people = np.setdiff1d(WHO.eligible(source), canaries_of(release, WHO)[1])
-        here, gone = so.attack("likelihood").run_both(release, WHO.sample(source, people, seed), people)
+        here, gone = so.attack("likelihood").run_both(
+            release, WHO.sample(source, people, seed), people
+        )
         said.append(np.concatenate([here.posterior, gone.posterior]))
         true.append(np.concatenate([here.credit, np.zeros(people.size)]))
     return np.concatenate(said), np.concatenate(true)
 
 
 @pytest.mark.parametrize("text", ["drop-entries(share=0.5)", "swap-entries(share=0.4)"])
-def test_lost_and_exchanged_entries_of_people_with_tastes_do_not_make_the_posterior_overconfident(source, text):
+def test_lost_and_exchanged_entries_of_people_with_tastes_do_not_make_the_posterior_overconfident(
+    source, text
+):
     said, true = stated_and_right(source, text)
     assert said.size > 1_800
     # the standard error of the observed share is 0.9 points, that of the calibration about 1
@@ -70,7 +76,9 @@ def test_the_map_of_the_lineup_recovers_its_slope_and_leaves_the_share_as_it_is_
     assert Presence(shift=2.0).best(np.array([0.5]), np.array([2])).tolist() == [0.5]
 
 
-@pytest.mark.parametrize("text", ["drop-entries(share=0.5)", "swap-entries(share=0.4)", "cap-entries(most=15)"])
+@pytest.mark.parametrize(
+    "text", ["drop-entries(share=0.5)", "swap-entries(share=0.4)", "cap-entries(most=15)"]
+)
 def test_only_the_facts_of_canaries_are_changed(source, text):
     release = so.parse_defense(text).apply(source, seed=1)
     parts = _facts_changed(release, WHO, [])
@@ -78,7 +86,8 @@ def test_only_the_facts_of_canaries_are_changed(source, text):
     n_lost = n_facts = 0
     for part in parts:
         held = [
-            set((entry_records(data) * release.n_items + data.record_item).tolist()) for data in (release, part.release)
+            set((entry_records(data) * release.n_items + data.record_item).tolist())
+            for data in (release, part.release)
         ]
         facts = np.repeat(part.place, 4) * release.n_items + part.knowledge.bind(part.release).item
         lost = held[0] - held[1]

@@ -69,7 +69,10 @@ def changed(kind, knows=8, lengths=(30, 31), value_within=0, n=400, seed=3):
     of_target = np.repeat(source.record_labels[targets], knows)
     known = np.isin(aux.item, release.item_labels)
     lost = np.mean(
-        [(r, i) not in there for r, i in zip(of_target[known].tolist(), aux.item[known].tolist(), strict=True)]
+        [
+            (r, i) not in there
+            for r, i in zip(of_target[known].tolist(), aux.item[known].tolist(), strict=True)
+        ]
     )
     truth = np.searchsorted(release.record_labels, source.record_labels[targets])
     assert (release.record_labels[truth] == source.record_labels[targets]).all()
@@ -122,7 +125,9 @@ def names(verdicts, truth):
     ],
 )
 @pytest.mark.parametrize("noise", [None, "fit"])
-def test_a_release_that_lost_entries_is_not_declared_safe(kind, knows, value_within, lengths, noise):
+def test_a_release_that_lost_entries_is_not_declared_safe(
+    kind, knows, value_within, lengths, noise
+):
     _, release, truth, aux, lost = changed(kind, knows, lengths, value_within)
     best, posterior = dense_names(release, aux, max(lost, 1e-4))
     possible = float(((best == truth) & (posterior >= 0.5)).mean())
@@ -133,7 +138,8 @@ def test_a_release_that_lost_entries_is_not_declared_safe(kind, knows, value_wit
 
 
 @pytest.mark.parametrize(
-    ("kind", "knows", "value_within", "n"), [("half", 8, 0, 400), ("capped", 8, 0, 400), ("half", 2, 0, 3000)]
+    ("kind", "knows", "value_within", "n"),
+    [("half", 8, 0, 400), ("capped", 8, 0, 400), ("half", 2, 0, 3000)],
 )
 def test_e_is_the_share_of_facts_that_the_release_lost(kind, knows, value_within, n):
     _, release, _, aux, lost = changed(kind, knows, value_within=value_within, n=n)
@@ -198,13 +204,16 @@ def test_a_choice_rule_about_the_source_bars_nobody_in_another_release():
     targets = targets[np.isin(source.record_labels[targets], release.record_labels)]
     v = so.attack("likelihood").run(release, who.sample(source, targets, seed=5))
     truth = np.searchsorted(release.record_labels, source.record_labels[targets])
-    # the fifty items left are the release's most held ones; by the release's own ranks she could know none of them
+    # the fifty items left are the release's most held ones; by the release's own ranks she could
+    # know none of them
     assert (v.best == truth).mean() > 0.3
 
 
 def test_a_run_leaves_no_noise_behind_for_the_next_knowledge():
     _, release, _, aux, _ = changed("half")
-    exact = so.Adversary(knows=3).sample(release, so.Adversary(knows=3).eligible(release)[:50], seed=2)
+    exact = so.Adversary(knows=3).sample(
+        release, so.Adversary(knows=3).eligible(release)[:50], seed=2
+    )
     attack = so.attack("likelihood")
     attack.run(release, aux)
     assert attack.fitted is None
@@ -224,7 +233,10 @@ def test_noise_fitted_for_removed_targets_does_not_see_them():
     targets = who.eligible(source)[:200]
     aux = who.sample(source, targets, seed=5)
     attack = Likelihood(noise="fit")
-    present, absent = attack.fit(source, aux).fitted, attack.fit(source, aux, exclude=targets).fitted
+    present, absent = (
+        attack.fit(source, aux).fitted,
+        attack.fit(source, aux, exclude=targets).fitted,
+    )
     assert present.e < 0.01
     assert absent.e > 0.3
 
@@ -233,7 +245,9 @@ def test_noise_fitted_for_removed_targets_does_not_see_them():
 def test_fitting_with_an_excluded_record_equals_fitting_without_it(gone):
     data = entries(n=60, n_items=80)
     # an item that only the excluded record holds is outside the catalogue without it
-    data = Entries(np.append(data.record, gone), np.append(data.item, 999), np.append(data.value, 3))
+    data = Entries(
+        np.append(data.record, gone), np.append(data.item, 999), np.append(data.value, 3)
+    )
     whole, rest = data.dataset(), data.keep(data.record != gone).dataset()
     who = so.Adversary(knows=4, wrong=1)
     aux = who.sample(whole, np.arange(60), seed=4)
@@ -258,7 +272,9 @@ def test_a_known_length_in_the_source_does_not_rule_the_target_out_of_another_re
     targets = np.arange(100)
     for name in ("scoreboard-rh", "likelihood"):
         plain, length = (
-            so.attack(name).run(release, so.Adversary(length_within=share).sample(source, targets, seed=5))
+            so.attack(name).run(
+                release, so.Adversary(length_within=share).sample(source, targets, seed=5)
+            )
             for share in (None, 0.1)
         )
         assert (length.best == targets).mean() >= (plain.best == targets).mean()
@@ -282,7 +298,9 @@ def test_queries_that_exclude_their_only_candidate_do_not_spoil_the_fit():
 def single(aux, q):
     """The knowledge of one query, as if it came from outside."""
     its = slice(aux.query_ptr[q], aux.query_ptr[q + 1])
-    return so.Knowledge.from_arrays(np.zeros(its.stop - its.start), aux.item[its], aux.value[its], aux.time[its])
+    return so.Knowledge.from_arrays(
+        np.zeros(its.stop - its.start), aux.item[its], aux.value[its], aux.time[its]
+    )
 
 
 def test_a_single_query_allows_for_lost_entries():
@@ -307,8 +325,13 @@ def test_a_single_query_settles_on_the_noise_that_explains_it():
     data = entries()
     source = so.Dataset.from_arrays(*data, rng.integers(0, 2000, data.record.size))
     right = so.Adversary(knows=8, time_within=0).sample(source, np.arange(10), seed=1)
-    wrong = so.Adversary(knows=8, wrong=4, wrong_kind="item", time_within=60).sample(source, np.arange(10), seed=1)
-    a, b = ([Likelihood().fit(source, single(aux, q)).fitted for q in range(10)] for aux in (right, wrong))
+    wrong = so.Adversary(knows=8, wrong=4, wrong_kind="item", time_within=60).sample(
+        source, np.arange(10), seed=1
+    )
+    a, b = (
+        [Likelihood().fit(source, single(aux, q)).fitted for q in range(10)]
+        for aux in (right, wrong)
+    )
     assert max(n.e for n in a) < 0.15 < 0.3 < min(n.e for n in b)
     assert max(n.time.width() for n in a) < 10 < min(n.time.width() for n in b)
 
@@ -319,9 +342,14 @@ def test_losses_that_differ_by_item_are_weighed_by_item():
     item = np.array([0, 3, 20, 33, release.n_items - 1])
     facts = so.Knowledge.from_arrays(np.zeros(item.size), release.item_labels[item]).bind(release)
     plan = compile_odds(release, facts, np.array([-1]), Noise(0.1, 0.0, None, None), missing)
-    got = plan.base[0] + AllScores(plan, release.n_records).run(release.index).score[0] / plan.scale[0]
+    got = (
+        plan.base[0]
+        + AllScores(plan, release.n_records).run(release.index).score[0] / plan.scale[0]
+    )
     held = np.zeros((release.n_records, release.n_items), bool)
-    held[np.repeat(np.arange(release.n_records), np.diff(release.record_ptr)), release.record_item] = True
+    held[
+        np.repeat(np.arange(release.n_records), np.diff(release.record_ptr)), release.record_item
+    ] = True
     e = 1 - 0.9 * (1 - missing)
     ratio = e + (1 - e) * held / (held.sum(axis=1, keepdims=True) * held.sum(axis=0) / held.sum())
     np.testing.assert_allclose(got, np.log(ratio[:, item]).sum(axis=1), atol=1e-5)
@@ -330,7 +358,8 @@ def test_losses_that_differ_by_item_are_weighed_by_item():
 
 
 @pytest.mark.parametrize(
-    ("days", "fits"), [((-90, -40), False), ((140, 190), False), ((-90, 140), False), ((-90, 60), True)]
+    ("days", "fits"),
+    [((-90, -40), False), ((140, 190), False), ((-90, 140), False), ((-90, 60), True)],
 )
 def test_days_from_before_or_after_the_release_fit_no_time_kernel(days, fits):
     rng = np.random.default_rng(1)
@@ -344,13 +373,22 @@ def test_days_from_before_or_after_the_release_fit_no_time_kernel(days, fits):
 def test_fitting_sees_the_same_background_of_values_as_the_attack(fine):
     data = entries(n=60, n_items=40, lengths=(8, 12))
     if fine:
-        data = data._replace(value=np.random.default_rng(3).lognormal(3, 1, data.record.size).round(2))
+        data = data._replace(
+            value=np.random.default_rng(3).lognormal(3, 1, data.record.size).round(2)
+        )
     release = data.dataset()
     aux = so.Adversary(knows=4).sample(release, np.arange(30), seed=2)
     known = usable(release, aux.bind(release), np.where(np.arange(30) % 2, np.arange(30), -1))
     noise = start_noise(release, known)
     weighing = Weighing.of(known, noise)
-    noise = replace(noise, value=replace(noise.value, share=tuple(np.linspace(1, 2, len(noise.value.share)).tolist())))
-    np.testing.assert_allclose(weighing._value_background(noise), value_odds(known, noise)[1], rtol=1e-9)
+    noise = replace(
+        noise,
+        value=replace(noise.value, share=tuple(np.linspace(1, 2, len(noise.value.share)).tolist())),
+    )
+    np.testing.assert_allclose(
+        weighing._value_background(noise), value_odds(known, noise)[1], rtol=1e-9
+    )
     wrong = noise.even_wrong * weighing.even_chance + (1 - noise.even_wrong) * 0.25
-    np.testing.assert_allclose(wrong, wrong_chance(known, noise, np.full(known.item.size, 0.25)), rtol=1e-9)
+    np.testing.assert_allclose(
+        wrong, wrong_chance(known, noise, np.full(known.item.size, 0.25)), rtol=1e-9
+    )

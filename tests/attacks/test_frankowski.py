@@ -46,8 +46,14 @@ def same(got: np.ndarray, exact: np.ndarray) -> None:
     np.testing.assert_allclose(got[here], exact[here], rtol=0, atol=CLOSE)
 
 
-def check(table: Table, queries: list[list[Fact]], name: str, options: dict[str, object], exact: Oracle,
-          watch: np.ndarray) -> None:  # fmt: skip
+def check(
+    table: Table,
+    queries: list[list[Fact]],
+    name: str,
+    options: dict[str, object],
+    exact: Oracle,
+    watch: np.ndarray,
+) -> None:
     """Scores, order, σ and ranks are those of the oracle."""
     data, aux, attack = dataset(table), knowledge(queries), so.attack(name, **options)
     expected = exact(table, queries, **options)
@@ -83,7 +89,9 @@ def test_every_attack_equals_its_dense_oracle(name, options, exact, case, data):
 @everyone
 @pytest.mark.parametrize("repeats", [False, True])
 @pytest.mark.parametrize("values", [False, True])
-def test_every_attack_equals_its_oracle_on_a_release_of_several_blocks(name, options, exact, values, repeats):
+def test_every_attack_equals_its_oracle_on_a_release_of_several_blocks(
+    name, options, exact, values, repeats
+):
     table = random_table(301, 23, 4, seed=6, values=values, missing=0.1, repeats=repeats)
     data = dataset(table)
     who = so.Adversary(knows=3, wrong=1, value_within=1 if values else None, time_within=3)
@@ -93,7 +101,9 @@ def test_every_attack_equals_its_oracle_on_a_release_of_several_blocks(name, opt
 
 @everyone
 @given(case=cases(min_records=2), data=st.data())
-def test_an_excluded_record_is_as_if_the_release_had_been_built_without_it(name, options, exact, case, data):
+def test_an_excluded_record_is_as_if_the_release_had_been_built_without_it(
+    name, options, exact, case, data
+):
     table, queries = case
     gone = [data.draw(st.integers(-1, len(table.records) - 1)) for _ in queries]
     attack = so.attack(name, **options)
@@ -128,7 +138,10 @@ def test_reasons_are_those_of_the_oracle(k, case, data):
     table, queries = case
     targets = [data.draw(st.integers(0, len(table.records) - 1)) for _ in queries]
     v = so.attack("set-intersection").run(dataset(table), knowledge(queries), watch=targets)
-    expected = [oracle_f06.reason(table, f, table.records[r], k) for f, r in zip(queries, targets, strict=True)]
+    expected = [
+        oracle_f06.reason(table, f, table.records[r], k)
+        for f, r in zip(queries, targets, strict=True)
+    ]
     assert reasons(v, targets, k).tolist() == expected
 
 
@@ -137,8 +150,18 @@ def test_each_reason_has_its_case():
     queries = [[Fact(10)], [Fact(11)], [Fact(10)], [Fact(10), Fact(STRANGER)]]
     targets = [0, 2, 4, 0]
     v = so.attack("set-intersection").run(dataset(table), knowledge(queries), watch=targets)
-    assert reasons(v, targets).tolist() == ["identified", "not narrow", "misdirected", "no one possible"]
-    assert reasons(v, targets, k=3).tolist() == ["identified", "identified", "misdirected", "no one possible"]
+    assert reasons(v, targets).tolist() == [
+        "identified",
+        "not narrow",
+        "misdirected",
+        "no one possible",
+    ]
+    assert reasons(v, targets, k=3).tolist() == [
+        "identified",
+        "identified",
+        "misdirected",
+        "no one possible",
+    ]
     assert v.n_matching.tolist() == [1, 3, 1, 0]
     assert v.matched.tolist() == [True, True, True, False]
     assert v.statistic.tolist() == [1, pytest.approx(1 / 3), 1, 0]
@@ -157,8 +180,15 @@ def test_reasons_need_the_watch_on_the_targets():
 
 
 def test_tf_idf_prefers_the_record_that_holds_little_else():
-    entries = [Entry(0, 1), Entry(1, 1), *(Entry(1, i) for i in range(2, 9)), *(Entry(r, 50 + r) for r in range(2, 9))]
-    v = so.attack("tf-idf").run(dataset(Table(tuple(entries), values=False, days=False)), one_query(Fact(1)))
+    entries = [
+        Entry(0, 1),
+        Entry(1, 1),
+        *(Entry(1, i) for i in range(2, 9)),
+        *(Entry(r, 50 + r) for r in range(2, 9)),
+    ]
+    v = so.attack("tf-idf").run(
+        dataset(Table(tuple(entries), values=False, days=False)), one_query(Fact(1))
+    )
     assert v.best[0] == 0
     assert v.score[0] == pytest.approx(1.0)
 
@@ -221,7 +251,9 @@ def test_below_the_floor_an_event_that_disagrees_does_not_speak_for_one_that_agr
     n = 40
     extra = [Entry(0, 10, 5.0)] if repeats else []
     table = Table((*holders(40, n=n), *extra), days=False)
-    scores = so.attack("exact-rating", heavy=None).scores(dataset(table), one_query(Fact(10, 3.0)))[0]
+    scores = so.attack("exact-rating", heavy=None).scores(dataset(table), one_query(Fact(10, 3.0)))[
+        0
+    ]
     np.testing.assert_allclose(scores, math.log(1 / 40), atol=CLOSE)
 
 
@@ -247,8 +279,12 @@ def test_every_mention_of_an_unknown_item_multiplies_by_the_floor_for_everybody(
 
 def test_flat_forgets_how_rare_an_item_is():
     table = Table(tuple(holders(1, 30, n=40)), days=False)
-    scores = so.attack("scoring", heavy=None, flat=True).scores(dataset(table), one_query(Fact(10), Fact(11)))[0]
-    np.testing.assert_allclose(scores[[0, 1, 35]], [0, math.log(0.05), 2 * math.log(0.05)], atol=CLOSE)
+    scores = so.attack("scoring", heavy=None, flat=True).scores(
+        dataset(table), one_query(Fact(10), Fact(11))
+    )[0]
+    np.testing.assert_allclose(
+        scores[[0, 1, 35]], [0, math.log(0.05), 2 * math.log(0.05)], atol=CLOSE
+    )
 
 
 def test_the_lineup_of_scoring_is_proportional_to_the_product():
@@ -262,11 +298,16 @@ def test_the_lineup_of_scoring_is_proportional_to_the_product():
 
 
 def test_exact_and_fuzzy_differ_in_what_still_agrees():
-    entries = [Entry(r, 1, v) for r, v in enumerate([3.0, 4.0, 5.0, NAN])] + [Entry(4, 2, 3.0), Entry(5, 3, 1.0)]
+    entries = [Entry(r, 1, v) for r, v in enumerate([3.0, 4.0, 5.0, NAN])] + [
+        Entry(4, 2, 3.0),
+        Entry(5, 3, 1.0),
+    ]
     data = dataset(Table(tuple(entries), days=False))
 
     def held(name: str, fact: Fact) -> list[bool]:
-        return (so.attack(name, heavy=None, flat=True).scores(data, one_query(fact))[0] > -0.1).tolist()
+        return (
+            so.attack(name, heavy=None, flat=True).scores(data, one_query(fact))[0] > -0.1
+        ).tolist()
 
     assert held("exact-rating", Fact(1, 3.0)) == [True, False, False, False, False, False]
     assert held("fuzzy-rating", Fact(1, 3.0)) == [True, True, False, False, False, False]
@@ -289,7 +330,8 @@ def test_days_change_nothing(name):
     without = [[f._replace(day=NAN) for f in with_days[0]]]
     attack = so.attack(name)
     assert np.array_equal(
-        attack.scores(dataset(table), knowledge(with_days)), attack.scores(dataset(table), knowledge(without))
+        attack.scores(dataset(table), knowledge(with_days)),
+        attack.scores(dataset(table), knowledge(without)),
     )
 
 

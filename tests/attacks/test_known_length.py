@@ -16,11 +16,17 @@ def test_the_density_of_a_known_length_equals_the_sum_over_all_source_lengths(lo
     k = np.arange(60_000)
     weight = nbinom.pmf(k, n, 1 - lose) / (shortest + k)
     middle = shortest + n * lose / (1 - lose)
-    for first, last in ((0, 1e9), (0, middle), (middle / 1.5, middle * 2), (middle + 1, middle + 4), (0, shortest - 1)):
+    for first, last in (
+        (0, 1e9),
+        (0, middle),
+        (middle / 1.5, middle * 2),
+        (middle + 1, middle + 4),
+        (0, shortest - 1),
+    ):
         inside = (shortest + k >= first) & (shortest + k <= last)
-        assert length_density(float(n), lose, float(shortest), float(first), float(last)) == pytest.approx(
-            weight[inside].sum(), abs=1e-9
-        )
+        assert length_density(
+            float(n), lose, float(shortest), float(first), float(last)
+        ) == pytest.approx(weight[inside].sum(), abs=1e-9)
 
 
 def test_the_harmonic_sum_starts_at_one():
@@ -59,7 +65,9 @@ def test_the_posterior_is_as_often_right_as_it_says_if_the_length_is_known():
     people = np.arange(600)
     share, credit = [], []
     for seed in range(4):
-        v = so.attack("likelihood", calibrate=False).run(data, who.sample(data, people, seed), watch=people)
+        v = so.attack("likelihood", calibrate=False).run(
+            data, who.sample(data, people, seed), watch=people
+        )
         share.append(v.share.mean())
         credit.append(v.credit.mean())
     # given that the person is in the release, the exact likelihood needs no calibration

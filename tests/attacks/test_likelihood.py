@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 import standout as so
 from standout.attacks.bayes import SHRINK
 from standout.attacks.likelihood import Likelihood
-from standout.attacks.noise import DayBins, Gaussian, Laplace, Noise, Steps, Uniform, ValueBins, Window
+from standout.attacks.noise import (
+    DayBins,
+    Gaussian,
+    Laplace,
+    Noise,
+    Steps,
+    Uniform,
+    ValueBins,
+    Window,
+)
 from standout.errors import ParameterError
 
 
@@ -32,8 +41,16 @@ def rows(ds):
     """(record, item, value or None, day or None) of every entry."""
     for r in range(ds.n_records):
         for k in range(ds.record_ptr[r], ds.record_ptr[r + 1]):
-            value = ds.levels[ds.record_code[k]] if ds.has_value and ds.record_code[k] < ds.n_levels else None
-            day = int(ds.record_tick[k]) + ds.first_tick if ds.has_time and ds.record_tick[k] != ds.no_tick else None
+            value = (
+                ds.levels[ds.record_code[k]]
+                if ds.has_value and ds.record_code[k] < ds.n_levels
+                else None
+            )
+            day = (
+                int(ds.record_tick[k]) + ds.first_tick
+                if ds.has_time and ds.record_tick[k] != ds.no_tick
+                else None
+            )
             yield r, int(ds.record_item[k]), value, day
 
 
@@ -48,20 +65,33 @@ def dense_llr(ds, query, noise, bin_ticks=30):
         supp = sum(i == item for _, i in pairs)
         q = supp / total
         own = [e for e in entries if e[1] == item]
-        kv = {lv: (noise.value.table(np.array([value]), ds.levels)[0][c] if value is not None and noise.value else 1.0)
-              for c, lv in enumerate(ds.levels)}  # fmt: skip
+        kv = {
+            lv: (
+                noise.value.table(np.array([value]), ds.levels)[0][c]
+                if value is not None and noise.value
+                else 1.0
+            )
+            for c, lv in enumerate(ds.levels)
+        }
         gv = gt = 1.0
         if value is not None and noise.value:
             counts = np.array([sum(e[2] == lv for e in own) for lv in ds.levels])
             every = np.array([sum(e[2] == lv for e in entries) for lv in ds.levels]) + 1.0
             chance = np.array([kv[lv] for lv in ds.levels])
             n = counts.sum()
-            gv = (n * (chance @ counts / max(n, 1)) + SHRINK * (chance @ (every / every.sum()))) / (n + SHRINK)
+            gv = (n * (chance @ counts / max(n, 1)) + SHRINK * (chance @ (every / every.sum()))) / (
+                n + SHRINK
+            )
         if day is not None and noise.time:
             at = min(max((day - ds.first_tick) // bin_ticks, 0), last_bin)
             inside = sum((e[3] - ds.first_tick) // bin_ticks == at for e in own)
             every = (
-                np.array([sum((e[3] - ds.first_tick) // bin_ticks == b for e in entries) for b in range(last_bin + 1)])
+                np.array(
+                    [
+                        sum((e[3] - ds.first_tick) // bin_ticks == b for e in entries)
+                        for b in range(last_bin + 1)
+                    ]
+                )
                 + 1.0
             )
             width = min(bin_ticks, ds.tick_span + 1 - at * bin_ticks)
@@ -84,7 +114,9 @@ def dense_llr(ds, query, noise, bin_ticks=30):
                 for _, _, v, d in mine:
                     k = kv[v] if value is not None and noise.value else 1.0
                     if day is not None and noise.time:
-                        k *= noise.time.table(np.array([min(max(day - d, -noise.time.reach), noise.time.reach)]))[0]
+                        k *= noise.time.table(
+                            np.array([min(max(day - d, -noise.time.reach), noise.time.reach)])
+                        )[0]
                     chances.append(k)
                 kernel = (1 - noise.h) * np.mean(chances) + noise.h * wrong
                 length = len({i for rr, i in pairs if rr == r})
@@ -131,7 +163,9 @@ def test_scores_equal_the_formula(noise, repeats):
         for i, v, d in facts
     ]
     query, item, value, day = (np.array(x, dtype=float) for x in zip(*flat, strict=True))
-    got = so.attack("likelihood", noise=noise).scores(ds, so.Knowledge.from_arrays(query, item.astype(int), value, day))
+    got = so.attack("likelihood", noise=noise).scores(
+        ds, so.Knowledge.from_arrays(query, item.astype(int), value, day)
+    )
     for q, facts in enumerate(queries):
         np.testing.assert_allclose(got[q], dense_llr(ds, facts, noise), atol=5e-6)
 
@@ -140,7 +174,9 @@ def test_scores_equal_the_formula(noise, repeats):
 def test_items_outside_the_catalogue_never_bar_anybody(complete):
     ds = release()
     noise = replace(NOISES[0], complete=complete)
-    got = so.attack("likelihood", noise=noise).scores(ds, so.Knowledge.from_arrays([0, 0], [3, 999], [2, 2]))
+    got = so.attack("likelihood", noise=noise).scores(
+        ds, so.Knowledge.from_arrays([0, 0], [3, 999], [2, 2])
+    )
     alone = so.attack("likelihood", noise=noise).scores(ds, so.Knowledge.from_arrays([0], [3], [2]))
     np.testing.assert_allclose(got, alone + complete * np.log(noise.e), atol=1e-5)
     assert np.isfinite(got).all()
@@ -206,7 +242,11 @@ def exact_world(seed, n_queries=1500, m=3, e=0.25, h=0.15):
         like = np.ones(ds.n_records)
         for i, v in mine:
             for r in range(ds.n_records):
-                right = ((1 - h) * kernel[v, held[r, i]] + h * g[i, v]) / len(items[r]) if (r, i) in held else 0.0
+                right = (
+                    ((1 - h) * kernel[v, held[r, i]] + h * g[i, v]) / len(items[r])
+                    if (r, i) in held
+                    else 0.0
+                )
                 like[r] *= (1 - e) * right + e * q[i] * g[i, v]
         best.append(int(like.argmax()))
     knowledge = so.Knowledge.from_arrays(
@@ -231,8 +271,16 @@ def planted(kind, wrong, value_within=1, time_within=14, knows=6, n=300):
     rng = np.random.default_rng(2)
     record = np.repeat(np.arange(n), 30)
     item = np.concatenate([rng.choice(400, 30, replace=False, p=_zipf(400)) for _ in range(n)])
-    ds = so.Dataset.from_arrays(record, item, rng.integers(1, 6, record.size), rng.integers(0, 2000, record.size))
-    who = so.Adversary(knows=knows, wrong=wrong, wrong_kind=kind, value_within=value_within, time_within=time_within)
+    ds = so.Dataset.from_arrays(
+        record, item, rng.integers(1, 6, record.size), rng.integers(0, 2000, record.size)
+    )
+    who = so.Adversary(
+        knows=knows,
+        wrong=wrong,
+        wrong_kind=kind,
+        value_within=value_within,
+        time_within=time_within,
+    )
     targets = who.eligible(ds)[:200]
     return ds, targets, who.sample(ds, targets, seed=5)
 
@@ -260,21 +308,27 @@ def test_fitted_noise_is_within_a_fifth_of_the_planted_one(kind, value_within, t
 
 def test_told_a_wrong_noise_the_informed_attacker_fails_and_the_fitted_one_does_not():
     ds, targets, knowledge = planted("value", 3)
-    told_wrong = so.attack("likelihood", noise=Noise(1e-4, 0.0, Steps(0), Window(0), even_wrong=1.0)).run(ds, knowledge)
+    told_wrong = so.attack(
+        "likelihood", noise=Noise(1e-4, 0.0, Steps(0), Window(0), even_wrong=1.0)
+    ).run(ds, knowledge)
     fitted = so.attack("likelihood", noise="fit").run(ds, knowledge)
     assert (fitted.best == targets).mean() > (told_wrong.best == targets).mean() + 0.3
 
 
 def test_knowledge_from_outside_is_fitted_and_a_single_query_needs_no_fit():
     ds, targets, knowledge = planted("item", 2)
-    outside = so.Knowledge.from_arrays(knowledge.query, knowledge.item, knowledge.value, knowledge.time)
+    outside = so.Knowledge.from_arrays(
+        knowledge.query, knowledge.item, knowledge.value, knowledge.time
+    )
     attack = Likelihood().fit(ds, outside)
     assert (attack.run(ds, outside).best == targets).mean() > 0.9
     assert attack.fitted.e == pytest.approx(2 / 6, rel=0.2)
     single = []
     for q in range(40):
         its = slice(6 * q, 6 * q + 6)
-        alone = so.Knowledge.from_arrays(np.zeros(6), knowledge.item[its], knowledge.value[its], knowledge.time[its])
+        alone = so.Knowledge.from_arrays(
+            np.zeros(6), knowledge.item[its], knowledge.value[its], knowledge.time[its]
+        )
         single.append(Likelihood().run(ds, alone).best[0])
     assert (np.array(single) == targets[:40]).mean() > 0.8
 
@@ -297,7 +351,13 @@ LEVELS = np.array([0.5, 1, 1.5, 2, 2.5, 3])
 @settings(max_examples=40)
 @given(
     st.sampled_from(
-        [Steps(0), Steps(1), Steps(0.5, 0.5), Gaussian(0.7), ValueBins((0.0, 0.5, 1.0), (0.4, 0.3, 0.2, 0.1))]
+        [
+            Steps(0),
+            Steps(1),
+            Steps(0.5, 0.5),
+            Gaussian(0.7),
+            ValueBins((0.0, 0.5, 1.0), (0.4, 0.3, 0.2, 0.1)),
+        ]
     )
 )
 def test_value_kernels_are_distributions_over_the_scale(kernel):
@@ -305,7 +365,9 @@ def test_value_kernels_are_distributions_over_the_scale(kernel):
 
 
 @pytest.mark.parametrize(
-    "kernel", [Window(0), Window(5), Laplace(3.0), DayBins((0, 3, 14), (0.1, 0.4, 0.4, 0.1), 900)], ids=str
+    "kernel",
+    [Window(0), Window(5), Laplace(3.0), DayBins((0, 3, 14), (0.1, 0.4, 0.4, 0.1), 900)],
+    ids=str,
 )
 def test_day_kernels_are_distributions_over_both_signs(kernel):
     most = 2000 if not isinstance(kernel, DayBins) else 900

@@ -32,7 +32,9 @@ def tiny(seed=0, records=6, items=6, repeats=False, missing=0.0, channels=(True,
     lost = rng.random((2, record.size)) < missing
     lost[:, :3] = False
     value, day = np.where(lost[0], np.nan, value), np.where(lost[1], np.nan, day)
-    return so.Dataset.from_arrays(record, item, value if channels[0] else None, day if channels[1] else None)
+    return so.Dataset.from_arrays(
+        record, item, value if channels[0] else None, day if channels[1] else None
+    )
 
 
 def drawn(who, ds, targets, seeds):
@@ -51,8 +53,16 @@ def events(ds, gone=-1):
     out = {}
     for r in range(ds.n_records):
         for k in range(ds.record_ptr[r], ds.record_ptr[r + 1]):
-            v = ds.levels[ds.record_code[k]] if ds.has_value and ds.record_code[k] < ds.n_levels else NOTHING
-            d = int(ds.record_tick[k]) if ds.has_time and ds.record_tick[k] != ds.no_tick else NOTHING
+            v = (
+                ds.levels[ds.record_code[k]]
+                if ds.has_value and ds.record_code[k] < ds.n_levels
+                else NOTHING
+            )
+            d = (
+                int(ds.record_tick[k])
+                if ds.has_time and ds.record_tick[k] != ds.no_tick
+                else NOTHING
+            )
             if r != gone:
                 out.setdefault(r, {}).setdefault(int(ds.record_item[k]), []).append((v, d))
     return out
@@ -91,7 +101,11 @@ def chance_of_telling(who, ds, pair, fact, wrong):
     total = 0.0
     for value, day in usable:
         values, days = told_value(who, ds, value)[wrong], told_day(who, ds, day)[wrong]
-        total += sum(p for v, p in values if v == fact[1]) * sum(p for d, p in days if d == fact[2]) / len(usable)
+        total += (
+            sum(p for v, p in values if v == fact[1])
+            * sum(p for d, p in days if d == fact[2])
+            / len(usable)
+        )
     return total
 
 
@@ -125,7 +139,9 @@ def picked(who, ds, data, facts, r, own, k, pickable):
     pairs = [(s, i) for s in data for i in data[s] if i in pickable and i not in data[r]]
     for f in facts[k:]:
         mine = [(s, i) for s, i in pairs if i == f[0]]
-        p *= sum(chance_of_telling(who, ds, data[s][i], f, False) for s, i in mine) / max(len(pairs), 1)
+        p *= sum(chance_of_telling(who, ds, data[s][i], f, False) for s, i in mine) / max(
+            len(pairs), 1
+        )
         pairs = [(s, i) for s, i in pairs if i != f[0]]
     return p
 
@@ -134,7 +150,9 @@ def picked_by_rarity(who, ds, data, facts, r, own):
     n_rare = int(np.ceil(who.choice.share * who.knows - 1e-9))
     rare = {i for i in own if 1 / np.log2(max(ds.supports[i], 2)) >= who.choice.rarity}
     others = [i for i in own if i not in rare]
-    if any(f[0] not in rare for f in facts[:n_rare]) or any(f[0] not in others for f in facts[n_rare:]):
+    if any(f[0] not in rare for f in facts[:n_rare]) or any(
+        f[0] not in others for f in facts[n_rare:]
+    ):
         return 0.0
     p = 1 / perm(len(rare), n_rare) / perm(len(others), len(facts) - n_rare)
     return p * prod(chance_of_telling(who, ds, data[r][f[0]], f, False) for f in facts)
@@ -154,7 +172,9 @@ def chances(post, plan, how, t, out):
             for c in range(n):
                 r = offset + scratch.local[c]
                 if exact.allowed(r, q, post, plan, how):
-                    out[q, post.first_record + r] = exact.log_chance(scratch.local[c], b, q, post, plan, t, scratch)
+                    out[q, post.first_record + r] = exact.log_chance(
+                        scratch.local[c], b, q, post, plan, t, scratch
+                    )
 
 
 def production(ds, knowledge, exclude=None, block=3):
@@ -166,7 +186,10 @@ def production(ds, knowledge, exclude=None, block=3):
     out = np.full((facts.n_queries, ds.n_records), -np.inf)
     for shard in ds.shards(2, block_size=block):
         chances(postings(shard), plan.tables, variant_of(plan), exact.for_shard(plan, shard), out)
-    rounded = so.attack("likelihood", calibrate=False).scores(ds, knowledge, exclude=gone) - plan.base[:, None]
+    rounded = (
+        so.attack("likelihood", calibrate=False).scores(ds, knowledge, exclude=gone)
+        - plan.base[:, None]
+    )
     return np.exp(out), rounded
 
 
@@ -188,12 +211,17 @@ ADVERSARIES = [
     so.Adversary(knows=2, wrong=2, wrong_kind="item", value_within=0, time_within=None),
     so.Adversary(knows=2, wrong=1, wrong_kind="value", value_within=0, time_within=1),
     so.Adversary(knows=3, wrong=2, wrong_kind="value", value_within=0, time_within=None),
-    # no level is farther than 1 from 2, no day farther than 4 from 3: some entries cannot be told wrongly
+    # no level is farther than 1 from 2, no day farther than 4 from 3: some entries cannot be told
+    # wrongly
     so.Adversary(knows=3, wrong=1, wrong_kind="value", value_within=1, time_within=4),
-    so.Adversary(knows=2, wrong=1, wrong_kind="item", value_within=1, time_within=1, choose="outside-top:2"),
-    so.Adversary(knows=2, wrong=1, wrong_kind="value", value_within=0, time_within=1, choose="outside-top:1"),
+    so.Adversary(
+        knows=2, wrong=1, wrong_kind="item", value_within=1, time_within=1, choose="outside-top:2"
+    ),
+    so.Adversary(
+        knows=2, wrong=1, wrong_kind="value", value_within=0, time_within=1, choose="outside-top:1"
+    ),
     so.Adversary(knows=2, wrong=0, value_within=0, time_within=None, choose="rare:0.4@0.55"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("shape", ["plain", "repeats", "missing", "excluded"])
@@ -221,7 +249,9 @@ def test_the_informed_likelihood_is_what_enumeration_gives(who, shape):
 
 
 @pytest.mark.parametrize("shape", ["plain", "repeats and gaps"])
-@pytest.mark.parametrize("who", [a for a in ADVERSARIES if a.choice.kind != "rare"], ids=lambda w: w.describe())
+@pytest.mark.parametrize(
+    "who", [a for a in ADVERSARIES if a.choice.kind != "rare"], ids=lambda w: w.describe()
+)
 def test_the_sampler_draws_as_often_as_the_likelihood_says(who, shape, monkeypatch):
     # 4,000 draws of one target each: threads would take most of the time
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
@@ -274,7 +304,11 @@ def test_a_query_whose_items_are_all_withheld_reads_no_facts_of_other_queries(go
     knowledge = who.sample(ds, seed=1)
     facts = knowledge.bind(ds)
     # the last query has no facts behind it that could be read by mistake
-    at = slice(facts.query_ptr[gone], facts.query_ptr[1]) if gone == 0 else slice(facts.query_ptr[-2], None)
+    at = (
+        slice(facts.query_ptr[gone], facts.query_ptr[1])
+        if gone == 0
+        else slice(facts.query_ptr[-2], None)
+    )
     index = facts.item.copy()
     index[at] = -1
     withheld = replace(knowledge, _index=index, _labels=ds.item_labels)

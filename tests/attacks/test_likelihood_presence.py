@@ -22,7 +22,9 @@ def coherent(n=900, groups=12, seed=0):
         mine = np.unique(np.concatenate([own, everyone]))
         record += [r] * mine.size
         item += mine.tolist()
-    return so.Dataset.from_arrays(np.array(record), np.array(item), rng.integers(1, 6, len(item)).astype(float))
+    return so.Dataset.from_arrays(
+        np.array(record), np.array(item), rng.integers(1, 6, len(item)).astype(float)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +80,11 @@ def test_a_wrong_fact_does_not_let_simpler_attacks_win(release):
     ours = credit(so.attack("likelihood", calibrate=False))
     independent = credit(so.attack("likelihood", noise=Noise.informed(who, release)))
     assert ours > independent + 0.02
-    for other in (so.attack("tf-idf"), so.attack("scoreboard-rh"), so.attack("scoreboard-rh", length="sqrt")):
+    for other in (
+        so.attack("tf-idf"),
+        so.attack("scoreboard-rh"),
+        so.attack("scoreboard-rh", length="sqrt"),
+    ):
         assert ours > credit(other)
 
 
@@ -103,7 +109,9 @@ def test_a_release_that_differs_from_the_source_does_not_rule_the_target_out(rel
     rng = np.random.default_rng(1)
     kept = rng.random(release.n_entries) < 0.5
     record = np.repeat(np.arange(release.n_records), np.diff(release.record_ptr))
-    thinned = so.Dataset.from_arrays(record[kept], release.record_item[kept], release.levels[release.record_code[kept]])
+    thinned = so.Dataset.from_arrays(
+        record[kept], release.record_item[kept], release.levels[release.record_code[kept]]
+    )
     who = so.Adversary(knows=8, value_within=0)
     targets = who.eligible(release)[:100]
     knowledge = who.sample(release, targets, 2)
@@ -141,8 +149,14 @@ def test_shortened_queries_are_neither_exact_nor_calibrated_like_whole_ones(rele
     knowledge = who.sample(release, np.arange(20), 1)
     fitted = Likelihood().fit(release, knowledge)
     first = np.arange(80) % 4 > 0
-    fewer = replace(knowledge, query_ptr=np.arange(21) * 3, item=knowledge.item[first], value=knowledge.value[first],
-                    time=knowledge.time[first], _index=knowledge._index[first])  # fmt: skip
+    fewer = replace(
+        knowledge,
+        query_ptr=np.arange(21) * 3,
+        item=knowledge.item[first],
+        value=knowledge.value[first],
+        time=knowledge.time[first],
+        _index=knowledge._index[first],
+    )
     again = fitted.fit(release, fewer)
     assert again.presence == Presence()
     plan = again.compile(release, fewer.bind(release), np.full(20, -1, np.int64))
@@ -156,14 +170,18 @@ def test_canaries_are_drawn_once_for_a_release_and_an_adversary(release, monkeyp
     fitted = Likelihood().fit(release, knowledge)
     runs = []
     monkeypatch.setattr(
-        Likelihood, "run_both", lambda *a, **k: runs.append(a) or pytest.fail("canaries were run again")
+        Likelihood,
+        "run_both",
+        lambda *a, **k: runs.append(a) or pytest.fail("canaries were run again"),
     )
     assert fitted.fit(release, knowledge) is fitted
     assert Likelihood().fit(release, knowledge).presence == fitted.presence
     other = so.Adversary(knows=4, value_within=0).sample(release, np.arange(20), 1)
     assert not runs
     with pytest.raises(pytest.fail.Exception):
-        fitted.fit(release, replace(other, adversary=so.Adversary(knows=4, wrong=1, value_within=0)))
+        fitted.fit(
+            release, replace(other, adversary=so.Adversary(knows=4, wrong=1, value_within=0))
+        )
 
 
 def test_the_fit_of_presence_finds_what_made_the_canaries():
@@ -199,9 +217,14 @@ def test_other_words_for_an_adversary_do_not_change_its_canaries(monkeypatch):
 
 
 def test_equal_adversaries_have_the_same_canaries_and_others_have_others():
-    assert canary_seed(so.Adversary(knows=4, value_within=1)) == canary_seed(so.Adversary(knows=4, value_within=1.0))
+    assert canary_seed(so.Adversary(knows=4, value_within=1)) == canary_seed(
+        so.Adversary(knows=4, value_within=1.0)
+    )
     kinds = [
-        so.Adversary(knows=k, value_within=v, time_within=t) for k in (4, 8) for v in (0, 1, None) for t in (0, None)
+        so.Adversary(knows=k, value_within=v, time_within=t)
+        for k in (4, 8)
+        for v in (0, 1, None)
+        for t in (0, None)
     ]
     assert len({canary_seed(who) for who in kinds}) == len(kinds)
 

@@ -19,10 +19,14 @@ def amounts() -> so.Dataset:
     rng = np.random.default_rng(7)
     item = np.argsort(rng.random((600, 30)), axis=1)[:, :6]
     value = np.round(np.exp(rng.normal(1 + item / 10, 0.8)), 2)
-    return so.Dataset.from_arrays(np.repeat(np.arange(600), 6), item.ravel(), value.ravel(), rng.integers(0, 400, 3600))
+    return so.Dataset.from_arrays(
+        np.repeat(np.arange(600), 6), item.ravel(), value.ravel(), rng.integers(0, 400, 3600)
+    )
 
 
-def rate(name: str, data: so.Dataset, aux: so.Knowledge, targets: np.ndarray, **options: object) -> float:
+def rate(
+    name: str, data: so.Dataset, aux: so.Knowledge, targets: np.ndarray, **options: object
+) -> float:
     return float((so.attack(name, **options).run(data, aux, watch=targets).rank == 1).mean())
 
 
@@ -62,7 +66,9 @@ def test_a_thousand_queries_on_4095_levels_stay_within_memory():
 
 
 @pytest.mark.parametrize(
-    "levels", [np.array([1.0, 2.0, 3.5, 4.0, 5.0]), np.cumsum(np.arange(1, 60)) / 3.0], ids=["few", "many"]
+    "levels",
+    [np.array([1.0, 2.0, 3.5, 4.0, 5.0]), np.cumsum(np.arange(1, 60)) / 3.0],
+    ids=["few", "many"],
 )
 def test_bins_by_pair_are_the_table_and_each_level_sums_to_what_its_bins_hold(levels):
     bins = ValueBins((0.0, 0.5, 1.0, 2.0, 30.0), (0.4, 0.2, 0.1, 0.1, 0.1, 0.1))
@@ -74,7 +80,9 @@ def test_bins_by_pair_are_the_table_and_each_level_sums_to_what_its_bins_hold(le
     place = np.searchsorted(np.asarray(bins.edges), gaps - 1e-9)
     there = np.stack([(place == b).sum(axis=1) for b in range(6)], axis=1)
     np.testing.assert_array_equal(bins.reach(levels), there)
-    np.testing.assert_allclose(table.sum(axis=0), ((there > 0) * np.asarray(bins.share)).sum(axis=1))
+    np.testing.assert_allclose(
+        table.sum(axis=0), ((there > 0) * np.asarray(bins.share)).sum(axis=1)
+    )
     weight = np.arange(code.size, dtype=float)
     expected = [weight[(place[code, known] == b)].sum() for b in range(6)]
     np.testing.assert_allclose(bins.counts(levels, code, known, weight), expected)
@@ -91,7 +99,9 @@ def test_steps_beyond_both_ends_count_as_the_ends():
     assert (Steps(2).table(np.array([0.0, 2.5, 6.0]), levels) == 0).all()
 
 
-def test_the_background_of_an_item_is_its_own_also_where_no_table_of_all_items_fits(amounts, monkeypatch):
+def test_the_background_of_an_item_is_its_own_also_where_no_table_of_all_items_fits(
+    amounts, monkeypatch
+):
     whole = background(amounts).values_of(amounts, np.array([3, 5, 3]))
     again = so.Dataset.from_arrays(
         np.repeat(np.arange(600), 6),
@@ -105,7 +115,8 @@ def test_the_background_of_an_item_is_its_own_also_where_no_table_of_all_items_f
     targets = np.arange(0, 600, 30)
     who = so.Adversary(knows=2, value_within="30%")
     scores = [
-        so.attack("likelihood").scores(ds, who.sample(ds, targets, seed=1), exclude=targets) for ds in (amounts, again)
+        so.attack("likelihood").scores(ds, who.sample(ds, targets, seed=1), exclude=targets)
+        for ds in (amounts, again)
     ]
     np.testing.assert_allclose(scores[0], scores[1])
 

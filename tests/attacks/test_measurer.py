@@ -49,7 +49,11 @@ def test_a_record_whose_items_nobody_else_holds_is_always_matched(name, knows, c
 
 
 @pytest.mark.parametrize("options", [{}, {"similarity": "threshold"}, {"length": "sqrt"}], ids=str)
-@given(table=tables(values=True, days=True), seed=st.integers(0, 2**32), where=st.sampled_from([-1000, 1000]))
+@given(
+    table=tables(values=True, days=True),
+    seed=st.integers(0, 2**32),
+    where=st.sampled_from([-1000, 1000]),
+)
 def test_twins_have_eccentricity_exactly_0_and_are_never_matched(options, table, seed, where):
     first = table.records[seed % len(table.records)]
     copies = [(e.item, e.value, e.day) for e in table.entries if e.record == first]
@@ -57,7 +61,9 @@ def test_twins_have_eccentricity_exactly_0_and_are_never_matched(options, table,
     target = int(np.flatnonzero(data.record_labels == first)[0])
     twin = int(np.flatnonzero(data.record_labels == where)[0])
     who = so.Adversary(knows=1, value_within=0, time_within=0)
-    v = so.attack("scoreboard-rh", **options).run(data, who.sample(data, [target], seed), watch=[target])
+    v = so.attack("scoreboard-rh", **options).run(
+        data, who.sample(data, [target], seed), watch=[target]
+    )
     if v.best[0] in (target, twin):
         assert v.best[0] == min(target, twin)
         assert v.eccentricity[0] == 0
@@ -129,7 +135,9 @@ def test_a_record_that_holds_every_item_is_attacked_like_any_other(name):
 
 
 def test_a_filter_that_bars_the_watched_record_never_reports_it_as_found():
-    data = dataset(Table((Entry(0, 1), *(Entry(1, i) for i in range(1, 9))), values=False, days=False))
+    data = dataset(
+        Table((Entry(0, 1), *(Entry(1, i) for i in range(1, 9))), values=False, days=False)
+    )
     who = so.Adversary(knows=1, length_within=0.1, value_within=None)
     aux = who.sample(data, [0], seed=0)
     for name in ["scoreboard", "scoreboard-rh"]:
@@ -157,7 +165,10 @@ def test_a_run_without_a_lineup_decides_alike_and_leaves_shares_and_bits_unknown
     aux = knowledge([[Fact(table.items[3], 2.0)], [Fact(table.items[1])]])
     for name in ["scoreboard", "scoreboard-rh"]:
         attack = so.attack(name)
-        full, bare = attack.run(data, aux, watch=[1, 2]), attack.run(data, aux, watch=[1, 2], lineup=False)
+        full, bare = (
+            attack.run(data, aux, watch=[1, 2]),
+            attack.run(data, aux, watch=[1, 2], lineup=False),
+        )
         for field in ["best", "score", "second", "sigma", "matched", "rank", "statistic"]:
             np.testing.assert_array_equal(getattr(full, field), getattr(bare, field))
         assert np.isnan(bare.share).all()

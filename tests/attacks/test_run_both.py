@@ -20,12 +20,33 @@ WHO = {
     "wrong items": so.Adversary(knows=3, wrong=1, wrong_kind="item"),
     "length": so.Adversary(knows=2, value_within=1, length_within=0.3),
 }
-INTEGERS = ("best", "score", "second", "runner_up", "matched", "n_candidates", "n_matching", "rank", "n_tied", "credit")
+INTEGERS = (
+    "best",
+    "score",
+    "second",
+    "runner_up",
+    "matched",
+    "n_candidates",
+    "n_matching",
+    "rank",
+    "n_tied",
+    "credit",
+)
 SHARED = {
-    ("scoreboard", "right"), ("scoreboard", "wrong items"), ("set-intersection", "right"), ("unicity", "right"),
-    ("generic", "right"), ("likelihood", "right"), ("likelihood", "wrong values"),
-}  # fmt: skip
-NOT_SHARED = {("scoreboard-rh", "right"), ("likelihood", "wrong items"), ("tf-idf", "right"), ("weighted", "right")}
+    ("scoreboard", "right"),
+    ("scoreboard", "wrong items"),
+    ("set-intersection", "right"),
+    ("unicity", "right"),
+    ("generic", "right"),
+    ("likelihood", "right"),
+    ("likelihood", "wrong values"),
+}
+NOT_SHARED = {
+    ("scoreboard-rh", "right"),
+    ("likelihood", "wrong items"),
+    ("tf-idf", "right"),
+    ("weighted", "right"),
+}
 
 
 class Counting(so.MemoryEngine):
@@ -59,7 +80,11 @@ def test_one_run_with_and_without_the_targets_answers_as_two_runs(name, kind, re
     eligible = who.eligible(release)[::4]
     aux = who.sample(release, eligible, seed=3)
     # a target that the release lacks, and one that is another record than the one behind the query
-    targets = np.where(np.arange(eligible.size) % 7 == 3, -1, np.where(np.arange(eligible.size) % 5 == 2, 0, eligible))
+    targets = np.where(
+        np.arange(eligible.size) % 7 == 3,
+        -1,
+        np.where(np.arange(eligible.size) % 5 == 2, 0, eligible),
+    )
     attack, done = so.attack(name), []
     present, absent = attack.run_both(release, aux, targets, progress=done.append)
     assert_same(present, attack.run(release, aux, watch=targets))
@@ -95,7 +120,10 @@ def test_ties_with_the_target_are_counted_as_in_a_run_of_its_own(name):
 def test_the_spacing_rule_decides_alike_in_one_run_and_in_two(release):
     who = WHO["right"]
     targets = who.eligible(release)[::3]
-    aux, attack = who.sample(release, targets, seed=3), so.attack("likelihood", decide="spacing", level=0.2)
+    aux, attack = (
+        who.sample(release, targets, seed=3),
+        so.attack("likelihood", decide="spacing", level=0.2),
+    )
     present, absent = attack.run_both(release, aux, targets)
     assert_same(present, attack.run(release, aux, watch=targets))
     assert_same(absent, attack.run(release, aux, exclude=targets, lineup=False))
@@ -104,15 +132,25 @@ def test_the_spacing_rule_decides_alike_in_one_run_and_in_two(release):
 def test_plans_that_differ_in_one_option_or_table_never_share_a_walk(release):
     who = WHO["right"]
     targets = who.eligible(release)[:3]
-    plan = so.attack("scoreboard").compile(release, who.sample(release, targets, seed=3).bind(release), targets)
+    plan = so.attack("scoreboard").compile(
+        release, who.sample(release, targets, seed=3).bind(release), targets
+    )
     assert same_tables(plan, plan.replace_tables(exclude=np.full(3, -1)))
     factor = ByCount(np.ones(7))
     others = {
-        "combine": Combine.SUM, "tie": Tie.HASH, "use_value": not plan.use_value, "use_time": not plan.use_time,
-        "filtered": not plan.filtered, "gap_shift": plan.gap_shift + 1, "factor": factor, "weight": factor,
+        "combine": Combine.SUM,
+        "tie": Tie.HASH,
+        "use_value": not plan.use_value,
+        "use_time": not plan.use_time,
+        "filtered": not plan.filtered,
+        "gap_shift": plan.gap_shift + 1,
+        "factor": factor,
+        "weight": factor,
         "scale": plan.scale * 2,
-    }  # fmt: skip
+    }
     for name, other in others.items():
         assert not same_tables(plan, replace(plan, **{name: other})), name
     for name in ("item", "value", "salt", "cut"):
-        assert not same_tables(plan, plan.replace_tables(**{name: plan.tables.arrays()[name] + 1})), name
+        assert not same_tables(
+            plan, plan.replace_tables(**{name: plan.tables.arrays()[name] + 1})
+        ), name

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import NAN, Entry, Fact, Table
-from strategies import STRANGER, adversaries, cases, dataset, fitted, knowledge, queries_of, random_table, tables
+from strategies import (
+    STRANGER,
+    adversaries,
+    cases,
+    dataset,
+    fitted,
+    knowledge,
+    queries_of,
+    random_table,
+    tables,
+)
 
 import standout as so
 from standout.errors import ParameterError
@@ -26,14 +36,20 @@ RH_OPTIONS = [
     {"similarity": "threshold", "value_within": 0.5, "time_within": 3},
     {"similarity": "threshold", "value_within": 0, "time_within": 0, "length": "sqrt"},
 ]
-SB_OPTIONS = [{}, {"value_within": 0.5, "time_within": 3}, {"value_within": 0, "time_within": 0, "alpha": 0.5}]
+SB_OPTIONS = [
+    {},
+    {"value_within": 0.5, "time_within": 3},
+    {"value_within": 0, "time_within": 0, "alpha": 0.5},
+]
 
 
 def say(options: dict[str, object]) -> str:
     return ",".join(f"{k}={v}" for k, v in options.items()) or "default"
 
 
-def check_order(verdicts: so.Verdicts, scores: np.ndarray, length: np.ndarray | None = None) -> None:
+def check_order(
+    verdicts: so.Verdicts, scores: np.ndarray, length: np.ndarray | None = None
+) -> None:
     """best, score, second, sigma and eccentricity are exactly the order statistics of the fixed-point scores."""
     tie = np.zeros(scores.shape[1]) if length is None else length
     for q, row in enumerate(scores):
@@ -61,7 +77,9 @@ def check_order(verdicts: so.Verdicts, scores: np.ndarray, length: np.ndarray | 
             assert verdicts.eccentricity[q] == pytest.approx(ecc, rel=2 * slack / sd)
 
 
-def check_watched(verdicts: so.Verdicts, exact: np.ndarray, scores: np.ndarray, watch: np.ndarray) -> None:
+def check_watched(
+    verdicts: so.Verdicts, exact: np.ndarray, scores: np.ndarray, watch: np.ndarray
+) -> None:
     """rank is the count in the fixed-point scores, and the oracle's but for what is within a rounding of the watched."""
     assert verdicts.rank.tolist() == oracle.rank(scores, watch).tolist()
     mine = exact[np.arange(watch.size), watch][:, None]
@@ -76,7 +94,9 @@ def same_scores(got: np.ndarray, exact: np.ndarray) -> None:
     np.testing.assert_allclose(got[here], exact[here], rtol=0, atol=CLOSE)
 
 
-def check_rh(table: Table, queries: list[list[Fact]], options: dict[str, object], watch: np.ndarray) -> None:
+def check_rh(
+    table: Table, queries: list[list[Fact]], options: dict[str, object], watch: np.ndarray
+) -> None:
     data, aux, rh = dataset(table), knowledge(queries), so.attack("scoreboard-rh", **options)
     exact = oracle.scoreboard_rh(table, queries, **options)
     scores = rh.scores(data, aux)
@@ -94,9 +114,13 @@ def check_rh(table: Table, queries: list[list[Fact]], options: dict[str, object]
     assert (v.n_matching == 0).all()
 
 
-def check_scoreboard(table: Table, queries: list[list[Fact]], options: dict[str, float], watch: np.ndarray) -> None:
+def check_scoreboard(
+    table: Table, queries: list[list[Fact]], options: dict[str, float], watch: np.ndarray
+) -> None:
     data, aux, sb = dataset(table), knowledge(queries), so.attack("scoreboard", **options)
-    exact = oracle.scoreboard(table, queries, options.get("value_within", 1), options.get("time_within", 14))
+    exact = oracle.scoreboard(
+        table, queries, options.get("value_within", 1), options.get("time_within", 14)
+    )
     scores = sb.scores(data, aux)
     same_scores(scores, exact)
     v = sb.run(data, aux, watch=watch)
@@ -128,7 +152,9 @@ def test_scoreboard_equals_the_dense_oracle(options, case, data):
 
 
 @pytest.mark.parametrize("repeats", [False, True])
-@pytest.mark.parametrize(("values", "days"), [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize(
+    ("values", "days"), [(True, True), (True, False), (False, True), (False, False)]
+)
 def test_both_equal_the_oracle_on_a_release_of_several_blocks(values, days, repeats):
     table = random_table(301, 23, 4, seed=5, values=values, days=days, missing=0.1, repeats=repeats)
     who = fitted(so.Adversary(knows=2, wrong=1, value_within=1, time_within=14), table)
@@ -145,7 +171,9 @@ def test_both_equal_the_oracle_on_a_release_of_several_blocks(values, days, repe
 def test_an_excluded_record_is_as_if_it_had_never_been_there(name, case, data):
     table, queries = case
     gone = [data.draw(st.integers(-1, len(table.records) - 1)) for _ in queries]
-    stay = [data.draw(st.sampled_from([r for r in range(len(table.records)) if r != g])) for g in gone]
+    stay = [
+        data.draw(st.sampled_from([r for r in range(len(table.records)) if r != g])) for g in gone
+    ]
     options = {"value_within": 1, "time_within": 14}
     run = {"scoreboard": oracle.scoreboard, "scoreboard-rh": oracle.scoreboard_rh}[name]
     attack = so.attack(name, **options)
@@ -180,10 +208,13 @@ def test_excluding_a_record_gives_the_verdicts_of_a_release_built_without_it(nam
         return
     attack = so.attack(name)
     w = data.draw(st.integers(0, len(rest.records) - 1))
-    old = attack.run(dataset(table), knowledge(kept), exclude=[g] * len(kept), watch=[w + (w >= g)] * len(kept))
+    old = attack.run(
+        dataset(table), knowledge(kept), exclude=[g] * len(kept), watch=[w + (w >= g)] * len(kept)
+    )
     new = attack.run(dataset(rest), knowledge(kept), watch=[w] * len(kept))
     moved = np.where(old.best > g, old.best - 1, old.best)
-    # 2/ln 4 and 1/ln 2 are one number, but may differ in the last bit once they are rounded, either way
+    # 2/ln 4 and 1/ln 2 are one number, but may differ in the last bit once they are rounded, either
+    # way
     scores = attack.scores(dataset(rest), knowledge(kept))
     np.testing.assert_allclose(scores[np.arange(len(kept)), moved], new.score, atol=CLOSE)
     if name == "scoreboard":
@@ -235,7 +266,8 @@ def test_a_known_length_leaves_only_records_of_about_that_length(table, who, see
         assert v.n_candidates.tolist() == allowed.sum(axis=1).tolist()
 
 
-# --- one sentence of PAPERS.md each, by hand -----------------------------------------------------------------------
+# --- one sentence of PAPERS.md each, by hand
+# -----------------------------------------------------------------------
 
 
 def one_query(*facts: Fact) -> so.Knowledge:
@@ -248,9 +280,13 @@ def test_a_known_value_never_agrees_with_an_entry_that_has_none():
     w = 1 / math.log(2)
     rh = so.attack("scoreboard-rh").scores(data, one_query(Fact(1, 3.0, 10.0)))
     np.testing.assert_allclose(rh, [[w, 2 * w, 0]], atol=CLOSE)
-    strict = so.attack("scoreboard-rh", similarity="threshold").scores(data, one_query(Fact(1, 3.0, 10.0)))
+    strict = so.attack("scoreboard-rh", similarity="threshold").scores(
+        data, one_query(Fact(1, 3.0, 10.0))
+    )
     np.testing.assert_allclose(strict, [[0, w, 0]], atol=CLOSE)
-    assert so.attack("scoreboard").scores(data, one_query(Fact(1, 3.0, 10.0))).tolist() == [[0, 1, 0]]
+    assert so.attack("scoreboard").scores(data, one_query(Fact(1, 3.0, 10.0))).tolist() == [
+        [0, 1, 0]
+    ]
 
 
 def test_a_known_day_never_agrees_with_an_entry_that_has_none():
@@ -259,13 +295,24 @@ def test_a_known_day_never_agrees_with_an_entry_that_has_none():
     w = 1 / math.log(2)
     rh = so.attack("scoreboard-rh").scores(data, one_query(Fact(1, 3.0, 10.0)))
     np.testing.assert_allclose(rh, [[w, 2 * w, 0]], atol=CLOSE)
-    strict = so.attack("scoreboard-rh", similarity="threshold").scores(data, one_query(Fact(1, NAN, 10.0)))
+    strict = so.attack("scoreboard-rh", similarity="threshold").scores(
+        data, one_query(Fact(1, NAN, 10.0))
+    )
     np.testing.assert_allclose(strict, [[0, w, 0]], atol=CLOSE)
-    assert so.attack("scoreboard").scores(data, one_query(Fact(1, 3.0, 10.0))).tolist() == [[0, 1, 0]]
+    assert so.attack("scoreboard").scores(data, one_query(Fact(1, 3.0, 10.0))).tolist() == [
+        [0, 1, 0]
+    ]
 
 
 def test_of_several_events_the_best_one_counts_and_both_channels_must_come_from_the_same_event():
-    table = Table((Entry(0, 1, 5.0, 100.0), Entry(0, 1, 1.0, 10.0), Entry(1, 1, 5.0, 10.0), Entry(2, 2, 3.0, 50.0)))
+    table = Table(
+        (
+            Entry(0, 1, 5.0, 100.0),
+            Entry(0, 1, 1.0, 10.0),
+            Entry(1, 1, 5.0, 10.0),
+            Entry(2, 2, 3.0, 50.0),
+        )
+    )
     data = dataset(table)
     fact = Fact(1, 5.0, 10.0)
     assert so.attack("scoreboard").scores(data, one_query(fact)).tolist() == [[0, 1, 0]]
@@ -276,14 +323,22 @@ def test_of_several_events_the_best_one_counts_and_both_channels_must_come_from_
 
 
 def test_supports_and_lengths_count_an_item_once_however_often_it_was_bought():
-    table = Table((*(Entry(0, 1, 1.0, d) for d in (1.0, 2.0, 3.0)), Entry(0, 2, 1.0, 1.0), Entry(1, 1, 1.0, 1.0),
-                   Entry(2, 1, 1.0, 1.0)))  # fmt: skip
+    table = Table(
+        (
+            *(Entry(0, 1, 1.0, d) for d in (1.0, 2.0, 3.0)),
+            Entry(0, 2, 1.0, 1.0),
+            Entry(1, 1, 1.0, 1.0),
+            Entry(2, 1, 1.0, 1.0),
+        )
+    )
     rh = so.attack("scoreboard-rh", length="sqrt").scores(dataset(table), one_query(Fact(1)))
     w = 1 / math.log(3)
     np.testing.assert_allclose(rh, [[w / math.sqrt(2), w, w]], atol=CLOSE)
 
 
-@pytest.mark.parametrize("day", [-1e12, 10_500.0 - 2**32, -40_000.0, 75_000.0, 10_500.0 + 2**32, 1e12])
+@pytest.mark.parametrize(
+    "day", [-1e12, 10_500.0 - 2**32, -40_000.0, 75_000.0, 10_500.0 + 2**32, 1e12]
+)
 def test_a_known_day_however_far_away_agrees_with_nothing(day):
     table = random_table(60, 4, 3, seed=6, missing=0.2)
     data = dataset(table)
@@ -306,7 +361,9 @@ def test_an_item_outside_the_catalogue_adds_nothing_to_a_sum_and_empties_the_mat
     item = table.items[0]
     rh = so.attack("scoreboard-rh")
     alone = rh.scores(data, one_query(Fact(item)))
-    np.testing.assert_allclose(rh.scores(data, one_query(Fact(item), Fact(STRANGER))), alone, atol=CLOSE)
+    np.testing.assert_allclose(
+        rh.scores(data, one_query(Fact(item), Fact(STRANGER))), alone, atol=CLOSE
+    )
     v = so.attack("scoreboard").run(data, one_query(Fact(item), Fact(STRANGER)))
     assert not v.matched[0]
     assert v.n_matching[0] == 0
@@ -327,7 +384,11 @@ def test_a_query_of_strangers_alone_scores_zero_and_is_not_matched():
 
 
 def test_ties_go_to_the_lower_index_and_for_scoreboard_to_the_shorter_record_first():
-    entries = [Entry(r, 1) for r in range(5)] + [Entry(r, 10 + r) for r in (0, 1)] + [Entry(3, 20), Entry(3, 21)]
+    entries = (
+        [Entry(r, 1) for r in range(5)]
+        + [Entry(r, 10 + r) for r in (0, 1)]
+        + [Entry(3, 20), Entry(3, 21)]
+    )
     data = dataset(Table(tuple(entries), values=False, days=False))
     rh = so.attack("scoreboard-rh").run(data, one_query(Fact(1)))
     assert (rh.best[0], rh.runner_up[0]) == (0, 1)
@@ -336,7 +397,14 @@ def test_ties_go_to_the_lower_index_and_for_scoreboard_to_the_shorter_record_fir
 
 
 def test_the_worked_numbers_of_the_exponential_similarity():
-    table = Table((Entry(0, 1, 3.0, 100.0), Entry(1, 1, 4.5, 130.0), Entry(2, 1, 3.0, 160.0), Entry(3, 2, 3.0, 1.0)))
+    table = Table(
+        (
+            Entry(0, 1, 3.0, 100.0),
+            Entry(1, 1, 4.5, 130.0),
+            Entry(2, 1, 3.0, 160.0),
+            Entry(3, 2, 3.0, 1.0),
+        )
+    )
     rh = so.attack("scoreboard-rh").scores(dataset(table), one_query(Fact(1, 3.0, 100.0)))
     w = 1 / math.log(3)
     np.testing.assert_allclose(rh, [[2 * w, w * 2 / math.e, w * (1 + math.exp(-2)), 0]], atol=CLOSE)

@@ -26,7 +26,9 @@ def aux(data):
 def test_scores_of_some_records_are_those_among_all(name, data, aux):
     attack = so.attack(name)
     some = [3, 0, data.n_records - 1]
-    np.testing.assert_array_equal(attack.scores_of(data, aux, some), attack.scores(data, aux)[:, some])
+    np.testing.assert_array_equal(
+        attack.scores_of(data, aux, some), attack.scores(data, aux)[:, some]
+    )
 
 
 @pytest.mark.parametrize("name", ["scoreboard", "scoreboard-rh", "likelihood", "generic"])

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import NAN, Entry, Fact, Query, Table
-from strategies import STRANGER, adversaries, cases, dataset, fitted, knowledge, queries_of, random_table, tables
+from strategies import (
+    STRANGER,
+    adversaries,
+    cases,
+    dataset,
+    fitted,
+    knowledge,
+    queries_of,
+    random_table,
+    tables,
+)
 
 import standout as so
 from standout.errors import ParameterError
@@ -22,13 +32,18 @@ def agreeing(table: Table, facts: Query, value_within: float, time_within: float
         r
         for r, record in enumerate(table.records)
         if all(
-            any(oracle.agrees(table, f, e, value_within, time_within) for e in table.events(record, f.item))
+            any(
+                oracle.agrees(table, f, e, value_within, time_within)
+                for e in table.events(record, f.item)
+            )
             for f in facts
         )
     ]
 
 
-def check(table: Table, queries: list[list[Fact]], value: float, time: float, watch: np.ndarray) -> None:
+def check(
+    table: Table, queries: list[list[Fact]], value: float, time: float, watch: np.ndarray
+) -> None:
     attack = so.attack("unicity", value_within=value, time_within=time)
     v = attack.run(dataset(table), knowledge(queries), watch=watch)
     scores = attack.scores(dataset(table), knowledge(queries))
@@ -54,11 +69,15 @@ def test_unicity_equals_the_dense_oracle(value, time, case, data):
 
 
 @pytest.mark.parametrize("repeats", [False, True])
-@pytest.mark.parametrize(("values", "days"), [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize(
+    ("values", "days"), [(True, True), (True, False), (False, True), (False, False)]
+)
 def test_unicity_equals_the_oracle_on_a_release_of_several_blocks(values, days, repeats):
     table = random_table(301, 23, 4, seed=5, values=values, days=days, missing=0.1, repeats=repeats)
     data = dataset(table)
-    who = so.Adversary(knows=2, value_within=1 if values else None, time_within=14 if days else None)
+    who = so.Adversary(
+        knows=2, value_within=1 if values else None, time_within=14 if days else None
+    )
     targets = who.eligible(data)[:12]
     check(table, queries_of(who.sample(data, targets, seed=3)), 1, 14, targets)
 
@@ -67,7 +86,9 @@ def test_unicity_equals_the_oracle_on_a_release_of_several_blocks(values, days, 
 def test_an_excluded_record_is_as_if_the_release_had_been_built_without_it(case, data):
     table, queries = case
     gone = [data.draw(st.integers(-1, len(table.records) - 1)) for _ in queries]
-    v = so.attack("unicity", value_within=1, time_within=3).run(dataset(table), knowledge(queries), exclude=gone)
+    v = so.attack("unicity", value_within=1, time_within=3).run(
+        dataset(table), knowledge(queries), exclude=gone
+    )
     for q, g in enumerate(gone):
         rest = table if g < 0 else table.without(table.records[g])
         assert v.n_matching[q] == len(agreeing(rest, queries[q], 1, 3))
@@ -111,8 +132,17 @@ def test_the_tolerance_of_a_gamma_is_its_share_of_the_scale():
 
 
 def test_both_channels_must_agree_in_one_event():
-    table = Table((Entry(0, 1, 5.0, 100.0), Entry(0, 1, 1.0, 10.0), Entry(1, 1, 5.0, 10.0), Entry(2, 2, 3.0, 50.0)))
-    v = so.attack("unicity").run(dataset(table), knowledge([[Fact(1, 5.0, 10.0)], [Fact(1, 5.0)], [Fact(1)]]))
+    table = Table(
+        (
+            Entry(0, 1, 5.0, 100.0),
+            Entry(0, 1, 1.0, 10.0),
+            Entry(1, 1, 5.0, 10.0),
+            Entry(2, 2, 3.0, 50.0),
+        )
+    )
+    v = so.attack("unicity").run(
+        dataset(table), knowledge([[Fact(1, 5.0, 10.0)], [Fact(1, 5.0)], [Fact(1)]])
+    )
     assert v.n_matching.tolist() == [1, 2, 2]
     assert v.answer.tolist() == [1, -1, -1]
 
@@ -124,7 +154,9 @@ def test_an_item_outside_the_catalogue_is_nobodys():
 
 
 @pytest.mark.parametrize(
-    "options", [{"value_within": -1}, {"time_within": -1}, {"time_within": NAN}, {"colour": 1}], ids=str
+    "options",
+    [{"value_within": -1}, {"time_within": -1}, {"time_within": NAN}, {"colour": 1}],
+    ids=str,
 )
 def test_an_option_that_makes_no_sense_is_refused_by_name(options):
     with pytest.raises(ParameterError, match=next(iter(options))):
@@ -150,14 +182,18 @@ def test_the_unit_of_the_values_changes_no_exact_agreement(name, unit):
 
 def test_large_whole_numbers_are_told_apart():
     value = 2 * 10**15 + np.arange(20)
-    ds = so.Dataset.from_arrays(np.repeat(np.arange(20), 2), np.tile([0, 1], 20), np.repeat(value, 2))
+    ds = so.Dataset.from_arrays(
+        np.repeat(np.arange(20), 2), np.tile([0, 1], 20), np.repeat(value, 2)
+    )
     who = so.Adversary(knows=2, value_within=0)
     assert so.attack("unicity").run(ds, who.sample(ds, np.arange(20), seed=1)).matched.all()
 
 
 def test_a_grid_of_large_fractions_keeps_its_neighbors_within_one_step():
     value = 5e8 + 0.1 * np.arange(20)
-    ds = so.Dataset.from_arrays(np.repeat(np.arange(20), 2), np.tile([0, 1], 20), np.repeat(value, 2))
+    ds = so.Dataset.from_arrays(
+        np.repeat(np.arange(20), 2), np.tile([0, 1], 20), np.repeat(value, 2)
+    )
     who = so.Adversary(knows=2, value_within=0.1)
     found = so.attack("unicity").run(ds, who.sample(ds, np.arange(20), seed=1), watch=np.arange(20))
     assert (found.rank <= found.n_matching).all()

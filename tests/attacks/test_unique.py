@@ -58,10 +58,12 @@ class Brute:
     def told_alike(self, fact: Fact, event: Entry) -> bool:
         """Whether the event has the channels that the fact tells; only asked where facts may be wrong."""
         value = self.who.value_within is not None or self.who.gamma is not None
-        same_value = not (self.table.values and value) or math.isnan(event.value) == math.isnan(fact.value)
-        same_day = not (self.table.days and self.who.time_within is not None) or math.isnan(event.day) == math.isnan(
-            fact.day
+        same_value = not (self.table.values and value) or math.isnan(event.value) == math.isnan(
+            fact.value
         )
+        same_day = not (self.table.days and self.who.time_within is not None) or math.isnan(
+            event.day
+        ) == math.isnan(fact.day)
         return same_value and same_day
 
     def could_be(self, facts: Query, record: int) -> bool:
@@ -71,7 +73,11 @@ class Brute:
             events = self.table.events(record, fact.item)
             told = [e for e in events if self.told_alike(fact, e)] if self.who.wrong else events
             fine.append(any(self.right(fact, e) for e in told))
-            bad.append(not events if self.who.wrong_kind == "item" else any(self.off(fact, e) for e in told))
+            bad.append(
+                not events
+                if self.who.wrong_kind == "item"
+                else any(self.off(fact, e) for e in told)
+            )
         places = range(len(facts))
         return any(
             all(bad[k] if k in chosen else fine[k] for k in places)
@@ -154,16 +160,26 @@ def test_a_person_who_is_not_released_is_not_unique():
     assert not is_unique(data, who.sample(data, targets, 1), np.full(targets.size, -1)).any()
 
 
-@pytest.mark.parametrize("options", [{"knows": 3}, {"knows": 4, "wrong": 1, "wrong_kind": "item", "value_within": None},
-                                     {"knows": 3, "wrong": 1}])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"knows": 3},
+        {"knows": 4, "wrong": 1, "wrong_kind": "item", "value_within": None},
+        {"knows": 3, "wrong": 1},
+    ],
+)
 def test_in_another_release_agreement_with_what_is_released_counts(options):
     table = random_table(120, 12, 4, seed=6, days=False)
     source, who = dataset(table), so.Adversary(**options)
     kept = tuple(e for k, e in enumerate(table.entries) if k % 4)
     release, less = dataset(Table(kept, days=False)), Table(kept, days=False)
     aux = who.sample(source, who.eligible(source)[:30], 3)
-    target = np.array([less.records.index(table.records[r]) if table.records[r] in less.records else -1
-                       for r in who.eligible(source)[:30]])  # fmt: skip
+    target = np.array(
+        [
+            less.records.index(table.records[r]) if table.records[r] in less.records else -1
+            for r in who.eligible(source)[:30]
+        ]
+    )
     got = is_unique(release, aux, target)
     for q, facts in enumerate(queries_of(aux)):
         assert got[q] == (Brute(less, who).records(facts) == [target[q]])

@@ -21,7 +21,9 @@ def release(n=200, m=60, per=12, seed=0, labels="person-{:05d}"):
         record += [labels.format(r)] * per
         item += [f"thing-{i}" for i in chosen]
     size = len(record)
-    return so.Dataset.from_arrays(record, item, rng.integers(1, 6, size), rng.integers(0, 900, size))
+    return so.Dataset.from_arrays(
+        record, item, rng.integers(1, 6, size), rng.integers(0, 900, size)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,9 @@ def dataset():
 @pytest.fixture(scope="module")
 def findings(dataset):
     who = so.Adversary(knows=4, value_within=0, time_within=3)
-    return so.Audit(dataset, [who], ["scoreboard", "scoreboard-rh", "likelihood"], targets=100, seed=3).run()
+    return so.Audit(
+        dataset, [who], ["scoreboard", "scoreboard-rh", "likelihood"], targets=100, seed=3
+    ).run()
 
 
 def attacks(found):
@@ -58,7 +62,9 @@ def test_findings_survive_a_round_trip(findings, tmp_path):
 
 def test_findings_hold_no_label(findings, dataset):
     text = findings.to_json()
-    assert not [label for label in [*dataset.record_labels, *dataset.item_labels] if str(label) in text]
+    assert not [
+        label for label in [*dataset.record_labels, *dataset.item_labels] if str(label) in text
+    ]
 
 
 def test_unique_records_are_all_found_by_sharp_knowledge(findings):
@@ -104,7 +110,10 @@ def test_equal_records_stand_out_for_nobody():
     record, item = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
     twins = so.Dataset.from_arrays(record, item, np.full(n * m, 3), np.full(n * m, 100))
     found = so.Audit(
-        twins, [so.Adversary(knows=4, time_within=3)], ["scoreboard-rh", "likelihood"], targets="all"
+        twins,
+        [so.Adversary(knows=4, time_within=3)],
+        ["scoreboard-rh", "likelihood"],
+        targets="all",
     ).run()
     for one in attacks(found):
         # 50 records tie for every query: each is worth a fiftieth of a hit
@@ -115,7 +124,11 @@ def test_equal_records_stand_out_for_nobody():
 
 def test_the_same_seed_gives_the_same_findings(dataset):
     def run():
-        found = so.Audit(dataset, [so.Adversary(knows=3)], ["scoreboard-rh"], targets=40, seed=9).run().to_dict()
+        found = (
+            so.Audit(dataset, [so.Adversary(knows=3)], ["scoreboard-rh"], targets=40, seed=9)
+            .run()
+            .to_dict()
+        )
         return found["results"], found["provenance"]["data_sha256"]
 
     assert run() == run()
@@ -136,7 +149,9 @@ def test_fewer_eligible_targets_than_asked_are_all_used_and_said(dataset):
 
 
 def test_all_records_attacked_is_one_note_and_not_one_per_kind_of_knowledge(dataset):
-    found = so.Audit(dataset, [so.Adversary(knows=k) for k in (2, 3, 4)], ["scoreboard"], targets=5000).run()
+    found = so.Audit(
+        dataset, [so.Adversary(knows=k) for k in (2, 3, 4)], ["scoreboard"], targets=5000
+    ).run()
     assert [w for w in found.warnings if "attacked" in w] == [
         "Fewer than the 5,000 targets asked for are eligible (200 records) for 3 of 3 kinds of knowledge: "
         "all of them are attacked."
@@ -148,7 +163,9 @@ def test_no_eligible_target_is_an_error_that_says_what_to_do(dataset):
         so.Audit(dataset, [so.Adversary(knows=500)], ["scoreboard"]).run()
 
 
-@pytest.mark.parametrize(("record", "item", "word"), [([1, 1], [1, 2], "1 record"), ([1, 2], [1, 1], "1 item")])
+@pytest.mark.parametrize(
+    ("record", "item", "word"), [([1, 1], [1, 2], "1 record"), ([1, 2], [1, 1], "1 item")]
+)
 def test_one_record_or_one_item_cannot_be_audited(record, item, word):
     with pytest.raises(InputError, match=word):
         so.Audit(so.Dataset.from_arrays(record, item))
@@ -195,7 +212,11 @@ def test_a_lost_verdict_is_an_error_not_a_zero(dataset):
     targets = who.eligible(dataset)[:10]
     verdicts = so.attack("scoreboard").run(dataset, who.sample(dataset, targets))
     with pytest.raises(ParameterError, match="differ in length"):
-        judge(Trial(so.attack("scoreboard"), verdicts, verdicts), Truth(targets[:9], np.zeros(9, bool)), dataset)
+        judge(
+            Trial(so.attack("scoreboard"), verdicts, verdicts),
+            Truth(targets[:9], np.zeros(9, bool)),
+            dataset,
+        )
 
 
 def test_hits_are_grouped_by_the_rarest_known_item(findings, dataset):
@@ -210,26 +231,37 @@ def test_an_attack_that_was_not_told_the_target_is_an_error_not_a_miss(dataset):
     targets = who.eligible(dataset)[:10]
     blind = so.attack("scoreboard").run(dataset, who.sample(dataset, targets))
     with pytest.raises(ParameterError, match="not watched"):
-        judge(Trial(so.attack("scoreboard"), blind, blind), Truth(targets, np.arange(10) < 5), dataset)
+        judge(
+            Trial(so.attack("scoreboard"), blind, blind), Truth(targets, np.arange(10) < 5), dataset
+        )
 
 
 def test_one_adversary_needs_no_list(dataset):
     who = so.Adversary(knows=3)
     one = so.Audit(dataset, adversaries=who, attacks="scoreboard", targets=30).run()
-    assert one.to_dict()["results"] == so.Audit(dataset, [who], ["scoreboard"], targets=30).run().to_dict()["results"]
+    assert (
+        one.to_dict()["results"]
+        == so.Audit(dataset, [who], ["scoreboard"], targets=30).run().to_dict()["results"]
+    )
 
 
 def test_a_frame_is_read_as_data():
     import pandas as pd
 
     frame = pd.DataFrame(
-        {"user": np.repeat(np.arange(30), 4), "item": np.tile(np.arange(12), 10), "rating": [1, 2, 3] * 40}
+        {
+            "user": np.repeat(np.arange(30), 4),
+            "item": np.tile(np.arange(12), 10),
+            "rating": [1, 2, 3] * 40,
+        }
     )
     found = so.Audit(frame, so.Adversary(knows=2), "scoreboard").run()
     assert found.data["n_records"] == 30 and found.data["values"]["levels"] == 3
 
 
-@pytest.mark.parametrize(("thing", "word"), [("ratings.csv", "Dataset.read"), (None, "NoneType"), ([1, 2], "list")])
+@pytest.mark.parametrize(
+    ("thing", "word"), [("ratings.csv", "Dataset.read"), (None, "NoneType"), ([1, 2], "list")]
+)
 def test_what_is_no_data_is_refused_with_what_to_do(thing, word):
     with pytest.raises(ParameterError, match=word):
         so.Audit(thing)
@@ -240,12 +272,21 @@ def test_an_adversary_who_is_none_is_refused(dataset):
         so.Audit(dataset, adversaries=[{"knows": 3}])
 
 
-@pytest.mark.parametrize("who", [
-    {"value_within": 1}, {"value_within": 0}, {"gamma": 0.1}, {"time_within": 3}, {"wrong": 1, "wrong_kind": "value"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "who",
+    [
+        {"value_within": 1},
+        {"value_within": 0},
+        {"gamma": 0.1},
+        {"time_within": 3},
+        {"wrong": 1, "wrong_kind": "value"},
+    ],
+)
 def test_knowledge_that_the_data_lacks_is_refused_and_never_quoted(who):
     bare = so.Dataset.from_arrays(np.repeat(np.arange(20), 3), np.tile(np.arange(10), 6))
-    with pytest.raises(ParameterError, match=r"the data has no|neither values nor days|no value and no time"):
+    with pytest.raises(
+        ParameterError, match=r"the data has no|neither values nor days|no value and no time"
+    ):
         so.Audit(bare, so.Adversary(**{"knows": 2, "value_within": None, **who})).run()
 
 
@@ -263,11 +304,15 @@ def test_python_and_the_command_line_share_attacks_targets_and_sections(dataset)
 
     verb, made = signature(audit).parameters, signature(Audit).parameters
     assert (
-        tuple(verb["attacks"].default.split(",")) == made["attacks"].default and "likelihood" in made["attacks"].default
+        tuple(verb["attacks"].default.split(",")) == made["attacks"].default
+        and "likelihood" in made["attacks"].default
     )
     assert int(verb["targets"].default) == made["targets"].default
     assert verb["sweep"].default == made["sweep"].default
-    assert "describe" in so.Audit(dataset, so.Adversary(knows=2), "scoreboard", targets=20).run().sections
+    assert (
+        "describe"
+        in so.Audit(dataset, so.Adversary(knows=2), "scoreboard", targets=20).run().sections
+    )
 
 
 def test_both_shares_stand_beside_each_other_with_n_and_intervals():
@@ -275,13 +320,22 @@ def test_both_shares_stand_beside_each_other_with_n_and_intervals():
     long = [(r, i) for r in range(40) for i in rng.choice(30, 6, replace=False)]
     short = [(r, i) for r in range(40, 160) for i in rng.choice(30, 2, replace=False)]
     record, item = np.array(long + short).T
-    result = so.Audit(so.Dataset.from_arrays(record, item), so.Adversary(knows=5), "scoreboard").run().results[0]
+    result = (
+        so.Audit(so.Dataset.from_arrays(record, item), so.Adversary(knows=5), "scoreboard")
+        .run()
+        .results[0]
+    )
     assert (result["n_eligible"], result["n_records"], result["eligible_share"]) == (40, 160, 0.25)
     one = result["attacks"][0]
     for name in ("rate", "low", "high"):
         assert one["hit_all"][name] == pytest.approx(0.25 * one["hit"][name])
-        assert result["strongest"]["hit_all"][name] == pytest.approx(0.25 * result["strongest"]["hit"][name])
-    assert one["hit_all"]["n"] == 40 and one["k_identified"][0]["rate_all"] == 0.25 * one["k_identified"][0]["rate"]
+        assert result["strongest"]["hit_all"][name] == pytest.approx(
+            0.25 * result["strongest"]["hit"][name]
+        )
+    assert (
+        one["hit_all"]["n"] == 40
+        and one["k_identified"][0]["rate_all"] == 0.25 * one["k_identified"][0]["rate"]
+    )
     assert result["more_items"] == 1.0
 
 
@@ -304,7 +358,10 @@ def test_a_query_without_candidates_identifies_nobody_at_any_k_and_is_noted(data
     one = attacks(found)[0]
     assert one["n_without_candidates"] == 50
     assert [r["count"] for r in one["k_identified"]][-1] <= 50
-    assert "scoreboard left no candidate for 50 of 100 queries. These queries identify nobody." in found.warnings
+    assert (
+        "scoreboard left no candidate for 50 of 100 queries. These queries identify nobody."
+        in found.warnings
+    )
 
 
 def test_a_target_that_the_filter_bars_is_not_among_the_first_k(dataset):
@@ -313,7 +370,9 @@ def test_a_target_that_the_filter_bars_is_not_among_the_first_k(dataset):
     knowledge, attack = who.sample(dataset, targets), so.attack("scoreboard")
     seen = attack.run(dataset, knowledge, watch=targets)
     # three candidates, none of them the target: it comes after them
-    barred = dataclasses.replace(seen, n_candidates=np.full(10, 3), rank=np.full(10, 4), credit=np.zeros(10))
+    barred = dataclasses.replace(
+        seen, n_candidates=np.full(10, 3), rank=np.full(10, 4), credit=np.zeros(10)
+    )
     found = judge(Trial(attack, barred, seen), Truth(targets, np.arange(10) < 5), dataset)
     assert [r["count"] for r in found["k_identified"]] == [0, 0, 0, 0]
 
@@ -322,9 +381,14 @@ def test_bits_of_the_lineup_and_of_the_rank_have_names_of_their_own(findings):
     result = findings.results[0]
     assert result["uncertainty"]["attack"] == "likelihood" and result["uncertainty"]["calibrated"]
     one = result["attacks"][1]
-    assert one["rank_bits"]["mean"] <= one["rank_bits"]["prior"] and one["lineup_bits"] != one["rank_bits"]
+    assert (
+        one["rank_bits"]["mean"] <= one["rank_bits"]["prior"]
+        and one["lineup_bits"] != one["rank_bits"]
+    )
     frame = findings.to_frame()
-    assert {"bits", "rank_bits", "hit_all", "hit_all_low", "hit_all_high", "eligible_share"} <= set(frame.columns)
+    assert {"bits", "rank_bits", "hit_all", "hit_all_low", "hit_all_high", "eligible_share"} <= set(
+        frame.columns
+    )
 
 
 def test_progress_reaches_the_total_and_is_silent_without_a_terminal(dataset, capsys):
@@ -353,5 +417,10 @@ def test_a_bar_is_drawn_on_a_terminal(monkeypatch):
 
 def test_a_few_people_with_rare_items_are_not_counted_with_the_crowd():
     credit = np.r_[np.ones(10), np.zeros(90)]
-    rows = _by_group(credit, np.r_[np.ones(10), np.full(90, 50)].astype(np.int64), "rarest_from", "rarest_to")
-    assert [(row["rarest_from"], row["rarest_to"], row["rate"]) for row in rows] == [(1, 1, 1.0), (2, 50, 0.0)]
+    rows = _by_group(
+        credit, np.r_[np.ones(10), np.full(90, 50)].astype(np.int64), "rarest_from", "rarest_to"
+    )
+    assert [(row["rarest_from"], row["rarest_to"], row["rate"]) for row in rows] == [
+        (1, 1, 1.0),
+        (2, 50, 0.0),
+    ]

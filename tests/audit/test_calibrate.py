@@ -18,7 +18,9 @@ def test_equal_error_balances_dismissed_right_answers_and_false_matches():
 
 
 def test_an_attack_that_is_never_right_is_never_allowed_to_answer():
-    threshold = calibrate.equal_error(np.zeros(3, bool), np.array([1.0, 2, 3]), np.array([0.0, 0, 0]))
+    threshold = calibrate.equal_error(
+        np.zeros(3, bool), np.array([1.0, 2, 3]), np.array([0.0, 0, 0])
+    )
     found = calibrate.at_threshold(threshold, np.zeros(3, bool), np.array([1.0, 2, 3]), np.zeros(3))
     assert found["matched_wrong"]["count"] == 0 and found["false_match"]["count"] == 0
     assert [p["precision"] for p in found["precision"]] == [None, None, None]
@@ -95,7 +97,11 @@ def test_the_winner_is_chosen_on_one_half_and_reported_on_the_other():
     steady = trial([0, 1, 0, 0])
     target, half = np.zeros(4, int), np.array([True, True, False, False])
     row = strongest({"lucky": lucky, "scoreboard-rh": steady}, Truth(target, half))
-    assert row["attack"] == "lucky" and row["hit"]["rate"] == 0.0 and row["versus"]["difference"] == -1.0
+    assert (
+        row["attack"] == "lucky"
+        and row["hit"]["rate"] == 0.0
+        and row["versus"]["difference"] == -1.0
+    )
 
 
 def credited(credit, false):

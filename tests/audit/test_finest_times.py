@@ -28,7 +28,12 @@ def written(path, record, item, seconds):
 
 def n_matching(item, what):
     """Number of records that match each (record, item) pair exactly, by brute force."""
-    return np.concatenate([(what[item == i][:, None] == what[item == i][None, :]).sum(axis=1) for i in np.unique(item)])
+    return np.concatenate(
+        [
+            (what[item == i][:, None] == what[item == i][None, :]).sum(axis=1)
+            for i in np.unique(item)
+        ]
+    )
 
 
 def unique_share(item, what):
@@ -42,7 +47,9 @@ def found_share(item, what):
 
 def rates(findings, **adversary):
     """Hit rates by attack of the one kind of knowledge with these parameters."""
-    entry = next(r for r in findings.results if all(r["adversary"][k] == x for k, x in adversary.items()))
+    entry = next(
+        r for r in findings.results if all(r["adversary"][k] == x for k, x in adversary.items())
+    )
     return {one["attack"]["label"]: one["hit"] for one in entry["attacks"]}
 
 
@@ -58,7 +65,11 @@ def test_people_who_differ_only_in_the_minute_are_not_called_safe_by_default(tmp
     two = rates(found, knows=2, wrong=0, time_within=0)
     assert two["unicity"]["rate"] > 0.99 and two["likelihood"]["rate"] > 0.99
     first = str(found).splitlines()[0]
-    assert "to the minute" in first and "single out" in first and "Not measured: times to the second." in first
+    assert (
+        "to the minute" in first
+        and "single out" in first
+        and "Not measured: times to the second." in first
+    )
     assert (
         "The data has seconds; times were read to the minute. Knowledge of times to the second was not measured."
         in (found.warnings)
@@ -66,12 +77,17 @@ def test_people_who_differ_only_in_the_minute_are_not_called_safe_by_default(tmp
     assert found.to_dict()["data"]["not_measured"] == ["times to the second"]
 
 
-@pytest.mark.parametrize(("resolution", "within"), [("minute", 0), ("minute", "30min"), ("hour", 0), ("day", 0)])
+@pytest.mark.parametrize(
+    ("resolution", "within"), [("minute", 0), ("minute", "30min"), ("hour", 0), ("day", 0)]
+)
 def test_unique_and_found_at_each_resolution_are_those_of_a_brute_force_count(resolution, within):
     """Knowing one item and its time: unique people are counted with NumPy, from the seconds and without our code."""
     record, item, seconds = planted(n=300, days=4, seed=11)
     ds = so.Dataset.from_arrays(
-        record, item, time=seconds / 86_400, resolution=None if resolution == "minute" else resolution
+        record,
+        item,
+        time=seconds / 86_400,
+        resolution=None if resolution == "minute" else resolution,
     )
     assert ds.time_resolution == resolution
     who = so.Adversary(knows=1, value_within=None, time_within=within)
@@ -80,14 +96,18 @@ def test_unique_and_found_at_each_resolution_are_those_of_a_brute_force_count(re
     step = {"minute": 60, "hour": 3600, "day": 86_400}[resolution]
     reach = 30 if within else 0
     at = seconds.reshape(-1, 6) // step
-    fits = np.abs(at[:, np.searchsorted(np.arange(6), aux.item.astype(int))].T - known[:, None]) <= reach
+    fits = (
+        np.abs(at[:, np.searchsorted(np.arange(6), aux.item.astype(int))].T - known[:, None])
+        <= reach
+    )
     assert fits[np.arange(300), np.arange(300)].all()
     n_fitting = fits.sum(axis=1)
     unicity = so.attack("unicity", time_within=within).run(ds, aux, watch=np.arange(300))
     np.testing.assert_array_equal(unicity.n_tied, n_fitting)
     np.testing.assert_allclose(unicity.credit, np.where(n_fitting == 1, 1.0, unicity.credit))
     likelihood = so.attack("likelihood").run(ds, aux, watch=np.arange(300))
-    # all items are held by everybody, and times have no shape: the likelihood can do no better than to choose among those
+    # all items are held by everybody, and times have no shape: the likelihood can do no better than
+    # to choose among those
     assert abs(likelihood.credit.mean() - (1 / n_fitting).mean()) < 0.04
 
 
@@ -95,8 +115,13 @@ def test_unique_and_found_at_each_resolution_are_those_of_a_brute_force_count(re
 def test_what_was_asked_to_be_coarser_than_the_file_is_named_as_not_measured(tmp_path, resolution):
     path = written(tmp_path / "visits.csv", *planted(n=60))
     ds = so.Dataset.read(path, resolution=resolution)
-    assert f"time: the data has seconds; times were read to the {resolution} (as asked)" in ds.cleaning.notes
-    found = so.Audit(ds, so.Adversary(knows=1, value_within=None), "scoreboard", targets=20, describe=False).run()
+    assert (
+        f"time: the data has seconds; times were read to the {resolution} (as asked)"
+        in ds.cleaning.notes
+    )
+    found = so.Audit(
+        ds, so.Adversary(knows=1, value_within=None), "scoreboard", targets=20, describe=False
+    ).run()
     assert any(f"times were read to the {resolution}" in note for note in found.warnings)
     assert "times to the second" in untried(view(found)) and "times to the second" in said(found)[0]
 
@@ -124,22 +149,38 @@ def test_values_that_are_rounded_are_never_called_exact(tmp_path):
     so.render(found, tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     for text in (json.dumps(sorted(words)), str(found), page):
-        assert "values exact" not in text and "exact value," not in text and "its exact value" not in text
-    assert "Not measured: exact values." in str(found).splitlines()[0] and "exact values was not measured" in page
-    assert plain["data"]["values"]["rounded_to"] == width and plain["data"]["not_measured"] == ["exact values"]
+        assert (
+            "values exact" not in text
+            and "exact value," not in text
+            and "its exact value" not in text
+        )
+    assert (
+        "Not measured: exact values." in str(found).splitlines()[0]
+        and "exact values was not measured" in page
+    )
+    assert plain["data"]["values"]["rounded_to"] == width and plain["data"]["not_measured"] == [
+        "exact values"
+    ]
     assert "exact values" in untried(view(found))
 
 
 def test_the_gate_says_that_exact_values_were_not_measured():
     ds = so.Dataset.from_arrays(*amounts())
     policy = {
-        "attacks": ["unicity"], "targets": 150, "adversary": {"a": {"knows": 1, "value_within": 0}},
+        "attacks": ["unicity"],
+        "targets": 150,
+        "adversary": {"a": {"knows": 1, "value_within": 0}},
         "limit": [{"max": 0.5, "adversaries": ["a"]}],
-    }  # fmt: skip
+    }
     verdict = so.check(ds, policy)
-    assert verdict.provenance["not_measured"] == ["exact values"] and "Not measured: exact values" in str(verdict)
+    assert verdict.provenance["not_measured"] == [
+        "exact values"
+    ] and "Not measured: exact values" in str(verdict)
     assert "Not measured: exact values" in verdict._repr_html_()
-    assert all("rounded to about" in row["adversary"] and "exact" not in row["adversary"] for row in verdict.tests)
+    assert all(
+        "rounded to about" in row["adversary"] and "exact" not in row["adversary"]
+        for row in verdict.tests
+    )
 
 
 def test_the_width_of_rounded_values_is_that_of_a_typical_entry():
@@ -149,4 +190,7 @@ def test_the_width_of_rounded_values_is_that_of_a_typical_entry():
     width = (ds.level_high - ds.level_low)[cell]
     assert ds.rounded_to == pytest.approx(np.median(width[width > 0]), rel=0.05)
     assert so.Dataset.from_arrays([1, 2], [1, 1], [1.5, 2.5]).rounded_to == 0
-    assert "rounded_to" not in describe_data(so.Dataset.from_arrays([1, 2], [1, 1], [1.5, 2.5]))["values"]
+    assert (
+        "rounded_to"
+        not in describe_data(so.Dataset.from_arrays([1, 2], [1, 1], [1.5, 2.5]))["values"]
+    )

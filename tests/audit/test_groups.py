@@ -28,9 +28,13 @@ def test_no_group_of_an_audit_is_smaller_than_ten_people(targets):
     length = rng.integers(4, 20, 60)
     record = np.repeat(np.arange(60), length)
     item = np.concatenate([rng.choice(40, n, replace=False) for n in length])
-    found = Audit(Dataset.from_arrays(record, item), Adversary(knows=2), "scoreboard-rh", targets, describe=False).run(
-        False
-    )
+    found = Audit(
+        Dataset.from_arrays(record, item),
+        Adversary(knows=2),
+        "scoreboard-rh",
+        targets,
+        describe=False,
+    ).run(False)
     for one in found.results[0]["attacks"]:
         for name in ("by_length", "by_rarity"):
             counts = [group["n"] for group in one.get(name, ())]

@@ -20,8 +20,18 @@ from standout.audit.journal import Journal, resumable
 from standout.cli.workfolder import WorkFolder
 from standout.data.dataset import Dataset
 
-OPTIONS = ("--targets", "15", "--knows", "2,3,4", "--value-within", "0,none", "--time-within", "none", "--attacks",
-           "scoreboard-rh")  # fmt: skip
+OPTIONS = (
+    "--targets",
+    "15",
+    "--knows",
+    "2,3,4",
+    "--value-within",
+    "0,none",
+    "--time-within",
+    "none",
+    "--attacks",
+    "scoreboard-rh",
+)
 SLOWLY = """
 import time
 from standout.audit.audit import Audit
@@ -36,8 +46,13 @@ MAIN = "from standout.cli.start import main; main()"
 
 
 def start(folder: Path, code: str, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", code, "audit", *arguments], cwd=folder, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "audit", *arguments],
+        cwd=folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def ended(process: subprocess.Popen[str]) -> str:
@@ -72,8 +87,12 @@ def dataset():
     return Dataset.from_arrays(record, item, value=rng.integers(1, 6, 600))
 
 
-@pytest.mark.parametrize("signum", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
-def test_a_killed_audit_continues_with_the_same_findings_and_does_nothing_twice(ratings, tmp_path, run, signum):
+@pytest.mark.parametrize(
+    "signum", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
+def test_a_killed_audit_continues_with_the_same_findings_and_does_nothing_twice(
+    ratings, tmp_path, run, signum
+):
     out = tmp_path / "out"
     process = start(tmp_path, SLOWLY + MAIN, str(ratings), "--out", str(out), *OPTIONS)
     try:
@@ -150,9 +169,14 @@ def test_parts_of_other_data_knowledge_seeds_or_attacks_are_not_taken(tmp_path):
 def test_a_journal_changes_no_number(tmp_path):
     who = [Adversary(knows=k, value_within=0, time_within=None) for k in (2, 4)]
     plain = Audit(dataset(), who, ["scoreboard-rh", "likelihood"], 10, describe=False).run(False)
-    kept = Audit(dataset(), who, ["scoreboard-rh", "likelihood"], 10, describe=False, journal=Journal(tmp_path)).run(
-        False
-    )
+    kept = Audit(
+        dataset(),
+        who,
+        ["scoreboard-rh", "likelihood"],
+        10,
+        describe=False,
+        journal=Journal(tmp_path),
+    ).run(False)
     for results in (plain, kept):
         assert json.loads(results.to_json())["results"] == json.loads(plain.to_json())["results"]
 
@@ -166,8 +190,14 @@ def test_a_damaged_part_is_computed_again(tmp_path, harm):
     journal.keep({"a": 2}, {"hit": 0.05})
     (other,) = set(tmp_path.iterdir()) - {path}
     text = path.read_text()
-    path.write_text({"cut": text[:-5], "changed": text.replace("0.25", "0.05"), "empty": "",
-                     "of another part": other.read_text()}[harm])  # fmt: skip
+    path.write_text(
+        {
+            "cut": text[:-5],
+            "changed": text.replace("0.25", "0.05"),
+            "empty": "",
+            "of another part": other.read_text(),
+        }[harm]
+    )
     with pytest.warns(UserWarning, match="damaged, or this user did not write it"):
         assert journal.part({"a": 1}, lambda: {"hit": 0.5}) == ({"hit": 0.5}, False)
     assert journal.part({"a": 1}, lambda: {"hit": 0.75}) == ({"hit": 0.5}, True)
@@ -186,9 +216,14 @@ def test_a_full_disk_costs_the_journal_and_not_the_audit(tmp_path, monkeypatch):
 
 
 PLAIN = {
-    "arrays": (np.arange(6, dtype=np.int16).reshape(2, 3), np.array([np.nan, np.inf, -0.0]), np.array([True, False])),
-    "empty": np.empty((0, 2)), "rows": [{"n": 3, "rate": None, "bits": float("nan")}, {"words": "tuple", "in": (1, "a")}],
-}  # fmt: skip
+    "arrays": (
+        np.arange(6, dtype=np.int16).reshape(2, 3),
+        np.array([np.nan, np.inf, -0.0]),
+        np.array([True, False]),
+    ),
+    "empty": np.empty((0, 2)),
+    "rows": [{"n": 3, "rate": None, "bits": float("nan")}, {"words": "tuple", "in": (1, "a")}],
+}
 
 
 def test_what_is_kept_comes_back_as_it_was_bit_by_bit(tmp_path):
@@ -200,7 +235,9 @@ def test_what_is_kept_comes_back_as_it_was_bit_by_bit(tmp_path):
             assert x.dtype == y.dtype and x.tobytes() == y.tobytes() and x.flags.writeable
 
 
-@pytest.mark.parametrize("labels", [np.array(["ann", "bob"]), np.array(["ann", None], object), {1: 2}])
+@pytest.mark.parametrize(
+    "labels", [np.array(["ann", "bob"]), np.array(["ann", None], object), {1: 2}]
+)
 def test_labels_and_what_json_would_change_is_not_kept(tmp_path, labels):
     with pytest.raises(TypeError):
         Journal(tmp_path).part({"a": 1}, lambda: labels)
@@ -216,7 +253,11 @@ def test_work_is_kept_only_where_a_journal_is_in_use(tmp_path):
 
     assert [resumable("x", lambda: 1, work) for _ in range(2)] == [1, 2]
     with Journal(tmp_path).active():
-        assert [resumable("x", lambda: 1, work), resumable("x", lambda: 1, work), resumable("y", lambda: 1, work)] == [
+        assert [
+            resumable("x", lambda: 1, work),
+            resumable("x", lambda: 1, work),
+            resumable("y", lambda: 1, work),
+        ] == [
             3,
             3,
             4,
@@ -233,7 +274,9 @@ def test_two_audits_do_not_write_into_one_folder(ratings, tmp_path, run, monkeyp
     assert "another run is writing to 'out'" in said
     default = WorkFolder(Path("standout-out"))
     assert default.take()
-    code, shown, said = run("audit", ratings, "--targets", "5", "--knows", "2", "--attacks", "scoreboard-rh")
+    code, shown, said = run(
+        "audit", ratings, "--targets", "5", "--knows", "2", "--attacks", "scoreboard-rh"
+    )
     assert code == 0, said
     assert "standout-out-2/report.html" in shown
     held.give_back(keep=False)

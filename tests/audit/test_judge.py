@@ -13,7 +13,8 @@ from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate
 
-# 6 people; the last one is not in the release. The first is found alone, the second shares the top with another record.
+# 6 people; the last one is not in the release. The first is found alone, the second shares the top
+# with another record.
 TARGET = np.array([0, 1, 2, 3, 4, -1])
 CREDIT = np.array([1.0, 0.5, 0.0, 1.0, 0.0, 0.0])
 MATCHED = np.array([True, True, True, False, False, True])
@@ -30,12 +31,21 @@ def release():
 
 
 def answers(matched, statistic, **more):
-    return SimpleNamespace(best=np.zeros(6, int), matched=matched, statistic=np.asarray(statistic, float), **more)
+    return SimpleNamespace(
+        best=np.zeros(6, int), matched=matched, statistic=np.asarray(statistic, float), **more
+    )
 
 
 def trial(lineup=True, credit=CREDIT, away=AWAY):
-    present = answers(MATCHED, [5, 4, 3, 2, 1, 6], credit=np.where(TARGET >= 0, credit, np.nan), rank=RANK, bits=BITS,
-                      n_candidates=np.array([8, 8, 8, 8, 8, 0]), share=np.array([0.9, 0.5, 0.3, 0.8, 0.1, 0.2]))  # fmt: skip
+    present = answers(
+        MATCHED,
+        [5, 4, 3, 2, 1, 6],
+        credit=np.where(TARGET >= 0, credit, np.nan),
+        rank=RANK,
+        bits=BITS,
+        n_candidates=np.array([8, 8, 8, 8, 8, 0]),
+        share=np.array([0.9, 0.5, 0.3, 0.8, 0.1, 0.2]),
+    )
     return Trial(SimpleNamespace(lineup=lineup), present, answers(away, [1, 4.5, 0, 0, 0, 5]))
 
 
@@ -64,18 +74,30 @@ def test_a_named_record_is_right_by_its_credit_and_wrong_by_the_rest(judged):
 
 
 def test_ranks_count_only_targets_among_the_candidates(judged):
-    assert [(row["k"], row["count"]) for row in judged["k_identified"]] == [(1, 2), (5, 3), (10, 4), (100, 4)]
+    assert [(row["k"], row["count"]) for row in judged["k_identified"]] == [
+        (1, 2),
+        (5, 3),
+        (10, 4),
+        (100, 4),
+    ]
     assert judged["k_identified"][1]["rate_all"] == pytest.approx(0.25)
     assert judged["n_without_candidates"] == 1
 
 
 def test_bits_are_those_of_targets_that_are_candidates(judged):
-    assert (judged["lineup_bits"]["n"], judged["lineup_bits"]["mean"], judged["lineup_bits"]["prior"]) == (
+    assert (
+        judged["lineup_bits"]["n"],
+        judged["lineup_bits"]["mean"],
+        judged["lineup_bits"]["prior"],
+    ) == (
         4,
         1.125,
         3.0,
     )
-    assert (judged["rank_bits"]["n"], judged["rank_bits"]["mean"]) == (4, pytest.approx((0 + 1 + np.log2(7) + 0) / 4))
+    assert (judged["rank_bits"]["n"], judged["rank_bits"]["mean"]) == (
+        4,
+        pytest.approx((0 + 1 + np.log2(7) + 0) / 4),
+    )
     assert judged["rank_bits"]["quantiles"][2] == {"level": 0.5, "bits": 0.5}
 
 
@@ -87,13 +109,16 @@ def test_baselines_are_any_record_and_one_of_the_longest(judged):
 
 def test_the_threshold_comes_from_one_half_and_its_rates_from_the_other(judged):
     found = judged["calibrated"]
-    # on the first three people: at 4.5 a third of the credit is dismissed, and one of three is a false match
+    # on the first three people: at 4.5 a third of the credit is dismissed, and one of three is a
+    # false match
     assert (found["threshold"], found["n_calibration"]) == (4.5, 3)
     assert counts(found["matched_right"]) == (0.0, 3, 0.0)
     assert counts(found["matched_wrong"]) == (1.0, 3, 1 / 3)
     assert counts(found["false_match"]) == (1, 3, 1 / 3)
     assert found["matched_right_all"] == 0.0
-    other = judge(trial(), truth((False, False, False, True, True, True)), release(), eligible_share=0.5)["calibrated"]
+    other = judge(
+        trial(), truth((False, False, False, True, True, True)), release(), eligible_share=0.5
+    )["calibrated"]
     assert (other["threshold"], counts(other["matched_right"]), other["matched_right_all"]) == (
         2.0,
         (1.5, 3, 0.5),

@@ -73,9 +73,16 @@ def test_new_pseudonyms_count_as_wrong_labels_and_a_sample_does_not(source):
 
 @pytest.mark.parametrize(
     "made",
-    ["drop-entries(share=0.5)", "shift-time(days=30)", "noise-values(within=1)", "swap-entries(share=0.4)", "cap-entries(most=6)",
-     "coarsen-time(to=month)", "drop-values | drop-time"],
-)  # fmt: skip
+    [
+        "drop-entries(share=0.5)",
+        "shift-time(days=30)",
+        "noise-values(within=1)",
+        "swap-entries(share=0.4)",
+        "cap-entries(most=6)",
+        "coarsen-time(to=month)",
+        "drop-values | drop-time",
+    ],
+)
 def test_a_release_of_a_stated_defense_is_shown_to_be_one(source, made):
     from standout.defenses.parse import parse_defense
 
@@ -110,12 +117,16 @@ def test_a_rotation_of_everything_does_not_pass_as_swapped_attributes(channel):
 
     record, item, _, day = arrays()
     source, release = (
-        so.Dataset.from_arrays(record, item, x if channel == "values" else None, x if channel == "times" else None)
+        so.Dataset.from_arrays(
+            record, item, x if channel == "values" else None, x if channel == "times" else None
+        )
         for x in (day, (day + 148) % 700)
     )
     claim = parse_defense("swap-attributes(share=1)")
     seen = matched(source, claim.describe(source, release))
-    assert seen.doubts == (f"differences of {channel} are not distributed as another run of {claim} leaves them",)
+    assert seen.doubts == (
+        f"differences of {channel} are not distributed as another run of {claim} leaves them",
+    )
     assert not seen.is_shown
 
 

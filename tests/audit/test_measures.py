@@ -20,7 +20,10 @@ def tastes(n=260, m=80, seed=4, twins=0):
     """People with 4 to 12 items of a popular head; the first `twins` records come twice."""
     rng = np.random.default_rng(seed)
     odds = 1 / np.arange(1, m + 1)
-    rows = [rng.choice(m, int(rng.integers(4, 13)), replace=False, p=odds / odds.sum()) for _ in range(n)]
+    rows = [
+        rng.choice(m, int(rng.integers(4, 13)), replace=False, p=odds / odds.sum())
+        for _ in range(n)
+    ]
     rows += rows[:twins]
     record = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
     return so.Dataset.from_arrays(record, np.concatenate(rows))
@@ -50,7 +53,16 @@ def test_all_three_are_measured_on_the_people_of_the_strongest_attack(ran):
     again = so.Findings.from_dict(found.to_dict())
     assert [r["unique"] for r in again.results] == [r["unique"] for r in found.results]
     frame = found.to_frame()
-    assert {"unique", "unique_low", "unique_high", "found", "sure", "unique_all", "found_all", "sure_all"} <= set(frame)
+    assert {
+        "unique",
+        "unique_low",
+        "unique_high",
+        "found",
+        "sure",
+        "unique_all",
+        "found_all",
+        "sure_all",
+    } <= set(frame)
 
 
 def test_the_unique_and_the_sure_are_those_that_the_verdicts_show(ran):
@@ -65,7 +77,9 @@ def test_the_unique_and_the_sure_are_those_that_the_verdicts_show(ran):
         seen = so.attack("likelihood").run(data, aux, watch=targets)
         sure = (seen.posterior >= SURE) & (seen.best == targets)
         assert result["sure"]["count"] == sure[reported].sum()
-        assert (seen.best == targets)[is_unique(data, aux, targets)].all(), "a unique record is the best guess"
+        assert (seen.best == targets)[is_unique(data, aux, targets)].all(), (
+            "a unique record is the best guess"
+        )
     assert 0 < found.results[0]["unique"]["count"] < found.results[0]["found"]["count"]
 
 
@@ -76,7 +90,9 @@ def test_facts_that_may_be_wrong_by_chance_have_no_uniqueness_and_say_why(ran):
 
 
 def test_without_a_posterior_nobody_is_called_sure_and_the_reason_is_stated():
-    found = so.Audit(tastes(), so.Adversary(knows=3), ["scoreboard-rh"], targets=60, describe=False).run(False)
+    found = so.Audit(
+        tastes(), so.Adversary(knows=3), ["scoreboard-rh"], targets=60, describe=False
+    ).run(False)
     result = found.results[0]
     assert result["sure"] is None and result["not_measured"] == {"sure": NO_POSTERIOR}
     assert result["unique"] is not None
@@ -88,11 +104,16 @@ def test_twins_are_found_half_the_time_and_are_never_unique():
     result = found.results[0]
     assert result["unique"]["count"] == 0 and result["sure"]["count"] == 0
     assert result["found"]["rate"] == pytest.approx(0.5, abs=0.03)
-    assert "singled out none of 40 people tested" in said(found)[0] and "single out" not in said(found)[0]
+    assert (
+        "singled out none of 40 people tested" in said(found)[0]
+        and "single out" not in said(found)[0]
+    )
 
 
 def test_unicity_alone_headlines_uniqueness():
-    found = so.Audit(tastes(m=400), so.Adversary(knows=4), ["unicity"], targets=120, describe=False).run(False)
+    found = so.Audit(
+        tastes(m=400), so.Adversary(knows=4), ["unicity"], targets=120, describe=False
+    ).run(False)
     assert found.results[0]["unique"]["low"] > 0.5
     assert "is enough to single out" in said(found)[0] and "no other record fits" in said(found)[0]
 
@@ -125,7 +146,9 @@ def test_an_attacker_whose_probabilities_do_not_hold_is_sure_of_nobody():
 
 def test_a_defended_release_has_all_three():
     source, defense = tastes(n=100, m=300), so.defense("drop-entries", share=0.3)
-    found = so.Audit(source, so.Adversary(knows=4), targets=40, defense=defense, describe=False).run(False)
+    found = so.Audit(
+        source, so.Adversary(knows=4), targets=40, defense=defense, describe=False
+    ).run(False)
     result = found.results[0]
     assert result["unique"]["rate"] < result["found"]["rate"] <= 1
     assert result["sure"] is None or "likelihood" in result["sure_attack"]
@@ -136,7 +159,8 @@ def in_groups(n=300, seed=20):
     rng = np.random.default_rng(seed)
     rows = [
         np.union1d(
-            rng.choice(20, rng.integers(5, 15), replace=False) + 20 * (r % 10), rng.choice(200, 4, replace=False)
+            rng.choice(20, rng.integers(5, 15), replace=False) + 20 * (r % 10),
+            rng.choice(200, 4, replace=False),
         )
         for r in range(n)
     ]
@@ -149,7 +173,9 @@ def test_the_interval_of_sure_covers_what_other_canaries_would_give(monkeypatch)
     who, got = so.Adversary(knows=2, time_within=14), []
     for seed in range(4):
         monkeypatch.setattr(presence, "canary_seed", lambda who, seed=seed: 2**41 + seed)
-        data = so.Dataset.from_arrays(record, item, time=day)  # made again: the calibration is kept on the dataset
+        data = so.Dataset.from_arrays(
+            record, item, time=day
+        )  # made again: the calibration is kept on the dataset
         ran = so.Audit(data, [who], ["likelihood"], targets=None, seed=2, describe=False).run(False)
         got.append(ran.results[0]["sure"])
     rates = [one["rate"] for one in got]

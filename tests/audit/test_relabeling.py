@@ -23,7 +23,11 @@ def entries():
     """Short records of few items with few values: ties everywhere."""
     rng = np.random.default_rng(5)
     weight = 1.0 / np.arange(1, M + 1)
-    rows = [(r, i) for r in range(N) for i in rng.choice(M, rng.integers(2, 7), replace=False, p=weight / weight.sum())]
+    rows = [
+        (r, i)
+        for r in range(N)
+        for i in rng.choice(M, rng.integers(2, 7), replace=False, p=weight / weight.sum())
+    ]
     record, item = np.array(rows).T
     return record, item, rng.integers(1, 3, record.size), rng.integers(0, 4, record.size) * 30
 
@@ -75,7 +79,14 @@ def test_renaming_or_reordering_records_changes_no_rate(name, options, order):
     (seen, rates), (again, other) = (judged(name, options, who, o) for o in ("as it is", order))
     np.testing.assert_array_equal(seen.credit, again.credit)
     np.testing.assert_array_equal(seen.rank, again.rank)
-    for key in ("hit", "matched_right", "matched_wrong", "false_match", "k_identified", "by_length"):
+    for key in (
+        "hit",
+        "matched_right",
+        "matched_wrong",
+        "false_match",
+        "k_identified",
+        "by_length",
+    ):
         assert rates[key] == other[key], key
     assert rates["baselines"] == other["baselines"]
 
@@ -95,12 +106,19 @@ def test_counting_the_first_of_tied_records_would_break_this_law():
 def test_a_whole_audit_of_renamed_records_finds_the_same(order):
     """Targets and knowledge are drawn by what a record holds, so the audit itself does not depend on labels."""
     record, item, value, time = entries()
-    who = [so.Adversary(knows=2, time_within=3), so.Adversary(knows=4, wrong=1, wrong_kind="item", value_within=1)]
+    who = [
+        so.Adversary(knows=2, time_within=3),
+        so.Adversary(knows=4, wrong=1, wrong_kind="item", value_within=1),
+    ]
     found = [
-        so.Audit(so.Dataset.from_arrays(named(names)[record], item, value, time), who, targets=50, seed=4)
+        so.Audit(
+            so.Dataset.from_arrays(named(names)[record], item, value, time), who, targets=50, seed=4
+        )
         .run()
         .to_frame()
         for names in ("as it is", order)
     ]
     assert found[0].hit.between(0.05, 0.95).any()
-    np.testing.assert_allclose(*(f.select_dtypes("number").to_numpy(float) for f in found), rtol=1e-9)
+    np.testing.assert_allclose(
+        *(f.select_dtypes("number").to_numpy(float) for f in found), rtol=1e-9
+    )

@@ -46,7 +46,8 @@ WHO = so.Adversary(knows=5, value_within=0)
 
 def test_a_person_who_is_not_in_the_release_is_counted_and_never_found(source):
     record, *_ = arrays()
-    # the first third is suppressed: every index of the release means another person than in the source
+    # the first third is suppressed: every index of the release means another person than in the
+    # source
     release = part(record >= f"p{N // 3:04d}")
     found = so.Audit(source, WHO, release=release, targets="all").run()
     result = found.results[0]
@@ -60,7 +61,9 @@ def test_a_person_who_is_not_in_the_release_is_counted_and_never_found(source):
 
 
 def test_the_same_release_under_other_indices_gives_the_same_findings(source):
-    same = so.Audit(source, WHO, ["scoreboard-rh"], release=part(slice(None)), targets=60, describe=False).run()
+    same = so.Audit(
+        source, WHO, ["scoreboard-rh"], release=part(slice(None)), targets=60, describe=False
+    ).run()
     itself = so.Audit(source, WHO, ["scoreboard-rh"], targets=60, describe=False).run()
     assert same.to_dict()["results"] == itself.to_dict()["results"]
     assert same.source is not None and itself.source is None
@@ -83,9 +86,14 @@ def test_a_defense_makes_the_release_and_is_named(source):
             assert data is source and seed == 7
             return part(np.arange(N * PER) % 2 == 0)
 
-    found = so.Audit(source, WHO, ["scoreboard-rh", "likelihood"], defense=Halve(), seed=7, targets=80).run()
+    found = so.Audit(
+        source, WHO, ["scoreboard-rh", "likelihood"], defense=Halve(), seed=7, targets=80
+    ).run()
     assert found.data["n_entries"] == N * PER // 2 and found.source["n_entries"] == N * PER
-    assert found.provenance["defense"] == "halve" and found.provenance["source_sha256"] == source.fingerprint
+    assert (
+        found.provenance["defense"] == "halve"
+        and found.provenance["source_sha256"] == source.fingerprint
+    )
 
 
 def test_the_likelihood_does_not_take_another_release_for_the_source(source):
@@ -93,7 +101,9 @@ def test_the_likelihood_does_not_take_another_release_for_the_source(source):
     told = so.Audit(source, WHO, [so.attack("likelihood", noise="informed")], release=release)
     with pytest.raises(ParameterError, match="noise='fit'"):
         told.run()
-    found = so.Audit(source, WHO, ["likelihood", "scoreboard-rh"], release=release, targets="all").run()
+    found = so.Audit(
+        source, WHO, ["likelihood", "scoreboard-rh"], release=release, targets="all"
+    ).run()
     # half of the entries are lost: taken for errors, they would bar the true records
     assert hits(found)["likelihood"] > hits(found)["scoreboard-rh"] - 0.05
 
@@ -113,7 +123,9 @@ def test_a_release_with_shuffled_labels_is_noted_and_refused_by_the_gate(source,
     release = part(np.random.default_rng(1).random(N * PER) < kept, relabel=shuffled)
     found = so.Audit(source, WHO, ["scoreboard"], 50, release=release, describe=False).run()
     assert "do not belong together" in found.warnings[0] and hits(found)["scoreboard"] < 0.1
-    assert said(found)[0].startswith("This audit cannot tell: records or items of source and release")
+    assert said(found)[0].startswith(
+        "This audit cannot tell: records or items of source and release"
+    )
     with pytest.raises(InputError, match="do not belong together"):
         so.check(source, {"limit": [{"max": 0.1}], "adaptive": False}, release=release)
 
@@ -123,20 +135,26 @@ def test_a_release_with_shuffled_items_is_noted_although_the_lengths_of_records_
     lengths = np.minimum(rng.lognormal(3, 1.2, N).astype(int) + 2, 400)
     popular = np.arange(1, 501) ** -0.8
     record = np.repeat(np.arange(N), lengths)
-    item = np.concatenate([rng.choice(500, k, replace=False, p=popular / popular.sum()) for k in lengths])
+    item = np.concatenate(
+        [rng.choice(500, k, replace=False, p=popular / popular.sum()) for k in lengths]
+    )
     source = so.Dataset.from_arrays(record, item)
     release = so.Dataset.from_arrays(record, rng.permutation(500)[item])
     audit = so.Audit(source, so.Adversary(knows=2), release=release)
     assert "items with the same label do not belong" in audit.other_labels
 
 
-@pytest.mark.parametrize(("factor", "shift", "word"), [(20, 0, "another unit"), (1, 4000, "only shifted"), (1, 0, "")])
+@pytest.mark.parametrize(
+    ("factor", "shift", "word"), [(20, 0, "another unit"), (1, 4000, "only shifted"), (1, 0, "")]
+)
 def test_a_release_in_other_units_is_noted(factor, shift, word):
     record, item, value = arrays()
     day = 12_000 + np.random.default_rng(3).integers(0, 900, record.size)
     source = so.Dataset.from_arrays(record, item, value, day)
     release = so.Dataset.from_arrays(record, item, value * factor, day + shift)
-    noted = so.Audit(source, WHO, ["scoreboard"], 20, release=release, describe=False).run().warnings
+    noted = (
+        so.Audit(source, WHO, ["scoreboard"], 20, release=release, describe=False).run().warnings
+    )
     told = [w for w in noted if "find too few people" in w]
     assert (word in told[0] and len(told) == 1) if word else not told
 
@@ -167,7 +185,11 @@ def test_labels_are_not_questioned_where_the_records_cannot_tell_them_apart():
     so.Audit(same, so.Adversary(knows=2), release=so.Dataset.from_arrays(29 - record, item))
     record, item, value = arrays()
     noisy = np.where(np.arange(item.size) % 2, item, np.roll(item, PER))
-    so.Audit(so.Dataset.from_arrays(record, item, value), WHO, release=so.Dataset.from_arrays(record, noisy, value))
+    so.Audit(
+        so.Dataset.from_arrays(record, item, value),
+        WHO,
+        release=so.Dataset.from_arrays(record, noisy, value),
+    )
 
 
 def test_a_defense_that_cannot_be_applied_is_refused(source):
@@ -177,8 +199,13 @@ def test_a_defense_that_cannot_be_applied_is_refused(source):
 
 def test_a_release_with_new_ids_is_refused_and_is_no_internal_error():
     rng = np.random.default_rng(0)
-    record, item = np.repeat(np.arange(50), 8), np.concatenate([rng.choice(60, 8, replace=False) for _ in range(50)])
+    record, item = (
+        np.repeat(np.arange(50), 8),
+        np.concatenate([rng.choice(60, 8, replace=False) for _ in range(50)]),
+    )
     source = so.Dataset.from_arrays(record, item)
     release = so.Dataset.from_arrays([f"new{r}" for r in record], item)
-    with pytest.raises(InputError, match="no label of a record of the source occurs in the release"):
+    with pytest.raises(
+        InputError, match="no label of a record of the source occurs in the release"
+    ):
         so.defense("drop-entries", share=0.0).describe(source, release)

@@ -17,7 +17,9 @@ def release(n=200, m=60, per=12, values=None, span=900, seed=0):
     record = np.repeat(np.arange(n), per)
     item = np.concatenate([rng.choice(m, per, replace=False) for _ in range(n)])
     value = None if values is None else rng.choice(values, record.size)
-    return so.Dataset.from_arrays(record, item, value, None if span is None else rng.integers(0, span + 1, record.size))
+    return so.Dataset.from_arrays(
+        record, item, value, None if span is None else rng.integers(0, span + 1, record.size)
+    )
 
 
 def cells(sweep):
@@ -43,7 +45,9 @@ def test_the_strongest_and_the_weakest_corner_are_always_tried(values, span, per
     sweep = default_sweep(data)
     most = 16 if per == 20 else 8
     exact = (0 if values else None, 0 if span else None)
-    assert {(1, 0, None, None), (most, 0, None, None), (most, 0, *exact), (8, 2, *exact)} <= cells(sweep)
+    assert {(1, 0, None, None), (most, 0, None, None), (most, 0, *exact), (8, 2, *exact)} <= cells(
+        sweep
+    )
     assert len(sweep) <= 33 and len(cells(sweep)) == len(sweep)
     assert cells(sweep) <= cells(default_sweep(data, "full"))
 
@@ -70,14 +74,26 @@ def test_items_that_few_people_hold_are_not_tried_and_that_is_noted():
     data = so.Dataset.from_arrays(*np.array(rows).T)
     audit = so.Audit(data, attacks="scoreboard", targets=50, describe=False)
     assert max(a.knows for a in audit.adversaries) == 4
-    assert "Too few records (5) hold 8 items or more: the sweep stops at 4 known items." in audit.run().warnings
+    assert (
+        "Too few records (5) hold 8 items or more: the sweep stops at 4 known items."
+        in audit.run().warnings
+    )
 
 
-@pytest.mark.parametrize(("levels", "rough"), [
-    (np.arange(1, 6), 1), (np.arange(0.5, 5.5, 0.5), 0.5), (np.arange(64), "10%"), (np.arange(21), 1),
-    (np.array([0.0, 1.0]), None), (np.array([1.0]), None), (np.array([1.0, 2.0, 3.5, 120.0]), "10%"), (np.arange(100), "10%"),
-    (np.arange(-10, 10, 0.01), 0.8),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("levels", "rough"),
+    [
+        (np.arange(1, 6), 1),
+        (np.arange(0.5, 5.5, 0.5), 0.5),
+        (np.arange(64), "10%"),
+        (np.arange(21), 1),
+        (np.array([0.0, 1.0]), None),
+        (np.array([1.0]), None),
+        (np.array([1.0, 2.0, 3.5, 120.0]), "10%"),
+        (np.arange(100), "10%"),
+        (np.arange(-10, 10, 0.01), 0.8),
+    ],
+)
 def test_roughly_fits_the_scale(levels, rough):
     assert rough_value(levels.astype(float)) == rough
 
@@ -97,20 +113,35 @@ def test_rough_days_fit_the_span():
 def test_an_option_replaces_its_part_of_the_sweep_and_leaves_the_rest():
     data = release(values=[1, 2, 3, 4, 5])
     loose = default_sweep(data, asked=Axes(time_within=(365,)))
-    assert {a.time_within for a in loose} == {365} and {a.value_within for a in loose} == {None, 1, 0}
+    assert {a.time_within for a in loose} == {365} and {a.value_within for a in loose} == {
+        None,
+        1,
+        0,
+    }
     assert {a.knows for a in loose} == {1, 2, 4, 8} and {a.wrong for a in loose} == {0, 1, 2}
     few = default_sweep(data, asked=Axes(knows=(3,)))
-    assert {a.knows for a in few} == {3} and {(a.value_within, a.time_within) for a in few} >= {(None, None), (0, 0)}
+    assert {a.knows for a in few} == {3} and {(a.value_within, a.time_within) for a in few} >= {
+        (None, None),
+        (0, 0),
+    }
     rare = default_sweep(data, asked=Axes(choose="outside-top:5"))
     assert {a.choose for a in rare} == {"outside-top:5"} and len(rare) > 20
     wrong = default_sweep(data, asked=Axes(wrong=(2,), wrong_kind="item"))
-    assert {(a.wrong, a.wrong_kind) for a in wrong} == {(2, "item")} and 1 not in {a.knows for a in wrong}
+    assert {(a.wrong, a.wrong_kind) for a in wrong} == {(2, "item")} and 1 not in {
+        a.knows for a in wrong
+    }
 
 
-@pytest.mark.parametrize("asked", [
-    Axes(wrong=(9,), knows=(4,)), Axes(wrong=(1,), wrong_kind="value", value_within=(None,), time_within=(None,)),
-    Axes(wrong_kind="nothing"), Axes(choose="foo"), Axes(knows=(0,)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Axes(wrong=(9,), knows=(4,)),
+        Axes(wrong=(1,), wrong_kind="value", value_within=(None,), time_within=(None,)),
+        Axes(wrong_kind="nothing"),
+        Axes(choose="foo"),
+        Axes(knows=(0,)),
+    ],
+)
 def test_an_option_that_cannot_shape_the_sweep_is_refused(asked):
     with pytest.raises(ParameterError):
         default_sweep(release(values=[1, 2, 3]), asked=asked)
@@ -147,9 +178,13 @@ def test_amounts_are_known_roughly_to_within_a_share_of_the_value():
 def test_data_read_to_the_hour_is_also_tried_with_a_tolerance_below_a_day(resolution, fine):
     rng = np.random.default_rng(4)
     record, item = np.divmod(np.arange(200 * 10), 10)
-    data = so.Dataset.from_arrays(record, item, rng.integers(1, 6, 2000), rng.random(2000) * 900, resolution=resolution)
+    data = so.Dataset.from_arrays(
+        record, item, rng.integers(1, 6, 2000), rng.random(2000) * 900, resolution=resolution
+    )
     tried = default_sweep(data)
     assert {a.time_within for a in tried} == {None, 14, "12h", fine, 0}
     assert {a.value_within for a in tried if a.time_within == fine} == {None}
-    short = so.Dataset.from_arrays(record, item, None, rng.random(2000) / 100, resolution=resolution)
+    short = so.Dataset.from_arrays(
+        record, item, None, rng.random(2000) / 100, resolution=resolution
+    )
     assert fine not in {a.time_within for a in default_sweep(short)}

@@ -32,7 +32,9 @@ def version_1(found):
     for result in plain["results"]:
         for one in result["attacks"]:
             row = {
-                k: v for k, v in one.items() if k not in ("hit_all", "n_without_candidates", "lineup_bits", "rank_bits")
+                k: v
+                for k, v in one.items()
+                if k not in ("hit_all", "n_without_candidates", "lineup_bits", "rank_bits")
             }
             row |= {
                 "adversary": result["adversary"],
@@ -40,7 +42,9 @@ def version_1(found):
                 "n_eligible": result["n_eligible"],
             }
             row["bits"] = {k: v for k, v in one["lineup_bits"].items() if k != "n"}
-            row["k_identified"] = [{k: v for k, v in r.items() if k != "rate_all"} for r in row["k_identified"]]
+            row["k_identified"] = [
+                {k: v for k, v in r.items() if k != "rate_all"} for r in row["k_identified"]
+            ]
             del row["calibrated"]["matched_right_all"]
             rows.append(row)
         best = {k: v for k, v in result["strongest"].items() if k != "hit_all"}
@@ -84,7 +88,16 @@ def test_findings_of_version_1_are_read_as_if_they_were_new(findings, tmp_path):
 def version_2(found):
     """The same numbers as version 2 wrote them: nobody asked who is unique or of whom an attacker is sure."""
     plain = copy.deepcopy(found.to_dict())
-    new = ("unique", "found", "sure", "unique_all", "found_all", "sure_all", "sure_attack", "not_measured")
+    new = (
+        "unique",
+        "found",
+        "sure",
+        "unique_all",
+        "found_all",
+        "sure_all",
+        "sure_attack",
+        "not_measured",
+    )
     results = [{k: v for k, v in result.items() if k not in new} for result in plain["results"]]
     return {**plain, "schema_version": 2, "results": results}
 
@@ -94,7 +107,9 @@ def test_what_older_versions_did_not_measure_is_missing_with_a_reason_and_no_zer
     old = so.Findings.from_dict(older(findings))
     jsonschema.validate(json.loads(old.to_json()), so.Findings.schema())
     for was, now in zip(old.results, findings.results, strict=True):
-        assert dict(was["found"]) == dict(now["found"]) and dict(was["found_all"]) == dict(now["found_all"])
+        assert dict(was["found"]) == dict(now["found"]) and dict(was["found_all"]) == dict(
+            now["found_all"]
+        )
         assert was["unique"] is None and was["sure"] is None and now["unique"] is not None
         assert "older version" in was["not_measured"]["unique"] and not now["not_measured"]
 
@@ -132,8 +147,34 @@ def test_findings_that_lack_a_part_are_refused(findings, version):
 
 
 def test_the_frame_keeps_the_columns_of_version_1(findings):
-    kept = {"adversary", "knows", "wrong", "wrong_kind", "value_within", "time_within", "choose", "gamma", "length_within",
-            "attack", "n", "hit", "hit_low", "hit_high", "matched_right", "matched_wrong", "false_match", "k1", "k5", "k10",
-            "k100", "bits", "random", "popularity", "calibrated_matched_right", "calibrated_matched_wrong",
-            "calibrated_false_match", "calibrated_threshold"}  # fmt: skip
+    kept = {
+        "adversary",
+        "knows",
+        "wrong",
+        "wrong_kind",
+        "value_within",
+        "time_within",
+        "choose",
+        "gamma",
+        "length_within",
+        "attack",
+        "n",
+        "hit",
+        "hit_low",
+        "hit_high",
+        "matched_right",
+        "matched_wrong",
+        "false_match",
+        "k1",
+        "k5",
+        "k10",
+        "k100",
+        "bits",
+        "random",
+        "popularity",
+        "calibrated_matched_right",
+        "calibrated_matched_wrong",
+        "calibrated_false_match",
+        "calibrated_threshold",
+    }
     assert kept <= set(findings.to_frame().columns)

@@ -21,14 +21,20 @@ CALLS = {
     "sample of a path": (lambda: WHO.sample("ratings.csv"), "dataset is a str"),
     "explain a number": (lambda: so.explain(DS, 5), "knowledge is a int"),
     "attack of a list": (lambda: so.attack(["scoreboard"]), "not a list"),
-    "attack with a text level": (lambda: so.attack("scoring", decide="spacing", level="x"), "level='x'"),
+    "attack with a text level": (
+        lambda: so.attack("scoring", decide="spacing", level="x"),
+        "level='x'",
+    ),
     "audit with a number of attacks": (lambda: so.Audit(DS, attacks=5), "attacks is a int"),
     "link a path": (lambda: so.link("ratings.csv", AUX), "dataset is a str"),
     "describe a path": (lambda: so.describe("ratings.csv"), "describe needs a Dataset"),
     "bounds of a path": (lambda: so.bounds("ratings.csv"), "bounds needs a Dataset"),
     "sparsity of a path": (lambda: so.sparsity("ratings.csv"), "needs a Dataset"),
     "population of a path": (lambda: so.population("ratings.csv"), "population needs a Dataset"),
-    "amplification of a path": (lambda: so.amplification("ratings.csv"), "amplification needs a Dataset"),
+    "amplification of a path": (
+        lambda: so.amplification("ratings.csv"),
+        "amplification needs a Dataset",
+    ),
 }
 
 
@@ -39,7 +45,9 @@ def test_a_wrong_object_is_refused_with_its_type(name):
         call()
 
 
-@pytest.mark.parametrize("exclude", [[True, False], [0.5, 1], ["a", "b"]], ids=["mask", "fractions", "labels"])
+@pytest.mark.parametrize(
+    "exclude", [[True, False], [0.5, 1], ["a", "b"]], ids=["mask", "fractions", "labels"]
+)
 def test_records_to_exclude_are_never_guessed(exclude):
     """A mask of two queries was read as records 1 and 0: other people than meant were left out."""
     with pytest.raises(ParameterError, match="exclude: give one record index per query"):

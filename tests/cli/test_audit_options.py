@@ -17,7 +17,10 @@ from standout.cli.session import _public
 def pairs(tmp_path):
     rng = np.random.default_rng(0)
     path = tmp_path / "pairs.csv"
-    path.write_text("user,item\n" + "".join(f"{u},{i}\n" for u in range(60) for i in rng.choice(30, 9, replace=False)))
+    path.write_text(
+        "user,item\n"
+        + "".join(f"{u},{i}\n" for u in range(60) for i in rng.choice(30, 9, replace=False))
+    )
     return path
 
 
@@ -36,7 +39,9 @@ def test_a_tolerance_without_knows_shapes_the_sweep(ratings, tmp_path, run):
 
 
 def test_a_choice_without_knows_shapes_the_sweep(ratings, tmp_path, run):
-    code, shown, _ = run("audit", ratings, "--out", tmp_path / "o", "--choose", "outside-top:3", *QUICK)
+    code, shown, _ = run(
+        "audit", ratings, "--out", tmp_path / "o", "--choose", "outside-top:3", *QUICK
+    )
     assert code == 0 and knowledge(shown, "choose") == {("outside-top:3",)}
 
 
@@ -49,14 +54,28 @@ def test_the_full_sweep_is_larger_and_recorded(pairs, ratings, tmp_path, run):
     assert sizes["default"] == 36 and sizes["full"] > 54
 
 
-@pytest.mark.parametrize(("option", "value", "word"), [
-    ("--choose", "foo", "choose='foo'"), ("--sweep", "huge", "--sweep"), ("--knows", "2.5", "whole numbers"),
-    ("--knows", "0", "knows=0"), ("--wrong", "1.5", "--wrong"), ("--wrong", "lots", "--wrong"),
-    ("--wrong-kind", "both", "wrong_kind='both'"), ("--value-within", "near", "--value-within"),
-    ("--value-within", "-1", "value_within"), ("--time-within", "0.04", "whole days"), ("--targets", "5,7", "--targets"),
-    ("--targets", "0", "--targets"), ("--targets", "2.5", "--targets"), ("--engine", "steam", "no engine"),
-    ("--attacks", "guessing", "no attack"), ("--attacks", "all,scoreboard", "no attack"), ("--wrong", "99", "wrong="),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "value", "word"),
+    [
+        ("--choose", "foo", "choose='foo'"),
+        ("--sweep", "huge", "--sweep"),
+        ("--knows", "2.5", "whole numbers"),
+        ("--knows", "0", "knows=0"),
+        ("--wrong", "1.5", "--wrong"),
+        ("--wrong", "lots", "--wrong"),
+        ("--wrong-kind", "both", "wrong_kind='both'"),
+        ("--value-within", "near", "--value-within"),
+        ("--value-within", "-1", "value_within"),
+        ("--time-within", "0.04", "whole days"),
+        ("--targets", "5,7", "--targets"),
+        ("--targets", "0", "--targets"),
+        ("--targets", "2.5", "--targets"),
+        ("--engine", "steam", "no engine"),
+        ("--attacks", "guessing", "no attack"),
+        ("--attacks", "all,scoreboard", "no attack"),
+        ("--wrong", "99", "wrong="),
+    ],
+)
 def test_an_option_that_makes_no_sense_is_refused(option, value, word, ratings, tmp_path, run):
     before = sorted(tmp_path.iterdir())
     code, _, said = run("audit", ratings, "--out", tmp_path / "o", option, value)
@@ -65,13 +84,21 @@ def test_an_option_that_makes_no_sense_is_refused(option, value, word, ratings, 
 
 
 def test_options_are_checked_before_the_data_is_read(tmp_path, run):
-    code, _, said = run("audit", tmp_path / "nowhere.csv", "--choose", "foo", "--out", tmp_path / "o")
+    code, _, said = run(
+        "audit", tmp_path / "nowhere.csv", "--choose", "foo", "--out", tmp_path / "o"
+    )
     assert code == 2 and "choose='foo'" in said
 
 
-@pytest.mark.parametrize(("option", "value"), [
-    ("--value-within", "1"), ("--value-within", "0"), ("--time-within", "3"), ("--wrong-kind", "value"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--value-within", "1"),
+        ("--value-within", "0"),
+        ("--time-within", "3"),
+        ("--wrong-kind", "value"),
+    ],
+)
 def test_knowledge_that_the_data_lacks_is_exit_2(option, value, pairs, tmp_path, run):
     more = ("--wrong", "1") if option == "--wrong-kind" else ()
     code, _, said = run("audit", pairs, "--out", tmp_path / "o", option, value, *more, *QUICK)
@@ -93,10 +120,23 @@ def test_an_audit_does_not_overwrite_the_findings_of_another(ratings, tmp_path, 
     assert code == 0 and "standout-out-2" in said and "standout-out-2/report.html" in shown
     assert Path("standout-out/findings.json").read_text() == first
     code, _, said = run("audit", ratings, "--out", "standout-out", *quick)
-    assert code == 2 and "--overwrite" in said and Path("standout-out/findings.json").read_text() == first
-    code, _, _ = run("audit", ratings, "--out", "standout-out", "--overwrite", "--seed", "5", *quick)
-    assert code == 0 and json.loads(Path("standout-out/findings.json").read_text())["provenance"]["seed"] == 5
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["ratings.csv", "standout-out", "standout-out-2"]
+    assert (
+        code == 2
+        and "--overwrite" in said
+        and Path("standout-out/findings.json").read_text() == first
+    )
+    code, _, _ = run(
+        "audit", ratings, "--out", "standout-out", "--overwrite", "--seed", "5", *quick
+    )
+    assert (
+        code == 0
+        and json.loads(Path("standout-out/findings.json").read_text())["provenance"]["seed"] == 5
+    )
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "ratings.csv",
+        "standout-out",
+        "standout-out-2",
+    ]
 
 
 def test_findings_that_another_audit_wrote_meanwhile_are_kept(ratings, tmp_path, monkeypatch, run):
@@ -116,7 +156,9 @@ def test_findings_that_another_audit_wrote_meanwhile_are_kept(ratings, tmp_path,
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_folder_that_cannot_be_written_to_is_refused_before_the_audit(there, ratings, tmp_path, monkeypatch, run):
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_audit(
+    there, ratings, tmp_path, monkeypatch, run
+):
     from standout.audit.audit import Audit
 
     out = tmp_path / "o"
@@ -163,11 +205,23 @@ def test_the_recorded_command_keeps_values_with_a_slash_and_drops_folders():
         "/people/jane/out",
         "--json",
     ]
-    assert _public(told) == ["audit", "ratings.csv", "--time-unit", "m/d", "--skip-bad", "--out", "out", "--json"]
+    assert _public(told) == [
+        "audit",
+        "ratings.csv",
+        "--time-unit",
+        "m/d",
+        "--skip-bad",
+        "--out",
+        "out",
+        "--json",
+    ]
     assert _public(["audit", "--json", "/people/jane/r.csv"]) == ["audit", "--json", "r.csv"]
     assert _public(["audit", "r.csv", "--out=/people/jane/o", "--time-unit=d/m"]) == [
-        "audit", "r.csv", "--out=o", "--time-unit=d/m",
-    ]  # fmt: skip
+        "audit",
+        "r.csv",
+        "--out=o",
+        "--time-unit=d/m",
+    ]
 
 
 def test_the_recorded_command_repeats_an_audit_with_ambiguous_dates(tmp_path, monkeypatch, run):
@@ -179,7 +233,9 @@ def test_the_recorded_command_repeats_an_audit_with_ambiguous_dates(tmp_path, mo
     ]
     (tmp_path / "d.csv").write_text("user,item,date\n" + "\n".join(rows) + "\n")
     monkeypatch.chdir(tmp_path)
-    code, shown, _ = run("audit", tmp_path / "d.csv", "--time-unit", "m/d", "--knows", "2", "--out", "one", *QUICK)
+    code, shown, _ = run(
+        "audit", tmp_path / "d.csv", "--time-unit", "m/d", "--knows", "2", "--out", "one", *QUICK
+    )
     assert code == 0
     command = json.loads(shown)["provenance"]["command"]
     shutil.rmtree("one")
@@ -190,10 +246,25 @@ def test_the_recorded_command_repeats_an_audit_with_ambiguous_dates(tmp_path, mo
 def test_a_tolerance_below_a_day_reads_the_hours_and_the_report_says_so(tmp_path, run):
     rng = np.random.default_rng(0)
     path = tmp_path / "visits.csv"
-    stamps = np.datetime64("2024-01-01T00:00") + rng.integers(0, 90 * 1440, 60 * 9).astype("timedelta64[m]")
+    stamps = np.datetime64("2024-01-01T00:00") + rng.integers(0, 90 * 1440, 60 * 9).astype(
+        "timedelta64[m]"
+    )
     rows = [(u, i) for u in range(60) for i in rng.choice(30, 9, replace=False)]
-    path.write_text("user,item,time\n" + "".join(f"{u},{i},{t}\n" for (u, i), t in zip(rows, stamps, strict=True)))
-    code, shown, _ = run("audit", path, "--out", tmp_path / "o", "--time-within", "2h,90min,0", "--knows", "2", *QUICK)
+    path.write_text(
+        "user,item,time\n"
+        + "".join(f"{u},{i},{t}\n" for (u, i), t in zip(rows, stamps, strict=True))
+    )
+    code, shown, _ = run(
+        "audit",
+        path,
+        "--out",
+        tmp_path / "o",
+        "--time-within",
+        "2h,90min,0",
+        "--knows",
+        "2",
+        *QUICK,
+    )
     assert code == 0 and knowledge(shown, "time_within") == {("2h",), ("90min",), (0,)}
     found = json.loads(shown)
     assert found["data"]["days"]["resolution"] == "minute" and "T" in found["data"]["days"]["first"]
@@ -206,13 +277,25 @@ def test_a_tolerance_below_a_day_reads_the_hours_and_the_report_says_so(tmp_path
     assert "read to the minute" in page and "times to within 2 h" in page
     again, _, _ = run("report", tmp_path / "o" / "findings.json", "--out", tmp_path / "again.html")
     assert again == 0
-    code, _, said = run("audit", path, "--out", tmp_path / "p", "--time-within", "2h", "--resolution", "day", *QUICK)
+    code, _, said = run(
+        "audit", path, "--out", tmp_path / "p", "--time-within", "2h", "--resolution", "day", *QUICK
+    )
     assert code == 2 and "--resolution hour" in said
 
 
 def test_findings_from_before_the_resolution_are_read_as_days(ratings, tmp_path, run):
     code, shown, _ = run(
-        "audit", ratings, "--out", tmp_path / "o", "--knows", "2", "--time-within", "14", "--resolution", "day", *QUICK
+        "audit",
+        ratings,
+        "--out",
+        tmp_path / "o",
+        "--knows",
+        "2",
+        "--time-within",
+        "14",
+        "--resolution",
+        "day",
+        *QUICK,
     )
     found = json.loads(shown)
     assert code == 0 and found["data"]["days"].pop("resolution") == "day"
@@ -234,8 +317,13 @@ def test_redact_searches_findings_report_and_what_is_printed(ratings, tmp_path, 
 
 
 def test_redact_refuses_a_title_that_names_a_person_and_writes_nothing(ratings, tmp_path, run):
-    code, out, err = run("audit", ratings, "--out", tmp_path / "out", "--title", "All about U0042x", *REDACTED)
+    code, out, err = run(
+        "audit", ratings, "--out", tmp_path / "out", "--title", "All about U0042x", *REDACTED
+    )
     assert code == 2
-    assert "--redact: labels of the data were found in findings.json (1), report.html (1)" in " ".join(err.split())
+    assert (
+        "--redact: labels of the data were found in findings.json (1), report.html (1)"
+        in " ".join(err.split())
+    )
     assert "U0042x" not in out + err
     assert not (tmp_path / "out").exists()

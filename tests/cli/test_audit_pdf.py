@@ -21,16 +21,23 @@ def no_browser(monkeypatch):
 def printer(monkeypatch):
     """A browser that writes what it was given to print into the PDF."""
     monkeypatch.setattr(pdf, "find_browser", lambda: "a browser")
-    monkeypatch.setattr(pdf, "print_page", lambda source, target: target.write_bytes(b"%PDF-" + source.read_bytes()))
+    monkeypatch.setattr(
+        pdf, "print_page", lambda source, target: target.write_bytes(b"%PDF-" + source.read_bytes())
+    )
 
 
 def test_a_title_is_shown_on_the_page_and_recorded_in_the_findings(ratings, tmp_path, run):
-    code, _, said = run("audit", ratings, "--out", tmp_path / "o", "--title", "Loans <2019> & later", *QUICK)
+    code, _, said = run(
+        "audit", ratings, "--out", tmp_path / "o", "--title", "Loans <2019> & later", *QUICK
+    )
     assert code == 0, said
     page = (tmp_path / "o" / "report.html").read_text()
     head = page[page.index("<title>") : page.index("</title>")]
     assert "Loans &lt;2019&gt; &amp; later" in head and "Loans <2019>" not in page
-    assert json.loads((tmp_path / "o" / "findings.json").read_text())["provenance"]["title"] == "Loans <2019> & later"
+    assert (
+        json.loads((tmp_path / "o" / "findings.json").read_text())["provenance"]["title"]
+        == "Loans <2019> & later"
+    )
 
 
 def test_without_a_title_none_is_recorded(ratings, tmp_path, run):
@@ -52,7 +59,12 @@ def test_a_pdf_of_the_titled_report_lies_beside_the_page(printer, ratings, tmp_p
 
 def test_a_pdf_without_a_browser_is_refused_before_the_data_is_read(no_browser, tmp_path, run):
     code, _, said = run("audit", tmp_path / "nowhere.csv", "--out", tmp_path / "o", "--pdf")
-    assert code == 2 and "apt-get install" in said and "nowhere" not in said and "Traceback" not in said
+    assert (
+        code == 2
+        and "apt-get install" in said
+        and "nowhere" not in said
+        and "Traceback" not in said
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -67,7 +79,9 @@ def test_a_browser_that_fails_to_print_leaves_nothing(printer, ratings, tmp_path
     assert sorted(p.name for p in tmp_path.iterdir()) == [".standout-work.o", "ratings.csv"]
 
 
-def test_an_overwritten_folder_does_not_keep_the_pdf_of_an_earlier_audit(printer, ratings, tmp_path, run):
+def test_an_overwritten_folder_does_not_keep_the_pdf_of_an_earlier_audit(
+    printer, ratings, tmp_path, run
+):
     out = tmp_path / "o"
     assert run("audit", ratings, "--out", out, "--pdf", *QUICK)[0] == 0
     (out / "notes.txt").write_text("mine")

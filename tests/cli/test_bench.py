@@ -47,7 +47,9 @@ def test_the_exponent_of_a_power_law_is_its_power():
 
 def test_a_sum_of_parts_is_told_apart():
     rng = np.random.default_rng(0)
-    lines = [dict(zip(growth.PARTS, x.tolist(), strict=True)) for x in rng.uniform(1e3, 1e6, (12, 3))]
+    lines = [
+        dict(zip(growth.PARTS, x.tolist(), strict=True)) for x in rng.uniform(1e3, 1e6, (12, 3))
+    ]
     for line in lines:
         line["seconds"] = 1e-9 * (1.2 * line["postings"] + 0.15 * line["records"])
     fit = growth.linear(lines)
@@ -73,7 +75,9 @@ def test_bench_writes_one_json_line_per_measurement(case, tmp_path, monkeypatch,
         growth=None,
     )
     lines = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
-    assert {"machine", "memory", "standout: scoreboard-rh", "standout: likelihood"} <= {line["what"] for line in lines}
+    assert {"machine", "memory", "standout: scoreboard-rh", "standout: likelihood"} <= {
+        line["what"] for line in lines
+    }
     ours = next(line for line in lines if line["what"] == "standout: scoreboard-rh")
     assert ours["ms_per_target"] > 0
     assert np.isfinite(ours["ns_per_posting_core"])
@@ -85,7 +89,9 @@ def test_a_whole_audit_is_compared_with_the_c_loop_on_as_many_queries(case):
     line = default_audit(case, 4)
     assert line["kinds"] > 10 and line["core_seconds"] > 0
     if "skipped" not in line:
-        assert line["ours_over_theirs"] == pytest.approx(line["core_seconds"] / line["c_core_seconds"])
+        assert line["ours_over_theirs"] == pytest.approx(
+            line["core_seconds"] / line["c_core_seconds"]
+        )
 
 
 @pytest.mark.parametrize("options", [{"size": 0.0}, {"size": 2.0}, {"targets": 0}])
@@ -93,9 +99,22 @@ def test_bench_refuses_sizes_that_make_no_sense(options):
     from standout.cli.bench import bench
 
     with pytest.raises(ParameterError):
-        bench(**{"size": SIZE, "targets": 20, "out": None, "peers": False, "reading": False, "growth": None, **options})
+        bench(
+            **{
+                "size": SIZE,
+                "targets": 20,
+                "out": None,
+                "peers": False,
+                "reading": False,
+                "growth": None,
+                **options,
+            }
+        )
 
 
 def test_all_cores_are_compared_with_one(case):
     lines = {line["what"]: line for line in measure.kernels(case, 1)}
-    assert lines["all cores against one"]["cores"] == case.threads and lines["all cores against one"]["speed_up"] > 0
+    assert (
+        lines["all cores against one"]["cores"] == case.threads
+        and lines["all cores against one"]["speed_up"] > 0
+    )

@@ -64,7 +64,9 @@ def start(source: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:
     with (out.parent / f"{out.name}.log").open("ab") as log:
         # a relative path to the package would not be found from there
         here = {**os.environ, "PYTHONPATH": str(Path(so.__file__).parents[1])}
-        return subprocess.Popen([sys.executable, "-c", code], stderr=log, stdout=log, cwd=out.parent, env=here)
+        return subprocess.Popen(
+            [sys.executable, "-c", code], stderr=log, stdout=log, cwd=out.parent, env=here
+        )
 
 
 def said(out: Path) -> str:
@@ -73,7 +75,9 @@ def said(out: Path) -> str:
 
 def findings(out: Path) -> dict:
     return {
-        k: v for k, v in json.loads((out / "findings.json").read_text()).items() if k not in ("provenance", "sha256")
+        k: v
+        for k, v in json.loads((out / "findings.json").read_text()).items()
+        if k not in ("provenance", "sha256")
     }
 
 
@@ -87,7 +91,9 @@ def finished(work: Path) -> dict[str, object]:
 
 def n_partials_in(work: Path) -> int:
     try:
-        return sum(path.name.startswith("partial-") for path in (work / "chunked" / "partials").iterdir())
+        return sum(
+            path.name.startswith("partial-") for path in (work / "chunked" / "partials").iterdir()
+        )
     except FileNotFoundError:
         return 0
 
@@ -130,7 +136,9 @@ def run_with_kills(source: Path, out: Path, kills: int, n_partials: int, seed: i
     return kills
 
 
-def test_an_audit_that_is_killed_and_started_again_finds_the_same_and_does_nothing_twice(source, usual, tmp_path):
+def test_an_audit_that_is_killed_and_started_again_finds_the_same_and_does_nothing_twice(
+    source, usual, tmp_path
+):
     expected, n_partials = usual
     assert n_partials > 20
     assert run_with_kills(source, tmp_path / "out", 2, n_partials, seed=1) >= 1
@@ -138,8 +146,12 @@ def test_an_audit_that_is_killed_and_started_again_finds_the_same_and_does_nothi
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.log"]
 
 
-@pytest.mark.parametrize("signum", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
-def test_a_stopped_audit_leaves_no_record_and_no_label_and_continues(source, usual, tmp_path, signum):
+@pytest.mark.parametrize(
+    "signum", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
+def test_a_stopped_audit_leaves_no_record_and_no_label_and_continues(
+    source, usual, tmp_path, signum
+):
     work = tmp_path / ".standout-work.out"
     run = start(source, tmp_path / "out", "--engine", "chunked")
     while run.poll() is None and n_partials_in(work) < 3:
@@ -149,13 +161,17 @@ def test_a_stopped_audit_leaves_no_record_and_no_label_and_continues(source, usu
     left = {path.relative_to(work).parts[:2] for path in work.rglob("*") if path.is_file()}
     assert ("chunked", "partials") in left
     assert not [parts for parts in left if parts[0] == "chunked" and parts[1] != "partials"]
-    assert start(source, tmp_path / "out", "--engine", "chunked").wait() == 0, said(tmp_path / "out")
+    assert start(source, tmp_path / "out", "--engine", "chunked").wait() == 0, said(
+        tmp_path / "out"
+    )
     assert findings(tmp_path / "out") == usual[0]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.log"]
 
 
 @pytest.mark.slow
-def test_an_audit_that_is_killed_ten_times_finds_the_same_and_does_nothing_twice(source, usual, tmp_path):
+def test_an_audit_that_is_killed_ten_times_finds_the_same_and_does_nothing_twice(
+    source, usual, tmp_path
+):
     expected, n_partials = usual
     assert run_with_kills(source, tmp_path / "out", 10, n_partials, seed=2) >= 8
     assert findings(tmp_path / "out") == expected
@@ -167,21 +183,29 @@ def test_the_command_finds_the_same_in_parts_as_in_memory(source, usual, tmp_pat
     assert differences(mine, expected) == []
 
 
-def test_data_that_does_not_fit_is_read_in_parts_and_one_sentence_says_so(source, tmp_path, monkeypatch, run):
+def test_data_that_does_not_fit_is_read_in_parts_and_one_sentence_says_so(
+    source, tmp_path, monkeypatch, run
+):
     monkeypatch.setattr(memory, "available_memory", lambda: 200_000_000.0)
     monkeypatch.setattr(budget, "SHARE", 0.001)
     code, _, err = run("audit", source, "--out", tmp_path / "out", *KINDS)
     assert code == 0
-    assert "records stay on disk and are read in parts (--engine chunked --memory 100MB)" in " ".join(err.split())
+    assert (
+        "records stay on disk and are read in parts (--engine chunked --memory 100MB)"
+        in " ".join(err.split())
+    )
     assert so.Findings.load(tmp_path / "out" / "findings.json").provenance["engine"] == "chunked"
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["--engine", "chunked", "--memory", "2 potatoes"], "memory='2 potatoes'"),
-    (["--engine", "chunked", "--memory", "1MB"], "at least 100 MB"),
-    (["--engine", "gpu", "--memory", "2GB"], "--memory is for --engine chunked"),
-    (["--memory", "2GB", "--release", "other.csv"], "--release needs the records in memory"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--engine", "chunked", "--memory", "2 potatoes"], "memory='2 potatoes'"),
+        (["--engine", "chunked", "--memory", "1MB"], "at least 100 MB"),
+        (["--engine", "gpu", "--memory", "2GB"], "--memory is for --engine chunked"),
+        (["--memory", "2GB", "--release", "other.csv"], "--release needs the records in memory"),
+    ],
+)
 @pytest.mark.filterwarnings("ignore:.*engine 'memory' runs instead")
 def test_a_bad_budget_is_refused_and_nothing_is_written(source, tmp_path, run, words, said):
     code, _, err = run("audit", source, "--out", tmp_path / "out", *words)

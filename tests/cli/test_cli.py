@@ -22,19 +22,36 @@ def test_neither_the_findings_nor_the_report_name_anybody(ratings, tmp_path, run
     code, shown, said = run("audit", ratings, "--out", out, "--targets", "40", "--knows", "3")
     text = shown + said + (out / "findings.json").read_text() + (out / "report.html").read_text()
     assert code == 0
-    assert not [n for n in range(80) if f"U{n:04d}x" in text] and not [n for n in range(50) if f"M{n:03d}y" in text]
+    assert not [n for n in range(80) if f"U{n:04d}x" in text] and not [
+        n for n in range(50) if f"M{n:03d}y" in text
+    ]
 
 
 def test_json_is_all_there_is_on_standard_output(ratings, tmp_path, run):
-    code, shown, _ = run("audit", ratings, "--out", tmp_path / "o", "--targets", "30", "--knows", "3", "--json")
+    code, shown, _ = run(
+        "audit", ratings, "--out", tmp_path / "o", "--targets", "30", "--knows", "3", "--json"
+    )
     assert code == 0 and json.loads(shown)["results"][0]["n_targets"] == 30
 
 
 def test_lists_of_knowledge_are_crossed(ratings, tmp_path, run):
     code, shown, _ = run(
-        "audit", ratings, "--out", tmp_path / "o", "--targets", "20", "--json", "--attacks", "scoreboard-rh",
-        "--knows", "2,4", "--value-within", "0,none", "--time-within", "3,none",
-    )  # fmt: skip
+        "audit",
+        ratings,
+        "--out",
+        tmp_path / "o",
+        "--targets",
+        "20",
+        "--json",
+        "--attacks",
+        "scoreboard-rh",
+        "--knows",
+        "2,4",
+        "--value-within",
+        "0,none",
+        "--time-within",
+        "3,none",
+    )
     known = {
         (r["adversary"]["knows"], r["adversary"]["value_within"], r["adversary"]["time_within"])
         for r in json.loads(shown)["results"]
@@ -48,13 +65,19 @@ def bad_inputs(tmp_path):
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
-    good = "user,movie,rating\n" + "".join(f"{u},{m},3\n" for u in range(9) for m in range(u, u + 4))
+    good = "user,movie,rating\n" + "".join(
+        f"{u},{m},3\n" for u in range(9) for m in range(u, u + 4)
+    )
     return {
         "missing file": (tmp_path / "nowhere.csv", [], "nowhere.csv"),
         "empty file": (file("empty.csv", ""), [], "empty"),
         "header only": (file("header.csv", "user,movie,rating\n"), [], "no rows"),
         "no such column": (file("good.csv", good), ["--record", "usr"], "Did you mean 'user'"),
-        "text where numbers belong": (file("text.csv", good.replace(",3\n", ",good\n")), [], "rating"),
+        "text where numbers belong": (
+            file("text.csv", good.replace(",3\n", ",good\n")),
+            [],
+            "rating",
+        ),
         "all-null column": (file("null.csv", good.replace(",3\n", ",\n")), [], "rating"),
         "infinite values": (file("inf.csv", good.replace("0,0,3", "0,0,inf")), [], "infinite"),
         "one record": (
@@ -62,21 +85,44 @@ def bad_inputs(tmp_path):
             [],
             "1 record",
         ),
-        "one item": (file("item.csv", "user,movie,rating\n" + "".join(f"{u},1,3\n" for u in range(9))), [], "1 item"),
+        "one item": (
+            file("item.csv", "user,movie,rating\n" + "".join(f"{u},1,3\n" for u in range(9))),
+            [],
+            "1 item",
+        ),
         "no eligible target": (file("few.csv", good), ["--knows", "50"], "lower knows"),
         "rows that do not parse": (file("bad.csv", good + "7,7,lots\n"), [], "--skip-bad"),
-        "truncated gzip": (file("cut.csv.gz", gzip.compress(good.encode() * 200)[:200]), [], "cut.csv.gz"),
+        "truncated gzip": (
+            file("cut.csv.gz", gzip.compress(good.encode() * 200)[:200]),
+            [],
+            "cut.csv.gz",
+        ),
         "not a Parquet": (file("fake.parquet", "this is not parquet"), [], "fake.parquet"),
         "unknown attack": (file("ok.csv", good), ["--attacks", "guessing"], "no attack"),
         "senseless number": (file("ok2.csv", good), ["--knows", "two"], "whole numbers"),
     }
 
 
-@pytest.mark.parametrize("case", [
-    "missing file", "empty file", "header only", "no such column", "text where numbers belong", "all-null column",
-    "infinite values", "one record", "one item", "no eligible target", "rows that do not parse", "truncated gzip",
-    "not a Parquet", "unknown attack", "senseless number",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "case",
+    [
+        "missing file",
+        "empty file",
+        "header only",
+        "no such column",
+        "text where numbers belong",
+        "all-null column",
+        "infinite values",
+        "one record",
+        "one item",
+        "no eligible target",
+        "rows that do not parse",
+        "truncated gzip",
+        "not a Parquet",
+        "unknown attack",
+        "senseless number",
+    ],
+)
 def test_bad_input_ends_with_one_clear_line_and_nothing_written(case, tmp_path, run):
     path, options, word = bad_inputs(tmp_path)[case]
     before = sorted(p.name for p in tmp_path.iterdir())
@@ -90,7 +136,9 @@ def test_bad_input_ends_with_one_clear_line_and_nothing_written(case, tmp_path, 
 
 def test_bad_rows_are_dropped_when_asked_and_counted(ratings, tmp_path, run):
     ratings.write_text(ratings.read_text() + "u1,m1,lots,1000000000\n")
-    code, _, said = run("audit", ratings, "--out", tmp_path / "o", "--skip-bad", "--targets", "20", "--knows", "2")
+    code, _, said = run(
+        "audit", ratings, "--out", tmp_path / "o", "--skip-bad", "--targets", "20", "--knows", "2"
+    )
     assert code == 0 and "1 rows that do not parse dropped" in said
 
 
@@ -107,7 +155,9 @@ def test_an_interrupted_audit_leaves_nothing(ratings, tmp_path, monkeypatch, run
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
-def test_a_report_that_cannot_be_drawn_leaves_nothing_but_the_finished_parts(ratings, tmp_path, monkeypatch, run):
+def test_a_report_that_cannot_be_drawn_leaves_nothing_but_the_finished_parts(
+    ratings, tmp_path, monkeypatch, run
+):
     import standout.report.page
 
     def broken(findings, path):
@@ -123,7 +173,9 @@ def test_a_report_that_cannot_be_drawn_leaves_nothing_but_the_finished_parts(rat
 def test_doctor_shows_what_to_type_with_its_brackets(monkeypatch, run):
     from standout.cli import doctor
 
-    monkeypatch.setattr(doctor, "examine", lambda: {"cupy": "not installed: pip install 'standout[gpu]'"})
+    monkeypatch.setattr(
+        doctor, "examine", lambda: {"cupy": "not installed: pip install 'standout[gpu]'"}
+    )
     code, shown, _ = run("doctor")
     assert code == 0
     assert "standout[gpu]" in shown

@@ -12,15 +12,35 @@ import typer
 from standout.cli import app
 
 READING = {
-    "record", "item", "value", "time", "repeats", "skip_bad", "max_bad", "time_unit", "date_format", "encoding",
-    "delimiter", "decimal", "header", "names", "wide", "zeros", "ignore", "table", "resolution",
-}  # fmt: skip
+    "record",
+    "item",
+    "value",
+    "time",
+    "repeats",
+    "skip_bad",
+    "max_bad",
+    "time_unit",
+    "date_format",
+    "encoding",
+    "delimiter",
+    "decimal",
+    "header",
+    "names",
+    "wide",
+    "zeros",
+    "ignore",
+    "table",
+    "resolution",
+}
 
 
 @pytest.fixture
 def visits(tmp_path):
     path = tmp_path / "visits.csv"
-    rows = [f"{k % 30},s3cret/{k % 11},{k % 52 + 1},2020-01-{k % 28 + 1:02d},u{k % 30}@example.org" for k in range(200)]
+    rows = [
+        f"{k % 30},s3cret/{k % 11},{k % 52 + 1},2020-01-{k % 28 + 1:02d},u{k % 30}@example.org"
+        for k in range(200)
+    ]
     path.write_text("\n".join(["user,url,week,seen,[mail]", *rows]) + "\n")
     return path
 
@@ -30,8 +50,12 @@ def test_the_inventory_is_printed_without_an_audit_and_without_cells(visits, tmp
     assert code == 0
     words = [line.split() for line in shown.splitlines()]
     assert [w[:2] for w in words[1:6]] == [
-        ["user", "record"], ["url", "item"], ["week", "ignored"], ["seen", "time"], ["[mail]", "ignored"],
-    ]  # fmt: skip
+        ["user", "record"],
+        ["url", "item"],
+        ["week", "ignored"],
+        ["seen", "time"],
+        ["[mail]", "ignored"],
+    ]
     assert "warning: column '[mail]' looks like a direct identifier (e-mail address)" in shown
     assert "s3cret" not in shown
     assert [p.name for p in tmp_path.iterdir()] == ["visits.csv"]

@@ -34,7 +34,10 @@ def test_a_name_too_long_for_the_disk_is_one_line_before_the_audit(ratings, tmp_
 def test_a_name_that_just_fits_is_written(ratings, tmp_path, run):
     code, _, said = run("audit", ratings, *SMALL, "--out", tmp_path / ("y" * 250))
     assert code == 0, said
-    assert sorted(p.name for p in (tmp_path / ("y" * 250)).iterdir()) == ["findings.json", "report.html"]
+    assert sorted(p.name for p in (tmp_path / ("y" * 250)).iterdir()) == [
+        "findings.json",
+        "report.html",
+    ]
 
 
 def test_a_folder_that_nobody_may_write_is_one_line(ratings, run):
@@ -45,9 +48,20 @@ def test_a_folder_that_nobody_may_write_is_one_line(ratings, run):
 
 def columns_with(ratings, folder, **environment):
     return subprocess.run(
-        [sys.executable, "-c", "from standout.cli.start import main; main()", "columns", str(ratings)],
-        env={**os.environ, **environment}, cwd=folder, capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            "from standout.cli.start import main; main()",
+            "columns",
+            str(ratings),
+        ],
+        env={**os.environ, **environment},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
 
 
 def test_home_does_not_have_to_be_writable(ratings, tmp_path):
@@ -60,10 +74,14 @@ def test_raw_data_does_not_go_elsewhere_if_tmpdir_cannot_be_written_to(ratings, 
     done = columns_with(ratings, tmp_path, TMPDIR="/proc/nowhere")
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith("standout: no folder for temporary files can be made") and "TMPDIR" in line
+    assert (
+        line.startswith("standout: no folder for temporary files can be made") and "TMPDIR" in line
+    )
 
 
-@pytest.mark.parametrize("size", [4_000, 20_000])  # DuckDB cannot make its database, or cannot fill it
+@pytest.mark.parametrize(
+    "size", [4_000, 20_000]
+)  # DuckDB cannot make its database, or cannot fill it
 def test_a_full_disk_for_temporary_files_is_one_clear_line(tmp_path, size):
     path = tmp_path / "x.csv"
     path.write_text("user,item\n" + "\n".join(f"Ann{k},{k % 7}" for k in range(5000)))
@@ -71,11 +89,20 @@ def test_a_full_disk_for_temporary_files_is_one_clear_line(tmp_path, size):
         f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
         "from standout.cli.start import main; main()"
     )
-    done = subprocess.run([sys.executable, "-c", code, "describe", str(path)], capture_output=True, text=True,
-                          cwd=tmp_path, timeout=600, check=False)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code, "describe", str(path)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=600,
+        check=False,
+    )
     assert done.returncode == 2
     line = done.stderr.splitlines()[-1]
-    assert line.startswith("standout: x.csv cannot be read: the disk for temporary files is full") and "Ann" not in line
+    assert (
+        line.startswith("standout: x.csv cannot be read: the disk for temporary files is full")
+        and "Ann" not in line
+    )
 
 
 def test_the_disk_is_full_while_the_report_is_written(ratings, tmp_path):
@@ -89,8 +116,14 @@ def test_the_disk_is_full_while_the_report_is_written(ratings, tmp_path):
         "page.render = late\n"
         "from standout.cli.app import main\nmain()"
     )
-    done = subprocess.run([sys.executable, "-c", code, "audit", str(ratings), *SMALL, "--out", str(tmp_path / "out")],
-                          capture_output=True, text=True, cwd=tmp_path, timeout=600, check=False)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code, "audit", str(ratings), *SMALL, "--out", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=600,
+        check=False,
+    )
     assert done.returncode == 2, done.stderr
     assert done.stderr.splitlines()[-1].startswith("standout: cannot write")
     # finished parts are kept, so that the next try continues from them

@@ -35,7 +35,14 @@ def file(tmp_path):
 def test_defend_writes_a_table_a_page_and_a_file_without_names_of_people(run, file, tmp_path):
     out = tmp_path / "out"
     code, shown, _ = run(
-        "defend", file, "--defenses", "drop-entries(share=0.5),drop-values", "--targets", 40, "--out", out
+        "defend",
+        file,
+        "--defenses",
+        "drop-entries(share=0.5),drop-values",
+        "--targets",
+        40,
+        "--out",
+        out,
     )
     assert code == 0
     assert "drop-entries(share=0.5)" in shown
@@ -52,19 +59,39 @@ def test_defend_writes_a_table_a_page_and_a_file_without_names_of_people(run, fi
 
 
 def test_json_is_the_only_thing_on_standard_output(run, file, tmp_path):
-    code, shown, said = run("defend", file, "--defenses", "drop-entries", "--strengths", "0.5", "--targets", 30, "--json",
-                            "--out", tmp_path / "out")  # fmt: skip
+    code, shown, said = run(
+        "defend",
+        file,
+        "--defenses",
+        "drop-entries",
+        "--strengths",
+        "0.5",
+        "--targets",
+        30,
+        "--json",
+        "--out",
+        tmp_path / "out",
+    )
     assert code == 0, said
-    assert [c["defense"] for c in json.loads(shown)["cells"]] == ["undefended", "drop-entries(share=0.5)"]
+    assert [c["defense"] for c in json.loads(shown)["cells"]] == [
+        "undefended",
+        "drop-entries(share=0.5)",
+    ]
     assert said == ""
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    (["--defenses", "drop-entrys"], "Did you mean"), (["--defenses", ","], "empty"), (["--measure", "beauty"], "use one of"),
-    (["--defenses", "drop-entries", "--strengths", "a=1;a=2"], "each defense once"),
-    (["--defenses", "drop-entries", "--strengths", "1,,2"], "separated by commas"), (["--targets", "many"], "whole numbers"),
-    (["--apply", "drop-entries(share=0.5)", "--json"], "leave them out"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--defenses", "drop-entrys"], "Did you mean"),
+        (["--defenses", ","], "empty"),
+        (["--measure", "beauty"], "use one of"),
+        (["--defenses", "drop-entries", "--strengths", "a=1;a=2"], "each defense once"),
+        (["--defenses", "drop-entries", "--strengths", "1,,2"], "separated by commas"),
+        (["--targets", "many"], "whole numbers"),
+        (["--apply", "drop-entries(share=0.5)", "--json"], "leave them out"),
+    ],
+)
 def test_wrong_options_exit_with_2_and_write_nothing(run, file, tmp_path, options, words):
     code, shown, said = run("defend", file, "--out", tmp_path / "out", *options)
     assert code == 2

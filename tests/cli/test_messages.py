@@ -29,7 +29,9 @@ def database(tmp_path):
 def test_a_database_with_two_tables_names_the_option_and_no_wrong_table(run, database):
     code, _, said = run("describe", database)
     assert code == 2
-    assert said == "standout: shop.db holds 2 tables: customers, ratings. Name one with --table NAME\n"
+    assert (
+        said == "standout: shop.db holds 2 tables: customers, ratings. Name one with --table NAME\n"
+    )
     with pytest.raises(InputError, match=r"Name one with table='NAME'$"):
         so.Dataset.read(database)
 
@@ -48,7 +50,9 @@ def test_errors_in_python_name_keywords_and_on_the_command_line_options(run, tmp
 
 def test_a_file_with_positions_is_told_what_to_do(run, tmp_path):
     path = tmp_path / "tracks.csv"
-    lines = [f"u{k % 9},{48 + k % 7 / 10},{9 + k % 5 / 10},{1577836800 + k * 86400}" for k in range(90)]
+    lines = [
+        f"u{k % 9},{48 + k % 7 / 10},{9 + k % 5 / 10},{1577836800 + k * 86400}" for k in range(90)
+    ]
     path.write_text("user,latitude,longitude,timestamp\n" + "\n".join(lines) + "\n")
     said = run("describe", path)[2]
     assert "round them to cells" in said
@@ -57,15 +61,24 @@ def test_a_file_with_positions_is_told_what_to_do(run, tmp_path):
     sql = "SELECT *, concat(round(latitude, 2), ' ', round(longitude, 2)) AS cell"
     assert sql in said
     duckdb.connect().execute(f"COPY ({sql} FROM '{path}') TO '{cells}' (HEADER)")
-    assert so.Dataset.read(cells, record="user", item="cell", value=None, time="timestamp").n_items == 35
+    assert (
+        so.Dataset.read(cells, record="user", item="cell", value=None, time="timestamp").n_items
+        == 35
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "titles"),
     [
-        ('movieId,title,genres\n1,Heat,A|B\n2,"Postman, The (1994)",A|B|C|D\n', ["Heat", "Postman, The (1994)"]),
+        (
+            'movieId,title,genres\n1,Heat,A|B\n2,"Postman, The (1994)",A|B|C|D\n',
+            ["Heat", "Postman, The (1994)"],
+        ),
         ("movieId,title\n1,Heat\n2,Postman, The (1994)\n", ["Heat", "Postman, The (1994)"]),
-        ("title\nHeat\nPostman, The (1994)\nOne, Two, Three\n", ["Heat", "Postman, The (1994)", "One, Two, Three"]),
+        (
+            "title\nHeat\nPostman, The (1994)\nOne, Two, Three\n",
+            ["Heat", "Postman, The (1994)", "One, Two, Three"],
+        ),
         ('title\n"Postman, The"\n', ["Postman, The"]),
         ("id;title\n1;One, Two, Three; or four\n", ["One, Two, Three, or four"]),
     ],
@@ -79,12 +92,16 @@ def test_titles_with_commas_are_read(tmp_path, text, titles):
 def test_a_title_with_commas_before_another_column_is_refused_with_its_line(tmp_path):
     path = tmp_path / "titles.csv"
     path.write_text("movieId,title,genres\n1,Heat,A\n2,Postman, The,B\n")
-    with pytest.raises(InputError, match=r"line 3 of .* has 4 fields, and the header has 3: put titles"):
+    with pytest.raises(
+        InputError, match=r"line 3 of .* has 4 fields, and the header has 3: put titles"
+    ):
         read_items(path)
 
 
 def test_a_relation_of_duckdb_is_a_frame():
-    frame = pd.DataFrame({"user": np.repeat(np.arange(9), 4), "item": np.arange(36) % 7, "note": "x"})
+    frame = pd.DataFrame(
+        {"user": np.repeat(np.arange(9), 4), "item": np.arange(36) % 7, "note": "x"}
+    )
     made = so.Dataset.from_frame(duckdb.connect().from_df(frame))
     assert made.fingerprint == so.Dataset.from_frame(frame).fingerprint
 
@@ -98,7 +115,9 @@ def test_a_folder_is_announced_after_the_input_is_found(run, ratings, tmp_path, 
     assert "writing to standout-out-2" in said
 
 
-def test_the_title_of_a_report_does_not_hold_the_name_of_the_file(run, ratings, tmp_path, monkeypatch):
+def test_the_title_of_a_report_does_not_hold_the_name_of_the_file(
+    run, ratings, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     path = ratings.rename(tmp_path / "patients-of-dr-x.csv")
     options = ("--knows", "2", "--targets", "20", "--attacks", "scoreboard")
@@ -114,7 +133,12 @@ def test_names_of_defenses_are_not_cut(width):
     long = "coarsen-time(to=month) | drop-entries(share=0.5) | suppress-km(k=5, m=2)"
 
     class Found:
-        measures, measure, cells, sentence = ("ndcg", "rating", "popularity", "time", "entries"), "ndcg", (), "Said."
+        measures, measure, cells, sentence = (
+            ("ndcg", "rating", "popularity", "time", "entries"),
+            "ndcg",
+            (),
+            "Said.",
+        )
 
         def rows(self):
             rate = {

@@ -54,7 +54,18 @@ def test_an_output_that_is_an_input_is_refused_and_the_input_is_left_as_it_was(f
 
 
 def test_the_findings_are_not_replaced_by_their_report(folder, run):
-    run("audit", "data.csv", "--targets", "10", "--knows", "2", "--attacks", "scoreboard", "--out", "out")
+    run(
+        "audit",
+        "data.csv",
+        "--targets",
+        "10",
+        "--knows",
+        "2",
+        "--attacks",
+        "scoreboard",
+        "--out",
+        "out",
+    )
     before = (folder / "out" / "findings.json").read_bytes()
     for given in ("out", "out/findings.json"):
         code, _, said = run("report", given, "--out", "out/findings.json")
@@ -67,4 +78,7 @@ def test_a_link_to_an_input_is_an_input_and_a_new_file_beside_the_data_is_not(fo
     with pytest.raises(ParameterError, match="is the file that is read"):
         refuse_inputs([folder / "link.json"], ["data.csv"])
     (folder / "verdict.json").write_text("{}")
-    refuse_inputs([folder / "verdict.json", folder / "new.csv", None], [str(folder), "x" * 5000, None, "s3://a/b", "-"])
+    refuse_inputs(
+        [folder / "verdict.json", folder / "new.csv", None],
+        [str(folder), "x" * 5000, None, "s3://a/b", "-"],
+    )

@@ -38,7 +38,15 @@ def planted(folder: Path, what: str) -> Path:
     return path
 
 
-KINDS = ["link", "dangling link", "file", "readable by others", "lock is a pipe", "lock is a link", "lock is a folder"]
+KINDS = [
+    "link",
+    "dangling link",
+    "file",
+    "readable by others",
+    "lock is a pipe",
+    "lock is a link",
+    "lock is a folder",
+]
 
 
 @pytest.mark.parametrize("what", KINDS)
@@ -55,7 +63,11 @@ def test_a_planted_folder_is_left_alone_and_the_run_gets_one_of_its_own(tmp_path
 
 def test_a_stopped_run_beside_a_planted_folder_leaves_nothing(tmp_path):
     planted(tmp_path, "link")
-    with pytest.warns(UserWarning), pytest.raises(KeyboardInterrupt) as stopped, journaled(tmp_path / "out") as journal:
+    with (
+        pytest.warns(UserWarning),
+        pytest.raises(KeyboardInterrupt) as stopped,
+        journaled(tmp_path / "out") as journal,
+    ):
         journal.keep({"a": 1}, 5)
         raise KeyboardInterrupt
     assert stopped.value.__notes__ == ["nothing was written"]
@@ -63,7 +75,9 @@ def test_a_stopped_run_beside_a_planted_folder_leaves_nothing(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*is not used")
-def test_an_audit_beside_a_planted_link_says_so_and_writes_its_findings(ratings, tmp_path, run, monkeypatch):
+def test_an_audit_beside_a_planted_link_says_so_and_writes_its_findings(
+    ratings, tmp_path, run, monkeypatch
+):
     planted(tmp_path, "link")
     code, _, said = run("audit", ratings, "--out", tmp_path / "out", *SMALL)
     assert code == 0, said

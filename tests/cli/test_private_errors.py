@@ -43,7 +43,10 @@ def test_the_traceback_is_there_for_those_who_ask(ratings, monkeypatch, run):
 
 @pytest.mark.parametrize(
     ("error", "message"),
-    [(OSError(28, "No space left on device"), "No space left on device"), (MemoryError("U0042x"), "not enough memory")],
+    [
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (MemoryError("U0042x"), "not enough memory"),
+    ],
 )
 def test_a_full_disk_and_full_memory_are_one_line(ratings, monkeypatch, run, error, message):
     failing(monkeypatch, error)

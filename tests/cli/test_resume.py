@@ -37,14 +37,22 @@ def kill_at(folder, verb, n_parts):
     process.communicate()
 
 
-@pytest.mark.parametrize("verb", ["link", *(pytest.param(v, marks=pytest.mark.slow) for v in ("defend", "reproduce"))])
-def test_a_command_that_is_killed_twice_continues_with_the_same_numbers(tmp_path, monkeypatch, run, verb):
+@pytest.mark.parametrize(
+    "verb", ["link", *(pytest.param(v, marks=pytest.mark.slow) for v in ("defend", "reproduce"))]
+)
+def test_a_command_that_is_killed_twice_continues_with_the_same_numbers(
+    tmp_path, monkeypatch, run, verb
+):
     write_data(tmp_path)
     for n_parts in (1, 2):
         kill_at(tmp_path, verb, n_parts)
         assert parts(tmp_path) == n_parts
     said = finish(start(tmp_path, verb, "out"))
-    assert "finished before" in said if verb == "defend" else "parts kept from an earlier run that was stopped" in said
+    assert (
+        "finished before" in said
+        if verb == "defend"
+        else "parts kept from an earlier run that was stopped" in said
+    )
     assert "0 of them finished" not in said
     monkeypatch.chdir(tmp_path)
     assert run(*VERBS[verb], "--out", "whole")[0] == 0
@@ -57,7 +65,12 @@ def test_a_command_that_is_killed_twice_continues_with_the_same_numbers(tmp_path
 def test_kills_at_random_moments_lose_nothing_and_change_no_number(tmp_path, verb):
     write_data(tmp_path)
     counts = trial(tmp_path, verb, 3, seed=1)
-    assert (counts["kills"], counts["lost"], counts["different"], counts["left behind"]) == (3, 0, 0, 0)
+    assert (counts["kills"], counts["lost"], counts["different"], counts["left behind"]) == (
+        3,
+        0,
+        0,
+        0,
+    )
 
 
 @pytest.mark.parametrize("verb", ["defend", "link", "reproduce"])

@@ -58,9 +58,13 @@ def started(tmp_path, code, *arguments):
     """A process whose temporary files are below `tmp_path / "t"`."""
     (tmp_path / "t").mkdir(exist_ok=True)
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], env={**os.environ, "TMPDIR": str(tmp_path / "t")}, cwd=tmp_path,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, "TMPDIR": str(tmp_path / "t")},
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     try:
         yield process
     finally:
@@ -87,10 +91,14 @@ def reading(tmp_path):
 
 
 def left(tmp_path):
-    return sorted(p.name for p in tmp_path.iterdir() if p.name != "t"), list((tmp_path / "t").iterdir())
+    return sorted(p.name for p in tmp_path.iterdir() if p.name != "t"), list(
+        (tmp_path / "t").iterdir()
+    )
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "signum", [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)]
+)
 def test_a_stopped_command_prints_one_line_and_leaves_no_labels_behind(tmp_path, signum):
     with reading(tmp_path) as process:
         process.send_signal(signum)
@@ -100,7 +108,9 @@ def test_a_stopped_command_prints_one_line_and_leaves_no_labels_behind(tmp_path,
     assert left(tmp_path) == ([], [])
 
 
-@pytest.mark.parametrize("work", ["duckdb", "compiled", pytest.param("threads", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "work", ["duckdb", "compiled", pytest.param("threads", marks=pytest.mark.slow)]
+)
 def test_work_in_compiled_code_is_stopped_too(tmp_path, work):
     with started(tmp_path, QUERY.format(work=WORK[work])) as process:
         assert process.stdout.readline() == b"ready\n"
@@ -113,7 +123,9 @@ def test_work_in_compiled_code_is_stopped_too(tmp_path, work):
 
 
 def test_a_second_signal_does_not_wait(tmp_path):
-    patient = "import standout.cli.stopping as s\ns.GRACE = 10**6\n"  # only a second signal can end it
+    patient = (
+        "import standout.cli.stopping as s\ns.GRACE = 10**6\n"  # only a second signal can end it
+    )
     with started(tmp_path, patient + QUERY.format(work=STUBBORN)) as process:
         assert [process.stdout.readline() for _ in range(2)] == [b"ready\n", b"in\n"]
         for _ in range(HUNG * 5):
@@ -136,7 +148,9 @@ def test_ctrl_c_before_the_command_begins_prints_one_line(tmp_path):
         assert (said.decode(), process.returncode) == ("standout: stopped\n", 130)
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next_and_a_living_one_is_left_alone(tmp_path, monkeypatch):
+def test_what_a_killed_process_left_is_removed_by_the_next_and_a_living_one_is_left_alone(
+    tmp_path, monkeypatch
+):
     with reading(tmp_path) as killed:
         (dead,) = (tmp_path / "t").iterdir()
         killed.kill()
@@ -160,7 +174,10 @@ def reading_beside(tmp_path, dead):
         process.stdin.write(b"user,item\n" + b"BOB,tea\n" * 100_000)
         process.stdin.flush()
         until(
-            lambda: any(p.stat().st_size > 100_000 and dead not in p.parents for p in (tmp_path / "t").rglob("stdin"))
+            lambda: any(
+                p.stat().st_size > 100_000 and dead not in p.parents
+                for p in (tmp_path / "t").rglob("stdin")
+            )
         )
         (mine,) = (p for p in (tmp_path / "t").iterdir() if p != dead)
         yield mine
@@ -209,9 +226,19 @@ def test_what_version_0_1_left_is_swept_after_a_day(tmp_path):
 
 def test_an_unwritable_temporary_folder_is_one_clear_line(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", "import tempfile; tempfile.tempdir = '/proc/nowhere'\n" + MAIN, "audit", "-"],
-        input=b"user,item\n1,2\n", capture_output=True, cwd=tmp_path, timeout=HUNG, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            "import tempfile; tempfile.tempdir = '/proc/nowhere'\n" + MAIN,
+            "audit",
+            "-",
+        ],
+        input=b"user,item\n1,2\n",
+        capture_output=True,
+        cwd=tmp_path,
+        timeout=HUNG,
+        check=False,
+    )
     assert done.returncode == 2
     (line,) = done.stderr.decode().splitlines()[-1:]
     assert line.startswith("standout: no folder for temporary files can be made")

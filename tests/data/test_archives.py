@@ -45,8 +45,17 @@ def parquet():
     "members",
     [
         {"ratings.csv": TEXT},
-        {"folder/ratings.csv": TEXT, "__MACOSX/folder/._ratings.csv": "x", "folder/.DS_Store": "y", "folder/": ""},
-        {"ml-tiny/ratings.csv": TEXT, "ml-tiny/movies.csv": "movieId,title\n1,x\n", "ml-tiny/README.txt": "hello"},
+        {
+            "folder/ratings.csv": TEXT,
+            "__MACOSX/folder/._ratings.csv": "x",
+            "folder/.DS_Store": "y",
+            "folder/": "",
+        },
+        {
+            "ml-tiny/ratings.csv": TEXT,
+            "ml-tiny/movies.csv": "movieId,title\n1,x\n",
+            "ml-tiny/README.txt": "hello",
+        },
         {"ratings.parquet": parquet()},
         {"ratings.csv.gz": gzip.compress(TEXT.encode())},
     ],
@@ -72,7 +81,11 @@ def test_names_in_a_zip_archive_cannot_leave_the_temporary_folder(tmp_path):
         (lambda data: data.replace(b"PK\x01\x02", b"PK\x01\x09"), "damaged"),
         (lambda data: bytes(b ^ (k == 60) for k, b in enumerate(data)), "damaged"),
         (
-            lambda data: data[: data.index(b"PK\x01\x02") + 8] + b"\x01" + data[data.index(b"PK\x01\x02") + 9 :],
+            lambda data: (
+                data[: data.index(b"PK\x01\x02") + 8]
+                + b"\x01"
+                + data[data.index(b"PK\x01\x02") + 9 :]
+            ),
             "encrypted",
         ),
     ],
@@ -112,7 +125,9 @@ def bomb(tmp_path, kind):
     else:
         column = pa.array(np.zeros(2_000_000, np.int64))
         table = pa.table({"user": column, "item": column})
-        with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        with pa.ipc.new_file(
+            path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")
+        ) as writer:
             writer.write_table(table)
     return path
 
@@ -143,15 +158,21 @@ main()
 @pytest.mark.parametrize("kind", ["csv.gz", "-", "csv"])
 def test_a_full_disk_is_one_clear_line_and_nothing_is_left(tmp_path, kind):
     rng = np.random.default_rng(0)
-    text = "user,item\n" + "".join(f"person{u},{i}\n" for u, i in rng.integers(0, 10**6, (60_000, 2)))
+    text = "user,item\n" + "".join(
+        f"person{u},{i}\n" for u, i in rng.integers(0, 10**6, (60_000, 2))
+    )
     path = tmp_path / f"x.{kind}"
     if kind != "-":
         path.write_bytes(gzip.compress(text.encode()) if kind == "csv.gz" else text.encode())
     (tmp_path / "t").mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", LIMITED, "describe", "-" if kind == "-" else str(path)], input=text.encode(),
-        capture_output=True, env={**os.environ, "TMPDIR": str(tmp_path / "t")}, timeout=600, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", LIMITED, "describe", "-" if kind == "-" else str(path)],
+        input=text.encode(),
+        capture_output=True,
+        env={**os.environ, "TMPDIR": str(tmp_path / "t")},
+        timeout=600,
+        check=False,
+    )
     said = done.stderr.decode()
     assert done.returncode == 2, said
     assert "Traceback" not in said and "person" not in said
@@ -217,7 +238,11 @@ WORDS = {
 def test_latin_code_pages_are_told_apart(tmp_path, encoding):
     words = WORDS[encoding].split()
     path = tmp_path / "x.csv"
-    path.write_bytes(("user,item\n" + "".join(f"{k},{words[k % len(words)]}\n" for k in range(60))).encode(encoding))
+    path.write_bytes(
+        ("user,item\n" + "".join(f"{k},{words[k % len(words)]}\n" for k in range(60))).encode(
+            encoding
+        )
+    )
     assert Dataset.read(path).item_labels.tolist() == sorted(words)
 
 
@@ -225,7 +250,9 @@ def test_latin_code_pages_are_told_apart(tmp_path, encoding):
 def test_an_archive_of_an_unknown_zip_version_is_one_clear_line(tmp_path, member):
     path = zipped(tmp_path / "a.zip", {member: TEXT})
     data = bytearray(path.read_bytes())
-    data[data.index(b"PK\x01\x02") + 6] = 148  # version 14.8 is needed to read it; found by the fuzzer
+    data[data.index(b"PK\x01\x02") + 6] = (
+        148  # version 14.8 is needed to read it; found by the fuzzer
+    )
     path.write_bytes(bytes(data))
     with pytest.raises(InputError, match="damaged"):
         Dataset.read(path)

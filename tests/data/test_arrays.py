@@ -26,7 +26,9 @@ def entries(ds: Dataset) -> Counter[tuple[object, object, float | None, int | No
                 value = float(ds.levels[ds.record_code[k]])
             if ds.has_time and ds.record_tick[k] != ds.no_tick:
                 day = int(ds.record_tick[k]) + ds.first_tick
-            held[ds.record_labels[r].item(), ds.item_labels[ds.record_item[k]].item(), value, day] += 1
+            held[
+                ds.record_labels[r].item(), ds.item_labels[ds.record_item[k]].item(), value, day
+            ] += 1
     return held
 
 
@@ -35,7 +37,11 @@ rows = st.lists(
         st.sampled_from([-5, 0, 7]),
         st.sampled_from(["a", "b", "é", "日本", "", "zz", None]),
         st.one_of(st.none(), st.integers(-3, 3).map(lambda x: x / 2)),
-        st.one_of(st.none(), st.sampled_from([-1.5, 3.0, 3.25]), st.floats(-40_000, 40_000, allow_nan=False)),
+        st.one_of(
+            st.none(),
+            st.sampled_from([-1.5, 3.0, 3.25]),
+            st.floats(-40_000, 40_000, allow_nan=False),
+        ),
     ),
     min_size=1,
     max_size=60,
@@ -44,12 +50,19 @@ rows = st.lists(
 
 def columns(table):
     record, item, value, time = (list(column) for column in zip(*table, strict=True))
-    return record, item, [np.nan if v is None else v for v in value], [np.nan if t is None else t for t in time]
+    return (
+        record,
+        item,
+        [np.nan if v is None else v for v in value],
+        [np.nan if t is None else t for t in time],
+    )
 
 
 def usable(table):
     kept = [row for row in table if row[1]]
-    return kept and any(row[2] is not None for row in kept) and any(row[3] is not None for row in kept)
+    return (
+        kept and any(row[2] is not None for row in kept) and any(row[3] is not None for row in kept)
+    )
 
 
 @given(rows.filter(usable))
@@ -73,7 +86,10 @@ def test_the_dataset_holds_what_the_rows_hold(table):
 def test_the_order_of_the_rows_does_not_change_the_fingerprint(table, random):
     shuffled = list(table)
     random.shuffle(shuffled)
-    assert Dataset.from_arrays(*columns(table)).fingerprint == Dataset.from_arrays(*columns(shuffled)).fingerprint
+    assert (
+        Dataset.from_arrays(*columns(table)).fingerprint
+        == Dataset.from_arrays(*columns(shuffled)).fingerprint
+    )
 
 
 @given(rows.filter(usable))
@@ -113,7 +129,9 @@ def test_merged_repeats_are_those_of_a_dictionary(table, how):
 
 def merged(events, how):
     """Value and day of the events of one pair, written to be obviously right."""
-    in_time = sorted(events, key=lambda e: -np.inf if e[1] is None else e[1])  # stable: equal times stay in row order
+    in_time = sorted(
+        events, key=lambda e: -np.inf if e[1] is None else e[1]
+    )  # stable: equal times stay in row order
     values = [v for v, _ in events if v is not None]
     if how == "first":
         value, time = in_time[0]
@@ -144,7 +162,9 @@ def test_equal_times_go_by_row(how, value, time):
     [("last", [5.0, np.nan], [1, 2], "value"), ("first", [5.0, 4.0], [np.nan, 2], "time")],
 )
 def test_a_channel_that_merging_empties_is_refused(how, value, time, emptied):
-    with pytest.raises(InputError, match=f"repeats='{how}' keeps no row that has a {emptied}: choose another way"):
+    with pytest.raises(
+        InputError, match=f"repeats='{how}' keeps no row that has a {emptied}: choose another way"
+    ):
         Dataset.from_arrays([1, 1], ["x", "x"], value, time, repeats=how)
 
 
@@ -154,7 +174,9 @@ def test_counting_repeats_needs_no_values():
 
 
 def test_sums_are_one_level_whatever_the_order_of_the_rows():
-    ds = Dataset.from_arrays([1, 1, 1, 2, 2, 2], ["x"] * 6, [0.1, 0.2, 0.3, 0.3, 0.2, 0.1], repeats="sum")
+    ds = Dataset.from_arrays(
+        [1, 1, 1, 2, 2, 2], ["x"] * 6, [0.1, 0.2, 0.3, 0.3, 0.2, 0.1], repeats="sum"
+    )
     assert ds.levels.tolist() == [0.6]
 
 
@@ -182,7 +204,10 @@ def test_an_unknown_way_to_handle_repeats_is_refused():
         (["10", "9", "010"], ["010", "10", "9"]),
         ([b"b", b"a", b"b"], ["a", "b"]),
         ([True, False, True], [0, 1]),
-        (np.array(["2020-01-02", "NaT", "2020-01-01"], "datetime64[D]"), ["2020-01-01", "2020-01-02"]),
+        (
+            np.array(["2020-01-02", "NaT", "2020-01-01"], "datetime64[D]"),
+            ["2020-01-01", "2020-01-02"],
+        ),
         (np.ma.masked_array([1, 2, 3], mask=[False, True, False]), [1, 3]),
         (np.array(["x", None, float("nan"), "y"], object), ["x", "y"]),
     ],
@@ -233,7 +258,9 @@ def test_values_of_other_number_types_are_numbers():
 
 
 def test_masked_values_are_missing():
-    ds = Dataset.from_arrays([1, 2], [1, 1], value=np.ma.masked_array([1.0, 99.0], mask=[False, True]))
+    ds = Dataset.from_arrays(
+        [1, 2], [1, 1], value=np.ma.masked_array([1.0, 99.0], mask=[False, True])
+    )
     assert ds.levels.tolist() == [1.0]
 
 
@@ -252,7 +279,11 @@ def test_masked_values_are_missing():
         (([1], [1], None, [np.inf]), InputError, "infinite times"),
         (([1], [1], ["good"]), InputError, "where numbers belong"),
         (([1], [1], None, ["yesterday"]), InputError, "where days or dates belong"),
-        (([1, 2], [1, 1], None, [0, 1e9]), InputError, "the times span 2,737,851 years: is the unit right"),
+        (
+            ([1, 2], [1, 1], None, [0, 1e9]),
+            InputError,
+            "the times span 2,737,851 years: is the unit right",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments, error, message):
@@ -267,14 +298,18 @@ def test_an_error_does_not_quote_the_cells():
 
 
 def test_a_sparse_matrix_keeps_its_stored_numbers():
-    matrix = sparse.csr_matrix((np.array([2.0, 0.0, 5.0]), (np.array([0, 0, 3]), np.array([1, 4, 1]))), shape=(5, 6))
+    matrix = sparse.csr_matrix(
+        (np.array([2.0, 0.0, 5.0]), (np.array([0, 0, 3]), np.array([1, 4, 1]))), shape=(5, 6)
+    )
     ds = Dataset.from_sparse(matrix)
     assert entries(ds) == {(0, 1, 2.0, None): 1, (0, 4, 0.0, None): 1, (3, 1, 5.0, None): 1}
     assert "sparse matrix: 3 empty rows and 4 empty columns left out" in ds.cleaning.notes
 
 
 def test_a_sparse_matrix_adds_what_it_stores_twice():
-    ds = Dataset.from_sparse(sparse.coo_array((np.array([2, 3]), (np.array([0, 0]), np.array([0, 0])))))
+    ds = Dataset.from_sparse(
+        sparse.coo_array((np.array([2, 3]), (np.array([0, 0]), np.array([0, 0]))))
+    )
     assert entries(ds) == {(0, 0, 5.0, None): 1}
     assert ds.cleaning.repeated_pairs == 1
 

@@ -38,7 +38,9 @@ def refused(path, error=InputError, **options) -> str:
 
 
 def many_rows(n: int = 20_000) -> bytes:
-    return b"user,item,rating\n" + b"".join(b"%d,%d,%d\n" % (k, k * 7919 % 10_007, k % 5) for k in range(n))
+    return b"user,item,rating\n" + b"".join(
+        b"%d,%d,%d\n" % (k, k * 7919 % 10_007, k % 5) for k in range(n)
+    )
 
 
 def test_a_missing_file(tmp_path):
@@ -90,7 +92,10 @@ def test_a_folder_without_data(tmp_path):
 def test_a_truncated_gzip(tmp_path, part):
     packed = gzip.compress(many_rows())
     path = made(tmp_path, "t.csv.gz", packed[: int(len(packed) * part)])
-    assert refused(path) == "t.csv.gz: the gzip data is truncated or damaged: copy or download the file again"
+    assert (
+        refused(path)
+        == "t.csv.gz: the gzip data is truncated or damaged: copy or download the file again"
+    )
 
 
 def test_a_damaged_gzip(tmp_path):
@@ -110,7 +115,9 @@ def test_a_parquet_that_is_not(tmp_path):
 
 
 def test_a_truncated_parquet(tmp_path):
-    pq.write_table(pa.table({"user": list(range(1000)), "item": list(range(1000))}), tmp_path / "w.parquet")
+    pq.write_table(
+        pa.table({"user": list(range(1000)), "item": list(range(1000))}), tmp_path / "w.parquet"
+    )
     whole = (tmp_path / "w.parquet").read_bytes()
     assert "truncated or damaged" in refused(made(tmp_path, "t.parquet", whole[: len(whole) // 2]))
 
@@ -125,7 +132,9 @@ def test_a_truncated_arrow_file(tmp_path):
 
 
 def test_a_spreadsheet_of_another_program_and_a_broken_archive(tmp_path):
-    assert "the zip data is truncated or damaged" in refused(made(tmp_path, "x.csv", b"PK\x03\x04 and so on"))
+    assert "the zip data is truncated or damaged" in refused(
+        made(tmp_path, "x.csv", b"PK\x03\x04 and so on")
+    )
     with zipfile.ZipFile(tmp_path / "x.ods", "w") as archive:
         archive.writestr("content.xml", "<x/>")
     assert "a spreadsheet other than .xlsx" in refused(tmp_path / "x.ods")
@@ -138,7 +147,9 @@ def test_no_such_column(tmp_path):
 
 
 def test_numbers_without_a_header(tmp_path):
-    assert "has no header: its first line holds numbers" in refused(made(tmp_path, "n.csv", "1,2,3\n4,5,6\n"))
+    assert "has no header: its first line holds numbers" in refused(
+        made(tmp_path, "n.csv", "1,2,3\n4,5,6\n")
+    )
 
 
 def test_text_where_numbers_belong(tmp_path):
@@ -165,7 +176,8 @@ def test_a_column_that_is_empty_in_every_row(tmp_path, kind, role, null):
             pq.write_table(table, tmp_path / "n.parquet")
             Dataset.read(tmp_path / "n.parquet")
     assert (
-        str(caught.value) == f"column {role!r} is empty in every row: leave it out with {option}=None (--{option} '')"
+        str(caught.value)
+        == f"column {role!r} is empty in every row: leave it out with {option}=None (--{option} '')"
     )
 
 
@@ -209,7 +221,9 @@ def test_bad_cells_of_rows_that_are_dropped_anyway_do_no_harm(tmp_path):
 
 def test_text_in_a_parquet_column_of_values_is_a_bad_row(tmp_path):
     path = tmp_path / "b.parquet"
-    pq.write_table(pa.table({"user": [1, 2, 3], "item": [1, 1, 1], "rating": ["4.5", SECRET, "3"]}), path)
+    pq.write_table(
+        pa.table({"user": [1, 2, 3], "item": [1, 1, 1], "rating": ["4.5", SECRET, "3"]}), path
+    )
     assert "1 without a number in column 'rating' (first: row 2)" in refused(path, RowError)
     assert Dataset.read(path, skip_bad=True, max_bad=0.5).levels.tolist() == [3.0, 4.5]
 
@@ -244,7 +258,9 @@ def test_what_is_no_frame_is_refused():
 
 
 def test_a_frame_with_objects_for_values_is_refused():
-    frame = pd.DataFrame({"user": [1, 2], "item": [1, 2], "rating": pd.Series([1, [SECRET]], dtype=object)})
+    frame = pd.DataFrame(
+        {"user": [1, 2], "item": [1, 2], "rating": pd.Series([1, [SECRET]], dtype=object)}
+    )
     with pytest.raises(InputError, match="column 'rating' holds objects") as caught:
         Dataset.from_frame(frame)
     assert SECRET not in str(caught.value)

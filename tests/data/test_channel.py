@@ -23,7 +23,10 @@ def test_value_changes_multiply_in_order() -> None:
     two, one = np.array([1.0, 2.0]), np.array([1.5])
     blur = ValueMap(two, two, sparse.csr_array(np.array([[0.75, 0.25], [0.25, 0.75]])))
     merge = ValueMap(two, one, sparse.csr_array(np.ones((2, 1))))
-    assert Channel(value=blur).then(Channel(value=merge)).value.chance.toarray().tolist() == [[1.0], [1.0]]  # type: ignore[union-attr]
+    assert Channel(value=blur).then(Channel(value=merge)).value.chance.toarray().tolist() == [
+        [1.0],
+        [1.0],
+    ]  # type: ignore[union-attr]
     with pytest.raises(ParameterError, match="levels"):
         merge.then(blur)
 
@@ -34,8 +37,12 @@ def test_a_dropped_channel_stays_dropped() -> None:
     assert both.dropped == {"time"}
 
 
-@pytest.mark.parametrize(("first", "second", "period_first"), [("shift", "month", False), ("month", "shift", True)])
-def test_the_order_of_shift_and_rounding_is_kept(first: str, second: str, period_first: bool) -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "period_first"), [("shift", "month", False), ("month", "shift", True)]
+)
+def test_the_order_of_shift_and_rounding_is_kept(
+    first: str, second: str, period_first: bool
+) -> None:
     parts = {"shift": TimeMap(shift=7), "month": TimeMap(period="month")}
     assert parts[first].then(parts[second]) == TimeMap(7, "month", period_first)
 

@@ -16,10 +16,34 @@ from standout.data import labels
 from standout.data.chunked.memory import available_memory, bytes_of
 from standout.errors import InputError, ParameterError, RowError
 
-SCALARS = ("n_records", "n_items", "n_entries", "n_pairs", "has_value", "has_time", "has_repeats", "no_tick", "longest",
-           "first_tick", "tick_span", "time_resolution", "fingerprint", "cleaning", "n_levels")  # fmt: skip
-ARRAYS = ("item_labels", "supports", "levels", "level_low", "level_high", "length_counts", "popularity_rank",
-          "record_labels", "record_keys")  # fmt: skip
+SCALARS = (
+    "n_records",
+    "n_items",
+    "n_entries",
+    "n_pairs",
+    "has_value",
+    "has_time",
+    "has_repeats",
+    "no_tick",
+    "longest",
+    "first_tick",
+    "tick_span",
+    "time_resolution",
+    "fingerprint",
+    "cleaning",
+    "n_levels",
+)
+ARRAYS = (
+    "item_labels",
+    "supports",
+    "levels",
+    "level_low",
+    "level_high",
+    "length_counts",
+    "popularity_rank",
+    "record_labels",
+    "record_keys",
+)
 
 
 def table(kind: str, n: int = 9_000, seed: int = 1) -> pa.Table:
@@ -41,7 +65,9 @@ def table(kind: str, n: int = 9_000, seed: int = 1) -> pa.Table:
         }
     if kind != "presence":
         columns["rating"] = rng.normal(0, 1, record.size) if kind == "continuous" else value
-        columns["day"] = np.where(np.isnan(day), np.datetime64("NaT"), np.nan_to_num(day).astype("datetime64[D]"))
+        columns["day"] = np.where(
+            np.isnan(day), np.datetime64("NaT"), np.nan_to_num(day).astype("datetime64[D]")
+        )
     order = rng.permutation(record.size)
     return pa.table(columns).take(pa.array(order))
 
@@ -77,11 +103,22 @@ def assert_same_files(a: Path, b: Path) -> None:
         assert path.read_bytes() == (b / path.name).read_bytes(), path.name
 
 
-@pytest.mark.parametrize(("kind", "repeats"), [
-    ("plain", "keep"), ("missing", "keep"), ("presence", "keep"), ("text", "keep"), ("continuous", "keep"),
-    ("wide text", "keep"),
-    ("plain", "last"), ("missing", "sum"), ("presence", "count"), ("text", "first"), ("continuous", "max"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "repeats"),
+    [
+        ("plain", "keep"),
+        ("missing", "keep"),
+        ("presence", "keep"),
+        ("text", "keep"),
+        ("continuous", "keep"),
+        ("wide text", "keep"),
+        ("plain", "last"),
+        ("missing", "sum"),
+        ("presence", "count"),
+        ("text", "first"),
+        ("continuous", "max"),
+    ],
+)
 def test_a_source_read_in_parts_is_the_dataset_of_the_whole_to_the_byte(
     small_parts, tmp_path, kind, repeats, monkeypatch
 ):
@@ -109,16 +146,35 @@ def test_a_saved_folder_read_in_parts_is_the_saved_dataset(small_parts, tmp_path
 
 def test_text_files_are_read_in_parts_as_in_memory(small_parts, tmp_path):
     file = tmp_path / "ratings.csv"
-    file.write_text("".join(f"{r},{i},{(r * i) % 9}\n" for r in range(400) for i in range(r % 7, 60, 7)))
+    file.write_text(
+        "".join(f"{r},{i},{(r * i) % 9}\n" for r in range(400) for i in range(r % 7, 60, 7))
+    )
     usual = so.Dataset.read(file, names="user,item,rating", header=False)
     assert_same_data(so.ChunkedDataset.read(file, names="user,item,rating", header=False), usual)
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut"])
 @pytest.mark.parametrize(
-    "name", ["record_ptr", "record_item", "record_code", "record_tick", "lengths", "supports", "levels", "item_labels",
-             "index_ptr", "index_local", "index_code", "index_tick", "record_labels"])  # fmt: skip
-def test_a_damaged_folder_is_refused_before_its_numbers_reach_compiled_code(small_parts, tmp_path, name, damage):
+    "name",
+    [
+        "record_ptr",
+        "record_item",
+        "record_code",
+        "record_tick",
+        "lengths",
+        "supports",
+        "levels",
+        "item_labels",
+        "index_ptr",
+        "index_local",
+        "index_code",
+        "index_tick",
+        "record_labels",
+    ],
+)
+def test_a_damaged_folder_is_refused_before_its_numbers_reach_compiled_code(
+    small_parts, tmp_path, name, damage
+):
     so.Dataset.read(written(tmp_path, "plain")).save(tmp_path / "saved")
     path = tmp_path / "saved" / f"{name}.npy"
     content = bytearray(path.read_bytes())
@@ -128,7 +184,9 @@ def test_a_damaged_folder_is_refused_before_its_numbers_reach_compiled_code(smal
         so.ChunkedDataset.open(tmp_path / "saved")
 
 
-@pytest.mark.parametrize("name", ["record_item", "index_local", "index_ptr", "record_ptr", "index_code"])
+@pytest.mark.parametrize(
+    "name", ["record_item", "index_local", "index_ptr", "record_ptr", "index_code"]
+)
 def test_numbers_out_of_range_are_refused_also_without_checksums(small_parts, tmp_path, name):
     so.Dataset.read(written(tmp_path, "plain")).save(tmp_path / "saved")
     path = tmp_path / "saved" / f"{name}.npy"
@@ -173,7 +231,10 @@ def test_keys_of_another_dataset_are_not_taken_from_the_work_folder(small_parts,
         so.Dataset.read(written(tmp_path / name, kind)).save(tmp_path / name / "saved")
     for name in ("a", "b", "a"):
         data = so.ChunkedDataset.open(tmp_path / name / "saved", work=tmp_path / "work")
-        assert data.record_keys.tolist() == so.Dataset.open(tmp_path / name / "saved").record_keys.tolist()
+        assert (
+            data.record_keys.tolist()
+            == so.Dataset.open(tmp_path / name / "saved").record_keys.tolist()
+        )
     (tmp_path / "work" / "keys.npy").write_bytes(b"damaged")
     again = so.ChunkedDataset.open(tmp_path / "a" / "saved", work=tmp_path / "work")
     assert again.record_keys.tolist() == data.record_keys.tolist()
@@ -201,7 +262,9 @@ def test_a_temporary_partition_is_removed_with_the_dataset(tmp_path, monkeypatch
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-@pytest.mark.parametrize("memory", ["2 potatoes", "-1GB", "", "10MB", 5, True, None, "nan", float("nan")])
+@pytest.mark.parametrize(
+    "memory", ["2 potatoes", "-1GB", "", "10MB", 5, True, None, "nan", float("nan")]
+)
 def test_a_budget_that_makes_no_sense_is_refused(memory):
     with pytest.raises(ParameterError, match="memory="):
         bytes_of(memory)
@@ -214,7 +277,9 @@ def test_a_budget_that_cannot_hold_one_block_is_refused_with_what_is_needed(tmp_
     n = 3_000_000
     columns = (rng.integers(0, most, n) for most in (20_000, 900, 5, 700))
     so.Dataset.from_arrays(*columns).save(tmp_path / "d")
-    with pytest.raises(ParameterError, match=r"too small for this data: 1\d\d MB are needed") as refused:
+    with pytest.raises(
+        ParameterError, match=r"too small for this data: 1\d\d MB are needed"
+    ) as refused:
         so.ChunkedDataset.open(tmp_path / "d", memory="100MB")
     needed = str(refused.value).split(": ")[1].split(" are")[0]
     so.ChunkedDataset.open(tmp_path / "d", memory=needed)

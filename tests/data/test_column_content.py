@@ -95,12 +95,22 @@ def test_a_day_number_beyond_a_month_is_a_number_of_days(tmp_path):
     [
         (("user", "jokeId", "Feedback", None), {"item": "jokeId", "value": "Feedback"}),
         (("user", "locId", None, "utcTimestamp"), {"item": "locId", "time": "utcTimestamp"}),
-        (("anonUserKey", "widget_id", "user_score", "bought_ts"),
-         {"record": "anonUserKey", "item": "widget_id", "value": "user_score", "time": "bought_ts"}),
-        (("Kundennummer", "Artikel", "Menge", "Datum"), {"record": "Kundennummer", "value": "Menge", "time": "Datum"}),
+        (
+            ("anonUserKey", "widget_id", "user_score", "bought_ts"),
+            {
+                "record": "anonUserKey",
+                "item": "widget_id",
+                "value": "user_score",
+                "time": "bought_ts",
+            },
+        ),
+        (
+            ("Kundennummer", "Artikel", "Menge", "Datum"),
+            {"record": "Kundennummer", "value": "Menge", "time": "Datum"},
+        ),
         (("user", "item", "likes", "happened"), {"value": "likes", "time": "happened"}),
     ],
-)  # fmt: skip
+)
 def test_columns_that_carry_the_risk_are_not_missed(tmp_path, names, expected):
     user, item, value, time = names
     data = frame(value=ratings, time=moments if time == "happened" else seconds)
@@ -113,7 +123,9 @@ def test_columns_that_carry_the_risk_are_not_missed(tmp_path, names, expected):
 
 def test_two_columns_of_numbers_without_a_telling_name_are_a_question(tmp_path):
     data = frame(alpha=ratings, beta=ratings)
-    with pytest.raises(ColumnError, match=r"could be the value: alpha, beta\. Name one with value='NAME', or none"):
+    with pytest.raises(
+        ColumnError, match=r"could be the value: alpha, beta\. Name one with value='NAME', or none"
+    ):
         read(data, tmp_path)
     assert roles(read(data, tmp_path, ignore=["beta"]))["value"] == "alpha"
 
@@ -142,7 +154,9 @@ def test_what_describes_the_person_or_the_item_is_no_value_and_no_time(tmp_path)
     ds = read(data, tmp_path)
     assert not ds.has_value
     assert not ds.has_time
-    assert "ignored columns, whose risk is not measured: level, minutes, entered" in " ".join(ds.cleaning.notes)
+    assert "ignored columns, whose risk is not measured: level, minutes, entered" in " ".join(
+        ds.cleaning.notes
+    )
 
 
 def test_a_clock_beside_a_date_is_not_taken_for_the_date(tmp_path):
@@ -179,8 +193,10 @@ def test_direct_identifiers_do_not_pass_without_a_warning(tmp_path, column, reco
     ds = read(data, tmp_path, record=column if record else "user", value=None, time=None)
     use = next(use for use in ds.cleaning.columns if use.name == column)
     assert (use.identifier, use.role) == (what, "record" if record else "ignored")
-    assert any(note.startswith(f"warning: column {column!r} looks like a direct identifier ({what})")
-               for note in ds.cleaning.notes)  # fmt: skip
+    assert any(
+        note.startswith(f"warning: column {column!r} looks like a direct identifier ({what})")
+        for note in ds.cleaning.notes
+    )
 
 
 @pytest.mark.parametrize("column", ["sku", "version", "isbn_like", "path"])
@@ -200,8 +216,11 @@ def test_the_inventory_lists_every_column_and_no_cell(tmp_path):
     data = frame(rating=ratings, note=lambda user, item, rng: [f"s3cret {u}" for u in user])
     ds = read(data, tmp_path)
     assert [(use.name, use.role) for use in ds.cleaning.columns] == [
-        ("user", "record"), ("item", "item"), ("rating", "value"), ("note", "ignored"),
-    ]  # fmt: skip
+        ("user", "record"),
+        ("item", "item"),
+        ("rating", "value"),
+        ("note", "ignored"),
+    ]
     assert "s3cret" not in str(asdict(ds.cleaning))
     assert asdict(ds.cleaning)["columns"][3]["role"] == "ignored"
     ds.save(tmp_path / "saved")

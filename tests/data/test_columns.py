@@ -27,9 +27,15 @@ def roles(names, **said):
         ),
         ("USER,ITEM", ("USER", "ITEM", None, None)),
         ("user_id,business_id,stars,date,text", ("user_id", "business_id", "stars", "date")),
-        ("reviewerID,asin,overall,unixReviewTime,reviewTime", ("reviewerID", "asin", "overall", "unixReviewTime")),
+        (
+            "reviewerID,asin,overall,unixReviewTime,reviewTime",
+            ("reviewerID", "asin", "overall", "unixReviewTime"),
+        ),
         ("user,place-id,time", ("user", "place-id", None, "time")),
-        ("household_key,PRODUCT_ID,QUANTITY,DAY", ("household_key", "PRODUCT_ID", "QUANTITY", "DAY")),
+        (
+            "household_key,PRODUCT_ID,QUANTITY,DAY",
+            ("household_key", "PRODUCT_ID", "QUANTITY", "DAY"),
+        ),
         ("customer,CustomerID,product,productId", ("CustomerID", "productId", None, None)),
     ],
 )
@@ -67,7 +73,10 @@ def test_an_empty_name_says_that_there_is_no_such_channel():
 def test_a_wrong_name_is_met_with_the_names_and_the_likely_one():
     with pytest.raises(ColumnError) as caught:
         roles("user,movie", record="usr")
-    assert str(caught.value) == "no column 'usr' for record. Columns: user, movie. Did you mean 'user'?"
+    assert (
+        str(caught.value)
+        == "no column 'usr' for record. Columns: user, movie. Did you mean 'user'?"
+    )
 
 
 def test_a_name_like_no_other_gets_no_hint():
@@ -77,7 +86,9 @@ def test_a_name_like_no_other_gets_no_hint():
 
 
 def test_no_column_that_could_be_the_record_is_an_error():
-    with pytest.raises(ColumnError, match=r"no column looks like the person .* Columns: a, b\. .*record='NAME'"):
+    with pytest.raises(
+        ColumnError, match=r"no column looks like the person .* Columns: a, b\. .*record='NAME'"
+    ):
         roles("a,b")
 
 

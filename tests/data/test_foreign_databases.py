@@ -29,7 +29,9 @@ def duckdb_file(folder: Path, view: str) -> Path:
     with duckdb.connect(str(path)) as con:
         con.execute("CREATE MACRO look(p) AS TABLE SELECT * FROM read_csv(p)")
         con.execute("CREATE SCHEMA hidden")
-        con.execute("CREATE TABLE hidden.rows AS SELECT 'u' || range % 9 AS \"user\", range AS item FROM range(60)")
+        con.execute(
+            "CREATE TABLE hidden.rows AS SELECT 'u' || range % 9 AS \"user\", range AS item FROM range(60)"
+        )
         con.execute(f"CREATE VIEW sales AS {view}")
     return path
 
@@ -52,7 +54,10 @@ def sqlite_file(path: Path, page: int = 4096, rows: int = 2000) -> bytes:
     con = sqlite3.connect(path)
     con.execute(f"PRAGMA page_size = {page}")
     con.execute("CREATE TABLE sales (user TEXT, item TEXT, rating INTEGER)")
-    con.executemany("INSERT INTO sales VALUES (?, ?, ?)", ((f"u{k % 97}", f"item{k}", k % 5) for k in range(rows)))
+    con.executemany(
+        "INSERT INTO sales VALUES (?, ?, ?)",
+        ((f"u{k % 97}", f"item{k}", k % 5) for k in range(rows)),
+    )
     con.commit()
     con.close()
     return path.read_bytes()
@@ -87,7 +92,9 @@ def test_an_sqlite_file_whose_last_rows_are_in_its_log_is_read(tmp_path):
     con.execute("PRAGMA journal_mode = WAL")
     con.execute("PRAGMA wal_autocheckpoint = 0")
     con.execute("CREATE TABLE sales (user TEXT, item TEXT)")
-    con.executemany("INSERT INTO sales VALUES (?, ?)", ((f"u{k % 97}", f"item{k}") for k in range(2000)))
+    con.executemany(
+        "INSERT INTO sales VALUES (?, ?)", ((f"u{k % 97}", f"item{k}") for k in range(2000))
+    )
     con.commit()
     assert path.with_name("shop.db-wal").stat().st_size > path.stat().st_size
     assert Dataset.read(path).n_entries == 2000
@@ -107,7 +114,9 @@ FIRST_LINES = [
 def test_the_first_line_of_a_file_without_a_header_is_not_printed(tmp_path, first, beside):
     private = tmp_path / "private"
     private.mkdir()
-    (private / "file").write_text(f"{first}\nBob Jones;Oak Street 7;asthma\ndaemon:x:1:1::/:/bin/false\n")
+    (private / "file").write_text(
+        f"{first}\nBob Jones;Oak Street 7;asthma\ndaemon:x:1:1::/:/bin/false\n"
+    )
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "b.csv").symlink_to(private / "file")
@@ -115,7 +124,11 @@ def test_the_first_line_of_a_file_without_a_header_is_not_printed(tmp_path, firs
         (folder / "a.csv").write_text("user,film,stars\n1,2,3\n4,5,6\n")
     with pytest.raises(StandoutError) as error:
         Dataset.read(folder)
-    words = {word for word in first.replace(";", " ").replace(":", " ").replace(",", " ").split() if len(word) > 3}
+    words = {
+        word
+        for word in first.replace(";", " ").replace(":", " ").replace(",", " ").split()
+        if len(word) > 3
+    }
     assert not [word for word in words if word in str(error.value)], str(error.value)
     if beside:
         assert "user, film, stars" in str(error.value)
@@ -126,5 +139,7 @@ def test_names_that_the_user_calls_a_header_are_shown(tmp_path):
     path.write_text("alpha,beta,gamma\n1,2,3\n1,4,3\n")
     with pytest.raises(StandoutError, match="alpha, beta, gamma"):
         Dataset.read(path, header=True)
-    with pytest.raises(StandoutError, match=r"3, not shown because the first line may hold data \(header=True"):
+    with pytest.raises(
+        StandoutError, match=r"3, not shown because the first line may hold data \(header=True"
+    ):
         Dataset.read(path)

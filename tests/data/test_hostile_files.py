@@ -36,7 +36,11 @@ except InputError as error:
 def read_apart(path: Path, repeats: str = "keep") -> str:
     """What another process prints: compiled code that writes out of range may end it."""
     done = subprocess.run(
-        [sys.executable, "-c", READ, str(path), repeats], capture_output=True, text=True, timeout=600, check=False
+        [sys.executable, "-c", READ, str(path), repeats],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-500:]
     return done.stdout
@@ -53,7 +57,9 @@ def with_other_statistics(path: Path, old: int, new: int) -> None:
 
 @pytest.mark.parametrize("repeats", ["keep", "last"])
 @pytest.mark.parametrize(("old", "new"), [(54_321, 77), (11, 4_000)])
-def test_parquet_statistics_that_are_wrong_do_not_let_compiled_code_write_out_of_range(tmp_path, repeats, old, new):
+def test_parquet_statistics_that_are_wrong_do_not_let_compiled_code_write_out_of_range(
+    tmp_path, repeats, old, new
+):
     path = tmp_path / "s.parquet"
     user = np.linspace(11, 54_321, 5000).astype(np.int64)
     table = pa.table({"user": user, "item": np.arange(5000) % 7, "rating": np.arange(5000) % 5})
@@ -111,7 +117,9 @@ OUT_OF_RANGE = {
 @pytest.mark.parametrize("harm", OUT_OF_RANGE)
 def test_no_entry_is_placed_out_of_range(harm):
     record, item, code, day = (np.array(x) for x in OUT_OF_RANGE[harm])
-    builder = EntryBuilder(np.array([1, 1]), 5, has_value=True, has_time=True, n_levels=3, tick_span=30)
+    builder = EntryBuilder(
+        np.array([1, 1]), 5, has_value=True, has_time=True, n_levels=3, tick_span=30
+    )
     with pytest.raises(InputError, match="found different rows"):
         builder.add(record, item, code.astype(np.uint8), day.astype(np.uint16))
 
@@ -144,7 +152,9 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path, monkeypatch,
         return found
 
     monkeypatch.setattr(read_module, "survey", meanwhile)
-    with pytest.raises(InputError, match=r"changed while it was read|cannot be read|different rows"):
+    with pytest.raises(
+        InputError, match=r"changed while it was read|cannot be read|different rows"
+    ):
         Dataset.read(path)
 
 

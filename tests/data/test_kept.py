@@ -71,7 +71,9 @@ def test_a_part_that_another_user_signed_is_refused(files, tmp_path, monkeypatch
     assert refused(files)
 
 
-@pytest.mark.parametrize("what", ["link", "dangling link", "pipe", "folder", "huge", "empty", "device"])
+@pytest.mark.parametrize(
+    "what", ["link", "dangling link", "pipe", "folder", "huge", "empty", "device"]
+)
 def test_what_is_not_a_plain_file_is_refused_at_once(files, tmp_path, what):
     path = path_of(files)
     elsewhere = tmp_path / "elsewhere"
@@ -97,7 +99,9 @@ def test_what_is_not_a_plain_file_is_refused_at_once(files, tmp_path, what):
 
 
 @pytest.mark.parametrize("what", ["link", "readable by others", "of another user", "file"])
-def test_a_folder_that_this_user_did_not_make_for_itself_is_not_used(files, tmp_path, monkeypatch, what):
+def test_a_folder_that_this_user_did_not_make_for_itself_is_not_used(
+    files, tmp_path, monkeypatch, what
+):
     folder = files.folder
     if what == "link":
         folder.rename(tmp_path / "target")
@@ -121,7 +125,9 @@ def test_a_folder_that_this_user_did_not_make_for_itself_is_not_used(files, tmp_
         assert len(list((tmp_path / "target").iterdir())) == 1
 
 
-@pytest.mark.parametrize("harm", ["no place", "readable by others", "link", "short", "folder of others"])
+@pytest.mark.parametrize(
+    "harm", ["no place", "readable by others", "link", "short", "folder of others"]
+)
 def test_without_a_key_that_only_this_user_knows_nothing_is_kept(tmp_path, monkeypatch, harm):
     state = tmp_path / "state"
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
@@ -162,7 +168,9 @@ def test_planted_parts_do_not_change_the_answer_of_an_audit(tmp_path, monkeypatc
     who = Adversary(knows=3, value_within=0, time_within=None)
 
     def findings(journal):
-        found = Audit(dataset(), who, "scoreboard-rh", 20, describe=False, journal=journal).run(False)
+        found = Audit(dataset(), who, "scoreboard-rh", 20, describe=False, journal=journal).run(
+            False
+        )
         return found.results, found
 
     right, _ = findings(None)
@@ -170,7 +178,9 @@ def test_planted_parts_do_not_change_the_answer_of_an_audit(tmp_path, monkeypatc
         attacker.setenv("XDG_STATE_HOME", str(tmp_path / "attacker"))
         usual = Audit._attack
         attacker.setattr(
-            Audit, "_attack", lambda self, who, n, targets, advance: usual(self, who, n, targets[:1], advance)
+            Audit,
+            "_attack",
+            lambda self, who, n, targets, advance: usual(self, who, n, targets[:1], advance),
         )
         planted = Journal(tmp_path / "work")
         findings(planted)
@@ -214,8 +224,13 @@ def test_text_that_this_program_did_not_write_is_an_error(text):
 
 
 def test_arrays_come_back_bit_by_bit():
-    made = from_text(to_text([np.array([np.nan, -0.0]), np.arange(6, dtype=np.uint16).reshape(2, 3), (1, None)]))
-    assert [x.tobytes() for x in made[:2]] == [np.array([np.nan, -0.0]).tobytes(), np.arange(6, dtype="<u2").tobytes()]
+    made = from_text(
+        to_text([np.array([np.nan, -0.0]), np.arange(6, dtype=np.uint16).reshape(2, 3), (1, None)])
+    )
+    assert [x.tobytes() for x in made[:2]] == [
+        np.array([np.nan, -0.0]).tobytes(),
+        np.arange(6, dtype="<u2").tobytes(),
+    ]
     assert made[1].shape == (2, 3) and made[2] == (1, None)
 
 

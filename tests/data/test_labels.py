@@ -18,7 +18,9 @@ def test_plain_integers_are_read_from_text(numbers):
     assert found.tolist() == numbers
 
 
-@pytest.mark.parametrize("text", ["007", "+1", "1e3", "-0", "1.5", "0x1", " 1", "١", "1_0", "", "1.00"])
+@pytest.mark.parametrize(
+    "text", ["007", "+1", "1e3", "-0", "1.5", "0x1", " 1", "١", "1_0", "", "1.00"]
+)
 def test_anything_else_stays_text(text):
     assert integers_of(["1", text]) is None
 

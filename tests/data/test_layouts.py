@@ -16,12 +16,16 @@ from standout.data.dataset import Dataset
 from standout.data.reading.netflix import _day_number
 from standout.errors import ColumnError, InputError, RowError
 
-NETFLIX = {1: [(1488844, 3, "2005-09-06"), (822109, 5, "2005-05-13")], 2: [(822109, 1, "1999-12-31")]}
+NETFLIX = {
+    1: [(1488844, 3, "2005-09-06"), (822109, 5, "2005-05-13")],
+    2: [(822109, 1, "1999-12-31")],
+}
 
 
 def netflix_text(movies) -> str:
     return "".join(
-        f"{movie}:\n" + "".join(f"{customer},{rating},{day}\n" for customer, rating, day in NETFLIX[movie])
+        f"{movie}:\n"
+        + "".join(f"{customer},{rating},{day}\n" for customer, rating, day in NETFLIX[movie])
         for movie in movies
     )
 
@@ -43,9 +47,21 @@ def assert_is_netflix(ds: Dataset) -> None:
     ("name", "content", "note"),
     [
         ("u.data", "196\t242\t3\t881250949\n186\t302\t4\t891717742\n", "layout: MovieLens u.data"),
-        ("ratings.dat", "196::242::3::881250949\n186::302::4::891717742\n", "layout: MovieLens ratings.dat"),
-        ("anything.txt", "196::242::3::881250949\r\n186::302::4::891717742\r\n", "layout: MovieLens ratings.dat"),
-        ("ratings.csv", "userId,movieId,rating,timestamp\n196,242,3,881250949\n186,302,4,891717742\n", "guessed"),
+        (
+            "ratings.dat",
+            "196::242::3::881250949\n186::302::4::891717742\n",
+            "layout: MovieLens ratings.dat",
+        ),
+        (
+            "anything.txt",
+            "196::242::3::881250949\r\n186::302::4::891717742\r\n",
+            "layout: MovieLens ratings.dat",
+        ),
+        (
+            "ratings.csv",
+            "userId,movieId,rating,timestamp\n196,242,3,881250949\n186,302,4,891717742\n",
+            "guessed",
+        ),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -85,7 +101,9 @@ def test_a_bad_line_of_movielens_is_found(tmp_path):
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_netflix_combined_file(tmp_path, end, packed):
-    content = netflix_text([1, 2]).replace("\n", end).rstrip().encode()  # the last line need not end
+    content = (
+        netflix_text([1, 2]).replace("\n", end).rstrip().encode()
+    )  # the last line need not end
     path = tmp_path / "combined_data_1.txt"
     path.write_bytes(gzip.compress(content) if packed else content)
     assert_is_netflix(Dataset.read(path))
@@ -111,7 +129,9 @@ def test_netflix_tar(tmp_path, mode, nested):
                 tar.addfile(member, io.BytesIO(content))
         return buffer.getvalue()
 
-    files = {f"training_set/mv_000000{movie}.txt": netflix_text([movie]).encode() for movie in NETFLIX}
+    files = {
+        f"training_set/mv_000000{movie}.txt": netflix_text([movie]).encode() for movie in NETFLIX
+    }
     if nested:
         files = {"download/README": b"hello", "download/training_set.tar": packed(files, "w")}
     path = tmp_path / "nf_prize_dataset.tar.gz"

@@ -26,7 +26,9 @@ def parquet(folder, **columns):
 
 
 def test_the_largest_numbers_are_values(tmp_path):
-    ds = Dataset.read(csv(tmp_path, "user,item,rating", "1,1,1e308", "2,1,-1.7e308", "3,2,5", "4,2,1e-320"))
+    ds = Dataset.read(
+        csv(tmp_path, "user,item,rating", "1,1,1e308", "2,1,-1.7e308", "3,2,5", "4,2,1e-320")
+    )
     assert ds.levels.tolist() == [-1.7e308, 1e-320, 5.0, 1e308]
 
 
@@ -35,8 +37,13 @@ def test_the_largest_numbers_among_a_million_distinct_values_do_not_overflow(tmp
 
     monkeypatch.setattr(tally, "MOST_DISTINCT", 1000)
     rng = np.random.default_rng(0)
-    for value in (np.r_[rng.random(4998), 1.7e308, -1.7e308], rng.choice([-1.7, 1.7], 5000) * rng.random(5000) * 1e308):
-        ds = Dataset.read(parquet(tmp_path, user=np.arange(5000) % 100, item=np.arange(5000), rating=value))
+    for value in (
+        np.r_[rng.random(4998), 1.7e308, -1.7e308],
+        rng.choice([-1.7, 1.7], 5000) * rng.random(5000) * 1e308,
+    ):
+        ds = Dataset.read(
+            parquet(tmp_path, user=np.arange(5000) % 100, item=np.arange(5000), rating=value)
+        )
         assert np.isfinite(ds.levels).all()
         assert (np.diff(ds.levels) > 0).all()
         assert ds.levels[0] < -1e300 and ds.levels[-1] > 1e300
@@ -46,7 +53,10 @@ def test_the_largest_numbers_among_a_million_distinct_values_do_not_overflow(tmp
 def test_the_first_and_the_last_year_are_times_of_tables(tmp_path):
     when = np.array(["0001-01-01", "9999-12-31"], "M8[s]")
     ds = Dataset.read(parquet(tmp_path, user=[1, 2], item=[1, 1], date=pa.array(when)))
-    assert ds.fingerprint == Dataset.from_arrays([1, 2], [1, 1], time=when.astype("M8[D]").astype(int)).fingerprint
+    assert (
+        ds.fingerprint
+        == Dataset.from_arrays([1, 2], [1, 1], time=when.astype("M8[D]").astype(int)).fingerprint
+    )
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -58,7 +68,9 @@ def test_seconds_and_milliseconds_in_one_column_are_a_question(tmp_path, kind, o
         path = csv(tmp_path, "user,item,timestamp", *(f"{k},1,{t}" for k, t in enumerate(mixed)))
     else:
         path = parquet(tmp_path, user=np.arange(200), item=np.ones(200), timestamp=mixed)
-    with pytest.raises(InputError, match=r"column 'timestamp' mixes .* \(3 of the smaller numbers\)"):
+    with pytest.raises(
+        InputError, match=r"column 'timestamp' mixes .* \(3 of the smaller numbers\)"
+    ):
         Dataset.read(path)
     assert Dataset.read(path, time_unit={1000: "ms", 10**6: "us"}[other]).n_entries == 200
 
@@ -71,10 +83,29 @@ def test_times_of_1970_in_milliseconds_are_no_mixture(tmp_path):
 
 def test_empty_labels_are_nobody_and_counted(tmp_path):
     ds = Dataset.read(csv(tmp_path, "user,item", ",1", "a,", "b,x", '"",y', '"",'))
-    assert (ds.record_labels.tolist(), ds.cleaning.rows_without_record, ds.cleaning.rows_without_item) == (["b"], 3, 1)
+    assert (
+        ds.record_labels.tolist(),
+        ds.cleaning.rows_without_record,
+        ds.cleaning.rows_without_item,
+    ) == (["b"], 3, 1)
 
 
-LOOKALIKES = ["é", "e\u0301", "a", "а", "A", "a\u200b", "１", "1", "ﬁ", "fi", "K", "\u212a", "𝐚", "a\u00a0"]
+LOOKALIKES = [
+    "é",
+    "e\u0301",
+    "a",
+    "а",
+    "A",
+    "a\u200b",
+    "１",
+    "1",
+    "ﬁ",
+    "fi",
+    "K",
+    "\u212a",
+    "𝐚",
+    "a\u00a0",
+]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrays"])
@@ -103,7 +134,11 @@ def test_types_that_differ_within_a_column_are_text_or_refused():
 
 def test_a_record_of_a_hundred_thousand_entries_is_read_whole(tmp_path):
     n = 100_000
-    path = parquet(tmp_path, user=np.r_[np.zeros(n, int), np.arange(1, 11)], item=np.r_[np.arange(n), np.arange(10)])
+    path = parquet(
+        tmp_path,
+        user=np.r_[np.zeros(n, int), np.arange(1, 11)],
+        item=np.r_[np.arange(n), np.arange(10)],
+    )
     ds = Dataset.read(path)
     assert ds.lengths.tolist() == [n, *[1] * 10]
     assert int(ds.index.lengths[0]) == n
@@ -115,9 +150,15 @@ def test_a_record_of_a_million_entries_is_attacked(tmp_path):
     from standout.attacks.attack import attack
 
     n = 1_000_000
-    path = parquet(tmp_path, user=np.r_[np.zeros(n, int), np.arange(1, 11)], item=np.r_[np.arange(n), np.arange(10)])
+    path = parquet(
+        tmp_path,
+        user=np.r_[np.zeros(n, int), np.arange(1, 11)],
+        item=np.r_[np.arange(n), np.arange(10)],
+    )
     ds = Dataset.read(path)
-    known = Adversary(knows=3, value_within=None, time_within=None).sample(ds, targets=np.array([0]), seed=1)
+    known = Adversary(knows=3, value_within=None, time_within=None).sample(
+        ds, targets=np.array([0]), seed=1
+    )
     assert attack("scoreboard-rh").run(ds, known).best.tolist() == [0]
 
 

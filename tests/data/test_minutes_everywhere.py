@@ -16,8 +16,12 @@ def visits():
     rng = np.random.default_rng(8)
     record = np.repeat(np.arange(80), 24)
     item = (record * 5 + rng.integers(0, 12, record.size)) % 90
-    return so.Dataset.from_arrays(record, item, rng.integers(1, 6, record.size),
-                                  18_000 + rng.integers(0, 200 * 1440, record.size) / 1440)  # fmt: skip
+    return so.Dataset.from_arrays(
+        record,
+        item,
+        rng.integers(1, 6, record.size),
+        18_000 + rng.integers(0, 200 * 1440, record.size) / 1440,
+    )
 
 
 @pytest.mark.parametrize("name", ["coarsen-time", "shift-time"])
@@ -29,7 +33,10 @@ def test_defenses_that_count_days_change_minutes_by_whole_days(visits, name):
     if name == "coarsen-time":
         assert set(np.round((np.sort(after) * 1440) % 1440)) == {0.0}
     else:
-        assert before.size == after.size and np.abs(np.sort(after)[[0, -1]] - np.sort(before)[[0, -1]]).max() <= 30
+        assert (
+            before.size == after.size
+            and np.abs(np.sort(after)[[0, -1]] - np.sort(before)[[0, -1]]).max() <= 30
+        )
     who = so.Adversary(knows=3, value_within=1, time_within="30min")
     found = so.Audit(visits, who, ["likelihood"], targets=30, release=release, describe=False).run()
     assert all(0 <= one["hit"]["rate"] <= 1 for one in found.results[0]["attacks"])
@@ -40,11 +47,17 @@ def test_defenses_that_count_days_change_minutes_by_whole_days(visits, name):
 def test_a_release_in_days_of_a_source_in_minutes_is_compared_by_the_day(visits):
     """Read at midnight, its days would agree with no known minute, and nobody would be found."""
     labels = np.repeat(visits.record_labels, np.diff(visits.record_ptr))
-    release = so.Dataset.from_arrays(labels, visits.item_labels[visits.record_item],
-                                     visits.levels[visits.record_code], np.floor(entry_days(visits)))  # fmt: skip
+    release = so.Dataset.from_arrays(
+        labels,
+        visits.item_labels[visits.record_item],
+        visits.levels[visits.record_code],
+        np.floor(entry_days(visits)),
+    )
     assert release.time_resolution == "day"
     who = so.Adversary(knows=3, value_within=0, time_within=0)
-    found = so.Audit(visits, who, ["scoreboard", "likelihood"], targets=40, release=release, describe=False).run()
+    found = so.Audit(
+        visits, who, ["scoreboard", "likelihood"], targets=40, release=release, describe=False
+    ).run()
     assert all(one["hit"]["rate"] > 0.9 for one in found.results[0]["attacks"])
 
 

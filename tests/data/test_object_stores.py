@@ -36,8 +36,14 @@ def bucket(object_store):
     from pyarrow import fs
 
     host = object_store.removeprefix("http://")
-    system = fs.S3FileSystem(access_key="key", secret_key=SECRET_KEY, endpoint_override=host, scheme="http",
-                             region="us-east-1", allow_bucket_creation=True)  # fmt: skip
+    system = fs.S3FileSystem(
+        access_key="key",
+        secret_key=SECRET_KEY,
+        endpoint_override=host,
+        scheme="http",
+        region="us-east-1",
+        allow_bucket_creation=True,
+    )
     system.create_dir("shop")
     pq.write_table(table(), "shop/one.parquet", filesystem=system)
     pq.write_table(table(ROWS[:9]), "shop/parts/a.parquet", filesystem=system)
@@ -47,23 +53,34 @@ def bucket(object_store):
     pq.write_table(other, "shop/mixed/b.parquet", filesystem=system)
     pq.write_table(table(), "shop/mixed/a.parquet", filesystem=system)
     contents = {
-        "parts/_SUCCESS": b"", "text/ratings.csv.gz": gzip.compress(text.encode()),
-        "lake/_delta_log/0.json": b"{}", "lake/a.parquet": b"PAR1", "bad.parquet": b"PAR1 this is no Parquet file PAR1",
-    }  # fmt: skip
+        "parts/_SUCCESS": b"",
+        "text/ratings.csv.gz": gzip.compress(text.encode()),
+        "lake/_delta_log/0.json": b"{}",
+        "lake/a.parquet": b"PAR1",
+        "bad.parquet": b"PAR1 this is no Parquet file PAR1",
+    }
     for key, content in contents.items():
         with system.open_output_stream(f"shop/{key}", compression=None) as to:
             to.write(content)
-    return lambda path: f"s3://key:{SECRET_KEY}@shop/{path}?scheme=http&endpoint_override={host}&region=us-east-1"
+    return lambda path: (
+        f"s3://key:{SECRET_KEY}@shop/{path}?scheme=http&endpoint_override={host}&region=us-east-1"
+    )
 
 
-@pytest.mark.parametrize("path", ["one.parquet", "parts", "parts/", "parts/*.parquet", "text/ratings.csv.gz", "text"])
+@pytest.mark.parametrize(
+    "path", ["one.parquet", "parts", "parts/", "parts/*.parquet", "text/ratings.csv.gz", "text"]
+)
 def test_a_file_a_prefix_and_a_pattern_of_an_object_store_are_read(bucket, path):
     assert Dataset.read(bucket(path)).fingerprint == expected()
 
 
 def test_the_environment_may_hold_the_credentials(bucket, object_store, monkeypatch):
-    for name, value in {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": SECRET_KEY, "AWS_REGION": "us-east-1",
-                        "AWS_ENDPOINT_URL": object_store}.items():  # fmt: skip
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": object_store,
+    }.items():
         monkeypatch.setenv(name, value)
     assert Dataset.read("s3a://shop/one.parquet").fingerprint == expected()
 
@@ -130,7 +147,10 @@ def web(tmp_path):
 
 
 def test_a_file_of_a_web_server_is_read(web):
-    assert Dataset.read(f"{web}/a%20folder/ratings%20(1).parquet?signature={SECRET_KEY}").fingerprint == expected()
+    assert (
+        Dataset.read(f"{web}/a%20folder/ratings%20(1).parquet?signature={SECRET_KEY}").fingerprint
+        == expected()
+    )
 
 
 def test_failures_of_a_web_server_are_one_sentence_without_credentials(web):
@@ -172,12 +192,16 @@ def test_deleted_rows_of_a_lake_table_are_not_read_as_if_they_were_there(tmp_pat
     log = tmp_path / ("_delta_log" if kind == "delta" else "metadata")
     log.mkdir()
     (log / "v1.metadata.json").write_text("{}")
-    with pytest.raises(InputError, match=f"INSTALL {kind}|is not {kind.capitalize()} data that can be read"):
+    with pytest.raises(
+        InputError, match=f"INSTALL {kind}|is not {kind.capitalize()} data that can be read"
+    ):
         Dataset.read(tmp_path)
 
 
 def test_addresses_lose_their_credentials_wherever_they_are_in_a_text():
-    text = without_secrets(f"a s3://k:{SECRET_KEY}@b/c?d={SECRET_KEY} and --x=https://u:{SECRET_KEY}@h:1/p/q.csv#z")
+    text = without_secrets(
+        f"a s3://k:{SECRET_KEY}@b/c?d={SECRET_KEY} and --x=https://u:{SECRET_KEY}@h:1/p/q.csv#z"
+    )
     assert text == "a s3://…/c and --x=https://…/q.csv"
 
 
@@ -185,9 +209,16 @@ def test_labels_of_object_stores_are_kept_exactly(bucket, object_store):
     from pyarrow import fs
 
     host = object_store.removeprefix("http://")
-    system = fs.S3FileSystem(access_key="key", secret_key=SECRET_KEY, endpoint_override=host, scheme="http",
-                             region="us-east-1")  # fmt: skip
-    made = pa.table({"user": pa.array(["b", "a"]).dictionary_encode(), "item": np.array([2**40, 7])})
+    system = fs.S3FileSystem(
+        access_key="key",
+        secret_key=SECRET_KEY,
+        endpoint_override=host,
+        scheme="http",
+        region="us-east-1",
+    )
+    made = pa.table(
+        {"user": pa.array(["b", "a"]).dictionary_encode(), "item": np.array([2**40, 7])}
+    )
     pq.write_table(made, "shop/labels.parquet", filesystem=system)
     ds = Dataset.read(bucket("labels.parquet"))
     assert (ds.record_labels.tolist(), ds.item_labels.tolist()) == (["a", "b"], [7, 2**40])

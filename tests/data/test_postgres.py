@@ -13,13 +13,20 @@ from servers import PASSWORD, free_port
 from standout.data.dataset import Dataset
 from standout.errors import InputError, ParameterError
 
-ROWS = [(u, i, (u * 7 + i * 3) % 10 + 1, 18_000 + 11 * u + i) for u in range(1, 9) for i in range(1, 7) if (u + i) % 3]
+ROWS = [
+    (u, i, (u * 7 + i * 3) % 10 + 1, 18_000 + 11 * u + i)
+    for u in range(1, 9)
+    for i in range(1, 7)
+    if (u + i) % 3
+]
 
 
 @pytest.fixture(scope="module")
 def shop(postgres):
     """Address of a database with a table `sales` and a few odd ones."""
-    cells = ", ".join(f"({u}, 'M{i}y', {v}, '{np.datetime64(d, 'D')} 23:30:00+00')" for u, i, v, d in ROWS)
+    cells = ", ".join(
+        f"({u}, 'M{i}y', {v}, '{np.datetime64(d, 'D')} 23:30:00+00')" for u, i, v, d in ROWS
+    )
     postgres.execute(
         'CREATE TABLE sales ("user" int, item text, rating numeric, at timestamptz)',
         f"INSERT INTO sales VALUES {cells}",
@@ -41,12 +48,15 @@ def expected(**more):
 
 
 def test_a_table_gives_the_same_dataset_as_the_same_rows_from_elsewhere(shop):
-    ds = Dataset.read(shop, table="sales", record="user", item="item", value="rating", time="at", resolution="day")
+    ds = Dataset.read(
+        shop, table="sales", record="user", item="item", value="rating", time="at", resolution="day"
+    )
     assert ds.fingerprint == expected().fingerprint
     assert ds.record_labels.tolist() == expected().record_labels.tolist()
     assert ds.cleaning.rows_read == len(ROWS)
     assert (
-        Dataset.read(shop, table="public.sales", repeats="last", resolution="day").fingerprint == expected().fingerprint
+        Dataset.read(shop, table="public.sales", repeats="last", resolution="day").fingerprint
+        == expected().fingerprint
     )
 
 
@@ -72,7 +82,11 @@ def test_reading_changes_nothing_even_through_a_view_that_writes(shop):
 CELLS = {
     "numeric(12,0)": (["123456789012", "7"], "record", [7, 123456789012]),
     "numeric": (["12345678901234567890123", "7"], "record", ["12345678901234567890123", "7"]),
-    "uuid": (["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"] * 2, "record", ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"]),
+    "uuid": (
+        ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"] * 2,
+        "record",
+        ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"],
+    ),
     "char(4)": (["ab", "cd"], "record", ["ab", "cd"]),
     "boolean": (["true", "false"], "value", [0.0, 1.0]),
     "numeric(4,2)": (["1.25", "NaN"], "value", [1.25]),
@@ -86,12 +100,18 @@ CELLS = {
 def test_types_that_arrow_does_not_know_are_read_as_what_they_are(shop, postgres, kind):
     cells, role, result = CELLS[kind]
     name = f"t_{''.join(c for c in kind if c.isalnum())}"
-    postgres.execute(f"DROP TABLE IF EXISTS {name}", f"CREATE TABLE {name} (person int, item int, cell {kind})",
-                     *(f"INSERT INTO {name} VALUES ({k}, {k}, '{cell}')" for k, cell in enumerate(cells)))  # fmt: skip
+    postgres.execute(
+        f"DROP TABLE IF EXISTS {name}",
+        f"CREATE TABLE {name} (person int, item int, cell {kind})",
+        *(f"INSERT INTO {name} VALUES ({k}, {k}, '{cell}')" for k, cell in enumerate(cells)),
+    )
     columns = {"record": "person", "item": "item", "value": None, "time": None, role: "cell"}
     ds = Dataset.read(shop, table=name, resolution="day", **columns)
     if role == "time":
-        assert ds.fingerprint == Dataset.from_arrays([0, 1], [0, 1], time=[*result, np.nan]).fingerprint
+        assert (
+            ds.fingerprint
+            == Dataset.from_arrays([0, 1], [0, 1], time=[*result, np.nan]).fingerprint
+        )
     else:
         assert {"record": ds.record_labels, "value": ds.levels}[role].tolist() == result
     assert ds.n_entries == 2
@@ -130,13 +150,32 @@ def test_a_missing_driver_says_what_to_install(shop, monkeypatch):
 
 def test_credentials_reach_neither_findings_nor_report_nor_messages(shop, tmp_path, run):
     out = tmp_path / "out"
-    code, shown, said = run("audit", shop, "--table", "sales", "--record", "user", "--out", out, "--targets", "5",
-                            "--knows", "2", "--attacks", "scoreboard-rh")  # fmt: skip
+    code, shown, said = run(
+        "audit",
+        shop,
+        "--table",
+        "sales",
+        "--record",
+        "user",
+        "--out",
+        out,
+        "--targets",
+        "5",
+        "--knows",
+        "2",
+        "--attacks",
+        "scoreboard-rh",
+    )
     assert code == 0, said
     command = json.loads((out / "findings.json").read_text())["provenance"]["command"]
     assert "postgresql://…/postgres" in command
     text = shown + said + (out / "findings.json").read_text() + (out / "report.html").read_text()
-    for arguments in (["audit", shop, shop], ["audit", "--nope", shop], [shop], ["audit", f"--targets={shop}", "x"]):
+    for arguments in (
+        ["audit", shop, shop],
+        ["audit", "--nope", shop],
+        [shop],
+        ["audit", f"--targets={shop}", "x"],
+    ):
         code, shown, said = run(*arguments)
         assert code == 2
         text += shown + said
@@ -163,8 +202,13 @@ def test_five_million_rows_are_audited_in_bounded_memory(postgres, tmp_path):
         "g % 5 + 1 AS rating, timestamp '2020-01-01' + (g % 700000) * interval '1 minute' AS at "
         "FROM generate_series(1::bigint, 5000000) g"
     )
-    done = subprocess.run([sys.executable, "-c", FIVE_MILLION, postgres.url, str(tmp_path / "out")],
-                          capture_output=True, text=True, timeout=900, check=False)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", FIVE_MILLION, postgres.url, str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     findings = json.loads((tmp_path / "out" / "findings.json").read_text())
     assert findings["data"]["n_entries"] == 5_000_000

@@ -115,9 +115,23 @@ def written(folder: Path, how: str) -> Path:
 
 
 WAYS = [
-    "csv", "bom.csv", "crlf.csv", "utf16.csv", "tsv", "semicolon.txt", "pipe.txt", "dat", "csv.gz",
-    "gz.but.not.called.so", "csv.zst", "parquet", "no.ending.at.all", "arrow", "stream.arrow", "feather",
-]  # fmt: skip
+    "csv",
+    "bom.csv",
+    "crlf.csv",
+    "utf16.csv",
+    "tsv",
+    "semicolon.txt",
+    "pipe.txt",
+    "dat",
+    "csv.gz",
+    "gz.but.not.called.so",
+    "csv.zst",
+    "parquet",
+    "no.ending.at.all",
+    "arrow",
+    "stream.arrow",
+    "feather",
+]
 
 
 @pytest.mark.parametrize("how", WAYS)
@@ -127,12 +141,21 @@ def test_one_table_reads_the_same_from_any_file(tmp_path, how):
     assert ds.record_labels.tolist() == [-2, 7, 900]
     assert ds.item_labels.tolist() == sorted({row[1] for row in ROWS})
     assert ds.fingerprint == Dataset.from_frame(table()).fingerprint
-    assert (ds.cleaning.rows_read, ds.cleaning.values_missing, ds.cleaning.times_missing) == (6, 1, 1)
+    assert (ds.cleaning.rows_read, ds.cleaning.values_missing, ds.cleaning.times_missing) == (
+        6,
+        1,
+        1,
+    )
     assert ds.cleaning.repeated_pairs == 1
-    assert ds.cleaning.notes[0] == "columns: record = user, item = product, value = stars, time = date (guessed)"
+    assert (
+        ds.cleaning.notes[0]
+        == "columns: record = user, item = product, value = stars, time = date (guessed)"
+    )
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "polars lazy", "pandas objects", "pandas categories"])
+@pytest.mark.parametrize(
+    "kind", ["pandas", "polars", "polars lazy", "pandas objects", "pandas categories"]
+)
 def test_one_table_reads_the_same_from_any_frame(kind):
     frame = table().to_pandas()
     if kind.startswith("polars"):
@@ -146,7 +169,9 @@ def test_one_table_reads_the_same_from_any_frame(kind):
 
 
 def test_a_frame_with_labels_of_several_kinds_keeps_them_as_text():
-    frame = pd.DataFrame({"user": pd.Series([1, "b", None, "b"], dtype=object), "item": [1, 2, 3, 4]})
+    frame = pd.DataFrame(
+        {"user": pd.Series([1, "b", None, "b"], dtype=object), "item": [1, 2, 3, 4]}
+    )
     ds = Dataset.from_frame(frame)
     assert ds.record_labels.tolist() == ["1", "b"]
     assert ds.cleaning.rows_without_record == 1
@@ -238,7 +263,11 @@ def test_names_of_columns_may_be_latin_1_too(tmp_path):
 def test_lines_that_end_in_different_ways_are_read(tmp_path):
     path = tmp_path / "mixed.csv"
     path.write_bytes(b"user,item,rating\r\n1,2,3\n4,5,6\r\n7,8,9")
-    assert entries(Dataset.read(path)) == {(1, 2, 3.0, None): 1, (4, 5, 6.0, None): 1, (7, 8, 9.0, None): 1}
+    assert entries(Dataset.read(path)) == {
+        (1, 2, 3.0, None): 1,
+        (4, 5, 6.0, None): 1,
+        (7, 8, 9.0, None): 1,
+    }
 
 
 def test_tab_separated_text_may_hold_quotation_marks(tmp_path):
@@ -284,18 +313,34 @@ def test_rows_without_labels_are_dropped_and_counted(tmp_path):
 @pytest.mark.parametrize("labels", ["small integers", "text", "far integers"])
 def test_repeats_in_files_merge_as_in_arrays(tmp_path, how, labels):
     rng = random.Random(f"{how} {labels}")
-    name = {"small integers": lambda k: k, "text": lambda k: f"u{k}", "far integers": lambda k: k * 10**14}[labels]
+    name = {
+        "small integers": lambda k: k,
+        "text": lambda k: f"u{k}",
+        "far integers": lambda k: k * 10**14,
+    }[labels]
     rows = [
-        (name(rng.randrange(4)), rng.randrange(3), rng.choice([None, 1.0, 2.5, 4.0]), rng.choice([None, 3, 4]))
+        (
+            name(rng.randrange(4)),
+            rng.randrange(3),
+            rng.choice([None, 1.0, 2.5, 4.0]),
+            rng.choice([None, 3, 4]),
+        )
         for _ in range(60)
     ]
     user, item, rating, day = (list(column) for column in zip(*rows, strict=True))
     path = tmp_path / "r.parquet"
-    pq.write_table(pa.table({"user": user, "item": item, "rating": pa.array(rating), "day": pa.array(day)}), path)
+    pq.write_table(
+        pa.table({"user": user, "item": item, "rating": pa.array(rating), "day": pa.array(day)}),
+        path,
+    )
     ds = Dataset.read(path, repeats=how, time_unit="day")
     nan = float("nan")
     same = Dataset.from_arrays(
-        user, item, [nan if v is None else v for v in rating], [nan if d is None else d for d in day], repeats=how
+        user,
+        item,
+        [nan if v is None else v for v in rating],
+        [nan if d is None else d for d in day],
+        repeats=how,
     )
     assert ds.fingerprint == same.fingerprint
     assert ds.cleaning.repeated_pairs == same.cleaning.repeated_pairs > 0
@@ -313,7 +358,9 @@ def test_row_order_is_the_order_of_the_file_however_many_threads_read_it(tmp_pat
     n = 300_000
     user, item, rating = rng.integers(0, 60, n), rng.integers(0, 9, n), np.arange(n) % 251
     path = tmp_path / "many.parquet"
-    pq.write_table(pa.table({"user": user, "item": item, "rating": rating}), path, row_group_size=10_000)
+    pq.write_table(
+        pa.table({"user": user, "item": item, "rating": rating}), path, row_group_size=10_000
+    )
     same = Dataset.from_arrays(user, item, rating, repeats="last")
     assert Dataset.read(path, repeats="last").fingerprint == same.fingerprint
 
@@ -325,15 +372,23 @@ def test_files_and_arrays_agree_on_many_rows(tmp_path, spread):
     user, item = rng.integers(0, 500, n) * spread - 77, rng.integers(0, 300, n)
     rating, day = rng.integers(1, 11, n) / 2, rng.integers(-400, 400, n)
     path = tmp_path / "many.parquet"
-    pq.write_table(pa.table({"user": user, "item": item, "rating": rating, "day": day}), path, row_group_size=3000)
-    assert Dataset.read(path).fingerprint == Dataset.from_arrays(user, item, rating, day).fingerprint
+    pq.write_table(
+        pa.table({"user": user, "item": item, "rating": rating, "day": day}),
+        path,
+        row_group_size=3000,
+    )
+    assert (
+        Dataset.read(path).fingerprint == Dataset.from_arrays(user, item, rating, day).fingerprint
+    )
 
 
 def test_so_many_values_that_only_ranges_are_listed_keep_their_stated_error(tmp_path, monkeypatch):
     monkeypatch.setattr(tally, "MOST_DISTINCT", 1000)
     value = np.random.default_rng(5).lognormal(2, 2, 5000)
     path = tmp_path / "v.parquet"
-    pq.write_table(pa.table({"user": np.arange(5000), "item": np.zeros(5000, int), "rating": value}), path)
+    pq.write_table(
+        pa.table({"user": np.arange(5000), "item": np.zeros(5000, int), "rating": value}), path
+    )
     ds = Dataset.read(path)
     assert 1000 < ds.n_levels <= 4095
     worst = np.abs(ds.levels[ds.record_code] - value).max()
@@ -368,7 +423,14 @@ def test_nan_in_a_parquet_file_is_missing_although_its_statistics_leave_nan_out(
     columns = {name: x.astype(float if name == column else int) for name, x in numbers.items()}
     columns[column][::10] = np.nan
     pq.write_table(pa.table(columns), tmp_path / "x.parquet")
-    ds = Dataset.read(tmp_path / "x.parquet", record="user", item="item", value="rating", time="day", time_unit="day")
+    ds = Dataset.read(
+        tmp_path / "x.parquet",
+        record="user",
+        item="item",
+        value="rating",
+        time="day",
+        time_unit="day",
+    )
     missing = {
         "rating": ds.cleaning.values_missing,
         "day": ds.cleaning.times_missing,

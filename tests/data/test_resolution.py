@@ -38,15 +38,19 @@ def ticks(ds):
 
 
 @pytest.mark.parametrize("resolution", RESOLUTIONS)
-@pytest.mark.parametrize("form", ["iso", "seconds", "ms", "days", "us-dates", "table", "zoned", "floats"])
+@pytest.mark.parametrize(
+    "form", ["iso", "seconds", "ms", "days", "us-dates", "table", "zoned", "floats"]
+)
 def test_a_tick_is_the_same_however_the_time_is_written(tmp_path, resolution, form):
     rows = list(range(len(MOMENTS)))
     if form in ("table", "zoned", "floats"):
         if form == "floats":
             column = pa.array([(t - datetime(1970, 1, 1)) / timedelta(days=1) for t in MOMENTS])
         else:
-            column = pa.array([t.replace(tzinfo=UTC) if form == "zoned" else t for t in MOMENTS],
-                              pa.timestamp("us", "Europe/Berlin" if form == "zoned" else None))  # fmt: skip
+            column = pa.array(
+                [t.replace(tzinfo=UTC) if form == "zoned" else t for t in MOMENTS],
+                pa.timestamp("us", "Europe/Berlin" if form == "zoned" else None),
+            )
         table = pa.table({"user": rows, "item": rows, "time": column})
         ds = so.Dataset.from_frame(table, value=None, resolution=resolution)
     else:
@@ -73,21 +77,31 @@ def test_arrays_lists_and_dates_give_the_ticks_of_a_file(resolution):
         list(MOMENTS),
         [t.isoformat() for t in MOMENTS],
         [(t - datetime(1970, 1, 1)) / timedelta(days=1) for t in MOMENTS],
-        [t.replace(tzinfo=UTC).astimezone(timezone(timedelta(hours=5, minutes=30))) for t in MOMENTS],
+        [
+            t.replace(tzinfo=UTC).astimezone(timezone(timedelta(hours=5, minutes=30)))
+            for t in MOMENTS
+        ],
     ]
     rows = list(range(len(MOMENTS)))
     for form in forms:
-        assert ticks(so.Dataset.from_arrays(rows, rows, time=form, resolution=resolution)) == expected(resolution)
+        assert ticks(
+            so.Dataset.from_arrays(rows, rows, time=form, resolution=resolution)
+        ) == expected(resolution)
 
 
 @pytest.mark.parametrize(
     ("unit", "numbers", "resolution", "found"),
     [
-        ("hour", [5, -1], "minute", [300, -60]), ("hour", [5, -1], "day", [0, -1]), ("min", [119, -1], "hour", [1, -1]),
-        ("week", [1, -1], "hour", [168, -168]), ("day", [2, -3], "minute", [2880, -4320]),
+        ("hour", [5, -1], "minute", [300, -60]),
+        ("hour", [5, -1], "day", [0, -1]),
+        ("min", [119, -1], "hour", [1, -1]),
+        ("week", [1, -1], "hour", [168, -168]),
+        ("day", [2, -3], "minute", [2880, -4320]),
     ],
-)  # fmt: skip
-def test_units_coarser_and_finer_than_a_tick_are_converted(tmp_path, unit, numbers, resolution, found):
+)
+def test_units_coarser_and_finer_than_a_tick_are_converted(
+    tmp_path, unit, numbers, resolution, found
+):
     path = tmp_path / "t.csv"
     path.write_text("user,item,time\n" + "".join(f"{k},{k},{n}\n" for k, n in enumerate(numbers)))
     assert ticks(so.Dataset.read(path, time_unit=unit, resolution=resolution)) == found
@@ -96,7 +110,9 @@ def test_units_coarser_and_finer_than_a_tick_are_converted(tmp_path, unit, numbe
 def test_a_file_without_a_time_of_day_is_read_to_the_hour_with_a_note(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("user,item,time\n1,1,2020-01-01\n2,2,2020-01-05\n")
-    assert "no row has a time of day" in " ".join(so.Dataset.read(path, resolution="hour").cleaning.notes)
+    assert "no row has a time of day" in " ".join(
+        so.Dataset.read(path, resolution="hour").cleaning.notes
+    )
     assert "hour" not in " ".join(so.Dataset.read(path).cleaning.notes)
 
 
@@ -113,9 +129,16 @@ def test_times_too_far_apart_for_the_resolution_are_refused_and_not_wrapped(tmp_
 
 
 def test_years_1_and_9999_at_minutes_neither_overflow_nor_agree_with_anything():
-    ds = so.Dataset.from_arrays([1, 2], [1, 1], time=["2020-01-01T08:00", "2020-01-01T09:00"], resolution="minute")
-    far = so.Knowledge.from_arrays([0, 1, 2], [1, 1, 1], time=["0001-01-01", "9999-12-31T23:59", "2020-01-01T08:20"])
-    assert times_of(["0001-01-01", "9999-12-31T23:59"], "minute").tick.tolist() == [-1_035_593_280, 4_223_371_679]
+    ds = so.Dataset.from_arrays(
+        [1, 2], [1, 1], time=["2020-01-01T08:00", "2020-01-01T09:00"], resolution="minute"
+    )
+    far = so.Knowledge.from_arrays(
+        [0, 1, 2], [1, 1, 1], time=["0001-01-01", "9999-12-31T23:59", "2020-01-01T08:20"]
+    )
+    assert times_of(["0001-01-01", "9999-12-31T23:59"], "minute").tick.tolist() == [
+        -1_035_593_280,
+        4_223_371_679,
+    ]
     near = so.attack("scoreboard", time_within="30min").scores(ds, far)
     assert near.tolist() == [[0, 0], [0, 0], [1, 0]]
     with pytest.raises(ParameterError, match="too wide"):
@@ -137,7 +160,8 @@ def test_old_knowledge_and_a_new_release_in_years_1_and_9999_are_read_to_the_min
         np.testing.assert_allclose(np.diff(entry_days(ds)), 1439 / 1440, atol=1e-6)
 
 
-# --- the default ---------------------------------------------------------------------------------------------------
+# --- the default
+# ---------------------------------------------------------------------------------------------------
 
 STAMPS = {
     "day": ["1975-03-01", "1975-03-02 00:00:00", "1969-12-31"],
@@ -163,7 +187,9 @@ def in_form(form, unit, tmp_path):
         column = {
             "numbers": pa.array(seconds),
             "floats": pa.array([s / 86_400 for s in seconds]),
-            "zoned": pa.array([t.replace(tzinfo=UTC) for t in stamps], pa.timestamp("us", "Europe/Berlin")),
+            "zoned": pa.array(
+                [t.replace(tzinfo=UTC) for t in stamps], pa.timestamp("us", "Europe/Berlin")
+            ),
         }.get(form, pa.array(stamps, pa.timestamp("ns")))
         table = pa.table({"user": rows, "item": rows, "time": column})
         unit_said = {"time_unit": "s"} if form == "numbers" else {}
@@ -175,7 +201,9 @@ def in_form(form, unit, tmp_path):
     if form == "database":
         with closing(sqlite3.connect(tmp_path / "t.db")) as con:
             con.execute("CREATE TABLE visits (user INTEGER, item INTEGER, time INTEGER)")
-            con.executemany("INSERT INTO visits VALUES (?, ?, ?)", [(k, k, s) for k, s in enumerate(seconds)])
+            con.executemany(
+                "INSERT INTO visits VALUES (?, ?, ?)", [(k, k, s) for k, s in enumerate(seconds)]
+            )
             con.commit()
         return so.Dataset.read(tmp_path / "t.db", value=None, time_unit="s")
     path = tmp_path / "t.csv"
@@ -186,8 +214,20 @@ def in_form(form, unit, tmp_path):
     return so.Dataset.read(path, repeats="last" if form == "merged" else "keep", **how)
 
 
-FORMS = ["csv", "seconds", "merged", "chunked", "arrays", "days", "timestamps", "zoned", "numbers", "floats", "parquet",
-         "database"]  # fmt: skip
+FORMS = [
+    "csv",
+    "seconds",
+    "merged",
+    "chunked",
+    "arrays",
+    "days",
+    "timestamps",
+    "zoned",
+    "numbers",
+    "floats",
+    "parquet",
+    "database",
+]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -204,7 +244,11 @@ def test_every_reader_keeps_the_finest_times_by_default(form, tmp_path):
         if form != "chunked":
             assert ticks(ds) == expected
         cut = [note for note in ds.cleaning.notes if "times were read to" in note]
-        assert cut == (["time: the data has seconds; times were read to the minute"] if unit == "second" else [])
+        assert cut == (
+            ["time: the data has seconds; times were read to the minute"]
+            if unit == "second"
+            else []
+        )
         assert ds.not_measured == (["times to the second"] if unit == "second" else [])
 
 
@@ -215,14 +259,22 @@ def test_minutes_of_more_years_than_fit_are_read_to_the_hour_with_a_note(arrays,
         ds = so.Dataset.from_arrays([1, 2], [1, 2], time=stamps)
     else:
         path = tmp_path / "t.csv"
-        path.write_text("user,item,time\n" + "".join(f"{k},{k},{c}\n" for k, c in enumerate(stamps)))
+        path.write_text(
+            "user,item,time\n" + "".join(f"{k},{k},{c}\n" for k, c in enumerate(stamps))
+        )
         ds = so.Dataset.read(path, value=None)
     assert ds.time_resolution == "hour" and ds.first_tick == 59 * 24
-    assert "time: the data has seconds; times were read to the hour, because they span more than 32 years" in (
-        ds.cleaning.notes
+    assert (
+        "time: the data has seconds; times were read to the hour, because they span more than 32 years"
+        in (ds.cleaning.notes)
     )
     assert ds.not_measured == ["times to the second"]
-    assert so.Dataset.from_arrays([1, 2], [1, 2], time=["1990-01-01", "2020-01-01T05:31"]).time_resolution == "minute"
+    assert (
+        so.Dataset.from_arrays(
+            [1, 2], [1, 2], time=["1990-01-01", "2020-01-01T05:31"]
+        ).time_resolution
+        == "minute"
+    )
 
 
 def test_fractions_of_days_are_times_of_day_and_are_not_cut():
@@ -232,27 +284,41 @@ def test_fractions_of_days_are_times_of_day_and_are_not_cut():
     assert so.Dataset.from_arrays([1, 2], [1, 1], time=[18_000.0, 18_000 + 7 / 1440]).tick_span == 7
 
 
-# --- tolerances ----------------------------------------------------------------------------------------------------
+# --- tolerances
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_a_tolerance_is_a_whole_number_of_ticks():
-    assert [ticks_within(x, "minute") for x in (0, 2, "30min", "2h", "3d", "2w")] == [0, 2880, 30, 120, 4320, 20160]
+    assert [ticks_within(x, "minute") for x in (0, 2, "30min", "2h", "3d", "2w")] == [
+        0,
+        2880,
+        30,
+        120,
+        4320,
+        20160,
+    ]
     assert [ticks_within(x, "day") for x in (0, 14, "3d", "48h", "2w")] == [0, 14, 3, 2, 14]
     assert needed_resolution([None, 14]) == "day" and needed_resolution(["36h"]) == "hour"
 
 
 @pytest.mark.parametrize(
-    ("within", "has", "needed"), [("2h", "day", "hour"), ("30min", "hour", "minute"), ("90min", "day", "minute")]
+    ("within", "has", "needed"),
+    [("2h", "day", "hour"), ("30min", "hour", "minute"), ("90min", "day", "minute")],
 )
 def test_a_tolerance_finer_than_the_data_says_how_to_read_it(within, has, needed):
     ds = so.Dataset.from_arrays([1, 2], [1, 1], time=[0, 40], resolution=has)
-    with pytest.raises(ParameterError, match=rf"time_within='{within}'.*resolution='{needed}'.*--resolution {needed}"):
+    with pytest.raises(
+        ParameterError,
+        match=rf"time_within='{within}'.*resolution='{needed}'.*--resolution {needed}",
+    ):
         so.Adversary(knows=1, time_within=within).sample(ds)
     finer = so.Dataset.from_arrays([1, 2], [1, 1], time=[0, 40], resolution=needed)
     assert so.Adversary(knows=1, time_within=within).sample(finer).n_queries == 2
 
 
-@pytest.mark.parametrize("within", ["2 weeks", "", "h", "1.5h", "30s", "-2h", 2.5, -1, True, np.nan, [1]], ids=str)
+@pytest.mark.parametrize(
+    "within", ["2 weeks", "", "h", "1.5h", "30s", "-2h", 2.5, -1, True, np.nan, [1]], ids=str
+)
 def test_a_tolerance_that_makes_no_sense_is_refused(within):
     with pytest.raises(ParameterError, match="time_within="):
         so.Adversary(time_within=within)
@@ -274,7 +340,10 @@ def shoppers(resolution, n=60):
     record, item = np.divmod(np.arange(n * 6), 6)
     day = 18_000 + rng.integers(0, 90, (n // 2, 6))
     hour = rng.integers(0, 9, (n // 2, 6))
-    time = np.repeat(day, 2, axis=0) + (np.repeat(hour, 2, axis=0) + 12 * (np.arange(n)[:, None] % 2)) / 24
+    time = (
+        np.repeat(day, 2, axis=0)
+        + (np.repeat(hour, 2, axis=0) + 12 * (np.arange(n)[:, None] % 2)) / 24
+    )
     return so.Dataset.from_arrays(record, item, time=time.reshape(-1), resolution=resolution)
 
 
@@ -311,7 +380,9 @@ def test_whole_days_read_as_hours_give_the_answers_of_days(attack):
     record, item = np.divmod(np.flatnonzero(rng.random(50 * 20) < 0.4), 20)
     day, value = rng.integers(17_000, 17_200, record.size), rng.integers(1, 6, record.size)
     query, known = np.repeat(np.arange(30), 3), rng.integers(0, record.size, 90)
-    seen = so.Knowledge.from_arrays(query, item[known], value[known], day[known] + rng.integers(-9, 10, 90))
+    seen = so.Knowledge.from_arrays(
+        query, item[known], value[known], day[known] + rng.integers(-9, 10, 90)
+    )
     scores = [
         so.attack(attack, **({} if attack == "likelihood" else {"time_within": 7})).scores(
             so.Dataset.from_arrays(record, item, value, day, resolution=resolution), seen
@@ -328,8 +399,13 @@ def test_tables_of_minutes_stay_small():
     rng = np.random.default_rng(1)
     n = 4_000
     day = 17_000 + rng.integers(0, 20 * 365, n) + rng.random(n)
-    ds = so.Dataset.from_arrays(rng.integers(0, 200, n), rng.integers(0, 300, n), rng.integers(1, 6, n), day,
-                                resolution="minute")  # fmt: skip
+    ds = so.Dataset.from_arrays(
+        rng.integers(0, 200, n),
+        rng.integers(0, 300, n),
+        rng.integers(1, 6, n),
+        day,
+        resolution="minute",
+    )
     who = so.Adversary(knows=8, value_within=1, time_within=14)
     facts = who.sample(ds, who.eligible(ds)[:100], seed=1).bind(ds)
     for name in ("scoreboard", "scoreboard-rh", "unicity", "likelihood"):
@@ -343,7 +419,9 @@ def test_grouped_gaps_of_minutes_differ_from_the_exact_similarity_by_less_than_t
     day = 18_000 + rng.random(n) * 700
     ds = so.Dataset.from_arrays(np.arange(n), np.zeros(n, int), None, day, resolution="minute")
     known = 18_000 + rng.random(40) * 700
-    got = so.attack("scoreboard-rh").scores(ds, so.Knowledge.from_arrays(np.arange(40), np.zeros(40, int), time=known))
+    got = so.attack("scoreboard-rh").scores(
+        ds, so.Knowledge.from_arrays(np.arange(40), np.zeros(40, int), time=known)
+    )
     minutes = [np.floor(x * 1440 + 1e-5) for x in (known, day)]
     exact = np.exp(-np.abs(minutes[0][:, None] - minutes[1][None, :]) / (30 * 1440)) / np.log(n)
     np.testing.assert_allclose(got, exact, rtol=1.4e-3, atol=1e-7)
@@ -351,7 +429,9 @@ def test_grouped_gaps_of_minutes_differ_from_the_exact_similarity_by_less_than_t
 
 
 def test_a_saved_dataset_keeps_its_resolution_and_the_fingerprint_tells_them_apart(tmp_path):
-    fine, coarse = (so.Dataset.from_arrays([1, 2], [1, 1], time=[0, 40], resolution=r) for r in ("hour", "day"))
+    fine, coarse = (
+        so.Dataset.from_arrays([1, 2], [1, 1], time=[0, 40], resolution=r) for r in ("hour", "day")
+    )
     fine.save(tmp_path / "fine")
     again = so.Dataset.open(tmp_path / "fine")
     assert (again.time_resolution, entry_days(again).tolist()) == ("hour", [0, 40])
@@ -377,13 +457,18 @@ def test_a_written_release_reads_back_with_the_same_times(tmp_path, resolution, 
     rows = list(range(len(MOMENTS)))
     table = pa.table({"user": rows, "item": rows, "time": pa.array(MOMENTS)})
     if suffix == "csv":
-        source.write_text("user,item,time\n" + "".join(f"{k},{k},{t.isoformat()}\n" for k, t in enumerate(MOMENTS)))
+        source.write_text(
+            "user,item,time\n"
+            + "".join(f"{k},{k},{t.isoformat()}\n" for k, t in enumerate(MOMENTS))
+        )
     else:
         pq.write_table(table, source)
     ds = so.Dataset.read(source, resolution=resolution)
     layout = layout_like(source, {}, ds, tmp_path / f"out.{suffix}")
     write_entries(ds, layout, tmp_path / f"out.{suffix}")
-    assert ticks(so.Dataset.read(tmp_path / f"out.{suffix}", value=None, resolution=resolution)) == expected(resolution)
+    assert ticks(
+        so.Dataset.read(tmp_path / f"out.{suffix}", value=None, resolution=resolution)
+    ) == expected(resolution)
 
 
 @pytest.mark.parametrize("resolution", RESOLUTIONS)
@@ -391,7 +476,9 @@ def test_defenses_of_times_count_in_days_at_any_resolution(resolution):
     rows = list(range(len(MOMENTS)))
     ds = so.Dataset.from_arrays(rows, rows, time=MOMENTS, resolution=resolution)
     months = so.defense("coarsen-time", to="month").apply(ds)
-    starts = [(t.replace(day=1, hour=0, minute=0, second=0) - datetime(1970, 1, 1)).days for t in MOMENTS]
+    starts = [
+        (t.replace(day=1, hour=0, minute=0, second=0) - datetime(1970, 1, 1)).days for t in MOMENTS
+    ]
     assert entry_days(months).tolist() == starts
     dates = so.defense("coarsen-time", to="day").apply(ds)
     assert entry_days(dates).tolist() == [(t - datetime(1970, 1, 1)).days for t in MOMENTS]

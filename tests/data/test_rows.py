@@ -38,7 +38,9 @@ def release():
     rng = np.random.default_rng(5)
     n = 4000
     time = np.datetime64("2020-01-01") + rng.integers(0, 90, n)
-    return so.Dataset.from_arrays(rng.integers(0, 300, n), rng.integers(0, 40, n), rng.integers(1, 6, n), time)
+    return so.Dataset.from_arrays(
+        rng.integers(0, 300, n), rng.integers(0, 40, n), rng.integers(1, 6, n), time
+    )
 
 
 def test_posting_lists_give_the_same_rows_as_the_release(release, monkeypatch):

@@ -18,7 +18,12 @@ import pytest
 from standout.data.dataset import Dataset
 from standout.errors import ColumnError, InputError, ParameterError, RowError
 
-ROWS = [(u, i, (u * 7 + i * 3) % 10 + 1, 18_000 + 11 * u + i) for u in range(1, 9) for i in range(1, 7) if (u + i) % 3]
+ROWS = [
+    (u, i, (u * 7 + i * 3) % 10 + 1, 18_000 + 11 * u + i)
+    for u in range(1, 9)
+    for i in range(1, 7)
+    if (u + i) % 3
+]
 DAYS = [np.datetime64(d, "D").astype(object) for *_, d in ROWS]
 
 
@@ -57,12 +62,16 @@ def notes(ds):
     ],
 )
 def test_no_encoding_turns_labels_into_other_labels(tmp_path, encoding, word):
-    path = csv(tmp_path, ["user,item", *(f"{k},{word} {k % 5}" for k in range(20))], encoding=encoding)
+    path = csv(
+        tmp_path, ["user,item", *(f"{k},{word} {k % 5}" for k in range(20))], encoding=encoding
+    )
     assert Dataset.read(path).item_labels.tolist() == sorted(f"{word} {k}" for k in range(5))
 
 
 def test_bytes_far_down_in_a_file_do_not_end_the_reading(tmp_path):
-    path = csv(tmp_path, ["user,item", *(f"{k},plain" for k in range(20_000)), "7,café"], encoding="cp1252")
+    path = csv(
+        tmp_path, ["user,item", *(f"{k},plain" for k in range(20_000)), "7,café"], encoding="cp1252"
+    )
     ds = Dataset.read(path)
     assert ds.item_labels.tolist() == ["café", "plain"]
     assert ds.n_entries == 20_001
@@ -95,7 +104,9 @@ def test_numbers_as_people_write_them_are_no_bad_rows(tmp_path, cells, values):
     assert ds.levels[ds.record_code].tolist() == values
 
 
-@pytest.mark.parametrize(("cell", "point", "comma"), [("1,234", 1234.0, 1.234), ("1.234", 1.234, 1234.0)])
+@pytest.mark.parametrize(
+    ("cell", "point", "comma"), [("1,234", 1234.0, 1.234), ("1.234", 1.234, 1234.0)]
+)
 def test_a_thousand_is_not_guessed_to_be_a_fraction(tmp_path, cell, point, comma):
     path = csv(tmp_path, ["user;item;amount", f"1;x;{cell}", "2;x;99"])
     with pytest.raises(ColumnError, match="--decimal"):
@@ -173,12 +184,18 @@ def test_lines_that_repeat_the_header_are_nobody(tmp_path):
     ],
 )
 def test_dates_of_common_forms_are_found_and_read(tmp_path, form, cell):
-    rows = [f"{u}\t{i}\t{v}\t{d.strftime(cell)}" for (u, i, v, _), d in zip(ROWS, DAYS, strict=True)]
-    assert Dataset.read(csv(tmp_path, ["user\titem\trating\twhen", *rows])).fingerprint == expected(), form
+    rows = [
+        f"{u}\t{i}\t{v}\t{d.strftime(cell)}" for (u, i, v, _), d in zip(ROWS, DAYS, strict=True)
+    ]
+    assert (
+        Dataset.read(csv(tmp_path, ["user\titem\trating\twhen", *rows])).fingerprint == expected()
+    ), form
 
 
 def test_the_named_date_format_is_used_and_a_wrong_one_is_refused(tmp_path):
-    rows = [f"{u},{i},{v},{d.strftime('%d|%m|%Y')}" for (u, i, v, _), d in zip(ROWS, DAYS, strict=True)]
+    rows = [
+        f"{u},{i},{v},{d.strftime('%d|%m|%Y')}" for (u, i, v, _), d in zip(ROWS, DAYS, strict=True)
+    ]
     path = csv(tmp_path, ["user,item,rating,date", *rows])
     assert Dataset.read(path, date_format="%d|%m|%Y").fingerprint == expected()
     with pytest.raises(InputError, match="no cell of column 'date' is written like"):
@@ -227,8 +244,12 @@ def test_unrelated_tables_of_a_folder_are_refused_with_their_names(tmp_path, kin
         if kind == "csv":
             csv(tmp_path, [",".join(columns), "1,2"], f"{name}.csv")
         else:
-            pq.write_table(pa.table({column: [1] for column in columns}), tmp_path / f"{name}.parquet")
-    with pytest.raises(InputError, match=rf"pages\.{kind} \(page, title\); visits\.{kind} \(user, page\)"):
+            pq.write_table(
+                pa.table({column: [1] for column in columns}), tmp_path / f"{name}.parquet"
+            )
+    with pytest.raises(
+        InputError, match=rf"pages\.{kind} \(page, title\); visits\.{kind} \(user, page\)"
+    ):
         Dataset.read(tmp_path)
 
 
@@ -236,8 +257,10 @@ def test_unrelated_tables_of_a_folder_are_refused_with_their_names(tmp_path, kin
 def test_json_is_read(tmp_path, how):
     import gzip
 
-    objects = [json.dumps({"user": u, "item": i, "rating": v, "date": str(d)})
-               for (u, i, v, _), d in zip(ROWS, DAYS, strict=True)]  # fmt: skip
+    objects = [
+        json.dumps({"user": u, "item": i, "rating": v, "date": str(d)})
+        for (u, i, v, _), d in zip(ROWS, DAYS, strict=True)
+    ]
     text = ("\n".join(objects) if how != "array" else "[" + ",\n".join(objects) + "]").encode()
     path = tmp_path / "data.json"
     path.write_bytes(gzip.compress(text) if how == "gz" else text)
@@ -255,7 +278,9 @@ def test_a_broken_line_of_json_is_found_and_not_dropped_silently(tmp_path):
 def database(folder, kind):
     path = folder / "shop.db"
     con = sqlite3.connect(path) if kind == "sqlite" else duckdb.connect(str(path))
-    con.execute("CREATE TABLE sales (customer_id INTEGER, sku INTEGER, quantity INTEGER, bought TEXT)")
+    con.execute(
+        "CREATE TABLE sales (customer_id INTEGER, sku INTEGER, quantity INTEGER, bought TEXT)"
+    )
     rows = [(u, i, v, str(d)) for (u, i, v, _), d in zip(ROWS, DAYS, strict=True)]
     con.executemany("INSERT INTO sales VALUES (?, ?, ?, ?)", rows)
     return path, con
@@ -304,7 +329,10 @@ def test_standard_input_is_read(monkeypatch):
 
 def test_empty_cells_of_a_wide_matrix_are_no_entries_and_zeros_are(tmp_path):
     path = csv(tmp_path, ["user,a,b,c", "x,1,,0", "y,,NaN,2.5"])
-    for source in (Dataset.read(path, wide=True), Dataset.from_frame(pa.csv.read_csv(path), wide=True)):
+    for source in (
+        Dataset.read(path, wide=True),
+        Dataset.from_frame(pa.csv.read_csv(path), wide=True),
+    ):
         assert (source.n_records, source.n_items, source.n_entries) == (2, 2, 3)
         assert source.levels.tolist() == [0, 1, 2.5]
         assert "zeros are entries" in notes(source)

@@ -33,7 +33,9 @@ def assert_equal(a: Dataset, b: Dataset) -> None:
         else:
             assert x == y, field.name
     for field in fields(type(a.index)):
-        assert np.array_equal(getattr(a.index, field.name), getattr(b.index, field.name)), field.name
+        assert np.array_equal(getattr(a.index, field.name), getattr(b.index, field.name)), (
+            field.name
+        )
     assert a.fingerprint == b.fingerprint
 
 
@@ -42,7 +44,11 @@ text = st.text(min_size=1, max_size=8)
 
 
 @given(
-    st.lists(st.tuples(label, text, st.floats(-5, 5, width=16), st.integers(-9999, 9999)), min_size=1, max_size=30),
+    st.lists(
+        st.tuples(label, text, st.floats(-5, 5, width=16), st.integers(-9999, 9999)),
+        min_size=1,
+        max_size=30,
+    ),
     st.booleans(),
     st.booleans(),
 )
@@ -80,7 +86,9 @@ def test_labels_too_wide_for_a_table_survive(tmp_path, monkeypatch):
 
 
 def test_cleaning_survives(tmp_path):
-    ds = Dataset.from_arrays([1, 1, None], ["x", "x", "x"], np.array([1.0, 2.0, 3.0]), repeats="sum")
+    ds = Dataset.from_arrays(
+        [1, 1, None], ["x", "x", "x"], np.array([1.0, 2.0, 3.0]), repeats="sum"
+    )
     ds.save(tmp_path / "d")
     assert Dataset.open(tmp_path / "d").cleaning == ds.cleaning
 
@@ -118,7 +126,9 @@ def test_an_empty_folder_is_filled(tmp_path):
     assert Dataset.open(tmp_path / "d").n_records == 3
 
 
-@pytest.mark.parametrize("what", ["a file", "a folder of somebody else", "a folder with another meta.json"])
+@pytest.mark.parametrize(
+    "what", ["a file", "a folder of somebody else", "a folder with another meta.json"]
+)
 def test_what_is_not_ours_is_left_alone(tmp_path, what):
     target = tmp_path / "mine"
     if what == "a file":
@@ -224,7 +234,12 @@ def made_older(folder: Path, schema: int = 1) -> None:
     """Make the folder one of schema 1, which has no checksums, or 2, which has no resolution."""
     meta = json.loads((folder / "meta.json").read_text())
     meta.pop("checksums", None)
-    meta = {"first_day": meta.pop("first_tick"), "day_span": meta.pop("tick_span"), **meta, "schema": schema}
+    meta = {
+        "first_day": meta.pop("first_tick"),
+        "day_span": meta.pop("tick_span"),
+        **meta,
+        "schema": schema,
+    }
     for name in ("record", "index"):
         (folder / f"{name}_tick.npy").rename(folder / f"{name}_day.npy")
     if schema == 2:
@@ -259,14 +274,29 @@ def test_a_folder_of_an_older_version_gets_bounds_that_hold_its_values(tmp_path)
 
 
 def test_a_folder_that_lost_one_of_its_bounds_is_refused(tmp_path):
-    Dataset.from_arrays(np.arange(9000), np.zeros(9000, int), np.arange(9000.0)).save(tmp_path / "d")
+    Dataset.from_arrays(np.arange(9000), np.zeros(9000, int), np.arange(9000.0)).save(
+        tmp_path / "d"
+    )
     (tmp_path / "d" / "level_low.npy").unlink()
     with pytest.raises(InputError, match="damaged"):
         Dataset.open(tmp_path / "d")
 
 
-ARRAYS = ["record_labels", "item_labels", "record_ptr", "record_item", "record_code", "record_tick", "levels", "lengths",
-          "supports", "index_ptr", "index_local", "index_code", "index_tick"]  # fmt: skip
+ARRAYS = [
+    "record_labels",
+    "item_labels",
+    "record_ptr",
+    "record_item",
+    "record_code",
+    "record_tick",
+    "levels",
+    "lengths",
+    "supports",
+    "index_ptr",
+    "index_local",
+    "index_code",
+    "index_tick",
+]
 
 
 def flipped(path: Path, bit: int) -> None:

@@ -82,7 +82,9 @@ def test_fewer_items_thin_the_records():
     record, item, _, _ = twin_arrays(4_000, n_items=3_000)
     support = np.sort(np.bincount(item, minlength=3_000))[::-1]
     real = real_marginals()
-    assert record.size / 4_000 == pytest.approx(real["mean_entries_per_record"] * 3_000 / 17_770, rel=0.1)
+    assert record.size / 4_000 == pytest.approx(
+        real["mean_entries_per_record"] * 3_000 / 17_770, rel=0.1
+    )
     assert support[: 3_000 // 178].sum() / record.size == pytest.approx(
         real["share_of_entries_in_top"]["100"], abs=0.03
     )
@@ -90,20 +92,36 @@ def test_fewer_items_thin_the_records():
 
 # What 20,000 records cannot show: extremes, and items with a handful of entries.
 SMALL_TWIN_CANNOT = (
-    "entries_per_item q0", "entries_per_item q0.01", "entries_per_item q0.05", "item_mean_rating q0", "item_mean_rating q0.01",
-    "item_mean_rating q1", "days_since_items_first_entry q0.01", "days_since_items_first_entry q0.05",
-    "pair_lift_top_2000_items q0", "pair_lift_top_2000_items q1", "support_by_rank 12000", "support_by_rank 15000",
-    "support_by_rank 17000", "support_by_rank 17768",
-)  # fmt: skip
+    "entries_per_item q0",
+    "entries_per_item q0.01",
+    "entries_per_item q0.05",
+    "item_mean_rating q0",
+    "item_mean_rating q0.01",
+    "item_mean_rating q1",
+    "days_since_items_first_entry q0.01",
+    "days_since_items_first_entry q0.05",
+    "pair_lift_top_2000_items q0",
+    "pair_lift_top_2000_items q1",
+    "support_by_rank 12000",
+    "support_by_rank 15000",
+    "support_by_rank 17000",
+    "support_by_rank 17768",
+)
 
 
 def test_marginals_of_the_demo_are_the_real_ones(measured):
-    rows = [row for row in compare(measured, record_share=N / N_RECORDS) if row.name not in SMALL_TWIN_CANNOT]
+    rows = [
+        row
+        for row in compare(measured, record_share=N / N_RECORDS)
+        if row.name not in SMALL_TWIN_CANNOT
+    ]
     rows = [row for row in rows if not row.name.endswith((" q1", " q0.999"))]
     assert len(rows) > 220
     shares = ("share", "outside", "rating_shares", "entries_by", "records_by", "filtered")
     off = [
-        row for row in rows if abs(row.difference) > (0.03 if row.name.startswith(shares) else 0.15) and not row.within
+        row
+        for row in rows
+        if abs(row.difference) > (0.03 if row.name.startswith(shares) else 0.15) and not row.within
     ]
     assert off == []
     assert np.mean([row.within for row in rows]) > 0.95
@@ -112,7 +130,11 @@ def test_marginals_of_the_demo_are_the_real_ones(measured):
 def test_a_month_of_wrong_days_would_be_seen(demo):
     record, item, value, day = demo
     spread = day + np.random.default_rng(0).integers(-2, 3, day.size).astype(np.int32)
-    off = {row.name.split(" ")[0] for row in compare(marginals(record, item, value, spread)) if not row.within}
+    off = {
+        row.name.split(" ")[0]
+        for row in compare(marginals(record, item, value, spread))
+        if not row.within
+    }
     assert "share_of_entries_with_at_least_k_on_their_day" in off
     assert "distinct_days_per_record" in off
 
@@ -134,12 +156,16 @@ def test_marginals_by_hand():
     assert got["share_of_a_record_on_its_first_day"][5] == pytest.approx(0.75)
     assert got["rating_shares"] == pytest.approx([1 / 7, 1 / 7, 2 / 7, 2 / 7, 1 / 7])
     assert got["records_by_first_year"] == pytest.approx({"2000": 2 / 3, "2001": 1 / 3})
-    assert got["mean_log10_item_rank_by_record_length"]["<20"] == pytest.approx(np.log10([1, 1, 1, 2, 2, 3, 4]).mean())
+    assert got["mean_log10_item_rank_by_record_length"]["<20"] == pytest.approx(
+        np.log10([1, 1, 1, 2, 2, 3, 4]).mean()
+    )
     residual = value - np.array([4, 3, 3, 1, 4, 3, 4.0])
     assert got["std_rating_within_item"] == pytest.approx(np.sqrt(np.mean(residual**2)))
     for r in np.unique(record):
         residual[record == r] -= residual[record == r].mean()
-    assert got["std_rating_after_item_and_record_means"] == pytest.approx(np.sqrt(np.mean(residual**2)))
+    assert got["std_rating_after_item_and_record_means"] == pytest.approx(
+        np.sqrt(np.mean(residual**2))
+    )
     assert got["days_since_items_first_entry"][-1] == 440
 
 
@@ -153,15 +179,20 @@ def test_pair_lifts_are_those_of_sets():
     rank = np.empty(12, np.int64)
     rank[order] = np.arange(12)
     pairs = combinations(order[:6].tolist(), 2)
-    expected = [sum(i in s and j in s for s in sets) * 130 / (support[i] * support[j]) for i, j in pairs]
-    assert np.sort(pair_lifts(ptr, item, rank, support, n_top=6)) == pytest.approx(np.sort(expected))
+    expected = [
+        sum(i in s and j in s for s in sets) * 130 / (support[i] * support[j]) for i, j in pairs
+    ]
+    assert np.sort(pair_lifts(ptr, item, rank, support, n_top=6)) == pytest.approx(
+        np.sort(expected)
+    )
 
 
 def test_records_need_rare_items_and_others():
     # items 0-2 are common; 3-62 are held by few of the 400 records
     rng = np.random.default_rng(3)
     sets = [[0, 1, 2]] * 300 + [
-        [*range(int(k)), *rng.choice(np.arange(3, 63), 8, replace=False)] for k in rng.integers(0, 4, 100)
+        [*range(int(k)), *rng.choice(np.arange(3, 63), 8, replace=False)]
+        for k in rng.integers(0, 4, 100)
     ]
     ptr = np.concatenate([[0], np.cumsum([len(s) for s in sets])])
     item = np.concatenate(sets).astype(np.int32)
@@ -199,7 +230,9 @@ def test_the_file_holds_the_same_twin_in_row_groups(tmp_path):
     table = file.read()
     expected = twin_arrays(6_000, 2_000, seed=4)
     assert n == table.num_rows == expected[0].size
-    got = [table[name].to_numpy() for name in ("record", "item", "value")] + [table["day"].cast(pa.int32()).to_numpy()]
+    got = [table[name].to_numpy() for name in ("record", "item", "value")] + [
+        table["day"].cast(pa.int32()).to_numpy()
+    ]
     assert same(got, expected)
     assert [p.name for p in tmp_path.iterdir()] == ["twin.parquet"]
 
@@ -212,7 +245,9 @@ def test_a_twin_that_fails_leaves_no_file(tmp_path):
         write_twin(tmp_path / "missing" / "twin.parquet", 10)
 
 
-@pytest.mark.parametrize("wrong", [{"n_records": 0}, {"n_items": 0}, {"seed": -1}, {"threads": 0}, {"mean_length": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"n_records": 0}, {"n_items": 0}, {"seed": -1}, {"threads": 0}, {"mean_length": 0}]
+)
 def test_a_twin_refuses_nonsense(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         twin_arrays(**{"n_records": 10, **wrong})

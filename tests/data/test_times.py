@@ -28,7 +28,9 @@ def days(path_or_frame, **options):
 
 def csv(tmp_path, cells):
     path = tmp_path / "t.csv"
-    path.write_text("user,item,time\n" + "".join(f"{k},x,{c}\n" for k, c in enumerate(cells)), encoding="utf-8")
+    path.write_text(
+        "user,item,time\n" + "".join(f"{k},x,{c}\n" for k, c in enumerate(cells)), encoding="utf-8"
+    )
     return path
 
 
@@ -50,13 +52,29 @@ def number(y, m, d):
         (["2020-02-29 23:59:59Z", "1969-12-31T23:59:59Z"], [number(2020, 2, 29), -1], "ISO"),
         (["2020/02/29", "2020-02-29T08:26:00.123456"], [number(2020, 2, 29)] * 2, "ISO"),
         (["12/31/2010", "1/2/2011"], [number(2010, 12, 31), number(2011, 1, 2)], "month/day/year"),
-        (["12/31/2010 8:26", "1/2/2011 23:59"], [number(2010, 12, 31), number(2011, 1, 2)], "month/day/year"),
+        (
+            ["12/31/2010 8:26", "1/2/2011 23:59"],
+            [number(2010, 12, 31), number(2011, 1, 2)],
+            "month/day/year",
+        ),
         (["12/31/10", "1/2/11"], [number(2010, 12, 31), number(2011, 1, 2)], "month/day/year"),
-        (["31/12/2010 08:26:01", "1/2/2011 1:02:03"], [number(2010, 12, 31), number(2011, 2, 1)], "day/month/year"),
+        (
+            ["31/12/2010 08:26:01", "1/2/2011 1:02:03"],
+            [number(2010, 12, 31), number(2011, 2, 1)],
+            "day/month/year",
+        ),
         (["31.12.2010", "1.2.2011"], [number(2010, 12, 31), number(2011, 2, 1)], "day/month/year"),
-        (["01-Dec-2010", "2-Jan-2011"], [number(2010, 12, 1), number(2011, 1, 2)], "name of the month"),
+        (
+            ["01-Dec-2010", "2-Jan-2011"],
+            [number(2010, 12, 1), number(2011, 1, 2)],
+            "name of the month",
+        ),
         (["01-Dec-10", "2-Jan-11"], [number(2010, 12, 1), number(2011, 1, 2)], "name of the month"),
-        (["12/31/2010 8:26 PM", "1/2/2011 8:26 AM"], [number(2010, 12, 31), number(2011, 1, 2)], "month/day/year"),
+        (
+            ["12/31/2010 8:26 PM", "1/2/2011 8:26 AM"],
+            [number(2010, 12, 31), number(2011, 1, 2)],
+            "month/day/year",
+        ),
     ],
 )
 def test_times_in_text_become_days(tmp_path, cells, expected, note):
@@ -109,7 +127,9 @@ def test_text_that_is_no_time_is_refused(tmp_path):
 
 def test_some_cells_that_are_no_time_are_bad_rows(tmp_path):
     path = csv(tmp_path, ["2020-01-01", "2020-01-02", "soon", "2020-13-01"])
-    with pytest.raises(RowError, match=r"2 rows do not parse: 2 without a time in column 'time' \(first: line 4\)"):
+    with pytest.raises(
+        RowError, match=r"2 rows do not parse: 2 without a time in column 'time' \(first: line 4\)"
+    ):
         days(path)
     assert list(days(path, skip_bad=True, max_bad=0.5)[0].values()) == [18262, 18263]
 
@@ -141,9 +161,13 @@ def test_typed_times_and_numbers_agree_with_the_calendar(times, unit):
     typed = pa.table({"user": users, "item": users, "time": pa.array(times, pa.timestamp(unit))})
     assert list(days(typed)[0].values()) == expected
     aware = [t.replace(tzinfo=UTC) for t in times]
-    zoned = pa.table({"user": users, "item": users, "time": pa.array(aware, pa.timestamp(unit, "Europe/Berlin"))})
+    zoned = pa.table(
+        {"user": users, "item": users, "time": pa.array(aware, pa.timestamp(unit, "Europe/Berlin"))}
+    )
     assert list(days(zoned)[0].values()) == expected
-    numbers = pa.table({"user": users, "item": users, "time": pa.array(times, pa.timestamp(unit)).cast(pa.int64())})
+    numbers = pa.table(
+        {"user": users, "item": users, "time": pa.array(times, pa.timestamp(unit)).cast(pa.int64())}
+    )
     assert list(days(numbers, time_unit=unit)[0].values()) == expected
     dates = pa.table({"user": users, "item": users, "time": pa.array([t.date() for t in times])})
     assert list(days(dates)[0].values()) == expected
@@ -170,21 +194,30 @@ def test_one_moment_in_several_zones_is_one_time_in_a_text_file(resolution, tmp_
 def test_texts_with_a_zone_are_moments_in_arrays_as_in_files():
     ds = so.Dataset.from_arrays(range(3), range(3), time=ZONED[:3])
     assert ds.first_tick == 18323 * 1440 + 270 and ds.tick_span == 0
-    assert so.Knowledge.from_arrays([0, 0, 0], range(3), time=ZONED[:3]).time.tolist() == [18323.1875] * 3
+    assert (
+        so.Knowledge.from_arrays([0, 0, 0], range(3), time=ZONED[:3]).time.tolist()
+        == [18323.1875] * 3
+    )
 
 
 MIXED = ["2020-03-01T23:30:00-05:00", "2020-03-02 04:30:00", "2020-03-02 05:30:00"]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "list", "datetimes", "knowledge", "pandas"])
-def test_times_with_and_without_a_zone_in_one_column_are_refused_and_not_read_as_one(form, tmp_path):
+def test_times_with_and_without_a_zone_in_one_column_are_refused_and_not_read_as_one(
+    form, tmp_path
+):
     """A time without a zone may be local: read as UTC, it is hours off, and attacks that use times find fewer people."""
     rows = range(len(MIXED))
-    with pytest.raises(InputError, match=r"mixes times with a time zone \(1\) and without one \(2\)"):
+    with pytest.raises(
+        InputError, match=r"mixes times with a time zone \(1\) and without one \(2\)"
+    ):
         if form == "csv":
             so.Dataset.read(csv(tmp_path, MIXED), value=None)
         elif form == "jsonl":
-            lines = [f'{{"user": "u{k}", "item": "i{k}", "time": "{t}"}}' for k, t in enumerate(MIXED)]
+            lines = [
+                f'{{"user": "u{k}", "item": "i{k}", "time": "{t}"}}' for k, t in enumerate(MIXED)
+            ]
             (tmp_path / "t.jsonl").write_text("\n".join(lines) + "\n")
             so.Dataset.read(tmp_path / "t.jsonl", value=None)
         elif form == "list":

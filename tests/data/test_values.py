@@ -32,7 +32,9 @@ def test_few_values_are_their_own_levels(values):
 
 @pytest.mark.parametrize(("n", "kind"), [(255, np.uint8), (256, np.uint16), (4095, np.uint16)])
 def test_up_to_4095_values_are_kept_exactly_in_the_narrowest_codes(n, kind):
-    value = np.random.default_rng(n).permutation(np.sort(np.random.default_rng(0).lognormal(3, 2, n)))
+    value = np.random.default_rng(n).permutation(
+        np.sort(np.random.default_rng(0).lognormal(3, 2, n))
+    )
     value = np.append(value, np.nan)
     ds = column(value)
     assert ds.record_code.dtype == kind
@@ -45,7 +47,11 @@ def test_up_to_4095_values_are_kept_exactly_in_the_narrowest_codes(n, kind):
 def test_wide_codes_do_not_run_into_the_days_of_the_sort_key():
     rng = np.random.default_rng(1)
     n, day = 5000, np.append(rng.integers(0, 60_000, 4999), 0)
-    rows = {"record": rng.integers(0, 40, n), "item": rng.integers(0, 300, n), "value": rng.integers(0, 4000, n)}
+    rows = {
+        "record": rng.integers(0, 40, n),
+        "item": rng.integers(0, 300, n),
+        "value": rng.integers(0, 4000, n),
+    }
     ds = Dataset.from_arrays(rows["record"], rows["item"], rows["value"], day)
     record = np.repeat(np.arange(ds.n_records), np.diff(ds.record_ptr))
     got = np.column_stack([record, ds.record_item, ds.record_tick, ds.levels[ds.record_code]])
@@ -55,7 +61,9 @@ def test_wide_codes_do_not_run_into_the_days_of_the_sort_key():
 
 def test_wide_codes_and_the_longest_spans_of_days_fit_one_sort_key():
     value = np.arange(1000.0)
-    ds = Dataset.from_arrays(np.zeros(1000, int), np.zeros(1000, int), value, np.linspace(0, 16_000_000, 1000).round())
+    ds = Dataset.from_arrays(
+        np.zeros(1000, int), np.zeros(1000, int), value, np.linspace(0, 16_000_000, 1000).round()
+    )
     assert np.array_equal(ds.levels[ds.record_code], value)
     assert ds.record_tick.tolist() == np.linspace(0, 16_000_000, 1000).round().tolist()
 
@@ -75,7 +83,9 @@ def test_more_values_lie_in_the_cell_of_their_level(n, kind, seed):
         "tiny": 1 + 1e-12 * rng.random(n),
         "huge": rng.normal(0, 1e300, n),
         "spike": np.concatenate([np.zeros(10 * n), rng.normal(0, 1, n)]),
-        "both ends": np.concatenate([np.linspace(-1.7e308, -1e308, n), np.linspace(1e308, 1.7e308, n)]),
+        "both ends": np.concatenate(
+            [np.linspace(-1.7e308, -1e308, n), np.linspace(1e308, 1.7e308, n)]
+        ),
     }[kind]
     distinct, scale, codes = coded(values)
     assert scale.levels.size <= 4095
@@ -84,7 +94,9 @@ def test_more_values_lie_in_the_cell_of_their_level(n, kind, seed):
     assert np.all((scale.low[codes] <= distinct) & (distinct <= scale.high[codes]))
     difference = np.abs(scale.levels[codes] - distinct)
     assert difference.max() == pytest.approx(scale.error, rel=1e-9, abs=1e-300)
-    assert scale.levels.size > 1000, "levels that are not used make the error larger than it has to be"
+    assert scale.levels.size > 1000, (
+        "levels that are not used make the error larger than it has to be"
+    )
 
 
 def test_small_counts_stay_exact_beside_huge_ones():
@@ -144,11 +156,14 @@ def test_exact_outside_knowledge_finds_everyone_however_many_values_there_are(n)
         assert np.array_equal(found.best, asked)
     # cells hold several values: the target always agrees with what is true of it
     assert np.array_equal(found.rank, found.n_matching)
-    assert so.attack("scoreboard-rh").run(ds, aux, watch=asked).rank.max() <= (1 if n == 1000 else 4)
+    assert so.attack("scoreboard-rh").run(ds, aux, watch=asked).rank.max() <= (
+        1 if n == 1000 else 4
+    )
 
 
 def test_a_certificate_never_names_a_wrong_record_because_of_coding():
-    # 6,000 distinct values: with midpoints for values, the neighbor of the target could score higher than the target
+    # 6,000 distinct values: with midpoints for values, the neighbor of the target could score
+    # higher than the target
     n = 6000
     rng = np.random.default_rng(5)
     value = np.sort(rng.lognormal(0, 2, 2 * n))
@@ -158,7 +173,9 @@ def test_a_certificate_never_names_a_wrong_record_because_of_coding():
     assert ds.cleaning.value_error > 0
     asked = np.arange(0, n, 20)
     aux = so.Knowledge.from_arrays(
-        np.tile(asked, 2), np.repeat([0, 1], asked.size), np.concatenate([value[asked], value[n + asked]])
+        np.tile(asked, 2),
+        np.repeat([0, 1], asked.size),
+        np.concatenate([value[asked], value[n + asked]]),
     )
     weighted = so.attack("weighted", gamma=0.0)
     found = weighted.run(ds, aux)
@@ -173,22 +190,34 @@ def test_a_cell_is_shown_as_its_bounds_and_a_level_as_the_value_of_the_file():
     assert [exact.value_text(c) for c in range(4)] == ["0.1", "2.5", "4", ""]
     cells = column(np.arange(50_000.0))
     wide = int(np.argmax(cells.level_high - cells.level_low))
-    assert cells.value_text(wide) == f"{cells.level_low[wide]:.15g} to {cells.level_high[wide]:.15g}"
+    assert (
+        cells.value_text(wide) == f"{cells.level_low[wide]:.15g} to {cells.level_high[wide]:.15g}"
+    )
 
 
 @pytest.mark.parametrize(
     ("levels", "step"),
     [
-        ([1, 2, 3, 4, 5], 1.0), ([0.5, 1, 1.5, 3, 5], 0.5), ([7.0], 1.0), ([], None), ([1, 2, 3.7], None),
-        (np.arange(65), 1.0), (np.arange(66), None), (np.arange(-1000, 1001) / 100, None), ([1.7e308, -1.7e308], None),
+        ([1, 2, 3, 4, 5], 1.0),
+        ([0.5, 1, 1.5, 3, 5], 0.5),
+        ([7.0], 1.0),
+        ([], None),
+        ([1, 2, 3.7], None),
+        (np.arange(65), 1.0),
+        (np.arange(66), None),
+        (np.arange(-1000, 1001) / 100, None),
+        ([1.7e308, -1.7e308], None),
     ],
-)  # fmt: skip
+)
 def test_a_grid_is_regular_and_has_at_most_64_steps(levels, step):
     found = grid_step(np.sort(np.asarray(levels, float)))
     assert found == (None if step is None else pytest.approx(step))
 
 
-@given(st.lists(st.floats(-50, 50, allow_nan=False), min_size=1, max_size=60), st.sampled_from([0.0, 0.5, 3.0]))
+@given(
+    st.lists(st.floats(-50, 50, allow_nan=False), min_size=1, max_size=60),
+    st.sampled_from([0.0, 0.5, 3.0]),
+)
 def test_near_levels_are_those_within_the_tolerance(values, within):
     ds = column(np.array(values))
     gap = np.abs(ds.levels[:, None] - ds.levels[None, :])

@@ -10,28 +10,58 @@ import numpy as np
 import standout as so
 
 NEUTRAL: dict[str, dict[str, Any]] = {
-    "drop-entries": {"share": 0}, "drop-rare-items": {"min_support": 0}, "keep-top-items": {"k": 1000},
-    "cap-entries": {"most": 1000}, "sample-records": {"share": 1}, "round-values": {"step": 0},
-    "noise-values": {"within": 0}, "geometric-values": {"a": 0}, "coarsen-time": {"to": "day"}, "shift-time": {"days": 0},
-    "swap-entries": {"share": 0}, "swap-attributes": {"share": 0}, "group-items": {"groups": 1000},
-    "suppress-km": {"k": 1, "m": 2}, "randomized-response": {"epsilon": float("inf")},
-}  # fmt: skip
+    "drop-entries": {"share": 0},
+    "drop-rare-items": {"min_support": 0},
+    "keep-top-items": {"k": 1000},
+    "cap-entries": {"most": 1000},
+    "sample-records": {"share": 1},
+    "round-values": {"step": 0},
+    "noise-values": {"within": 0},
+    "geometric-values": {"a": 0},
+    "coarsen-time": {"to": "day"},
+    "shift-time": {"days": 0},
+    "swap-entries": {"share": 0},
+    "swap-attributes": {"share": 0},
+    "group-items": {"groups": 1000},
+    "suppress-km": {"k": 1, "m": 2},
+    "randomized-response": {"epsilon": float("inf")},
+}
 """All but those without a strength: drop-values, drop-time, opaque-items."""
 
 WEAK: dict[str, dict[str, Any]] = {
-    "drop-entries": {"share": 0.3}, "drop-rare-items": {"min_support": 2}, "keep-top-items": {"k": 4},
-    "cap-entries": {"most": 3}, "sample-records": {"share": 0.8}, "round-values": {"step": 2},
-    "noise-values": {"within": 1}, "geometric-values": {"a": 0.3}, "drop-values": {}, "coarsen-time": {"to": "month"},
-    "shift-time": {"days": 5}, "drop-time": {}, "swap-entries": {"share": 0.3}, "swap-attributes": {"share": 0.3},
-    "group-items": {"groups": 3}, "opaque-items": {}, "suppress-km": {"k": 2, "m": 2}, "randomized-response": {"epsilon": 1.0},
-}  # fmt: skip
+    "drop-entries": {"share": 0.3},
+    "drop-rare-items": {"min_support": 2},
+    "keep-top-items": {"k": 4},
+    "cap-entries": {"most": 3},
+    "sample-records": {"share": 0.8},
+    "round-values": {"step": 2},
+    "noise-values": {"within": 1},
+    "geometric-values": {"a": 0.3},
+    "drop-values": {},
+    "coarsen-time": {"to": "month"},
+    "shift-time": {"days": 5},
+    "drop-time": {},
+    "swap-entries": {"share": 0.3},
+    "swap-attributes": {"share": 0.3},
+    "group-items": {"groups": 3},
+    "opaque-items": {},
+    "suppress-km": {"k": 2, "m": 2},
+    "randomized-response": {"epsilon": 1.0},
+}
 
 STRONG: dict[str, dict[str, Any]] = {
-    "drop-entries": {"share": 0.5}, "drop-rare-items": {"min_support": 3}, "keep-top-items": {"k": 2},
-    "cap-entries": {"most": 1}, "sample-records": {"share": 0.5}, "noise-values": {"within": 2},
-    "geometric-values": {"a": 0.8}, "shift-time": {"days": 40}, "swap-entries": {"share": 0.6},
-    "swap-attributes": {"share": 0.6}, "randomized-response": {"epsilon": 0.2},
-}  # fmt: skip
+    "drop-entries": {"share": 0.5},
+    "drop-rare-items": {"min_support": 3},
+    "keep-top-items": {"k": 2},
+    "cap-entries": {"most": 1},
+    "sample-records": {"share": 0.5},
+    "noise-values": {"within": 2},
+    "geometric-values": {"a": 0.8},
+    "shift-time": {"days": 40},
+    "swap-entries": {"share": 0.6},
+    "swap-attributes": {"share": 0.6},
+    "randomized-response": {"epsilon": 0.2},
+}
 
 Row = tuple[Any, Any, Any, Any]
 
@@ -41,8 +71,16 @@ def rows(ds: so.Dataset) -> list[Row]:
     made = []
     for r in range(ds.n_records):
         for k in range(ds.record_ptr[r], ds.record_ptr[r + 1]):
-            value = ds.levels[ds.record_code[k]] if ds.has_value and ds.record_code[k] < ds.n_levels else None
-            day = int(ds.record_tick[k]) + ds.first_tick if ds.has_time and ds.record_tick[k] != ds.no_tick else None
+            value = (
+                ds.levels[ds.record_code[k]]
+                if ds.has_value and ds.record_code[k] < ds.n_levels
+                else None
+            )
+            day = (
+                int(ds.record_tick[k]) + ds.first_tick
+                if ds.has_time and ds.record_tick[k] != ds.no_tick
+                else None
+            )
             made.append((ds.record_labels[r], ds.item_labels[ds.record_item[k]], value, day))
     return made
 
@@ -73,7 +111,9 @@ def check_counts(ds: so.Dataset) -> None:
         assert ds.record_code.max() <= ds.n_levels
 
 
-def distinct_days(n_records: int = 40, n_items: int = 25, n: int = 600, seed: int = 0) -> so.Dataset:
+def distinct_days(
+    n_records: int = 40, n_items: int = 25, n: int = 600, seed: int = 0
+) -> so.Dataset:
     """Data in which no two entries have the same day, so that an entry is recognized wherever it goes; with repeats."""
     rng = np.random.default_rng(seed)
     record, item = rng.integers(0, n_records, n), np.minimum(rng.geometric(0.15, n), n_items)
@@ -85,4 +125,6 @@ def distinct_pairs(n_records: int = 50, n_items: int = 30, seed: int = 0) -> so.
     rng = np.random.default_rng(seed)
     chosen = np.flatnonzero(rng.random(n_records * n_items) < 0.3)
     value = rng.integers(1, 6, chosen.size)
-    return so.Dataset.from_arrays(chosen // n_items, chosen % n_items, value, rng.integers(10_000, 10_400, chosen.size))
+    return so.Dataset.from_arrays(
+        chosen // n_items, chosen % n_items, value, rng.integers(10_000, 10_400, chosen.size)
+    )

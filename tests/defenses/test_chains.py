@@ -39,7 +39,9 @@ def test_a_chain_applies_its_defenses_in_order(table: Table, seed: int) -> None:
 
 def test_the_channel_of_a_chain_is_that_of_its_defenses() -> None:
     ds = distinct_days()
-    release = (weak("drop-entries") | weak("round-values") | weak("noise-values") | weak("drop-time")).apply(ds)
+    release = (
+        weak("drop-entries") | weak("round-values") | weak("noise-values") | weak("drop-time")
+    ).apply(ds)
     channel, first = release.channel, weak("drop-entries").apply(ds).channel
     assert channel is not None and first is not None and channel.dropped == {"time"}
     # where a record holds an item several times, dropped events do not always lose the item
@@ -54,8 +56,14 @@ def test_chains_of_chains_are_flat() -> None:
     a, b, c = weak("drop-entries"), weak("shift-time"), weak("coarsen-time")
     ds = distinct_days()
     assert str((a | b) | c) == str(a | (b | c))
-    assert ((a | b) | c).apply(ds, seed=5).fingerprint == (a | (b | c)).apply(ds, seed=5).fingerprint
-    assert [s["name"] for s in (a | b | c).parameters["stages"]] == ["drop-entries", "shift-time", "coarsen-time"]
+    assert ((a | b) | c).apply(ds, seed=5).fingerprint == (a | (b | c)).apply(
+        ds, seed=5
+    ).fingerprint
+    assert [s["name"] for s in (a | b | c).parameters["stages"]] == [
+        "drop-entries",
+        "shift-time",
+        "coarsen-time",
+    ]
 
 
 def test_a_defense_that_is_applied_twice_draws_new_numbers() -> None:
@@ -79,7 +87,9 @@ def test_a_defense_survives_being_written_and_read(name: str) -> None:
 def test_a_chain_survives_being_written_and_read() -> None:
     text = "drop-entries(share=0.5) | round-values(levels=[1, 2.5]) | coarsen-time(to=month)"
     assert str(so.parse_defense(text)) == text
-    spaced = so.parse_defense(" drop-entries( share = .5 )|round-values(levels=[1,2.5])| coarsen-time(to='month') ")
+    spaced = so.parse_defense(
+        " drop-entries( share = .5 )|round-values(levels=[1,2.5])| coarsen-time(to='month') "
+    )
     assert str(spaced) == text
 
 
@@ -110,14 +120,18 @@ def test_text_that_is_not_a_defense_is_refused(text: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        *((name, {"share": x}) for name in ("drop-entries", "sample-records", "swap-entries", "swap-attributes")
-          for x in (-0.1, 1.1, float("nan"), "0.5", True, None)),
+        *(
+            (name, {"share": x})
+            for name in ("drop-entries", "sample-records", "swap-entries", "swap-attributes")
+            for x in (-0.1, 1.1, float("nan"), "0.5", True, None)
+        ),
         *(("drop-rare-items", {"min_support": x}) for x in (-1, 1.5, "2")),
         *(("keep-top-items", {"k": x}) for x in (0, 2.5)),
         *(("cap-entries", {"most": x}) for x in (0, float("inf"))),
         *(("round-values", {"step": x}) for x in (-1, float("inf"))),
         *(("round-values", {"levels": x}) for x in ([], "123", 3, [1, "a"], [float("nan")])),
-        ("round-values", {}), ("round-values", {"step": 1, "levels": [1]}),
+        ("round-values", {}),
+        ("round-values", {"step": 1, "levels": [1]}),
         *(("noise-values", {"within": x}) for x in (-1, float("inf"))),
         *(("geometric-values", {"a": x}) for x in (-0.1, 1, 1.5)),
         *(("coarsen-time", {"to": x}) for x in ("decade", 7, None)),
@@ -125,9 +139,10 @@ def test_text_that_is_not_a_defense_is_refused(text: str, says: str) -> None:
         *(("group-items", {"groups": x}) for x in (0, 2.5, {}, [1], True)),
         *(("suppress-km", x) for x in ({"k": 0}, {"k": 2, "m": 4}, {"k": 2, "m": 0})),
         *(("randomized-response", {"epsilon": x}) for x in (-1, float("nan"))),
-        ("drop-values", {"share": 1}), ("no-such-defense", {}),
+        ("drop-values", {"share": 1}),
+        ("no-such-defense", {}),
     ],
-)  # fmt: skip
+)
 def test_a_parameter_out_of_range_is_refused(name: str, parameters: dict) -> None:
     with pytest.raises(ParameterError, match=next(iter(parameters), name).split("-")[0]):
         so.defense(name, **parameters)
@@ -140,7 +155,11 @@ def test_a_seed_that_is_no_whole_number_is_refused(seed: object) -> None:
 
 
 def test_a_release_without_any_entry_is_refused() -> None:
-    for text in ("drop-entries(share=1)", "sample-records(share=0)", "drop-rare-items(min_support=1000)"):
+    for text in (
+        "drop-entries(share=1)",
+        "sample-records(share=0)",
+        "drop-rare-items(min_support=1000)",
+    ):
         with pytest.raises(ParameterError, match="leaves no entry"):
             so.parse_defense(text).apply(distinct_days())
 
@@ -162,8 +181,10 @@ def test_a_third_party_adds_a_defense_in_one_file(own_defense, capsys) -> None:
     own_defense["main"]()
     shown = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in shown] == [
-        "no defense", "own-recent-only(since=12180)", "own-recent-only(since=12180) | coarsen-time(to=quarter)",
-    ]  # fmt: skip
+        "no defense",
+        "own-recent-only(since=12180)",
+        "own-recent-only(since=12180) | coarsen-time(to=quarter)",
+    ]
     found = [float(line.split(": ")[1].split()[0]) for line in shown]
     assert found[0] > found[1] > found[2]
 

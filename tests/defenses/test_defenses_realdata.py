@@ -25,7 +25,9 @@ def ratings() -> so.Dataset:
 
 
 def pair_counts(ds: so.Dataset) -> np.ndarray:
-    held = sparse.csr_array((np.ones(ds.n_entries), ds.record_item, ds.record_ptr), shape=(ds.n_records, ds.n_items))
+    held = sparse.csr_array(
+        (np.ones(ds.n_entries), ds.record_item, ds.record_ptr), shape=(ds.n_records, ds.n_items)
+    )
     return (held.T @ held).toarray()
 
 
@@ -36,12 +38,16 @@ def test_suppression_leaves_no_rare_pair_of_movies(ratings: so.Dataset) -> None:
     assert (release.n_items, release.n_entries) == (522, 43_312)
 
 
-def test_the_inferred_names_of_opaque_movies_are_right_as_often_as_the_channel_says(ratings: so.Dataset) -> None:
+def test_the_inferred_names_of_opaque_movies_are_right_as_often_as_the_channel_says(
+    ratings: so.Dataset,
+) -> None:
     release = so.defense("opaque-items").apply(ratings, seed=3)
     items = release.channel.items  # type: ignore[union-attr]
     held = {label: frozenset(zip(*part, strict=True)) for label, part in _entries(ratings).items()}
     named = {label: frozenset(zip(*part, strict=True)) for label, part in _entries(release).items()}
-    right = np.array([held[a] == named[b] for a, b in zip(items.source, items.release, strict=True)])
+    right = np.array(
+        [held[a] == named[b] for a, b in zip(items.source, items.release, strict=True)]
+    )
     # 9,724 movies, most of them with a few ratings and the same values as others
     assert abs(right.mean() - items.chance.mean()) < 0.03
     assert right[items.chance == 1].all() and 0.1 < (items.chance == 1).mean() < 0.9
@@ -50,4 +56,7 @@ def test_the_inferred_names_of_opaque_movies_are_right_as_often_as_the_channel_s
 def _entries(ds: so.Dataset) -> dict:
     """Item label → (records, values, days) of its entries."""
     frame = ds.to_frame()
-    return {label: (part["record"], part["value"], part["time"]) for label, part in frame.groupby("item")}
+    return {
+        label: (part["record"], part["value"], part["time"])
+        for label, part in frame.groupby("item")
+    }

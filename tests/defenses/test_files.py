@@ -53,7 +53,9 @@ FORMATS = [
 
 
 @pytest.mark.parametrize(("shape", "suffix"), FORMATS, ids=lambda x: getattr(x, "name", x))
-def test_a_release_that_changes_nothing_reads_back_as_its_source(shape: Shape, suffix: str, tmp_path: Path) -> None:
+def test_a_release_that_changes_nothing_reads_back_as_its_source(
+    shape: Shape, suffix: str, tmp_path: Path
+) -> None:
     path = shape.write(tmp_path)
     source = so.Dataset.read(path, **shape.options)
     out = tmp_path / f"release{suffix or path.suffix}"
@@ -64,7 +66,9 @@ def test_a_release_that_changes_nothing_reads_back_as_its_source(shape: Shape, s
     manifest = read_manifest(out)
     assert manifest is not None
     read = so.Dataset.read(out, **manifest.reading)
-    if source.level_low.size:  # too many values to keep exactly: the release holds the middle of each cell
+    if (
+        source.level_low.size
+    ):  # too many values to keep exactly: the release holds the middle of each cell
         np.testing.assert_allclose(read.levels, source.levels, rtol=1e-12)
         np.testing.assert_array_equal(read.record_item, source.record_item)
     else:
@@ -104,7 +108,9 @@ def test_missing_values_and_times_stay_missing_in_a_file(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", sorted(WEAK))
-def test_a_release_from_a_file_is_described_as_the_release_that_was_made(name: str, tmp_path: Path) -> None:
+def test_a_release_from_a_file_is_described_as_the_release_that_was_made(
+    name: str, tmp_path: Path
+) -> None:
     source = distinct_days()
     for parameters in (WEAK[name], NEUTRAL.get(name, {})):
         defense = so.defense(name, **parameters)
@@ -131,7 +137,9 @@ def test_the_manifest_of_groups_holds_the_groups(tmp_path: Path) -> None:
 
 
 def test_the_manifest_holds_published_parameters_and_no_seed(tmp_path: Path) -> None:
-    made = so.parse_defense("drop-entries(share=0.5) | round-values(step=2)").apply(distinct_days(), seed=8_123_456_789)
+    made = so.parse_defense("drop-entries(share=0.5) | round-values(step=2)").apply(
+        distinct_days(), seed=8_123_456_789
+    )
     write_manifest(made, LONG, tmp_path / "out.csv")
     text = manifest_path(tmp_path / "out.csv").read_text()
     assert "8123456789" not in text and "seed" not in text
@@ -151,11 +159,21 @@ def test_a_release_that_the_defense_cannot_have_made_is_refused() -> None:
     with pytest.raises(InputError, match="check its values"):
         so.defense("drop-values").describe(source, source)
     with pytest.raises(InputError, match="check its times"):
-        so.defense("drop-entries", share=0.1).describe(source, so.defense("drop-time").apply(source))
+        so.defense("drop-entries", share=0.1).describe(
+            source, so.defense("drop-time").apply(source)
+        )
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"format": 1}', '{"format": 1, "stages": [], "reading": {}}', '{"format": 2}']
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"format": 1}',
+        '{"format": 1, "stages": [], "reading": {}}',
+        '{"format": 2}',
+    ],
 )
 def test_a_damaged_manifest_is_refused(text: str, tmp_path: Path) -> None:
     manifest_path(tmp_path / "out.csv").write_text(text)
@@ -167,14 +185,36 @@ def test_a_damaged_manifest_is_refused(text: str, tmp_path: Path) -> None:
 # The commands
 
 
-def test_a_release_is_written_and_judged_on_the_command_line(ratings: Path, tmp_path: Path, run) -> None:
+def test_a_release_is_written_and_judged_on_the_command_line(
+    ratings: Path, tmp_path: Path, run
+) -> None:
     out = tmp_path / "release.csv"
-    code, shown, _ = run("defend", ratings, "--apply", "drop-entries(share=0.3) | coarsen-time(to=month)", "--out", out)
+    code, shown, _ = run(
+        "defend",
+        ratings,
+        "--apply",
+        "drop-entries(share=0.3) | coarsen-time(to=month)",
+        "--out",
+        out,
+    )
     assert code == 0 and "80 of 80 records" in shown and str(out) in shown
     assert out.read_text().startswith("userId,movieId,rating,timestamp\n")
     assert "seed" not in manifest_path(out).read_text()
-    judge = ("audit", ratings, "--release", out, "--knows", "2", "--targets", "20", "--attacks", "scoreboard", "--json",
-             "--time-within", "none")  # fmt: skip
+    judge = (
+        "audit",
+        ratings,
+        "--release",
+        out,
+        "--knows",
+        "2",
+        "--targets",
+        "20",
+        "--attacks",
+        "scoreboard",
+        "--json",
+        "--time-within",
+        "none",
+    )
     code, shown, err = run(*judge, "--out", tmp_path / "a")
     found = json.loads(shown)
     assert code == 0, err
@@ -182,13 +222,18 @@ def test_a_release_is_written_and_judged_on_the_command_line(ratings: Path, tmp_
     assert found["data"]["n_entries"] < 80 * 12
 
 
-def test_the_defense_of_a_release_is_given_or_read_from_its_manifest_or_unknown(ratings: Path, tmp_path: Path) -> None:
+def test_the_defense_of_a_release_is_given_or_read_from_its_manifest_or_unknown(
+    ratings: Path, tmp_path: Path
+) -> None:
     source, out = so.Dataset.read(ratings), tmp_path / "release.csv"
     made = so.parse_defense("drop-entries(share=0.3) | drop-values").apply(source)
     layout = layout_like(ratings, {}, source, out)
     write_entries(made, layout, out)
     write_manifest(made, layout, out)
-    assert str(read_release(out, source, {}, None).defense) == "drop-entries(share=0.3) | drop-values()"
+    assert (
+        str(read_release(out, source, {}, None).defense)
+        == "drop-entries(share=0.3) | drop-values()"
+    )
     assert str(read_release(out, source, {}, "drop-values").defense) == "drop-values()"
     manifest_path(out).unlink()
     unknown = read_release(out, source, {"value": "rating"}, None)
@@ -197,7 +242,18 @@ def test_the_defense_of_a_release_is_given_or_read_from_its_manifest_or_unknown(
 
 def test_two_releases_differ_unless_the_seed_is_given(ratings: Path, tmp_path: Path, run) -> None:
     def made(name: str, *more: object) -> bytes:
-        assert run("defend", ratings, "--apply", "drop-entries(share=0.5)", "--out", tmp_path / name, *more)[0] == 0
+        assert (
+            run(
+                "defend",
+                ratings,
+                "--apply",
+                "drop-entries(share=0.5)",
+                "--out",
+                tmp_path / name,
+                *more,
+            )[0]
+            == 0
+        )
         return (tmp_path / name).read_bytes()
 
     assert made("a.csv") != made("b.csv")
@@ -208,14 +264,20 @@ def test_two_releases_differ_unless_the_seed_is_given(ratings: Path, tmp_path: P
     ("arguments", "says"),
     [
         (["--apply", "drop-entries(share=0.5)"], "--out FILE"),
-        (["--apply", "drop-entries(share=0.5)", "--json", "--out", "new.csv"], "leave them out with --apply"),
+        (
+            ["--apply", "drop-entries(share=0.5)", "--json", "--out", "new.csv"],
+            "leave them out with --apply",
+        ),
         (["--apply", "drop-entries(share=2)", "--out", "new.csv"], "share=2"),
         (["--apply", "drop-entries(share=1)", "--out", "new.csv"], "leaves no entry"),
         (["--apply", "drop-entries(share=0.5)", "--out", "new.json"], ".csv or .parquet"),
         (["--apply", "drop-entries(share=0.5)", "--out", "new.parquet.gz"], "leave out .gz"),
         (["--apply", "drop-entries(share=0.5)", "--out", "no/such/new.csv"], "does not exist"),
         (["--apply", "drop-entries(share=0.5)", "--out", "."], "is a folder"),
-        (["--apply", "drop-entries(share=0.5)", "--out", "ratings.csv", "--overwrite"], "is the file that is read"),
+        (
+            ["--apply", "drop-entries(share=0.5)", "--out", "ratings.csv", "--overwrite"],
+            "is the file that is read",
+        ),
         (["--apply", "drop-entries(share=0.5)", "--out", "old.csv"], "--overwrite"),
     ],
 )
@@ -239,7 +301,9 @@ def test_what_cannot_be_written_is_refused_and_leaves_nothing(
         (["--release", "other.csv"], "no record of the source is in the release"),
     ],
 )
-def test_a_release_that_cannot_be_judged_is_refused(arguments, says, ratings, tmp_path, run, monkeypatch) -> None:
+def test_a_release_that_cannot_be_judged_is_refused(
+    arguments, says, ratings, tmp_path, run, monkeypatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other.csv").write_text(ratings.read_text().replace("U", "V"))
     code, _, err = run("audit", ratings, *arguments, "--targets", "20", "--out", "o")
@@ -259,7 +323,9 @@ def test_opaque_items_of_rounded_values_are_matched_exactly(tmp_path: Path) -> N
     """Cells of many values have middles with 17 digits; a text file holds 15 of them."""
     rng = np.random.default_rng(0)
     value = rng.lognormal(3, 1, 9000)
-    source = so.Dataset.from_arrays(np.arange(9000) % 300, np.minimum(rng.geometric(0.05, 9000), 70), value)
+    source = so.Dataset.from_arrays(
+        np.arange(9000) % 300, np.minimum(rng.geometric(0.05, 9000), 70), value
+    )
     made = so.defense("opaque-items").apply(source, seed=1)
     write_entries(made, LONG, tmp_path / "out.csv")
     read = so.Dataset.read(tmp_path / "out.csv", **LONG.reading(made))
@@ -267,7 +333,9 @@ def test_opaque_items_of_rounded_values_are_matched_exactly(tmp_path: Path) -> N
     same_channel(published(so.defense("opaque-items").describe(source, read)), published(made))
 
 
-def test_values_that_happen_not_to_occur_stay_on_the_scale_of_a_described_release(tmp_path: Path) -> None:
+def test_values_that_happen_not_to_occur_stay_on_the_scale_of_a_described_release(
+    tmp_path: Path,
+) -> None:
     """Otherwise the columns of the published probabilities belong to other values than the codes of the release."""
     source = so.Dataset.from_arrays(range(5), [0, 1, 0, 1, 0], [1, 2, 3, 4, 5])
     defense = so.defense("noise-values", within=1)
@@ -276,7 +344,9 @@ def test_values_that_happen_not_to_occur_stay_on_the_scale_of_a_described_releas
     read = so.Dataset.read(tmp_path / "out.csv", **LONG.reading(made))
     assert read.n_levels < made.n_levels == 5
     described = defense.describe(source, read)
-    assert described.levels.tolist() == published(described).value.release.tolist() == [1, 2, 3, 4, 5]
+    assert (
+        described.levels.tolist() == published(described).value.release.tolist() == [1, 2, 3, 4, 5]
+    )
     assert rows(described) == rows(made)
 
 
@@ -288,7 +358,9 @@ def test_a_delimiter_that_the_input_does_not_give_follows_from_the_suffix(tmp_pa
     for name, delimiter in (("out.tsv", "\t"), ("out.csv", ","), ("out.tsv.gz", "\t")):
         layout = layout_like(tmp_path / "in.parquet", how, source, tmp_path / name)
         assert (layout.kind, layout.delimiter) == ("text", delimiter)
-    (tmp_path / "ratings.dat").write_text("1::5::3::978300760\n1::6::4::978300761\n2::5::1::978300762\n")
+    (tmp_path / "ratings.dat").write_text(
+        "1::5::3::978300760\n1::6::4::978300761\n2::5::1::978300762\n"
+    )
     known = so.Dataset.read(tmp_path / "ratings.dat")
     assert layout_like(tmp_path / "ratings.dat", {}, known, tmp_path / "out.csv").delimiter == ","
 
@@ -305,7 +377,11 @@ def test_a_channel_under_another_name_is_not_left_out_of_a_release(renamed, tmp_
     header = "userId,movieId,rating,timestamp,age"
     other = header.replace(renamed, "ts" if renamed == "timestamp" else "score")
     shorter = [_without(x, header, renamed) for x in (header, *lines)]
-    for name, rows_ in (("source", [header, *lines]), ("release", [other, *lines]), ("dropped", shorter)):
+    for name, rows_ in (
+        ("source", [header, *lines]),
+        ("release", [other, *lines]),
+        ("dropped", shorter),
+    ):
         (tmp_path / f"{name}.csv").write_text("\n".join(rows_) + "\n")
     source = so.Dataset.read(tmp_path / "source.csv", value="rating")
     found = read_release(tmp_path / "release.csv", source, {"value": "rating"}, None)
@@ -316,7 +392,11 @@ def test_a_channel_under_another_name_is_not_left_out_of_a_release(renamed, tmp_
 
 
 def _without(line: str, header: str, column: str) -> str:
-    return ",".join(cell for name, cell in zip(header.split(","), line.split(","), strict=True) if name != column)
+    return ",".join(
+        cell
+        for name, cell in zip(header.split(","), line.split(","), strict=True)
+        if name != column
+    )
 
 
 @pytest.mark.parametrize(
@@ -328,7 +408,9 @@ def _without(line: str, header: str, column: str) -> str:
         ("stages", [{"name": "group-items", "parameters": {"groups": "/etc/hostname"}}]),
     ],
 )
-def test_a_manifest_cannot_drop_rows_or_name_a_file_to_read(key: str, value: Any, tmp_path: Path) -> None:
+def test_a_manifest_cannot_drop_rows_or_name_a_file_to_read(
+    key: str, value: Any, tmp_path: Path
+) -> None:
     made = so.defense("drop-values").apply(distinct_days(), seed=1)
     write_manifest(made, LONG, tmp_path / "out.csv")
     path = manifest_path(tmp_path / "out.csv")

@@ -29,7 +29,9 @@ def quick_tuning():
     from standout.defenses import utility_ranking
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(utility_ranking.tune, "__defaults__", (0, (RankingSettings(8, 5.0, 1.0), GRID[0])))
+        patch.setattr(
+            utility_ranking.tune, "__defaults__", (0, (RankingSettings(8, 5.0, 1.0), GRID[0]))
+        )
         yield
 
 
@@ -40,23 +42,63 @@ def data() -> so.Dataset:
 
 @pytest.fixture(scope="module")
 def found(data: so.Dataset) -> so.Frontier:
-    return frontier(data, ["drop-entries", "drop-time", "sample-records"], {"drop-entries": [0.0, 0.5, 0.9]},
-                    attacks=ATTACKS, targets=100)  # fmt: skip
+    return frontier(
+        data,
+        ["drop-entries", "drop-time", "sample-records"],
+        {"drop-entries": [0.0, 0.5, 0.9]},
+        attacks=ATTACKS,
+        targets=100,
+    )
 
 
 def cell(name: str, hits: int, cost: list[float], n: int = 100, other: float = 0.0) -> dict:
     """A made-up cell: the first `hits` of `n` people are found."""
     credit = [1.0] * hits + [0.0] * (n - hits)
     return {
-        "family": name, "strength": 0 if name == "undefended" else 1, "defense": name, "seconds": 1.0,
-        "risk": {"hit": so_rate(hits, n), "credit": credit, "attack": "likelihood", "adversary": "4 items",
-                 "false_match": so_rate(0, n), "tried": []},
-        "losses": [{"ndcg": x, "recall": x, "rating": other, "popularity": 0.0, "pairs": 0.0, "time": None, "entries": 0.0}
-                   for x in cost],
-        "utility": [dict.fromkeys(("ndcg", "recall", "rmse", "popularity_error", "pairs_error", "entries", "items", "people",
-                                   "false_entries"), 0.5) | {"time_error": None} for _ in cost],
+        "family": name,
+        "strength": 0 if name == "undefended" else 1,
+        "defense": name,
+        "seconds": 1.0,
+        "risk": {
+            "hit": so_rate(hits, n),
+            "credit": credit,
+            "attack": "likelihood",
+            "adversary": "4 items",
+            "false_match": so_rate(0, n),
+            "tried": [],
+        },
+        "losses": [
+            {
+                "ndcg": x,
+                "recall": x,
+                "rating": other,
+                "popularity": 0.0,
+                "pairs": 0.0,
+                "time": None,
+                "entries": 0.0,
+            }
+            for x in cost
+        ],
+        "utility": [
+            dict.fromkeys(
+                (
+                    "ndcg",
+                    "recall",
+                    "rmse",
+                    "popularity_error",
+                    "pairs_error",
+                    "entries",
+                    "items",
+                    "people",
+                    "false_entries",
+                ),
+                0.5,
+            )
+            | {"time_error": None}
+            for _ in cost
+        ],
         "popularity": [{"ndcg": 0.6, "recall": 0.6} for _ in cost],
-    }  # fmt: skip
+    }
 
 
 def so_rate(hits: int, n: int) -> dict:
@@ -95,7 +137,9 @@ def test_the_rate_is_that_of_an_audit_of_the_same_release(data, found):
     """Same targets, same draws, same choice of the strongest attack on the calibration half."""
     who = default_adversary(data)
     release = so.defense("drop-entries", share=0.5).apply(data, seed=0)
-    audit = so.Audit(data, [who], ATTACKS, 100, 0, release=release, describe=False).run(progress=False)
+    audit = so.Audit(data, [who], ATTACKS, 100, 0, release=release, describe=False).run(
+        progress=False
+    )
     mine = next(c for c in found.cells if c["defense"] == "drop-entries(share=0.5)")
     best = audit.results[0]["strongest"]
     assert mine["risk"]["n_tried"] == best["n_attacks"]
@@ -139,7 +183,13 @@ def test_several_adversaries_give_the_rate_of_the_worst(data):
 
 def test_a_defense_that_cannot_be_applied_says_why_and_is_not_a_cell_without_risk():
     ds = grouped_tastes(60, 30, values=False)
-    found = frontier(ds, ["drop-entries(share=0.5)", "drop-entries(share=1)"], attacks=ATTACKS, targets=40, seeds=2)
+    found = frontier(
+        ds,
+        ["drop-entries(share=0.5)", "drop-entries(share=1)"],
+        attacks=ATTACKS,
+        targets=40,
+        seeds=2,
+    )
     assert [c["defense"] for c in found.measured] == ["undefended", "drop-entries(share=0.5)"]
     assert "leaves no entry" in found.cells[2]["not_measured"]
     assert "leaves no entry" in page(found)
@@ -166,7 +216,10 @@ def brute_front(cells: list[dict]) -> list[bool]:
 def test_without_noise_the_front_is_the_pareto_front():
     rng = np.random.default_rng(5)
     for _ in range(20):
-        cells = [cell(f"c{k}", int(rng.integers(0, 11)) * 10, [float(rng.integers(0, 11)) / 10] * 3) for k in range(8)]
+        cells = [
+            cell(f"c{k}", int(rng.integers(0, 11)) * 10, [float(rng.integers(0, 11)) / 10] * 3)
+            for k in range(8)
+        ]
         assert frontier_front.front(cells, "ndcg") == brute_front(cells)
 
 
@@ -179,12 +232,22 @@ def test_a_tie_removes_no_cell_from_the_front():
 
 
 def test_the_sentence_names_the_least_costly_defense_and_its_cost():
-    said = of(cell("undefended", 500, [0.0] * 3, 500), cell("cheap", 300, [0.1] * 3, 500), cell("right", 3, [0.3] * 3, 500),
-              cell("dear", 0, [0.9] * 3, 500)).sentence  # fmt: skip
+    said = of(
+        cell("undefended", 500, [0.0] * 3, 500),
+        cell("cheap", 300, [0.1] * 3, 500),
+        cell("right", 3, [0.3] * 3, 500),
+        cell("dear", 0, [0.9] * 3, 500),
+    ).sentence
     assert "finds 100% of the people" in said
-    assert "To bring the rate below 5%, the least costly defense found is right, which costs 30% " in said
+    assert (
+        "To bring the rate below 5%, the least costly defense found is right, which costs 30% "
+        in said
+    )
     assert "cheap" not in said
-    assert "None of the 3 tried settings is shown to bring it below 1%" in said or "below 1%, the least costly" in said
+    assert (
+        "None of the 3 tried settings is shown to bring it below 1%" in said
+        or "below 1%, the least costly" in said
+    )
 
 
 def test_a_rate_that_too_few_people_can_show_is_not_claimed():
@@ -199,7 +262,9 @@ def test_the_claim_allows_for_the_number_of_settings_tried():
 
 
 def test_a_defense_that_removes_a_channel_does_not_look_free():
-    said = of(cell("undefended", 500, [0.0] * 3, 500), cell("no values", 2, [0.0] * 3, 500, other=1.0)).sentence
+    said = of(
+        cell("undefended", 500, [0.0] * 3, 500), cell("no values", 2, [0.0] * 3, 500, other=1.0)
+    ).sentence
     assert "no measurable part of the quality of recommendations" in said
     assert "100% of the accuracy of predicted values" in said
 
@@ -220,8 +285,16 @@ def test_a_saved_frontier_loads_with_the_same_answer(found, tmp_path):
     assert json.loads(path.read_text())["schema_version"] == 1
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"schema_version": 2}', '{"schema_version": 1, "cells": []}',
-                                  '{"schema_version": 1, "provenance": {}, "cells": [{}], "measure": "ndcg"}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"schema_version": 2}',
+        '{"schema_version": 1, "cells": []}',
+        '{"schema_version": 1, "provenance": {}, "cells": [{}], "measure": "ndcg"}',
+    ],
+)
 def test_a_damaged_frontier_is_refused(text, tmp_path):
     (tmp_path / "f.json").write_text(text)
     with pytest.raises(so.StandoutError, match=r"frontier|JSON"):
@@ -230,7 +303,9 @@ def test_a_damaged_frontier_is_refused(text, tmp_path):
 
 def test_the_file_holds_no_label_of_a_person():
     ds = grouped_tastes(60, 30)
-    record = np.array([f"person-{r}" for r in range(60)])[np.repeat(np.arange(60), np.diff(ds.record_ptr))]
+    record = np.array([f"person-{r}" for r in range(60)])[
+        np.repeat(np.arange(60), np.diff(ds.record_ptr))
+    ]
     named = so.Dataset.from_arrays(record, ds.record_item, ds.levels[ds.record_code])
     found = frontier(named, ["drop-entries(share=0.5)"], attacks=ATTACKS, targets=40, seeds=2)
     assert "person-" not in found.to_json() + page(found) + found._repr_html_() + repr(found)
@@ -267,8 +342,13 @@ def test_cells_of_other_data_seeds_or_parameters_are_not_used(data, tmp_path):
         bench = Bench(ds, RiskTest(ds, None, ATTACKS, targets, seed), [0, 1], tmp_path)
         return key_of(bench._about(Setting("x", 1, so.parse_defense(name)).identity))
 
-    keys = [key(data), key(data, seed=1), key(data, targets=50), key(data.take(np.arange(100))),
-            key(data, name="drop-entries(share=0.6)")]  # fmt: skip
+    keys = [
+        key(data),
+        key(data, seed=1),
+        key(data, targets=50),
+        key(data.take(np.arange(100))),
+        key(data, name="drop-entries(share=0.6)"),
+    ]
     assert len(set(keys)) == len(keys)
     groups = [so.defense("group-items", groups=dict.fromkeys(range(10), g)) for g in ("a", "b")]
     assert len({Setting("g", 1, g).identity for g in groups}) == 2
@@ -291,12 +371,17 @@ def test_a_damaged_cell_is_measured_again(data, tmp_path):
 
 def test_bad_options_are_refused(data):
     for wrong, words in (
-        ({"defenses": "drop-entrys"}, "Did you mean"), ({"seeds": 1}, "at least 2"), ({"measure": "beauty"}, "use one of"),
-        ({"defenses": "all", "strengths": [0.5]}, "name the defenses"), ({"defenses": [3]}, "int"), ({"targets": 0}, "targets=0"),
-        ({"defenses": ["drop-time"], "strengths": [0.5]}, "no strength"), ({"adversaries": ["x"]}, "Adversary"),
+        ({"defenses": "drop-entrys"}, "Did you mean"),
+        ({"seeds": 1}, "at least 2"),
+        ({"measure": "beauty"}, "use one of"),
+        ({"defenses": "all", "strengths": [0.5]}, "name the defenses"),
+        ({"defenses": [3]}, "int"),
+        ({"targets": 0}, "targets=0"),
+        ({"defenses": ["drop-time"], "strengths": [0.5]}, "no strength"),
+        ({"adversaries": ["x"]}, "Adversary"),
         ({"adversaries": so.Adversary(knows=1000)}, "lower knows"),
         ({"defenses": ["drop-entries"], "strengths": {"drop-time": [1]}}, "not among"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(so.StandoutError, match=words):
             frontier(data, **{"defenses": ["drop-entries"], "attacks": ATTACKS, **wrong})
 
@@ -316,7 +401,9 @@ def test_default_strengths_fit_the_data_and_can_be_applied(data):
         assert setting.defense.apply(data, seed=0).n_entries > 0
     bare = grouped_tastes(60, 30, values=False)
     names = {s.family for s in settings_of(bare)}
-    assert names.isdisjoint({"drop-values", "drop-time", "coarsen-time", "noise-values", "swap-attributes"})
+    assert names.isdisjoint(
+        {"drop-values", "drop-time", "coarsen-time", "noise-values", "swap-attributes"}
+    )
     assert len(default_strengths("drop-rare-items", data)) >= 2
 
 
@@ -337,7 +424,9 @@ def test_own_defenses_with_apply_are_cells_too(data):
 
 def test_the_cost_is_stated_before_the_long_part(data):
     said: list[str] = []
-    frontier(data, ["drop-time", "drop-values"], attacks=ATTACKS, targets=40, seeds=2, log=said.append)
+    frontier(
+        data, ["drop-time", "drop-values"], attacks=ATTACKS, targets=40, seeds=2, log=said.append
+    )
     assert len(said) == 2
     assert said[0] == "3 cells, 0 of them finished before"
     assert said[1].startswith("one cell took")

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import Table
-from settings import NEUTRAL, STRONG, WEAK, by_record, check_counts, distinct_days, distinct_pairs, rows
+from settings import (
+    NEUTRAL,
+    STRONG,
+    WEAK,
+    by_record,
+    check_counts,
+    distinct_days,
+    distinct_pairs,
+    rows,
+)
 from strategies import dataset, tables
 
 import standout as so
@@ -58,7 +67,9 @@ def test_strength_zero_changes_nothing(name: str, table: Table, seed: int) -> No
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=FEW)
 @given(table=tables(values=True, days=True), seed=seeds)
-def test_a_release_is_a_sound_dataset_with_the_labels_of_its_source(name: str, table: Table, seed: int) -> None:
+def test_a_release_is_a_sound_dataset_with_the_labels_of_its_source(
+    name: str, table: Table, seed: int
+) -> None:
     ds = dataset(table)
     before = ds.fingerprint
     defense = so.defense(name, **WEAK[name])
@@ -68,7 +79,9 @@ def test_a_release_is_a_sound_dataset_with_the_labels_of_its_source(name: str, t
     check_counts(release)
     assert set(release.record_labels.tolist()) <= set(ds.record_labels.tolist())
     assert (release.lengths > 0).all() and (release.supports > 0).all()
-    assert release.source is ds and release.defense is defense and isinstance(release.channel, Channel)
+    assert (
+        release.source is ds and release.defense is defense and isinstance(release.channel, Channel)
+    )
     assert release.has_repeats <= ds.has_repeats or name in ("swap-attributes",)
     assert ds.fingerprint == before
     again = defense.apply(ds, seed=seed)
@@ -78,19 +91,35 @@ def test_a_release_is_a_sound_dataset_with_the_labels_of_its_source(name: str, t
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=FEW)
 @given(table=tables(values=True, days=True, min_records=2), data=st.data(), seed=seeds)
-def test_relabeling_the_records_relabels_the_release(name: str, table: Table, data: st.DataObject, seed: int) -> None:
+def test_relabeling_the_records_relabels_the_release(
+    name: str, table: Table, data: st.DataObject, seed: int
+) -> None:
     ds = dataset(table)
-    new = dict(zip(ds.record_labels.tolist(), data.draw(st.permutations(ds.record_labels.tolist())), strict=True))
-    other = dataset(Table(tuple(e._replace(record=new[e.record]) for e in table.entries), table.values, table.days))
+    new = dict(
+        zip(
+            ds.record_labels.tolist(),
+            data.draw(st.permutations(ds.record_labels.tolist())),
+            strict=True,
+        )
+    )
+    other = dataset(
+        Table(
+            tuple(e._replace(record=new[e.record]) for e in table.entries), table.values, table.days
+        )
+    )
     defense = so.defense(name, **WEAK[name])
-    # records with equal contents cannot be told apart: compare (record in the source, record in the release)
+    # records with equal contents cannot be told apart: compare (record in the source, record in the
+    # release)
     found = []
     for source in (ds, other):
         release = release_of(defense, source, seed)
         after = by_record(release) if release is not None else {}
         before = by_record(source)
         found.append(
-            Counter((frozenset(before[r].items()), frozenset(after.get(r, Counter()).items())) for r in before)
+            Counter(
+                (frozenset(before[r].items()), frozenset(after.get(r, Counter()).items()))
+                for r in before
+            )
         )
     assert found[0] == found[1]
 
@@ -106,9 +135,15 @@ def test_parts_of_the_records_give_the_parts_of_the_release(
     assume(len(set(contents)) == len(contents))
     defense = so.defense(name, **WEAK[name])
     cut = data.draw(st.integers(1, ds.n_records - 1))
-    parts = [ds.take(np.arange(lo, hi), drop_empty=False) for lo, hi in ((0, cut), (cut, ds.n_records))]
+    parts = [
+        ds.take(np.arange(lo, hi), drop_empty=False) for lo, hi in ((0, cut), (cut, ds.n_records))
+    ]
     # a part without any value or time is data of another kind
-    assume(all((p.record_code < p.n_levels).any() and (p.record_tick != p.no_tick).any() for p in parts))
+    assume(
+        all(
+            (p.record_code < p.n_levels).any() and (p.record_tick != p.no_tick).any() for p in parts
+        )
+    )
     releases = [release_of(defense, part, seed) for part in [*parts, ds]]
     first, second, whole = ([] if x is None else rows(x) for x in releases)
     assert [*first, *second] == whole
@@ -119,8 +154,16 @@ def test_another_seed_gives_another_release_where_chance_decides(name: str) -> N
     ds = distinct_days()
     defense = so.defense(name, **WEAK[name])
     one, other = (defense.apply(ds, seed=s).fingerprint for s in (1, 2))
-    certain = {"drop-rare-items", "keep-top-items", "round-values", "drop-values", "coarsen-time", "drop-time",
-               "group-items", "suppress-km"}  # fmt: skip
+    certain = {
+        "drop-rare-items",
+        "keep-top-items",
+        "round-values",
+        "drop-values",
+        "coarsen-time",
+        "drop-time",
+        "group-items",
+        "suppress-km",
+    }
     assert (one == other) == (name in certain)
 
 
@@ -129,7 +172,9 @@ REMOVING = ["drop-entries", "drop-rare-items", "keep-top-items", "cap-entries", 
 
 @pytest.mark.parametrize("name", REMOVING)
 @given(table=tables(values=True, days=True), seed=seeds)
-def test_a_stronger_setting_removes_all_that_a_weaker_one_removes(name: str, table: Table, seed: int) -> None:
+def test_a_stronger_setting_removes_all_that_a_weaker_one_removes(
+    name: str, table: Table, seed: int
+) -> None:
     ds = dataset(table)
     weak, strong = (release_of(so.defense(name, **p[name]), ds, seed) for p in (WEAK, STRONG))
     left = [Counter(rows(x)) if x is not None else Counter() for x in (strong, weak)]
@@ -138,11 +183,17 @@ def test_a_stronger_setting_removes_all_that_a_weaker_one_removes(name: str, tab
 
 @pytest.mark.parametrize("name", ["swap-entries", "swap-attributes", "randomized-response"])
 @pytest.mark.parametrize("seed", range(5))
-def test_an_entry_that_a_stronger_setting_leaves_is_left_by_a_weaker_one(name: str, seed: int) -> None:
+def test_an_entry_that_a_stronger_setting_leaves_is_left_by_a_weaker_one(
+    name: str, seed: int
+) -> None:
     ds = distinct_days(seed=seed)
     source = Counter(rows(ds))
-    weak, strong = (Counter(rows(so.defense(name, **p[name]).apply(ds, seed=seed))) & source for p in (WEAK, STRONG))
-    # a chosen entry may get its own value and time back, a replaced one those of another entry of its record
+    weak, strong = (
+        Counter(rows(so.defense(name, **p[name]).apply(ds, seed=seed))) & source
+        for p in (WEAK, STRONG)
+    )
+    # a chosen entry may get its own value and time back, a replaced one those of another entry of
+    # its record
     by_chance = {"swap-entries": 0, "swap-attributes": 0.05, "randomized-response": 0.01}[name]
     assert (strong - weak).total() <= by_chance * source.total()
     assert 0 < strong.total() < weak.total() < source.total()
@@ -150,13 +201,17 @@ def test_an_entry_that_a_stronger_setting_leaves_is_left_by_a_weaker_one(name: s
 
 @pytest.mark.parametrize("name", ["noise-values", "geometric-values", "shift-time"])
 @given(seed=seeds)
-def test_noise_of_a_stronger_setting_goes_further_in_the_same_direction(name: str, seed: int) -> None:
+def test_noise_of_a_stronger_setting_goes_further_in_the_same_direction(
+    name: str, seed: int
+) -> None:
     ds = distinct_pairs(12, 8)
     moved = []
     column = 3 if name == "shift-time" else 2
     source = {(r, i): e for r, i, *e in rows(ds)}
     for setting in (WEAK, STRONG):
-        release = {(r, i): e for r, i, *e in rows(so.defense(name, **setting[name]).apply(ds, seed=seed))}
+        release = {
+            (r, i): e for r, i, *e in rows(so.defense(name, **setting[name]).apply(ds, seed=seed))
+        }
         assert release.keys() == source.keys()
         moved.append(np.array([release[p][column - 2] - source[p][column - 2] for p in source]))
     assert (moved[0] * moved[1] >= 0).all()
@@ -164,7 +219,9 @@ def test_noise_of_a_stronger_setting_goes_further_in_the_same_direction(name: st
     assert np.abs(moved[1]).max() > 0
 
 
-@pytest.mark.parametrize("name", ["round-values", "noise-values", "geometric-values", "drop-values"])
+@pytest.mark.parametrize(
+    "name", ["round-values", "noise-values", "geometric-values", "drop-values"]
+)
 def test_a_defense_of_values_refuses_data_without_values(name: str) -> None:
     ds = so.Dataset.from_arrays([0, 0, 1], [1, 2, 1], time=[5, 6, 7])
     with pytest.raises(ParameterError, match="values, and the data has none"):
@@ -178,7 +235,9 @@ def test_a_defense_of_times_refuses_data_without_times(name: str) -> None:
         so.defense(name, **WEAK[name]).apply(ds)
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if "value" not in n and "time" not in n and n != "swap-attributes"])
+@pytest.mark.parametrize(
+    "name", [n for n in NAMES if "value" not in n and "time" not in n and n != "swap-attributes"]
+)
 def test_data_with_items_alone_can_be_defended(name: str) -> None:
     ds = so.Dataset.from_arrays([0, 0, 1, 1, 2, 2, 2], [1, 2, 1, 2, 1, 2, 3])
     check_counts(so.defense(name, **WEAK[name]).apply(ds))

@@ -56,14 +56,18 @@ def test_entries_are_dropped_with_the_published_probability() -> None:
     assert published(release).lost == 0.3
 
 
-def test_items_with_several_events_are_lost_and_events_hidden_with_the_published_probabilities() -> None:
+def test_items_with_several_events_are_lost_and_events_hidden_with_the_published_probabilities() -> (
+    None
+):
     ds = distinct_days(200, n_items=12, n=6000)
     share = 0.6
     channel = published(so.defense("drop-entries", share=share).apply(ds, seed=3))
     events = Counter(row[:2] for row in rows(ds))
     lost, shown, held = 0, 0.0, 0
     for seed in range(3):
-        left = Counter(row[:2] for row in rows(so.defense("drop-entries", share=share).apply(ds, seed=seed)))
+        left = Counter(
+            row[:2] for row in rows(so.defense("drop-entries", share=share).apply(ds, seed=seed))
+        )
         lost += sum(pair not in left for pair in events)
         # a fact about a held item is about one of its events in the source
         shown += sum(left[pair] / n for pair, n in events.items() if pair in left)
@@ -87,7 +91,11 @@ def test_the_top_items_are_those_that_most_records_hold() -> None:
     assert published(release).kept_pairs == 5 / 6
 
 
-@given(table=tables(values=False, days=True, repeats=True), most=st.integers(1, 4), seed=st.integers(0, 99))
+@given(
+    table=tables(values=False, days=True, repeats=True),
+    most=st.integers(1, 4),
+    seed=st.integers(0, 99),
+)
 def test_a_capped_record_keeps_whole_items(table: Table, most: int, seed: int) -> None:
     ds = dataset(table)
     release = so.defense("cap-entries", most=most).apply(ds, seed=seed)
@@ -129,12 +137,22 @@ def test_values_are_rounded_to_the_nearest_level() -> None:
     ds = so.Dataset.from_arrays(range(6), [0] * 6, [1, 2, 3, 4, 5, np.nan])
     release = so.defense("round-values", levels=[5, 1]).apply(ds)
     assert [v for _, _, v, _ in rows(release)] == [1, 1, 5, 5, 5, None]
-    assert published(release).value.chance.toarray().tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    assert published(release).value.chance.toarray().tolist() == [
+        [1, 0],
+        [1, 0],
+        [0, 1],
+        [0, 1],
+        [0, 1],
+    ]
 
 
 @pytest.mark.parametrize("values", [(1, 2, 3, 4, 5), (0.5, 1, 2, 3.5), (1, 2, 3.7, 11, 200)])
-@pytest.mark.parametrize("text", ["noise-values(within=1.5)", "geometric-values(a=0.4)", "round-values(step=2)"])
-def test_values_change_with_the_published_probabilities(text: str, values: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    "text", ["noise-values(within=1.5)", "geometric-values(a=0.4)", "round-values(step=2)"]
+)
+def test_values_change_with_the_published_probabilities(
+    text: str, values: tuple[float, ...]
+) -> None:
     ds = big(values=values)
     release = so.parse_defense(text).apply(ds, seed=4)
     change = published(release).value
@@ -169,14 +187,20 @@ def test_noise_is_clipped_to_the_scale_and_may_give_values_between() -> None:
 
 def test_geometric_noise_falls_by_the_same_factor_with_each_step() -> None:
     change = published(so.defense("geometric-values", a=0.5).apply(big())).value.chance.toarray()
-    np.testing.assert_allclose(change[2], np.array([1 / 4, 1 / 4, 1 / 2, 1 / 4, 1 / 4]) * (2 / 3), atol=1e-9)
+    np.testing.assert_allclose(
+        change[2], np.array([1 / 4, 1 / 4, 1 / 2, 1 / 4, 1 / 4]) * (2 / 3), atol=1e-9
+    )
     # the factor between neighbors is what the privacy loss of one step follows from
-    assert (change[1:] <= change[:-1] / 0.5 + 1e-12).all() and (change[:-1] <= change[1:] / 0.5 + 1e-12).all()
+    assert (change[1:] <= change[:-1] / 0.5 + 1e-12).all() and (
+        change[:-1] <= change[1:] / 0.5 + 1e-12
+    ).all()
 
 
 def test_values_coded_as_cells_can_be_changed() -> None:
     rng = np.random.default_rng(0)
-    ds = so.Dataset.from_arrays(np.arange(9000) % 300, np.arange(9000) % 70, rng.normal(50, 20, 9000))
+    ds = so.Dataset.from_arrays(
+        np.arange(9000) % 300, np.arange(9000) % 70, rng.normal(50, 20, 9000)
+    )
     assert ds.level_low.size
     release = so.defense("round-values", step=10).apply(ds)
     assert release.level_low.size == 0 and set(release.levels % 10) == {0}
@@ -209,9 +233,13 @@ def first_day_of_period(day: int, period: str) -> int:
     )
 )
 def test_times_become_the_first_day_of_their_period(period: str, days: list[int | None]) -> None:
-    ds = so.Dataset.from_arrays(range(len(days)), [0] * len(days), time=[np.nan if d is None else d for d in days])
+    ds = so.Dataset.from_arrays(
+        range(len(days)), [0] * len(days), time=[np.nan if d is None else d for d in days]
+    )
     release = so.defense("coarsen-time", to=period).apply(ds)
-    assert [d for *_, d in rows(release)] == [None if d is None else first_day_of_period(d, period) for d in days]
+    assert [d for *_, d in rows(release)] == [
+        None if d is None else first_day_of_period(d, period) for d in days
+    ]
     assert published(release).time == TimeMap(period=period)
 
 
@@ -248,10 +276,15 @@ def test_attributes_are_exchanged_within_an_item_as_often_as_the_formula_says(sh
     """The adaptive attacker assumes x - (1 - (1-x)^n) / n, n = number of entries of the item."""
     n_items, n = 3000, 4
     ds = so.Dataset.from_arrays(
-        np.tile(np.arange(n), n_items), np.repeat(np.arange(n_items), n), None, np.arange(n * n_items)
+        np.tile(np.arange(n), n_items),
+        np.repeat(np.arange(n_items), n),
+        None,
+        np.arange(n * n_items),
     )
     release = so.defense("swap-attributes", share=share).apply(ds, seed=2)
-    assert Counter((i, d) for _, i, _, d in rows(release)) == Counter((i, d) for _, i, _, d in rows(ds))
+    assert Counter((i, d) for _, i, _, d in rows(release)) == Counter(
+        (i, d) for _, i, _, d in rows(ds)
+    )
     changed = ds.n_entries - (Counter(rows(release)) & Counter(rows(ds))).total()
     assert within_error(changed, ds.n_entries, share - (1 - (1 - share) ** n) / n)
     assert published(release).attributes == share
@@ -268,7 +301,9 @@ def test_value_and_time_stay_together_when_they_are_exchanged() -> None:
 
 
 @given(table=tables(values=True, days=True), data=st.data())
-def test_groups_replace_their_items_and_the_latest_entry_stays(table: Table, data: st.DataObject) -> None:
+def test_groups_replace_their_items_and_the_latest_entry_stays(
+    table: Table, data: st.DataObject
+) -> None:
     ds = dataset(table)
     labels = ds.item_labels.tolist()
     named = data.draw(st.lists(st.sampled_from(labels), min_size=1, unique=True))
@@ -291,7 +326,9 @@ def test_groups_replace_their_items_and_the_latest_entry_stays(table: Table, dat
 
 
 def test_a_number_of_groups_joins_items_of_similar_popularity() -> None:
-    ds = so.Dataset.from_arrays([0, 1, 2, 3, 0, 1, 2, 0, 1, 0], ["a"] * 4 + ["b"] * 3 + ["c"] * 2 + ["d"])
+    ds = so.Dataset.from_arrays(
+        [0, 1, 2, 3, 0, 1, 2, 0, 1, 0], ["a"] * 4 + ["b"] * 3 + ["c"] * 2 + ["d"]
+    )
     release = so.defense("group-items", groups=2).apply(ds)
     assert release.item_labels.tolist() == ["a", "c"]
     assert release.supports.tolist() == [4, 2]
@@ -310,7 +347,11 @@ def test_groups_are_read_from_a_file(tmp_path: Path) -> None:
         assert release.item_labels.tolist() == ["19", "x"]
     (tmp_path / "bad.json").write_text("{17: ")
     (tmp_path / "bad.csv").write_text("17\n")
-    for file, says in (("none.csv", "cannot read"), ("bad.json", "JSON"), ("bad.csv", "two columns")):
+    for file, says in (
+        ("none.csv", "cannot read"),
+        ("bad.json", "JSON"),
+        ("bad.csv", "two columns"),
+    ):
         with pytest.raises(InputError, match=says):
             so.defense("group-items", groups=str(tmp_path / file))
     with pytest.raises(ParameterError, match="none of the 1 items"):
@@ -333,7 +374,9 @@ def test_opaque_labels_are_matched_as_often_as_the_channel_says() -> None:
         chance = dict(zip(items.source.tolist(), items.chance.tolist(), strict=True))
         assert chance == {"a": 0.5, "b": 0.5, "c": 1.0, "d": 0.5, "e": 0.5}
         held = {i: frozenset(r for r, j, _, _ in rows(release) if j == i) for i in items.release}
-        values = {i: sorted((r, v) for r, j, v, _ in rows(release) if j == i) for i in items.release}
+        values = {
+            i: sorted((r, v) for r, j, v, _ in rows(release) if j == i) for i in items.release
+        }
         for label, number in zip(items.source, items.release, strict=True):
             truth = sorted((r, v) for r, j, v, _ in rows(ds) if j == label)
             right[label] += values[number] == truth
@@ -359,14 +402,21 @@ def brute_force_violations(ds: so.Dataset, k: int, m: int) -> list[frozenset]:
     for r, i, _, _ in rows(ds):
         held.setdefault(r, set()).add(i)
     count = Counter(
-        frozenset(c) for items in held.values() for size in range(1, m + 1) for c in combinations(sorted(items), size)
+        frozenset(c)
+        for items in held.values()
+        for size in range(1, m + 1)
+        for c in combinations(sorted(items), size)
     )
     return [c for c, n in count.items() if n < k]
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
-@given(seed=st.integers(0, 10**9), density=st.sampled_from([0.3, 0.5, 0.7, 0.9]), k=st.integers(2, 4))
-def test_no_small_set_of_items_is_held_by_fewer_than_k_records(m: int, seed: int, density: float, k: int) -> None:
+@given(
+    seed=st.integers(0, 10**9), density=st.sampled_from([0.3, 0.5, 0.7, 0.9]), k=st.integers(2, 4)
+)
+def test_no_small_set_of_items_is_held_by_fewer_than_k_records(
+    m: int, seed: int, density: float, k: int
+) -> None:
     held = np.argwhere(np.random.default_rng(seed).random((12, 6)) < density)
     held = np.concatenate([[[0, 0]], held, held[:5]])  # some pairs have two events
     ds = so.Dataset.from_arrays(held[:, 0], held[:, 1])
@@ -411,7 +461,9 @@ def test_items_are_replaced_with_the_published_probability_and_uniformly() -> No
 def test_a_replaced_entry_has_a_value_and_a_day_of_its_new_item() -> None:
     rng = np.random.default_rng(3)
     item = rng.integers(0, 5, 3000)
-    ds = so.Dataset.from_arrays(np.arange(3000), item, item + 1, 10_000 + 10 * item + rng.integers(0, 3, 3000))
+    ds = so.Dataset.from_arrays(
+        np.arange(3000), item, item + 1, 10_000 + 10 * item + rng.integers(0, 3, 3000)
+    )
     release = so.defense("randomized-response", epsilon=0.5).apply(ds)
     assert all(v == i + 1 and 0 <= d - 10_000 - 10 * i < 3 for _, i, v, d in rows(release))
     days = Counter(d - 10_000 for *_, d in rows(release))
@@ -434,17 +486,25 @@ def test_entries_that_meet_on_an_item_stay_events_only_in_data_with_repeats() ->
 @pytest.mark.parametrize("unit", [1.0, 1e-12])
 def test_noise_far_wider_than_the_scale_goes_to_its_ends(unit):
     """Each step was a column of a table: a tolerance in another unit than the values needed more memory than there is."""
-    source = so.Dataset.from_arrays(np.arange(50), np.arange(50) % 7, (1 + np.arange(50) % 5) * unit)
+    source = so.Dataset.from_arrays(
+        np.arange(50), np.arange(50) % 7, (1 + np.arange(50) % 5) * unit
+    )
     released = so.defense("noise-values", within=1e9).apply(source, seed=1)
     ends = np.isin(released.levels[released.record_code], [unit, 5 * unit])
     assert ends.all()
     chance = released.channel.value.chance.toarray()
-    assert chance.sum(axis=1).tolist() == pytest.approx([1.0] * 5) and chance[:, [0, -1]].sum(axis=1).min() > 0.999
+    assert (
+        chance.sum(axis=1).tolist() == pytest.approx([1.0] * 5)
+        and chance[:, [0, -1]].sum(axis=1).min() > 0.999
+    )
 
 
 def test_noise_within_the_scale_is_uniform_and_clipped():
     source = so.Dataset.from_arrays(np.arange(5), np.arange(5), np.arange(1, 6))
-    chance = so.defense("noise-values", within=6).apply(source, seed=1).channel.value.chance.toarray() * 13
+    chance = (
+        so.defense("noise-values", within=6).apply(source, seed=1).channel.value.chance.toarray()
+        * 13
+    )
     assert chance.round(9).tolist() == [
         [7, 1, 1, 1, 3],
         [6, 1, 1, 1, 4],
@@ -455,7 +515,8 @@ def test_noise_within_the_scale_is_uniform_and_clipped():
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("swap-entries", {"share": 0.6}), ("randomized-response", {"epsilon": 1.0})]
+    ("name", "options"),
+    [("swap-entries", {"share": 0.6}), ("randomized-response", {"epsilon": 1.0})],
 )
 def test_entries_that_a_collision_loses_are_counted_and_published(name, options):
     rng = np.random.default_rng(1)
@@ -466,7 +527,14 @@ def test_entries_that_a_collision_loses_are_counted_and_published(name, options)
     assert lost > 50
     assert release.channel.n_collided == lost
     assert release.channel.collided == pytest.approx(lost / source.n_entries)
-    assert manifest_of(release, FileLayout("text", {"record": "who", "item": "what"}))["lost_to_collisions"] == lost
+    assert (
+        manifest_of(release, FileLayout("text", {"record": "who", "item": "what"}))[
+            "lost_to_collisions"
+        ]
+        == lost
+    )
     # data with repeats keeps both entries as events
-    repeated = so.Dataset.from_arrays(np.append(np.repeat(np.arange(60), 10), 0), np.append(item, item[0]))
+    repeated = so.Dataset.from_arrays(
+        np.append(np.repeat(np.arange(60), 10), 0), np.append(item, item[0])
+    )
     assert so.defense(name, **options).apply(repeated, seed=3).channel.n_collided == 0

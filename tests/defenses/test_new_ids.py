@@ -21,7 +21,9 @@ def test_a_release_with_the_original_ids_says_so(run, ratings, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["r.csv", "r.parquet"])
-def test_new_ids_replace_the_old_ones_everywhere_and_change_nothing_else(run, ratings, tmp_path, name):
+def test_new_ids_replace_the_old_ones_everywhere_and_change_nothing_else(
+    run, ratings, tmp_path, name
+):
     path = tmp_path / name
     code, out, _ = run("defend", ratings, *APPLY, "--out", path, "--new-ids")
     assert code == 0
@@ -32,9 +34,14 @@ def test_new_ids_replace_the_old_ones_everywhere_and_change_nothing_else(run, ra
         assert b"U0003x" not in file.read_bytes()
     source = pd.read_csv(ratings)
     release = pd.read_csv(path) if name.endswith("csv") else pd.read_parquet(path)
-    groups = [sorted(map(sorted, frame.groupby("userId")["movieId"].apply(list))) for frame in (source, release)]
+    groups = [
+        sorted(map(sorted, frame.groupby("userId")["movieId"].apply(list)))
+        for frame in (source, release)
+    ]
     assert groups[0] == groups[1]
-    assert release["userId"].is_monotonic_increasing, "the order of the rows gives the old order away"
+    assert release["userId"].is_monotonic_increasing, (
+        "the order of the rows gives the old order away"
+    )
     order = release.groupby("userId")["movieId"].apply(sorted).tolist()
     assert order != source.groupby("userId")["movieId"].apply(sorted).tolist()
 
@@ -50,13 +57,19 @@ def test_new_ids_do_not_follow_from_the_seed(run, ratings, tmp_path):
 
 def test_the_map_of_ids_is_written_only_if_asked_for_and_privately(run, ratings, tmp_path):
     ids = tmp_path / "ids.csv"
-    code, out, _ = run("defend", ratings, *APPLY, "--out", tmp_path / "r.csv", "--new-ids", "--id-map", ids)
+    code, out, _ = run(
+        "defend", ratings, *APPLY, "--out", tmp_path / "r.csv", "--new-ids", "--id-map", ids
+    )
     assert code == 0
     assert "secret" in out
     assert stat.S_IMODE(ids.stat().st_mode) == 0o600
     new_of = {row["old"]: row["new"] for row in csv.DictReader(ids.read_text().splitlines())}
     source, release = pd.read_csv(ratings), pd.read_csv(tmp_path / "r.csv")
-    want = source.assign(userId=source["userId"].map(new_of)).groupby("userId")["movieId"].apply(sorted)
+    want = (
+        source.assign(userId=source["userId"].map(new_of))
+        .groupby("userId")["movieId"]
+        .apply(sorted)
+    )
     assert want.to_dict() == release.groupby("userId")["movieId"].apply(sorted).to_dict()
 
 

@@ -14,7 +14,13 @@ from standout.data.channel import Channel, ItemMap, Origin
 from standout.defenses import utility_counts
 from standout.defenses.utility import Settings, UtilityTest, rating_loss
 from standout.defenses.utility_ranking import RankingSettings, rank, recommend, tune
-from standout.defenses.utility_rating import RatingSettings, Scale, constant_error, fit_ratings, rating_error
+from standout.defenses.utility_rating import (
+    RatingSettings,
+    Scale,
+    constant_error,
+    fit_ratings,
+    rating_error,
+)
 from standout.defenses.utility_release import matrix_of
 from standout.defenses.utility_split import hold_out, people_to_test
 
@@ -35,7 +41,11 @@ def bench(data: so.Dataset) -> UtilityTest:
 def pairs_of(dataset: so.Dataset) -> set[tuple[object, object]]:
     record = np.repeat(np.arange(dataset.n_records), np.diff(dataset.record_ptr))
     return set(
-        zip(dataset.record_labels[record].tolist(), dataset.item_labels[dataset.record_item].tolist(), strict=True)
+        zip(
+            dataset.record_labels[record].tolist(),
+            dataset.item_labels[dataset.record_item].tolist(),
+            strict=True,
+        )
     )
 
 
@@ -51,7 +61,13 @@ def relabeled(dataset: so.Dataset, name: np.ndarray) -> so.Dataset:
 
 def test_a_fifth_of_each_person_is_held_out_and_nothing_of_it_stays_in_training(data):
     split = hold_out(data, 5)
-    held = set(zip(data.record_labels[split.record].tolist(), data.item_labels[split.item].tolist(), strict=True))
+    held = set(
+        zip(
+            data.record_labels[split.record].tolist(),
+            data.item_labels[split.item].tolist(),
+            strict=True,
+        )
+    )
     assert held.isdisjoint(pairs_of(split.train))
     assert held | pairs_of(split.train) == pairs_of(data)
     n = np.bincount(split.record, minlength=data.n_records)
@@ -60,7 +76,9 @@ def test_a_fifth_of_each_person_is_held_out_and_nothing_of_it_stays_in_training(
 
 def test_all_events_of_a_repeated_item_go_the_same_way():
     rng = np.random.default_rng(0)
-    ds = so.Dataset.from_arrays(rng.integers(0, 30, 3000), rng.integers(0, 15, 3000), rng.integers(1, 6, 3000))
+    ds = so.Dataset.from_arrays(
+        rng.integers(0, 30, 3000), rng.integers(0, 15, 3000), rng.integers(1, 6, 3000)
+    )
     split = hold_out(ds, 1)
     held = set(zip(split.record.tolist(), split.item.tolist(), strict=True))
     record = np.repeat(np.arange(ds.n_records), np.diff(split.train.record_ptr))
@@ -81,7 +99,9 @@ def test_the_split_does_not_depend_on_the_names_of_the_people(data):
     )
     one, two = hold_out(plain, 9), hold_out(other, 9)
     first = {(int(name[r]), int(i)) for r, i in zip(one.record, one.item, strict=True)}
-    assert first == {(int(other.record_labels[r]), int(i)) for r, i in zip(two.record, two.item, strict=True)}
+    assert first == {
+        (int(other.record_labels[r]), int(i)) for r, i in zip(two.record, two.item, strict=True)
+    }
 
 
 def test_data_without_anything_to_hold_out_is_refused():
@@ -115,7 +135,9 @@ def test_numbers_agree_with_implicit_used_by_hand(data, bench):
             factors=8, alpha=5.0, regularization=1.0, iterations=8, num_threads=2, random_state=3
         )
         model.fit(matrix, show_progress=False)
-        listed, scores = model.recommend(np.arange(data.n_records), matrix, N=20, filter_already_liked_items=True)
+        listed, scores = model.recommend(
+            np.arange(data.n_records), matrix, N=20, filter_already_liked_items=True
+        )
     quality, recalled = [], []
     for row, r in enumerate(order):
         relevant = set(split.item[split.record == r].tolist())
@@ -165,14 +187,18 @@ def test_people_whom_the_release_lost_count_as_misses(bench):
 def test_items_that_the_release_lost_are_never_recommended_and_the_others_keep_their_names(bench):
     train = bench.split.train
     release = train.select(np.arange(train.n_items) % 3 != 0)
-    top = recommend(bench.split, matrix_of(train, release), people_to_test(bench.split, 5000), RANKING, 3)
+    top = recommend(
+        bench.split, matrix_of(train, release), people_to_test(bench.split, 5000), RANKING, 3
+    )
     assert (top[top >= 0] % 3 != 0).all()
     assert (top >= 0).any()
     losses = bench.losses(bench.of(release))
     assert losses["ndcg"] > 0.1
 
 
-def test_items_of_the_persons_training_data_are_not_recommended_even_if_the_release_hides_them(bench):
+def test_items_of_the_persons_training_data_are_not_recommended_even_if_the_release_hides_them(
+    bench,
+):
     train = bench.split.train
     keep = np.random.default_rng(4).random(train.n_entries) < 0.5
     people = people_to_test(bench.split, 5000)
@@ -202,7 +228,9 @@ def renamed_release(train: so.Dataset, group: np.ndarray) -> so.Dataset:
     from dataclasses import replace
 
     record = np.repeat(train.record_labels, np.diff(train.record_ptr))
-    made = so.Dataset.from_arrays(record, group[train.record_item], train.levels[train.record_code], repeats="last")
+    made = so.Dataset.from_arrays(
+        record, group[train.record_item], train.levels[train.record_code], repeats="last"
+    )
     items = ItemMap(train.item_labels, group, np.ones(train.n_items))
     return replace(made, origin=Origin(train, None, Channel(items=items)))
 
@@ -213,7 +241,9 @@ def test_renamed_items_cost_nothing_if_the_map_is_published(bench):
     found = bench.of(renamed_release(train, name))
     losses = bench.losses(found)
     assert losses["ndcg"] == pytest.approx(0, abs=0.03)
-    assert [losses[m] for m in ("popularity", "pairs", "entries")] == pytest.approx([0, 0, 0], abs=1e-12)
+    assert [losses[m] for m in ("popularity", "pairs", "entries")] == pytest.approx(
+        [0, 0, 0], abs=1e-12
+    )
 
 
 def test_a_group_recommends_its_members_by_popularity_and_counts_evenly(bench):
@@ -223,11 +253,15 @@ def test_a_group_recommends_its_members_by_popularity_and_counts_evenly(bench):
     assert (matrix.members == 3).all()
     for g in range(20):
         mine = np.flatnonzero(group == g + 900)
-        assert matrix.weight[mine] == pytest.approx(train.supports[mine] / train.supports[mine].sum())
+        assert matrix.weight[mine] == pytest.approx(
+            train.supports[mine] / train.supports[mine].sum()
+        )
     counts = np.bincount(matrix.pairs.indices, minlength=20)
     shares = counts[np.arange(train.n_items) % 20] / 3 / counts.sum()
     expected = np.abs(train.supports / train.supports.sum() - shares).sum() / 2
-    assert utility_counts.popularity_error(matrix_of(train, train), matrix) == pytest.approx(expected)
+    assert utility_counts.popularity_error(matrix_of(train, train), matrix) == pytest.approx(
+        expected
+    )
 
 
 def test_tuning_uses_no_held_out_pair(data, monkeypatch):
@@ -268,12 +302,14 @@ def dense_ratings(matrix, height: np.ndarray, settings: RatingSettings, seed: in
         for u in range(n):
             mine = q[there[u]]
             p[u] = np.linalg.solve(
-                mine.T @ mine + settings.penalty * max(len(mine), 1) * unit, mine.T @ rest[u, there[u]]
+                mine.T @ mine + settings.penalty * max(len(mine), 1) * unit,
+                mine.T @ rest[u, there[u]],
             )
         for i in range(m):
             mine = p[there[:, i]]
             q[i] = np.linalg.solve(
-                mine.T @ mine + settings.penalty * max(len(mine), 1) * unit, mine.T @ rest[there[:, i], i]
+                mine.T @ mine + settings.penalty * max(len(mine), 1) * unit,
+                mine.T @ rest[there[:, i], i],
             )
     return mean + bu[:, None] + bi[None] + p @ q.T
 
@@ -294,7 +330,9 @@ def test_predicted_values_agree_with_a_dense_model(bench):
 
 def test_held_out_values_of_lost_people_and_items_still_count(bench):
     train = bench.split.train
-    release = train.take(np.arange(train.n_records) < 80, drop_empty=False).select(np.arange(train.n_items) % 2 == 0)
+    release = train.take(np.arange(train.n_records) < 80, drop_empty=False).select(
+        np.arange(train.n_items) % 2 == 0
+    )
     matrix = matrix_of(train, release)
     model = fit_ratings(matrix, Scale.of(train), SETTINGS.rating, 3)
     assert model.predict(np.array([-1]), np.array([-1]))[0] == pytest.approx(model.mean)
@@ -317,11 +355,15 @@ def test_a_release_without_values_loses_all_of_the_rating_and_data_without_value
 def test_extreme_amounts_do_not_decide_the_rating_error():
     rng = np.random.default_rng(2)
     value = np.where(rng.random(4000) < 0.001, 80_000, rng.integers(1, 200, 4000) * 1.37)
-    ds = so.Dataset.from_arrays(rng.integers(0, 100, 4000), rng.integers(0, 200, 4000), value, repeats="last")
+    ds = so.Dataset.from_arrays(
+        rng.integers(0, 100, 4000), rng.integers(0, 200, 4000), value, repeats="last"
+    )
     scale = Scale.of(ds)
     assert scale.ranked
     assert 0 <= scale(np.array([80_000.0]))[0] <= 1
-    assert scale(np.array([1.37, 90.0, 270.0])).tolist() == sorted(scale(np.array([1.37, 90.0, 270.0])).tolist())
+    assert scale(np.array([1.37, 90.0, 270.0])).tolist() == sorted(
+        scale(np.array([1.37, 90.0, 270.0])).tolist()
+    )
 
 
 # Counts
@@ -330,15 +372,22 @@ def test_extreme_amounts_do_not_decide_the_rating_error():
 def test_counts_agree_with_sets_of_pairs(data, bench):
     train = bench.split.train
     rng = np.random.default_rng(6)
-    release = train.with_entries(rng.random(train.n_entries) < 0.6).take(rng.random(train.n_records) < 0.8)
+    release = train.with_entries(rng.random(train.n_entries) < 0.6).take(
+        rng.random(train.n_records) < 0.8
+    )
     found = bench.of(release)
     before, after = pairs_of(train), pairs_of(release)
     assert found.entries == pytest.approx(len(before & after) / len(before))
     assert found.false_entries == 0
     assert found.people == pytest.approx(len({r for r, _ in after}) / len({r for r, _ in before}))
     assert found.items == pytest.approx(len({i for _, i in after}) / len({i for _, i in before}))
-    counted = [{i: sum(1 for _, j in p if j == i) / len(p) for i in range(data.n_items)} for p in (before, after)]
-    assert found.popularity_error == pytest.approx(sum(abs(counted[0][i] - counted[1][i]) for i in counted[0]) / 2)
+    counted = [
+        {i: sum(1 for _, j in p if j == i) / len(p) for i in range(data.n_items)}
+        for p in (before, after)
+    ]
+    assert found.popularity_error == pytest.approx(
+        sum(abs(counted[0][i] - counted[1][i]) for i in counted[0]) / 2
+    )
 
 
 def test_frequent_pairs_agree_with_a_dense_count(bench):
@@ -347,7 +396,10 @@ def test_frequent_pairs_agree_with_a_dense_count(bench):
 
     def together(dataset: so.Dataset) -> np.ndarray:
         dense = np.zeros((dataset.n_records, dataset.n_items))
-        dense[np.repeat(np.arange(dataset.n_records), np.diff(dataset.record_ptr)), dataset.record_item] = 1
+        dense[
+            np.repeat(np.arange(dataset.n_records), np.diff(dataset.record_ptr)),
+            dataset.record_item,
+        ] = 1
         return np.triu(dense.T @ dense, 1) / (dense.sum(1) > 0).sum()
 
     before, after = together(train), together(release)
@@ -369,7 +421,9 @@ def test_false_entries_are_counted(bench):
 def test_a_release_without_times_loses_all_months_and_shifted_times_lose_some(bench):
     train = bench.split.train
     record = np.repeat(train.record_labels, np.diff(train.record_ptr))
-    bare = so.Dataset.from_arrays(record, train.item_labels[train.record_item], train.levels[train.record_code])
+    bare = so.Dataset.from_arrays(
+        record, train.item_labels[train.record_item], train.levels[train.record_code]
+    )
     assert utility_counts.time_error(train, bare) == 1.0
     assert utility_counts.time_error(train, train) == 0.0
     late = so.defense("shift-time", days=300).apply(train, seed=1)

@@ -15,9 +15,21 @@ class Elsewhere(Catalog):
 
     def __init__(self, data: Dataset, edges: list[int], block_size: int = 16) -> None:
         self.shards = [pickle.dumps(shard) for shard in data.shards_at(edges, block_size)]
-        for name in ("item_labels", "supports", "levels", "level_low", "level_high", "first_tick", "tick_span"):
+        for name in (
+            "item_labels",
+            "supports",
+            "levels",
+            "level_low",
+            "level_high",
+            "first_tick",
+            "tick_span",
+        ):
             setattr(self, name, getattr(data, name))
-        self.time_resolution, self.cleaning, self.origin = data.time_resolution, data.cleaning, data.origin
+        self.time_resolution, self.cleaning, self.origin = (
+            data.time_resolution,
+            data.cleaning,
+            data.origin,
+        )
         self._counts = data.n_records, data.n_entries, data.has_value, data.has_time, data.no_tick
         self._length_counts, self._fingerprint = data.length_counts, data.fingerprint
         self.n_tasks = 0
@@ -39,7 +51,9 @@ class Elsewhere(Catalog):
     def rows(self, records):
         wanted = np.asarray(records, np.int64)
         found = self.map(FetchRows(wanted))
-        assert np.array_equal(found.record, wanted), "rows are asked for by distinct ascending indices"
+        assert np.array_equal(found.record, wanted), (
+            "rows are asked for by distinct ascending indices"
+        )
         return found
 
 
@@ -53,4 +67,6 @@ class Courier:
     def map(self, task, shards):
         sent = pickle.dumps(task)
         results = [pickle.loads(sent).run(pickle.loads(shard)) for shard in reversed(shards)]
-        return reduce(lambda a, b: a.merge(b), (pickle.loads(pickle.dumps(r)) for r in results), task.empty())
+        return reduce(
+            lambda a, b: a.merge(b), (pickle.loads(pickle.dumps(r)) for r in results), task.empty()
+        )

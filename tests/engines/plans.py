@@ -55,7 +55,9 @@ def release(shape: str, n_records: int = 700, n_items: int = 40, seed: int = 3) 
     length = rng.integers(5, 14, n_records)
     record = np.repeat(np.arange(n_records), length)
     again = shape == "repeats"
-    item = np.concatenate([rng.choice(n_items, n, replace=again, p=odds / odds.sum()) for n in length])
+    item = np.concatenate(
+        [rng.choice(n_items, n, replace=again, p=odds / odds.sum()) for n in length]
+    )
     value = rng.integers(1, 6, item.size).astype(float)
     day = rng.integers(10_000, 10_400, item.size).astype(float)
     if shape == "missing":
@@ -63,11 +65,23 @@ def release(shape: str, n_records: int = 700, n_items: int = 40, seed: int = 3) 
         day[rng.random(item.size) < 0.1] = np.nan
     if shape == "wide":  # more levels than one byte holds
         value = rng.integers(1, 1500, item.size) / 4
-    has_value, has_day = shape not in ("no-values", "presence"), shape not in ("no-days", "presence")
-    return so.Dataset.from_arrays(record, item, value if has_value else None, day if has_day else None)
+    has_value, has_day = (
+        shape not in ("no-values", "presence"),
+        shape not in ("no-days", "presence"),
+    )
+    return so.Dataset.from_arrays(
+        record, item, value if has_value else None, day if has_day else None
+    )
 
 
-def case(shape: str, name: str, options: dict[str, object], *, filtered: bool = False, tie: Tie | None = None) -> Case:
+def case(
+    shape: str,
+    name: str,
+    options: dict[str, object],
+    *,
+    filtered: bool = False,
+    tie: Tie | None = None,
+) -> Case:
     """Sixty queries; every third excludes a record, and each watches one."""
     data = release(shape)
     who = so.Adversary(
@@ -86,7 +100,9 @@ def case(shape: str, name: str, options: dict[str, object], *, filtered: bool = 
         gone[:] = -1
     plan = attack.compile(data, facts, gone)
     if tie is not None:
-        plan = replace(plan, tie=tie).replace_tables(salt=np.arange(targets.size, dtype=np.uint64) * np.uint64(77))
+        plan = replace(plan, tie=tie).replace_tables(
+            salt=np.arange(targets.size, dtype=np.uint64) * np.uint64(77)
+        )
     rng = np.random.default_rng(1)
     watch = np.where(rng.random(targets.size) < 0.2, 2**31, rng.integers(-5, 2**29, targets.size))
     record = np.where(np.arange(targets.size) % 5 == 0, -1, targets)

@@ -46,7 +46,11 @@ class SlowEngine:
 
     def __init__(self, inner: so.SparkEngine, folder: str, seconds: float) -> None:
         self.inner, self.folder, self.seconds = inner, folder, seconds
-        self.batch_bytes, self.batch_queries, self.n_maps = inner.batch_bytes, inner.batch_queries, 0
+        self.batch_bytes, self.batch_queries, self.n_maps = (
+            inner.batch_bytes,
+            inner.batch_queries,
+            0,
+        )
 
     def map(self, task, shards):
         self.n_maps += 1
@@ -102,11 +106,21 @@ def main(master: str, folder: str, what: str) -> None:
     mine, usual = (so.attack("scoreboard-rh").run(place, aux) for place in (far, data))
     again = time.perf_counter()
     so.attack("scoreboard-rh").run(far, aux)
-    print(json.dumps({
-        "same": all(np.array_equal(getattr(mine, n), getattr(usual, n), equal_nan=True) for n in ("best", "score", "second")),
-        "killed": killed, "runs": len(list(marks.iterdir())), "shards": far.shards.n_shards * far.engine.n_maps,
-        "read_seconds": round(read, 2), "again_seconds": round(time.perf_counter() - again, 2),
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "same": all(
+                    np.array_equal(getattr(mine, n), getattr(usual, n), equal_nan=True)
+                    for n in ("best", "score", "second")
+                ),
+                "killed": killed,
+                "runs": len(list(marks.iterdir())),
+                "shards": far.shards.n_shards * far.engine.n_maps,
+                "read_seconds": round(read, 2),
+                "again_seconds": round(time.perf_counter() - again, 2),
+            }
+        )
+    )
     spark.stop()
 
 

@@ -25,7 +25,9 @@ def session() -> Any:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # STANDOUT_SPARK=local-cluster[2,1,1024] runs the same tests on a cluster of several processes
-    builder = SparkSession.builder.master(os.environ.get("STANDOUT_SPARK", "local[1]")).appName("standout tests")
+    builder = SparkSession.builder.master(os.environ.get("STANDOUT_SPARK", "local[1]")).appName(
+        "standout tests"
+    )
     settings = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",

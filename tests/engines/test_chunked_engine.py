@@ -33,7 +33,9 @@ def saved(small_parts, tmp_path) -> tuple[so.Dataset, Path]:
 def plan_of(data: so.Dataset, name: str = "scoreboard-rh"):
     targets = WHO.eligible(data)[::9][:40]
     facts = WHO.sample(data, targets, seed=2).bind(data)
-    return attack_of(name).fit(data, facts).compile(data, facts, np.full(facts.n_queries, -1)), targets
+    return attack_of(name).fit(data, facts).compile(
+        data, facts, np.full(facts.n_queries, -1)
+    ), targets
 
 
 def bits(result) -> list[bytes]:
@@ -58,12 +60,18 @@ class Loads:
 
 
 @pytest.mark.parametrize("kind", ["score", "mass", "record", "lineup"])
-def test_a_run_that_was_stopped_continues_at_the_next_shard_with_the_same_bits(saved, tmp_path, monkeypatch, kind):
+def test_a_run_that_was_stopped_continues_at_the_next_shard_with_the_same_bits(
+    saved, tmp_path, monkeypatch, kind
+):
     data, folder = saved
     plan, targets = plan_of(data)
     beta = np.full(plan.n_queries, 2.0**-27)
-    task = {"score": Score(plan, k=5), "mass": Mass(plan, np.full(plan.n_queries, 2**29), beta),
-            "record": ScoreRecord(plan, targets), "lineup": Score(plan, beta=beta)}[kind]  # fmt: skip
+    task = {
+        "score": Score(plan, k=5),
+        "mass": Mass(plan, np.full(plan.n_queries, 2**29), beta),
+        "record": ScoreRecord(plan, targets),
+        "lineup": Score(plan, beta=beta),
+    }[kind]
     usual = so.ChunkedDataset.open(folder, threads=1)
     n = len(usual.all_shards)
     assert n > 5
@@ -107,8 +115,12 @@ def test_a_damaged_partial_is_computed_again(saved, tmp_path, monkeypatch, damag
     (path,) = (tmp_path / "work" / "partials").iterdir()
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
-    wrong = {"flip": content, "cut": content[: len(content) // 2], "empty": b"",
-             "foreign": pickle.dumps((3, Sums(np.zeros(40))))}[damage]  # fmt: skip
+    wrong = {
+        "flip": content,
+        "cut": content[: len(content) // 2],
+        "empty": b"",
+        "foreign": pickle.dumps((3, Sums(np.zeros(40)))),
+    }[damage]
     path.write_bytes(wrong)
     loads = Loads(monkeypatch)
     again = so.ChunkedDataset.open(folder, work=tmp_path / "work")
@@ -135,7 +147,10 @@ def test_a_planted_pickle_does_not_run(saved, tmp_path, monkeypatch, payload):
     key = there.home_engine.store.key(task, [shard.identity for shard in there.all_shards])
     # as version 0.3 wrote it, with a right checksum, and the bare payload
     head = b"standout-partial-1\n" + key.encode() + b"\n"
-    for content in (head + sha256(head + PAYLOADS[payload]).digest() + PAYLOADS[payload], PAYLOADS[payload]):
+    for content in (
+        head + sha256(head + PAYLOADS[payload]).digest() + PAYLOADS[payload],
+        PAYLOADS[payload],
+    ):
         path.write_bytes(content)
         again = so.ChunkedDataset.open(folder, work=tmp_path / "work")
         with pytest.warns(UserWarning, match="this user did not write it"):
@@ -184,9 +199,9 @@ def test_a_work_folder_that_is_not_private_is_not_used(saved, tmp_path, what):
     data, folder = saved
     (tmp_path / "target").mkdir(mode=0o755 if what != "link" else 0o700)
     (tmp_path / "target").chmod(0o755 if what != "link" else 0o700)
-    (tmp_path / "work").symlink_to(tmp_path / "target") if what == "link" else (tmp_path / "target").rename(
-        tmp_path / "work"
-    )
+    (tmp_path / "work").symlink_to(tmp_path / "target") if what == "link" else (
+        tmp_path / "target"
+    ).rename(tmp_path / "work")
     with pytest.warns(UserWarning, match="nothing is kept for a later run"):
         there = so.ChunkedDataset.open(folder, work=tmp_path / "work")
     there.map(Score(plan_of(data)[0]))
@@ -206,7 +221,9 @@ def test_bits_depend_neither_on_threads_nor_on_whether_records_are_on_disk(saved
     data, folder = saved
     plan = plan_of(data)[0]
     beta = np.full(plan.n_queries, 2.0**-27)
-    on_disk = [so.ChunkedDataset.open(folder, threads=t).map(Score(plan, beta=beta)) for t in (1, 2, 5)]
+    on_disk = [
+        so.ChunkedDataset.open(folder, threads=t).map(Score(plan, beta=beta)) for t in (1, 2, 5)
+    ]
     assert bits(on_disk[0]) == bits(on_disk[1]) == bits(on_disk[2])
     inside = so.ChunkedEngine(threads=2).map(Score(plan, beta=beta), data.shards(5))
     for name, x, y in zip(inside._fields, inside, on_disk[0], strict=True):
@@ -234,16 +251,22 @@ def test_memory_that_is_used_again_is_never_read_into_while_a_shard_is_scored(sa
 
 
 @pytest.mark.parametrize(
-    "adversaries", [[WHO, so.Adversary(knows=2)], pytest.param(None, marks=pytest.mark.slow)], ids=["two", "default"]
+    "adversaries",
+    [[WHO, so.Adversary(knows=2)], pytest.param(None, marks=pytest.mark.slow)],
+    ids=["two", "default"],
 )
-def test_an_audit_of_data_on_disk_finds_what_the_audit_in_memory_finds(small_parts, tmp_path, adversaries):
+def test_an_audit_of_data_on_disk_finds_what_the_audit_in_memory_finds(
+    small_parts, tmp_path, adversaries
+):
     data = release("missing")
     pq.write_table(data.to_arrow(), tmp_path / "x.parquet")
     data, there = (
         so.Dataset.read(tmp_path / "x.parquet"),
         so.ChunkedDataset.read(tmp_path / "x.parquet", work=tmp_path / "w"),
     )
-    found = [so.Audit(d, adversaries, targets=12, seed=3).run(progress=False) for d in (data, there)]
+    found = [
+        so.Audit(d, adversaries, targets=12, seed=3).run(progress=False) for d in (data, there)
+    ]
     assert_same_findings(*found)
     assert found[1].provenance["engine"] == "chunked"
     assert found[1].provenance["data_sha256"] == found[0].provenance["data_sha256"]

@@ -64,7 +64,9 @@ def test_every_attack_gives_the_same_answers_wherever_the_records_lie(pair, who,
         for exact in ("best", "n_tied", "rank", "matched", "n_candidates"):
             np.testing.assert_array_equal(getattr(one, exact), getattr(other, exact), err_msg=exact)
         for close in ("sigma", "posterior", "absent", "bits", "share"):
-            np.testing.assert_allclose(getattr(one, close), getattr(other, close), rtol=1e-9, atol=1e-12, err_msg=close)
+            np.testing.assert_allclose(
+                getattr(one, close), getattr(other, close), rtol=1e-9, atol=1e-12, err_msg=close
+            )
 
 
 @pytest.mark.parametrize("shift", [0, 1], ids=["the watched record", "another record"])
@@ -85,7 +87,10 @@ def test_noise_is_fitted_the_same_wherever_the_records_lie(pair):
     who = WHO["sometimes wrong"]
     targets = who.choose_targets(pair[0], 60, seed=4)[1]
     outside = [who.sample(data, targets, seed=4) for data in pair]
-    fits = [so.attack("likelihood", noise="fit").fit(d, k)._noise for d, k in zip(pair, outside, strict=True)]
+    fits = [
+        so.attack("likelihood", noise="fit").fit(d, k)._noise
+        for d, k in zip(pair, outside, strict=True)
+    ]
     assert fits[0].e == pytest.approx(fits[1].e, rel=1e-9)
     assert fits[0].h == pytest.approx(fits[1].h, rel=1e-9)
 
@@ -93,7 +98,9 @@ def test_noise_is_fitted_the_same_wherever_the_records_lie(pair):
 def test_a_whole_audit_gives_the_same_findings_wherever_the_records_lie(here):
     there = Elsewhere(here, [0, 100, 300])
     adversaries = [WHO["dated"], WHO["wrong item"]]
-    one, other = (so.Audit(data, adversaries, targets=30, seed=2, describe=False) for data in (here, there))
+    one, other = (
+        so.Audit(data, adversaries, targets=30, seed=2, describe=False) for data in (here, there)
+    )
     assert_same_findings(one.run(progress=False), other.run(progress=False))
 
 

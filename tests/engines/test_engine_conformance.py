@@ -22,7 +22,18 @@ from standout.data.tasks import FetchRows
 from standout.scoring.tasks import AllScores, FindAbove, Mass, Score, ScoreRecord
 
 MOVIELENS = Path(os.environ.get("STANDOUT_DATA", ""), "ml-latest-small", "ratings.csv.gz")
-EXACT = ("best", "runner_up", "matched", "n_candidates", "n_matching", "rank", "n_tied", "credit", "score", "second")
+EXACT = (
+    "best",
+    "runner_up",
+    "matched",
+    "n_candidates",
+    "n_matching",
+    "rank",
+    "n_tied",
+    "credit",
+    "score",
+    "second",
+)
 
 
 def write(data: so.Dataset, file: Path) -> Path:
@@ -31,8 +42,13 @@ def write(data: so.Dataset, file: Path) -> Path:
 
 
 def adversary(data: so.Dataset) -> so.Adversary:
-    return so.Adversary(knows=4, wrong=1, wrong_kind="value" if data.has_value or data.has_time else "item",
-                        value_within=1 if data.has_value else None, time_within=14 if data.has_time else None)  # fmt: skip
+    return so.Adversary(
+        knows=4,
+        wrong=1,
+        wrong_kind="value" if data.has_value or data.has_time else "item",
+        value_within=1 if data.has_value else None,
+        time_within=14 if data.has_time else None,
+    )
 
 
 def assert_same_verdicts(mine: so.Verdicts, usual: so.Verdicts) -> None:
@@ -44,11 +60,14 @@ def assert_same_verdicts(mine: so.Verdicts, usual: so.Verdicts) -> None:
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=field.name)
 
 
-def assert_same_attack(place: Place, data: so.Dataset, name: str, n: int, **options: object) -> None:
+def assert_same_attack(
+    place: Place, data: so.Dataset, name: str, n: int, **options: object
+) -> None:
     """All answers, about targets that are in the release and about targets that are not."""
     who = adversary(data)
     targets = who.eligible(data)[:: max(data.n_records // n, 1)][:n]
-    # drawn where the records lie: the likelihood asks whether knowledge comes from the release that it attacks
+    # drawn where the records lie: the likelihood asks whether knowledge comes from the release that
+    # it attacks
     here, aux = (who.sample(release, targets, seed=5) for release in (place.data, data))
     for channel in ("item", "value", "time"):
         np.testing.assert_array_equal(getattr(here, channel), getattr(aux, channel))
@@ -56,8 +75,11 @@ def assert_same_attack(place: Place, data: so.Dataset, name: str, n: int, **opti
     for keywords in ({"watch": targets, "spacing": True}, {"exclude": targets, "lineup": False}):
         mine = attack.run(place.data, here, engine=place.engine, **keywords)
         assert_same_verdicts(mine, attack.run(data, aux, **keywords))
-    for mine, usual in zip(attack.run_both(place.data, here, targets, engine=place.engine),
-                           attack.run_both(data, aux, targets), strict=True):  # fmt: skip
+    for mine, usual in zip(
+        attack.run_both(place.data, here, targets, engine=place.engine),
+        attack.run_both(data, aux, targets),
+        strict=True,
+    ):
         assert_same_verdicts(mine, usual)
 
 
@@ -89,7 +111,9 @@ def test_data_of_every_shape_gives_the_same_answers_on_every_engine(places, name
     assert_same_attack(place, data, name, 12)
 
 
-@pytest.mark.parametrize("kind", ["score", "top", "lineup", "mass", "record", "all", "above", "rows"])
+@pytest.mark.parametrize(
+    "kind", ["score", "top", "lineup", "mass", "record", "all", "above", "rows"]
+)
 def test_every_task_gives_the_same_result_on_every_engine(places, kind):
     data, place = places("repeats")
     who, rng = adversary(data), np.random.default_rng(1)
@@ -111,8 +135,12 @@ def test_every_task_gives_the_same_result_on_every_engine(places, kind):
     assert type(mine) is type(usual)
     arrays = vars(usual) if kind == "rows" else usual._asdict()
     for name, expected in arrays.items():
-        np.testing.assert_allclose(getattr(mine, name), expected, rtol=1e-9 if expected.dtype.kind == "f" else 0,
-                                   err_msg=name)  # fmt: skip
+        np.testing.assert_allclose(
+            getattr(mine, name),
+            expected,
+            rtol=1e-9 if expected.dtype.kind == "f" else 0,
+            err_msg=name,
+        )
 
 
 @pytest.mark.slow
@@ -130,7 +158,10 @@ def comparable(findings: so.Findings) -> dict:
     """What must be equal: all but the provenance, and the description of the data, which is left out on Spark."""
     found = findings.to_dict()
     notes = [note for note in found["warnings"] if "is not described" not in note]
-    return {**{k: v for k, v in found.items() if k not in ("provenance", "sha256", "sections")}, "warnings": notes}
+    return {
+        **{k: v for k, v in found.items() if k not in ("provenance", "sha256", "sections")},
+        "warnings": notes,
+    }
 
 
 @pytest.mark.slow
@@ -138,7 +169,10 @@ def test_a_default_audit_gives_equal_findings_on_every_engine(where, tmp_path):
     file = write(twin_dataset(1200, 300, seed=4, mean_length=20), tmp_path / "twin.parquet")
     data = so.Dataset.read(file)
     place = place_of(where, file, data)
-    audits = [so.Audit(data, targets=20, seed=5), so.Audit(place.data, targets=20, seed=5, engine=place.engine)]
+    audits = [
+        so.Audit(data, targets=20, seed=5),
+        so.Audit(place.data, targets=20, seed=5, engine=place.engine),
+    ]
     usual, mine = (audit.run(progress=False) for audit in audits)
     assert len(usual.results) > 20  # the default sweep
     assert mine.provenance["engine"] == where[0]

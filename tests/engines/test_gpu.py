@@ -28,12 +28,17 @@ def compare(c, engine) -> None:
     usual, shards = so.MemoryEngine(threads=1), [c.data.index]
     # two shards: results of the device merge as well
     for cut in (shards, c.data.shards(2)):
-        mine, theirs = engine.map(Score(c.plan, c.watch), cut), usual.map(Score(c.plan, c.watch), shards)
+        mine, theirs = (
+            engine.map(Score(c.plan, c.watch), cut),
+            usual.map(Score(c.plan, c.watch), shards),
+        )
         assert_same_partials(mine, theirs)
         for task in (ScoreRecord(c.plan, c.record), AllScores(c.plan, c.data.n_records)):
             assert np.array_equal(engine.map(task, cut).score, usual.map(task, shards).score)
         mass = Mass(c.plan, theirs.best_score, 1.0 / np.maximum(theirs.sigma(), 1.0))
-        np.testing.assert_allclose(engine.map(mass, cut).total, usual.map(mass, shards).total, rtol=1e-9)
+        np.testing.assert_allclose(
+            engine.map(mass, cut).total, usual.map(mass, shards).total, rtol=1e-9
+        )
 
 
 @pytest.mark.gpu
@@ -90,7 +95,9 @@ def test_without_a_gpu_the_cpu_runs_instead_and_one_clear_sentence_says_so(no_gp
     who = so.Adversary(knows=4, value_within=1, time_within=14)
     targets = who.eligible(c.data)[:9]
     aux, attack = who.sample(c.data, targets, seed=2), so.attack("scoreboard-rh")
-    with pytest.warns(UserWarning, match="engine 'memory' runs instead, with the same answers") as said:
+    with pytest.warns(
+        UserWarning, match="engine 'memory' runs instead, with the same answers"
+    ) as said:
         verdicts = attack.run(c.data, aux, engine="gpu")
     assert len(said) == 1
     assert "pip install 'standout[gpu]'" in str(said[0].message)
@@ -109,7 +116,9 @@ def test_an_engine_that_is_asked_for_itself_is_an_error_where_it_cannot_run(no_g
         GpuEngine()
 
 
-@pytest.mark.parametrize("options", [{"block_size": 30}, {"threads": 100}, {"threads": 2048}, {"batch_queries": 0}])
+@pytest.mark.parametrize(
+    "options", [{"block_size": 30}, {"threads": 100}, {"threads": 2048}, {"batch_queries": 0}]
+)
 def test_options_that_make_no_sense_are_refused_before_a_gpu_is_asked_for(options):
     from standout.engines.gpu import GpuEngine
 

@@ -30,7 +30,9 @@ def release():
 
 @pytest.mark.parametrize("records", [1, 40, 131, 1000])
 @pytest.mark.parametrize("name", so.attack_names())
-def test_an_own_engine_gives_the_partials_and_scores_of_the_memory_engine(name, records, own_engine, release):
+def test_an_own_engine_gives_the_partials_and_scores_of_the_memory_engine(
+    name, records, own_engine, release
+):
     data, aux, targets = release
     facts = aux.bind(data)
     plan = so.attack(name).fit(data, facts).compile(data, facts, np.full(facts.n_queries, -1))
@@ -48,16 +50,22 @@ def test_an_own_engine_gives_the_partials_and_scores_of_the_memory_engine(name, 
             else:
                 assert x.tolist() == y.tolist() and x.dtype == y.dtype, field
     mass = Mass(plan, b.best_score, 1.0 / np.maximum(b.sigma(), 1.0))
-    np.testing.assert_allclose(mine.map(mass, shards).total, usual.map(mass, shards).total, rtol=1e-12)
+    np.testing.assert_allclose(
+        mine.map(mass, shards).total, usual.map(mass, shards).total, rtol=1e-12
+    )
 
 
 def test_an_audit_runs_on_an_own_engine_and_finds_the_same(own_engine, release):
     data, *_ = release
     found = [
-        so.Audit(data, [WHO], ["scoreboard-rh", "likelihood"], targets=40, seed=1, engine=engine).run().to_frame()
+        so.Audit(data, [WHO], ["scoreboard-rh", "likelihood"], targets=40, seed=1, engine=engine)
+        .run()
+        .to_frame()
         for engine in (own_engine["ShardLoop"](50), "memory")
     ]
-    np.testing.assert_allclose(*(f.select_dtypes("number").to_numpy(float) for f in found), rtol=1e-9)
+    np.testing.assert_allclose(
+        *(f.select_dtypes("number").to_numpy(float) for f in found), rtol=1e-9
+    )
 
 
 def test_the_example_of_an_own_engine_says_that_it_agrees(own_engine, capsys):

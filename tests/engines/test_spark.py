@@ -17,11 +17,36 @@ import standout as so
 from standout.cli.cluster import read_on_spark, spark_for
 from standout.data.tasks import FetchRows
 from standout.engines.spark import ClusterShards
-from standout.errors import ColumnError, EngineError, InputError, ParameterError, RowError, StandoutError
+from standout.errors import (
+    ColumnError,
+    EngineError,
+    InputError,
+    ParameterError,
+    RowError,
+    StandoutError,
+)
 
-CATALOG = ("item_labels", "supports", "levels", "level_low", "level_high", "first_tick", "tick_span", "time_resolution",
-           "n_records", "n_entries", "n_items", "n_pairs", "has_value", "has_time", "has_repeats", "no_tick",
-           "length_counts", "value_grid", "popularity_rank")  # fmt: skip
+CATALOG = (
+    "item_labels",
+    "supports",
+    "levels",
+    "level_low",
+    "level_high",
+    "first_tick",
+    "tick_span",
+    "time_resolution",
+    "n_records",
+    "n_entries",
+    "n_items",
+    "n_pairs",
+    "has_value",
+    "has_time",
+    "has_repeats",
+    "no_tick",
+    "length_counts",
+    "value_grid",
+    "popularity_rank",
+)
 
 RNG = np.random.default_rng(8)
 N = 3000
@@ -32,38 +57,64 @@ def words(n: int, most: int) -> pa.Array:
 
 
 def some_missing(cells: list, share: float = 0.1) -> list:
-    return [None if gone else cell for cell, gone in zip(cells, RNG.random(len(cells)) < share, strict=True)]
+    return [
+        None if gone else cell
+        for cell, gone in zip(cells, RNG.random(len(cells)) < share, strict=True)
+    ]
 
 
 TABLES = {
-    "text labels, negative fractions, date-times, missing cells, repeats": pa.table({
-        "user": pa.array(some_missing(words(N, 400).to_pylist(), 0.01)),
-        "item": pa.array(some_missing(words(N, 60).to_pylist(), 0.01)),
-        "rating": pa.array(some_missing((RNG.integers(-9, 9, N) / 4).tolist()), pa.float64()),
-        "when": pa.array(some_missing([datetime(2005, 1 + k % 12, 1 + k % 28, k % 24, k % 60) for k in range(N)]),
-                         pa.timestamp("us", tz="UTC")),
-    }),
-    "wide integers as labels, whole numbers as values, seconds since 1970": pa.table({
-        "userId": pa.array(RNG.integers(-(2**60), 2**60, 500)[RNG.integers(0, 500, N)]),
-        "movieId": pa.array(RNG.integers(1, 90, N).astype(np.int32)),
-        "rating": pa.array(RNG.integers(1, 6, N).astype(np.int16)),
-        "timestamp": pa.array(RNG.integers(-5_000_000, 1_500_000_000, N)),
-    }),
-    "fractions as labels, many levels, dates": pa.table({
-        "person": pa.array(some_missing((RNG.integers(-40, 40, N) / 2 * 0.0 + RNG.integers(-300, 300, N) / 2).tolist(), 0.01)),
-        "item": pa.array(some_missing(RNG.integers(0, 50, N).astype(float).tolist(), 0.01)),
-        "amount": pa.array(np.round(RNG.lognormal(3, 2, N), 3).tolist() ),
-        "day": pa.array([date(1960 + k % 70, 1 + k % 12, 1 + k % 28) for k in range(N)]),
-    }),
-    "presence only, many equal records": pa.table({
-        "user": pa.array(RNG.integers(0, 1500, N)), "item": pa.array(RNG.integers(0, 6, N)),
-    }),
-    "numbers and dates in text": pa.table({
-        "user": pa.array([str(k) for k in RNG.integers(5, 300, N)]), "item": words(N, 40),
-        "price": pa.array(some_missing([f"{k / 100:,.2f} €" for k in RNG.integers(1, 400_000, N).tolist()])),
-        "date": pa.array([f"{1 + k % 28:02}.{1 + k % 12:02}.2019" for k in range(N)]),
-    }),
-}  # fmt: skip
+    "text labels, negative fractions, date-times, missing cells, repeats": pa.table(
+        {
+            "user": pa.array(some_missing(words(N, 400).to_pylist(), 0.01)),
+            "item": pa.array(some_missing(words(N, 60).to_pylist(), 0.01)),
+            "rating": pa.array(some_missing((RNG.integers(-9, 9, N) / 4).tolist()), pa.float64()),
+            "when": pa.array(
+                some_missing(
+                    [datetime(2005, 1 + k % 12, 1 + k % 28, k % 24, k % 60) for k in range(N)]
+                ),
+                pa.timestamp("us", tz="UTC"),
+            ),
+        }
+    ),
+    "wide integers as labels, whole numbers as values, seconds since 1970": pa.table(
+        {
+            "userId": pa.array(RNG.integers(-(2**60), 2**60, 500)[RNG.integers(0, 500, N)]),
+            "movieId": pa.array(RNG.integers(1, 90, N).astype(np.int32)),
+            "rating": pa.array(RNG.integers(1, 6, N).astype(np.int16)),
+            "timestamp": pa.array(RNG.integers(-5_000_000, 1_500_000_000, N)),
+        }
+    ),
+    "fractions as labels, many levels, dates": pa.table(
+        {
+            "person": pa.array(
+                some_missing(
+                    (RNG.integers(-40, 40, N) / 2 * 0.0 + RNG.integers(-300, 300, N) / 2).tolist(),
+                    0.01,
+                )
+            ),
+            "item": pa.array(some_missing(RNG.integers(0, 50, N).astype(float).tolist(), 0.01)),
+            "amount": pa.array(np.round(RNG.lognormal(3, 2, N), 3).tolist()),
+            "day": pa.array([date(1960 + k % 70, 1 + k % 12, 1 + k % 28) for k in range(N)]),
+        }
+    ),
+    "presence only, many equal records": pa.table(
+        {
+            "user": pa.array(RNG.integers(0, 1500, N)),
+            "item": pa.array(RNG.integers(0, 6, N)),
+        }
+    ),
+    "numbers and dates in text": pa.table(
+        {
+            "user": pa.array([str(k) for k in RNG.integers(5, 300, N)]),
+            "item": words(N, 40),
+            "price": pa.array(
+                some_missing([f"{k / 100:,.2f} €" for k in RNG.integers(1, 400_000, N).tolist()])
+            ),
+            "date": pa.array([f"{1 + k % 28:02}.{1 + k % 12:02}.2019" for k in range(N)]),
+        }
+    ),
+}
 
 
 def assert_same_data(mine: so.SparkDataset, usual: so.Dataset) -> None:
@@ -83,7 +134,9 @@ def assert_same_data(mine: so.SparkDataset, usual: so.Dataset) -> None:
 FIRST, *OTHERS = TABLES
 
 
-@pytest.mark.parametrize("kind", [FIRST, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS)])
+@pytest.mark.parametrize(
+    "kind", [FIRST, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS)]
+)
 def test_catalog_and_records_are_those_of_the_dataset_in_memory(kind):
     table = TABLES[kind]
     assert_same_data(on_spark(table), so.Dataset.from_frame(table))
@@ -102,13 +155,17 @@ def assert_same_answers(mine: so.Verdicts, usual: so.Verdicts) -> None:
     for name in ("best", "runner_up", "score", "second", "rank", "n_tied", "n_candidates"):
         assert getattr(mine, name).tolist() == getattr(usual, name).tolist(), name
     for name in ("sigma", "share", "bits"):
-        np.testing.assert_allclose(getattr(mine, name), getattr(usual, name), rtol=1e-9, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(mine, name), getattr(usual, name), rtol=1e-9, err_msg=name
+        )
 
 
 def test_an_attack_on_data_in_memory_gives_the_same_answers_by_spark(small, spark):  # noqa: F811
     data, _, aux, targets = small
     attack = so.attack("scoreboard-rh")
-    assert_same_answers(attack.run(data, aux, engine="spark", watch=targets), attack.run(data, aux, watch=targets))
+    assert_same_answers(
+        attack.run(data, aux, engine="spark", watch=targets), attack.run(data, aux, watch=targets)
+    )
 
 
 def test_an_attack_on_data_on_spark_gives_the_answers_of_memory_without_naming_the_engine(small):
@@ -119,9 +176,14 @@ def test_an_attack_on_data_on_spark_gives_the_answers_of_memory_without_naming_t
 
 def test_an_audit_of_a_spark_frame_finds_what_the_audit_in_memory_finds(small):
     data, far, *_ = small
-    knows = [so.Adversary(knows=3, wrong=1, value_within=1, time_within=14), so.Adversary(knows=2, choose="rare:0.3@2")]
+    knows = [
+        so.Adversary(knows=3, wrong=1, value_within=1, time_within=14),
+        so.Adversary(knows=2, choose="rare:0.3@2"),
+    ]
     mine, usual = (
-        so.Audit(place, knows, ["scoreboard-rh", "likelihood"], targets=15, seed=3, describe=False).run()
+        so.Audit(
+            place, knows, ["scoreboard-rh", "likelihood"], targets=15, seed=3, describe=False
+        ).run()
         for place in (far, data)
     )
     assert mine.provenance["engine"] == "spark"
@@ -161,28 +223,53 @@ def test_data_on_spark_refuses_another_engine(small):
 
 
 BAD = {
-    "text among the values": (pa.table({"user": ["a", "b", "c"] * 30, "item": ["x", "y", "z"] * 30,
-                                        "rating": [*["4"] * 89, "often"]}), RowError),
-    "only text in the values": (pa.table({"user": ["a", "b"], "item": ["x", "y"], "rating": ["good", "bad"]}), InputError),
-    "no labels": (pa.table({"user": pa.array([None, None], pa.string()), "item": ["x", "y"]}), InputError),
-    "infinite values": (pa.table({"user": [1, 2], "item": [1, 2], "rating": [1.0, np.inf]}), InputError),
-    "times in two units": (pa.table({"user": [1, 2], "item": [1, 2], "timestamp": [1_500_000_000_000, 1_500_000_000]}),
-                           InputError),
+    "text among the values": (
+        pa.table(
+            {
+                "user": ["a", "b", "c"] * 30,
+                "item": ["x", "y", "z"] * 30,
+                "rating": [*["4"] * 89, "often"],
+            }
+        ),
+        RowError,
+    ),
+    "only text in the values": (
+        pa.table({"user": ["a", "b"], "item": ["x", "y"], "rating": ["good", "bad"]}),
+        InputError,
+    ),
+    "no labels": (
+        pa.table({"user": pa.array([None, None], pa.string()), "item": ["x", "y"]}),
+        InputError,
+    ),
+    "infinite values": (
+        pa.table({"user": [1, 2], "item": [1, 2], "rating": [1.0, np.inf]}),
+        InputError,
+    ),
+    "times in two units": (
+        pa.table({"user": [1, 2], "item": [1, 2], "timestamp": [1_500_000_000_000, 1_500_000_000]}),
+        InputError,
+    ),
     "no such columns": (pa.table({"x": [1, 2], "y": [1, 2]}), ColumnError),
     "nested values": (pa.table({"user": [1, 2], "item": [1, 2], "rating": [[1], [2]]}), InputError),
-}  # fmt: skip
+}
 
 
 FIRST_BAD, *OTHERS_BAD = BAD
 
 
-@pytest.mark.parametrize("kind", [FIRST_BAD, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS_BAD)])
+@pytest.mark.parametrize(
+    "kind", [FIRST_BAD, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS_BAD)]
+)
 def test_bad_rows_give_the_error_that_they_give_in_memory(kind):
     table, error = BAD[kind]
     named = (
         {}
         if "x" in table.column_names
-        else {"record": "user", "item": "item", "value": "rating" if "rating" in table.column_names else None}
+        else {
+            "record": "user",
+            "item": "item",
+            "value": "rating" if "rating" in table.column_names else None,
+        }
     )
     with pytest.raises(error) as usual:
         so.Dataset.from_frame(table, **named)
@@ -206,11 +293,14 @@ def test_a_foreign_error_on_an_executor_does_not_quote_the_records(small):
     assert "Heat" not in str(error.value)
 
 
-@pytest.mark.parametrize("options, text", [
-    ({"repeats": "last"}, "on Spark, repeated pairs stay"),
-    ({"shards": 0}, "at least one shard"),
-    ({"record": "nobody"}, "no column 'nobody' for record"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"repeats": "last"}, "on Spark, repeated pairs stay"),
+        ({"shards": 0}, "at least one shard"),
+        ({"record": "nobody"}, "no column 'nobody' for record"),
+    ],
+)
 def test_options_that_spark_cannot_serve_are_refused_in_words(options, text):
     with pytest.raises(StandoutError, match=text):
         on_spark(pa.table({"user": [1, 2], "item": [1, 2]}), **options)
@@ -307,7 +397,9 @@ def test_spark_unpickles_neither_a_planted_checkpoint_nor_cells_of_the_data(spar
         }
     )
     pq.write_table(table, tmp_path / "x.parquet")
-    there = so.SparkDataset.read(tmp_path / "x.parquet", engine=so.SparkEngine(spark), record="user", item="item")
+    there = so.SparkDataset.read(
+        tmp_path / "x.parquet", engine=so.SparkEngine(spark), record="user", item="item"
+    )
     assert there.n_records == 40
     assert there.map(FetchRows(np.arange(40))).record.size == 40
     assert not owned.exists()

@@ -36,8 +36,12 @@ def run_on(master: str, folder: Path, what: str, timeout: int = 900) -> dict:
     environment = {**os.environ, "PYTHONPATH": source, "NUMBA_CACHE_DIR": str(folder / "kernels")}
     done = subprocess.run(
         [sys.executable, str(SCRIPT), master, str(folder), what],
-        env=environment, capture_output=True, text=True, timeout=timeout, check=False,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -57,15 +61,43 @@ def standalone(log: Path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     start = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": str(log / "work"),
-                   "SPARK_NO_DAEMONIZE": "1", "PYTHONPATH": str(Path(so.__file__).parents[1])}  # fmt: skip
+    environment = {
+        **os.environ,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_WORKER_DIR": str(log / "work"),
+        "SPARK_NO_DAEMONIZE": "1",
+        "PYTHONPATH": str(Path(so.__file__).parents[1]),
+    }
     address = f"spark://127.0.0.1:{port}"
     name = "org.apache.spark.deploy"
     commands = [
-        [start, f"{name}.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"],
-        *[[start, f"{name}.worker.Worker", "--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0",
-           address]] * 2,
-    ]  # fmt: skip
+        [
+            start,
+            f"{name}.master.Master",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--webui-port",
+            "0",
+        ],
+        *[
+            [
+                start,
+                f"{name}.worker.Worker",
+                "--host",
+                "127.0.0.1",
+                "--cores",
+                "1",
+                "--memory",
+                "1g",
+                "--webui-port",
+                "0",
+                address,
+            ]
+        ]
+        * 2,
+    ]
     running = []
     try:
         with (log / "cluster.log").open("wb") as out:
@@ -100,7 +132,11 @@ def test_skewed_and_empty_partitions_change_nothing():
     usual = so.Dataset.from_frame(table)
     frame = session().createDataFrame(table)
     # nearly all rows in one partition of ten, most of the others empty
-    skewed = frame.selectExpr("*", "if(record % 50 = 0, item % 3, 99) AS place").repartition(10, "place").drop("place")
+    skewed = (
+        frame.selectExpr("*", "if(record % 50 = 0, item % 3, 99) AS place")
+        .repartition(10, "place")
+        .drop("place")
+    )
     assert_same_records(so.SparkDataset.read(skewed), usual)
 
 
@@ -123,7 +159,10 @@ def assert_same_records(far: so.SparkDataset, usual: so.Dataset) -> None:
 def test_the_fingerprint_depends_on_the_contents_and_not_on_where_the_rows_lie():
     table = release("plain", n_records=60).to_arrow()
     frame = session().createDataFrame(table)
-    first, second = (so.SparkDataset.read(f, shards=n).fingerprint for f, n in ((frame, 2), (frame.repartition(5), 3)))
+    first, second = (
+        so.SparkDataset.read(f, shards=n).fingerprint
+        for f, n in ((frame, 2), (frame.repartition(5), 3))
+    )
     assert first == second and first.startswith("spark:")
     # two values exchanged between records: the catalog stays the same
     values = table.column("value").to_pylist()

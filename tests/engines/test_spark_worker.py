@@ -65,7 +65,9 @@ def test_shards_of_other_data_give_way_and_are_never_taken_for_those_asked_for(d
 def test_a_worker_answers_for_the_shards_that_it_was_sent_and_names_those_that_it_lacks(data, kept):
     shards, task = data.shards(3), FetchRows(np.arange(data.n_records))
     shared = SimpleNamespace(value=pickle.loads(pickle.dumps(Sent(pickle.dumps(task)))))
-    sent = pa.record_batch({"part": pa.array([0, 2], pa.int32()), "payload": [pickle.dumps(shards[k]) for k in (0, 2)]})
+    sent = pa.record_batch(
+        {"part": pa.array([0, 2], pa.int32()), "payload": [pickle.dumps(shards[k]) for k in (0, 2)]}
+    )
     list(RunTask(shared, "mine", 1)(iter([sent])))
     (found,) = RunKept(shared, "mine")(iter([(0,), (1,), (2,)]))
     assert found.missing == (1,)
@@ -85,7 +87,9 @@ class _Nothing:
         yield from batches
 
 
-def test_a_worker_spends_no_time_on_collecting_modules_and_reading_zip_files_between_tasks(tmp_path, monkeypatch):
+def test_a_worker_spends_no_time_on_collecting_modules_and_reading_zip_files_between_tasks(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr("standout.engines.spark_worker.MANY_OBJECTS", 10)
     archive = tmp_path / "packed.zip"
     with zipfile.ZipFile(archive, "w") as out:

@@ -20,7 +20,9 @@ def test_one_person_is_a_sample():
     difference, low, high = newcombe(1, 1, 0, 1)
     (l1, u1), (l2, u2) = wilson(1, 1), wilson(0, 1)
     assert difference == 1.0
-    assert low == pytest.approx(1 - math.hypot(1 - l1, u2)) and high == pytest.approx(1 + math.hypot(u1 - 1, l2))
+    assert low == pytest.approx(1 - math.hypot(1 - l1, u2)) and high == pytest.approx(
+        1 + math.hypot(u1 - 1, l2)
+    )
     # pooled rate 1/2, variance 1/4·2: z = √2
     assert p_larger(1, 1, 0, 1) == pytest.approx(0.5 * math.erfc(1.0))
 

@@ -25,8 +25,17 @@ from standout.data.dataset import Dataset
 LABEL = "Qzx"
 """Beginning of every label of a person: no message may hold it."""
 
-ROWS = [(f"{LABEL}{u:03d}", f"m{i}", (u * 7 + i * 3) % 10 / 2, f"2020-{1 + i % 12:02d}-{1 + u % 28:02d}")
-        for u in range(30) for i in range(12) if (u * i + u) % 3]  # fmt: skip
+ROWS = [
+    (
+        f"{LABEL}{u:03d}",
+        f"m{i}",
+        (u * 7 + i * 3) % 10 / 2,
+        f"2020-{1 + i % 12:02d}-{1 + u % 28:02d}",
+    )
+    for u in range(30)
+    for i in range(12)
+    if (u * i + u) % 3
+]
 HEADER = ("user", "item", "rating", "date")
 
 
@@ -59,7 +68,9 @@ def _parquet(made: pa.Table, **options: object) -> bytes:
 
 def _arrow(made: pa.Table, kind: str, **options: object) -> bytes:
     buffer = io.BytesIO()
-    with getattr(pa.ipc, f"new_{kind}")(buffer, made.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+    with getattr(pa.ipc, f"new_{kind}")(
+        buffer, made.schema, options=pa.ipc.IpcWriteOptions(**options)
+    ) as writer:
         writer.write_table(made, max_chunksize=100)
     return buffer.getvalue()
 
@@ -67,7 +78,10 @@ def _arrow(made: pa.Table, kind: str, **options: object) -> bytes:
 def _netflix() -> bytes:
     lines = []
     for movie in range(1, 6):
-        lines += [f"{movie}:", *(f"{7 * k + movie},{k % 5 + 1},200{k % 6}-0{k % 9 + 1}-1{k % 9}" for k in range(20))]
+        lines += [
+            f"{movie}:",
+            *(f"{7 * k + movie},{k % 5 + 1},200{k % 6}-0{k % 9 + 1}-1{k % 9}" for k in range(20)),
+        ]
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -81,7 +95,9 @@ def _zipped(members: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in members.items():
-            archive.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
+            archive.writestr(
+                zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED
+            )
     return buffer.getvalue()
 
 
@@ -129,9 +145,16 @@ def _evidence() -> bytes:
     from standout.gate.evidence import evidence_of
 
     record, item, _, _ = zip(*ROWS, strict=True)
-    policy = {"limit": [{"name": "x", "max": 0.2, "adversaries": ["a"]}], "adversary": {"a": {"knows": 2}},
-              "attacks": ["scoreboard"], "max_age_days": 30, "self_test": False}  # fmt: skip
-    content = evidence_of(check(Dataset.from_arrays(record, item), policy, targets=20, seed=0, progress=False))
+    policy = {
+        "limit": [{"name": "x", "max": 0.2, "adversaries": ["a"]}],
+        "adversary": {"a": {"knows": 2}},
+        "attacks": ["scoreboard"],
+        "max_age_days": 30,
+        "self_test": False,
+    }
+    content = evidence_of(
+        check(Dataset.from_arrays(record, item), policy, targets=20, seed=0, progress=False)
+    )
     content["provenance"] = {**content["provenance"], "created": "2020-01-01T00:00:00+00:00"}
     return json.dumps(content, indent=1).encode()
 
@@ -149,7 +172,9 @@ def _manifest() -> bytes:
         {"name": "round-values", "parameters": {"step": 1.0}},
     ]
     reading = {"record": "user", "item": "item", "value": "rating", "time": "date"}
-    return json.dumps({"format": FORMAT, "standout": "0.1.0", "stages": stages, "reading": reading}, indent=1).encode()
+    return json.dumps(
+        {"format": FORMAT, "standout": "0.1.0", "stages": stages, "reading": reading}, indent=1
+    ).encode()
 
 
 def _policy() -> bytes:
@@ -162,18 +187,30 @@ def formats(folder: Path) -> dict[str, bytes]:
     """Content of one valid file per format, by the ending of its name."""
     plain, made = text().encode(), {}
     made |= {"csv": plain, "tsv": text("\t").encode(), "semicolon.csv": text(";", "\r\n").encode()}
-    made["quoted.csv"] = "\n".join(",".join(f'"{x}"' for x in row) for row in (HEADER, *ROWS)).encode()
+    made["quoted.csv"] = "\n".join(
+        ",".join(f'"{x}"' for x in row) for row in (HEADER, *ROWS)
+    ).encode()
     made["latin.csv"] = text().replace("m1", "Müßiggänger").encode("cp1252")
     made["utf16.csv"] = text().encode("utf-16")
-    made |= {"csv.gz": gzip.compress(plain, mtime=0), "csv.zst": _zst(plain), "zip": _zipped({"x.csv": plain})}
+    made |= {
+        "csv.gz": gzip.compress(plain, mtime=0),
+        "csv.zst": _zst(plain),
+        "zip": _zipped({"x.csv": plain}),
+    }
     made |= {"data": _ids("\t"), "dat": _ids("::"), "combined_data_1.txt": _netflix()}
-    made["jsonl"] = "".join(json.dumps(dict(zip(HEADER, row, strict=True))) + "\n" for row in ROWS).encode()
+    made["jsonl"] = "".join(
+        json.dumps(dict(zip(HEADER, row, strict=True))) + "\n" for row in ROWS
+    ).encode()
     made["json"] = json.dumps([dict(zip(HEADER, row, strict=True)) for row in ROWS]).encode()
     made |= {"parquet": _parquet(table()), "numbers.parquet": _parquet(numbers())}
     made["plain.parquet"] = _parquet(numbers(), compression="none", use_dictionary=False)
     made |= {"arrow": _arrow(table(), "file"), "stream.arrow": _arrow(table(), "stream")}
     made["zstd.arrow"] = _arrow(numbers(), "file", compression="zstd")
-    made |= {"sqlite": _database(folder, "sqlite"), "duckdb": _database(folder, "duckdb"), "xlsx": _workbook()}
+    made |= {
+        "sqlite": _database(folder, "sqlite"),
+        "duckdb": _database(folder, "duckdb"),
+        "xlsx": _workbook(),
+    }
     made |= {"findings.json": _findings(), "policy.toml": _policy(), "evidence.json": _evidence()}
     made |= {"items.csv": _item_map(), "manifest.json": _manifest()}
     return made

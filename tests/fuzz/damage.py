@@ -11,12 +11,50 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-_NUMBERS = (b"0", b"-1", b"2147483647", b"2147483648", b"4294967296", b"9223372036854775807", b"9223372036854775808",
-            b"-9223372036854775809", b"1e308", b"1e999", b"nan", b"inf", b"-0.0", b"1e-320",
-            b"99999999999999999999999")  # fmt: skip
-_WORDS = (b"", b"NULL", b"nan", b'"', b"''", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b"\n\n", b"::", b"\t", b",",
-          b"../../../x", b"'; DROP TABLE x; --", b"%n%s", b"9999-12-31", b"0001-01-01", b"2020-02-30", b"{" * 500,
-          b"[" * 500, "\u202e\u0000É".encode(), b"A" * 3000, b"=cmd|' /C calc'!A0", b"1,2,3,4,5,6,7,8,9,10,11,12")  # fmt: skip
+_NUMBERS = (
+    b"0",
+    b"-1",
+    b"2147483647",
+    b"2147483648",
+    b"4294967296",
+    b"9223372036854775807",
+    b"9223372036854775808",
+    b"-9223372036854775809",
+    b"1e308",
+    b"1e999",
+    b"nan",
+    b"inf",
+    b"-0.0",
+    b"1e-320",
+    b"99999999999999999999999",
+)
+_WORDS = (
+    b"",
+    b"NULL",
+    b"nan",
+    b'"',
+    b"''",
+    b"\x00",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\r",
+    b"\n\n",
+    b"::",
+    b"\t",
+    b",",
+    b"../../../x",
+    b"'; DROP TABLE x; --",
+    b"%n%s",
+    b"9999-12-31",
+    b"0001-01-01",
+    b"2020-02-30",
+    b"{" * 500,
+    b"[" * 500,
+    "\u202e\u0000É".encode(),
+    b"A" * 3000,
+    b"=cmd|' /C calc'!A0",
+    b"1,2,3,4,5,6,7,8,9,10,11,12",
+)
 _EDGES = (0, 1, 0x7F, 0x80, 0xFF)
 
 
@@ -54,7 +92,11 @@ def _flip(data: bytes, rng: random.Random, other: bytes) -> bytes:
 def _overwrite(data: bytes, rng: random.Random, other: bytes) -> bytes:
     at = _place(data, rng)
     size = rng.choice((1, 2, 4, 8))
-    new = bytes(rng.choice(_EDGES) for _ in range(size)) if rng.random() < 0.5 else rng.randbytes(size)
+    new = (
+        bytes(rng.choice(_EDGES) for _ in range(size))
+        if rng.random() < 0.5
+        else rng.randbytes(size)
+    )
     return data[:at] + new + data[at + size :]
 
 
@@ -69,7 +111,11 @@ def _cut(data: bytes, rng: random.Random, other: bytes) -> bytes:
 
 def _repeat(data: bytes, rng: random.Random, other: bytes) -> bytes:
     at = _place(data, rng)
-    return data[:at] + data[at : at + rng.choice((1, 4, 100, 2000))] * rng.choice((2, 3, 20)) + data[at:]
+    return (
+        data[:at]
+        + data[at : at + rng.choice((1, 4, 100, 2000))] * rng.choice((2, 3, 20))
+        + data[at:]
+    )
 
 
 def _insert(data: bytes, rng: random.Random, other: bytes) -> bytes:
@@ -98,8 +144,19 @@ def _swap_lines(data: bytes, rng: random.Random, other: bytes) -> bytes:
 
 
 _WAYS: tuple[Callable[[bytes, random.Random, bytes], bytes], ...] = (
-    _flip, _flip, _overwrite, _overwrite, _remove, _cut, _repeat, _insert, _splice, _renumber, _renumber, _swap_lines,
-)  # fmt: skip
+    _flip,
+    _flip,
+    _overwrite,
+    _overwrite,
+    _remove,
+    _cut,
+    _repeat,
+    _insert,
+    _splice,
+    _renumber,
+    _renumber,
+    _swap_lines,
+)
 
 
 def _in_gzip(data: bytes, change: Callable[[bytes], bytes]) -> bytes:
@@ -114,13 +171,20 @@ def _in_zstd(data: bytes, change: Callable[[bytes], bytes]) -> bytes:
 def _in_zip(data: bytes, change: Callable[[bytes], bytes]) -> bytes:
     """Damage one member of a zip archive or a workbook."""
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as old,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
         members = old.infolist()
         chosen = sum(data[:50]) % len(members)
         for k, member in enumerate(members):
             content = old.read(member)
             changed = change(content) if k == chosen or "sheet1" in member.filename else content
-            new.writestr(zipfile.ZipInfo(member.filename, (2020, 1, 1, 0, 0, 0)), changed, zipfile.ZIP_DEFLATED)
+            new.writestr(
+                zipfile.ZipInfo(member.filename, (2020, 1, 1, 0, 0, 0)),
+                changed,
+                zipfile.ZIP_DEFLATED,
+            )
     return out.getvalue()
 
 

@@ -1,6 +1,7 @@
 """One DuckDB for many reads: starting it costs more than reading a small file.
 
-A read still gets a database of its own, which is dropped at its end, and a folder of its own. Settings are the reader's.
+A read still gets a database of its own, which is dropped at its end, and a folder of its own.
+Settings are the reader's.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def one_database() -> Iterator[None]:
         Path(database).touch()  # the reader sets its permissions
         try:
             return Connection(shared[0], f"read_{next(numbers)}")
-        except duckdb.FatalException:  # an internal error in an earlier read: DuckDB answers nothing more
+        except (
+            duckdb.FatalException
+        ):  # an internal error in an earlier read: DuckDB answers nothing more
             shared.pop()
             return connect(database, config)
 

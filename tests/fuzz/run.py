@@ -1,10 +1,11 @@
 """`python -m fuzz.run --n 1000000 --workers 16 --log fuzz.jsonl`: damage files of every format and read them.
 
-A crash, a hang, an exception that is not a `StandoutError`, lost rows, a label in a message, a file left behind or memory
-without bound is a failure. A failure is a function of format and seed, so that it can be repeated:
-`--only csv --seed 4711 --n 1`.
+A crash, a hang, an exception that is not a `StandoutError`, lost rows, a label in a message, a file
+left behind or memory without bound is a failure. A failure is a function of format and seed, so
+that it can be repeated: `--only csv --seed 4711 --n 1`.
 
-A run with a log continues where an earlier one with the same seed and log was stopped. `--summary` prints the log as a table.
+A run with a log continues where an earlier one with the same seed and log was stopped. `--summary`
+prints the log as a table.
 """
 
 from __future__ import annotations
@@ -29,11 +30,36 @@ sys.path.insert(0, str(HERE.parent))
 from fuzz.corpus import store  # noqa: E402
 
 WEIGHTS = {
-    "csv": 4, "tsv": 4, "semicolon.csv": 4, "quoted.csv": 4, "latin.csv": 4, "utf16.csv": 4, "csv.gz": 4, "csv.zst": 4,
-    "zip": 4, "data": 4, "dat": 4, "jsonl": 4, "combined_data_1.txt": 10, "json": 5, "sqlite": 5, "xlsx": 8, "duckdb": 15,
-    "parquet": 30, "numbers.parquet": 40, "plain.parquet": 40, "arrow": 40, "stream.arrow": 40, "zstd.arrow": 40,
-    "saved": 40, "findings.json": 90, "evidence.json": 120, "policy.toml": 150, "items.csv": 150, "manifest.json": 120,
-}  # fmt: skip
+    "csv": 4,
+    "tsv": 4,
+    "semicolon.csv": 4,
+    "quoted.csv": 4,
+    "latin.csv": 4,
+    "utf16.csv": 4,
+    "csv.gz": 4,
+    "csv.zst": 4,
+    "zip": 4,
+    "data": 4,
+    "dat": 4,
+    "jsonl": 4,
+    "combined_data_1.txt": 10,
+    "json": 5,
+    "sqlite": 5,
+    "xlsx": 8,
+    "duckdb": 15,
+    "parquet": 30,
+    "numbers.parquet": 40,
+    "plain.parquet": 40,
+    "arrow": 40,
+    "stream.arrow": 40,
+    "zstd.arrow": 40,
+    "saved": 40,
+    "findings.json": 90,
+    "evidence.json": 120,
+    "policy.toml": 150,
+    "items.csv": 150,
+    "manifest.json": 120,
+}
 """Relative number of inputs per format: formats that are read fast get more of them."""
 ENDINGS = tuple(WEIGHTS)
 SLOW, FAST = 250, 2500
@@ -59,10 +85,22 @@ def fuzz(ending: str, first: int, last: int, corpus: Path) -> tuple[Line, list[L
     while start < last:
         with tempfile.TemporaryDirectory(prefix="fuzz-", dir=corpus) as folder:
             process = subprocess.run(
-                [sys.executable, str(HERE / "worker.py"), str(corpus), folder, ending, str(start), str(last)],
-                capture_output=True, text=True, errors="replace", check=False, cwd=folder,
+                [
+                    sys.executable,
+                    str(HERE / "worker.py"),
+                    str(corpus),
+                    folder,
+                    ending,
+                    str(start),
+                    str(last),
+                ],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                cwd=folder,
                 env={**_environment(), "TMPDIR": folder},
-            )  # fmt: skip
+            )
         at = None
         for line in process.stdout.splitlines():
             number, _, word = line.partition(" ")
@@ -81,8 +119,14 @@ def fuzz(ending: str, first: int, last: int, corpus: Path) -> tuple[Line, list[L
             raise RuntimeError(f"the worker does not start: {process.stderr[-2000:]}")
         kind = "hang" if -process.returncode in (signal.SIGALRM, signal.SIGPROF) else "crash"
         counts[kind] += 1
-        failures.append({"format": ending, "seed": at, "what": f"{kind} ({process.returncode})",
-                         "error": process.stderr[-1000:]})  # fmt: skip
+        failures.append(
+            {
+                "format": ending,
+                "seed": at,
+                "what": f"{kind} ({process.returncode})",
+                "error": process.stderr[-1000:],
+            }
+        )
         start = at + 1
     line = {
         "format": ending,
@@ -108,7 +152,10 @@ def summary(lines: Iterable[Line]) -> list[str]:
             counts.update({word: line.get(word, 0) for word in WORDS})
             counts["core_ms"] += round(1000 * line["seconds"])
             peaks[line["format"]] = max(peaks[line["format"]], line["peak_mb"])
-    made = [f"| format | inputs | {' | '.join(WORDS)} | ms per input | peak MB |", "|---|" + "---:|" * (len(WORDS) + 3)]
+    made = [
+        f"| format | inputs | {' | '.join(WORDS)} | ms per input | peak MB |",
+        "|---|" + "---:|" * (len(WORDS) + 3),
+    ]
     for ending in (*(e for e in ENDINGS if e in rows), "all"):
         counts = sum(rows.values(), Counter()) if ending == "all" else rows[ending]
         n, peak = (
@@ -116,7 +163,9 @@ def summary(lines: Iterable[Line]) -> list[str]:
             max(peaks.values(), default=0) if ending == "all" else peaks[ending],
         )
         cells = [f"{counts[word]:,}" for word in WORDS]
-        made.append(f"| {ending} | {n:,} | {' | '.join(cells)} | {counts['core_ms'] / max(n, 1):.1f} | {peak:,} |")
+        made.append(
+            f"| {ending} | {n:,} | {' | '.join(cells)} | {counts['core_ms'] / max(n, 1):.1f} | {peak:,} |"
+        )
     return made
 
 
@@ -140,8 +189,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="first seed")
     parser.add_argument("--only", help="formats, comma-separated")
     parser.add_argument("--workers", type=int, default=1, help="processes at the same time")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="start nothing new after so many seconds")
-    parser.add_argument("--log", type=Path, help="file of finished pieces and failures; a second run continues it")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=float("inf"),
+        help="start nothing new after so many seconds",
+    )
+    parser.add_argument(
+        "--log", type=Path, help="file of finished pieces and failures; a second run continues it"
+    )
     parser.add_argument("--summary", action="store_true", help="only print the log as a table")
     asked = parser.parse_args()
     done = _lines(asked.log)
@@ -150,7 +206,9 @@ def main() -> int:
         return 0
     known = {(line["format"], line["first"], line["last"]) for line in done if "first" in line}
     wanted = [
-        c for c in chunks(asked.only.split(",") if asked.only else ENDINGS, asked.n, asked.seed) if c not in known
+        c
+        for c in chunks(asked.only.split(",") if asked.only else ENDINGS, asked.n, asked.seed)
+        if c not in known
     ]
     began, made, failures = time.monotonic(), [], [line for line in done if "first" not in line]
 
@@ -178,7 +236,8 @@ def main() -> int:
     print("\n".join(summary([*done, *made])))
     left = len(wanted) - len(made)
     print(
-        f"{time.monotonic() - began:,.0f} s; {len(failures)} failures" + (f"; {left} pieces are left" if left else "")
+        f"{time.monotonic() - began:,.0f} s; {len(failures)} failures"
+        + (f"; {left} pieces are left" if left else "")
     )
     return 1 if failures else 0
 

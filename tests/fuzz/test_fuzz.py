@@ -33,7 +33,9 @@ def test_every_format_of_the_corpus_is_fuzzed_and_valid(tmp_path):
 
 def test_damage_is_a_function_of_the_seed_and_changes_something(tmp_path):
     made, other = formats(tmp_path), formats(tmp_path)
-    assert {ending for ending in made if made[ending] != other[ending]} <= {"duckdb"}  # it holds a random number
+    assert {ending for ending in made if made[ending] != other[ending]} <= {
+        "duckdb"
+    }  # it holds a random number
     for ending, content in made.items():
         again = [damaged(content, ending, seed, b"other") for seed in range(40)]
         assert again == [damaged(content, ending, seed, b"other") for seed in range(40)]
@@ -66,11 +68,16 @@ def test_a_file_that_invalidates_the_shared_database_does_not_spoil_the_next_rea
     content = formats(tmp_path)["numbers.parquet"]
     good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
     good.write_bytes(content)
-    bad.write_bytes(damaged(content, "numbers.parquet", 1844, b"other"))  # an internal error of DuckDB 2.0.0
+    bad.write_bytes(
+        damaged(content, "numbers.parquet", 1844, b"other")
+    )  # an internal error of DuckDB 2.0.0
     with one_database():
         assert [worker.read(path, "numbers.parquet") for path in (good, bad, good, good)] == [
-            "read", "refused", "read", "read",
-        ]  # fmt: skip
+            "read",
+            "refused",
+            "read",
+            "read",
+        ]
 
 
 def test_a_fuzz_run_that_is_stopped_half_way_has_read_half_of_every_format():
@@ -87,7 +94,9 @@ def test_a_fuzz_run_that_is_stopped_half_way_has_read_half_of_every_format():
         assert abs(stopped[ending] - n / 2) <= 2500
 
 
-def test_a_fuzz_run_that_was_stopped_continues_and_counts_every_input_once(tmp_path, monkeypatch, capsys):
+def test_a_fuzz_run_that_was_stopped_continues_and_counts_every_input_once(
+    tmp_path, monkeypatch, capsys
+):
     made = formats(tmp_path)
 
     def small(folder):
@@ -109,8 +118,12 @@ def test_a_fuzz_run_that_was_stopped_continues_and_counts_every_input_once(tmp_p
     assert run(*words)[0] == 0
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
     assert len(lines) == 4
-    seeds = [(line["format"], seed) for line in lines for seed in range(line["first"], line["last"])]
-    assert sorted(seeds) == sorted((ending, 7 + k) for ending in ("items.csv", "policy.toml") for k in range(30))
+    seeds = [
+        (line["format"], seed) for line in lines for seed in range(line["first"], line["last"])
+    ]
+    assert sorted(seeds) == sorted(
+        (ending, 7 + k) for ending in ("items.csv", "policy.toml") for k in range(30)
+    )
     assert sum(line.get("read", 0) + line.get("refused", 0) for line in lines) == 60
     assert "| all | 60 |" in run("--log", log, "--summary")[1]
 
@@ -144,13 +157,23 @@ def test_the_fuzzer_sees_crashes_hangs_memory_and_files_left_behind(tmp_path, mo
     (corpus / "formats").mkdir(parents=True)
     (corpus / "formats" / "csv").write_text("user,item\n1,2\n")
     monkeypatch.setattr("fuzz.run.HERE", tmp_path)
-    monkeypatch.setattr("fuzz.run._environment", lambda: {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    monkeypatch.setattr(
+        "fuzz.run._environment", lambda: {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
     line, failures = fuzz("csv", 0, 14, corpus)
     assert [(f["seed"], f["what"].partition(" ")[0]) for f in failures] == [
-        (3, "crash"), (5, "bug"), (7, "hang"), (8, "hang"), (11, "memory"), (13, "bug"),
-    ]  # fmt: skip
+        (3, "crash"),
+        (5, "bug"),
+        (7, "hang"),
+        (8, "hang"),
+        (11, "memory"),
+        (13, "bug"),
+    ]
     assert "in harm" in failures[2]["error"]  # where it was
-    assert failures[2]["what"] == f"hang ({-signal.SIGALRM})" and failures[3]["what"] == f"hang ({-signal.SIGPROF})"
+    assert (
+        failures[2]["what"] == f"hang ({-signal.SIGALRM})"
+        and failures[3]["what"] == f"hang ({-signal.SIGPROF})"
+    )
     assert line["read"] == 9 and line["peak_mb"] > 300
 
 

@@ -30,7 +30,18 @@ MEMORY = 6 << 30
 GROWTH = 1 << 20
 """Kilobytes that a process may grow by while it reads small files."""
 SEVERAL = frozenset(
-    {"csv", "tsv", "semicolon.csv", "quoted.csv", "latin.csv", "jsonl", "parquet", "arrow", "sqlite", "duckdb"}
+    {
+        "csv",
+        "tsv",
+        "semicolon.csv",
+        "quoted.csv",
+        "latin.csv",
+        "jsonl",
+        "parquet",
+        "arrow",
+        "sqlite",
+        "duckdb",
+    }
 )
 """Formats whose columns are named in half of the reads, and guessed in the others."""
 
@@ -38,8 +49,12 @@ SEVERAL = frozenset(
 def check(ds: Any) -> None:
     """What has to hold for a dataset however damaged the file was."""
     c = ds.cleaning
-    assert ds.n_entries == c.rows_read - c.rows_bad - c.rows_without_record - c.rows_without_item, "rows are lost"
-    assert ds.record_ptr[0] == 0 and ds.record_ptr[-1] == ds.n_entries == ds.record_item.size, "offsets"
+    assert ds.n_entries == c.rows_read - c.rows_bad - c.rows_without_record - c.rows_without_item, (
+        "rows are lost"
+    )
+    assert ds.record_ptr[0] == 0 and ds.record_ptr[-1] == ds.n_entries == ds.record_item.size, (
+        "offsets"
+    )
     assert ds.record_item.max() < ds.n_items, "items out of range"
     assert ds.lengths.min() >= 1 and ds.supports.min() >= 1, "empty records or items"
 
@@ -67,7 +82,9 @@ def _evidence(path: Path) -> None:
 def _item_map(path: Path) -> None:
     from standout.linking.items import read_map
 
-    assert all(isinstance(x, str) for pair in read_map(path).items() for x in pair), "a label that is no text"
+    assert all(isinstance(x, str) for pair in read_map(path).items() for x in pair), (
+        "a label that is no text"
+    )
 
 
 def _manifest(path: Path) -> None:
@@ -78,9 +95,12 @@ def _manifest(path: Path) -> None:
 
 
 LOADERS: dict[str, Callable[[Path], None]] = {
-    "findings.json": _findings, "policy.toml": _policy, "evidence.json": _evidence, "items.csv": _item_map,
+    "findings.json": _findings,
+    "policy.toml": _policy,
+    "evidence.json": _evidence,
+    "items.csv": _item_map,
     "manifest.json": _manifest,
-}  # fmt: skip
+}
 
 
 def read(path: Path, ending: str, seed: int = 0) -> str:
@@ -94,13 +114,16 @@ def read(path: Path, ending: str, seed: int = 0) -> str:
             from standout.data.dataset import Dataset
 
             named = ending in SEVERAL and seed % 2
-            columns = dict(zip(("record", "item", "value", "time"), HEADER, strict=True)) if named else {}
+            columns = (
+                dict(zip(("record", "item", "value", "time"), HEADER, strict=True)) if named else {}
+            )
             check(Dataset.read(path, skip_bad=True, max_bad=1.0, **columns))
     except StandoutError as error:
         text = str(error)
         assert len(text) <= 2000, "a message of more than 2,000 characters"
         assert "\n" not in text.strip(), "a message of several lines"
-        # the first row of a text file may have become its header, whose names are printed; so are unknown keys of a policy
+        # the first row of a text file may have become its header, whose names are printed; so are
+        # unknown keys of a policy
         shown = "olumn" in text or "header" in text or ending == "policy.toml"
         assert LABEL not in text or shown, "a label in a message"
         return "refused"
@@ -127,7 +150,9 @@ class Damaged:
         path = self.target / name
         path.write_bytes(damaged(self.content[name], "saved", seed, self.content["meta.json"]))
         try:
-            assert Dataset.open(self.target).fingerprint == self.fingerprint, "damage went unnoticed"
+            assert Dataset.open(self.target).fingerprint == self.fingerprint, (
+                "damage went unnoticed"
+            )
         except StandoutError:
             return "refused"
         finally:
@@ -176,7 +201,12 @@ def limit(processor_seconds: float, seconds: float) -> None:
 
 
 def main() -> None:
-    corpus, folder, ending, first, last = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], *map(int, sys.argv[4:6])
+    corpus, folder, ending, first, last = (
+        Path(sys.argv[1]),
+        Path(sys.argv[2]),
+        sys.argv[3],
+        *map(int, sys.argv[4:6]),
+    )
     warnings.simplefilter("ignore")
     for number in (signal.SIGPROF, signal.SIGALRM):
         faulthandler.register(number, chain=True)
@@ -194,14 +224,26 @@ def main() -> None:
             limit(0, 0)
             if answer["what"] not in ("read", "refused") or _peak() > peak + GROWTH:
                 if answer["what"] in ("read", "refused"):
-                    answer = {"seed": seed, "what": "memory", "error": f"grew to {_peak() >> 10:,} MB"}
+                    answer = {
+                        "seed": seed,
+                        "what": "memory",
+                        "error": f"grew to {_peak() >> 10:,} MB",
+                    }
                 peak = max(peak, _peak())
                 print(json.dumps(answer), flush=True)
             else:
                 print(answer["what"], flush=True)
-    left = {path.name for path in folder.iterdir()} - before - {f"x.{ending}", ending, f"x.{ending}.manifest.json"}
+    left = (
+        {path.name for path in folder.iterdir()}
+        - before
+        - {f"x.{ending}", ending, f"x.{ending}.manifest.json"}
+    )
     if left:
-        print(json.dumps({"seed": last - 1, "what": "bug", "error": f"files left behind: {sorted(left)[:5]}"}))
+        print(
+            json.dumps(
+                {"seed": last - 1, "what": "bug", "error": f"files left behind: {sorted(left)[:5]}"}
+            )
+        )
     print(f"peak {_peak() >> 10}")
 
 

@@ -95,12 +95,16 @@ def cannot_fail(data, limit=None, **more):
 def test_a_policy_that_cannot_fail_is_unclear_and_never_a_pass(unsafe):
     assert "a limit of 100%" in cannot_fail(unsafe, {"max": 1})
     for of in ("eligible", "all"):
-        assert "no record holds enough items" in cannot_fail(unsafe, {"of": of}, adversary={"a": {"knows": 50}})
+        assert "no record holds enough items" in cannot_fail(
+            unsafe, {"of": of}, adversary={"a": {"knows": 50}}
+        )
     for wrong in (3, 0.99):
         blind = {"knows": 3, "wrong": wrong, "wrong_kind": "item"}
         assert "with all facts wrong" in cannot_fail(unsafe, adversary={"a": blind})
     for measure in ("matched-wrong", "false-match"):
-        assert "people who are found do not count" in cannot_fail(unsafe, {"measure": measure, "max": 0.9})
+        assert "people who are found do not count" in cannot_fail(
+            unsafe, {"measure": measure, "max": 0.9}
+        )
 
 
 def test_an_adversary_who_can_attack_a_handful_of_people_does_not_let_a_release_pass():
@@ -118,7 +122,11 @@ def test_the_sequential_mode_stops_early_where_the_verdict_is_clear(unsafe):
 
 
 def test_a_limit_that_was_measured_in_part_is_never_kept(unsafe):
-    asked = policy(0.09, attacks=["scoreboard-rh", "likelihood"], adversary={"a": {"knows": 3}, "b": {"knows": 1}})
+    asked = policy(
+        0.09,
+        attacks=["scoreboard-rh", "likelihood"],
+        adversary={"a": {"knows": 3}, "b": {"knows": 1}},
+    )
     asked["limit"].append({"name": "y", "max": 0.99, "adversaries": ["b"]})
     seen = so.check(unsafe, asked)
     assert seen.verdict == "fail"
@@ -177,7 +185,9 @@ def test_a_group_above_the_limit_fails_where_the_whole_passes():
     short = with_rate(0.02, n=3000)
     long_items = 10_000 + np.arange(300 * 9).reshape(300, 9)
     record = np.concatenate([np.repeat(np.arange(3000), 3), np.repeat(5000 + np.arange(300), 9)])
-    data = so.Dataset.from_arrays(record, np.concatenate([short.record_item, long_items.reshape(-1)]))
+    data = so.Dataset.from_arrays(
+        record, np.concatenate([short.record_item, long_items.reshape(-1)])
+    )
     asked = policy(0.2, sequential=False)
     assert so.check(data, asked).verdict == "pass"
     asked["limit"][0]["by"] = "rarity"
@@ -191,25 +201,35 @@ def test_counts_of_small_groups_are_not_shown(safe):
     asked["limit"][0]["by"] = "rarity"
     seen = so.check(safe, asked)
     assert seen.tests
-    assert all(row["n"] is None and row["rate"] is None and row["upper"] is None for row in seen.tests)
+    assert all(
+        row["n"] is None and row["rate"] is None and row["upper"] is None for row in seen.tests
+    )
 
 
 def test_many_near_duplicates_do_not_pass_although_nobody_is_found():
     pairs = np.repeat(np.arange(600), 6)
     items = np.concatenate([np.repeat(np.arange(300), 2)[:, None] * 6 + np.arange(6)]).reshape(-1)
     data = so.Dataset.from_arrays(pairs, items)
-    seen = so.check(data, policy(0.7, sequential=False, near_duplicates={"max": 0.05}, min_targets=10))
+    seen = so.check(
+        data, policy(0.7, sequential=False, near_duplicates={"max": 0.05}, min_targets=10)
+    )
     assert [row["verdict"] for row in seen.table] == ["pass", "fail"]
     assert seen.verdict == "fail"
 
 
-@pytest.mark.parametrize("measure", ["matched-right", "matched-wrong", "false-match", "false-discovery"])
+@pytest.mark.parametrize(
+    "measure", ["matched-right", "matched-wrong", "false-match", "false-discovery"]
+)
 def test_every_measure_agrees_with_the_counts_of_an_audit(measure, unsafe):
     asked = policy(0.5, targets=300, sequential=False)
     asked["limit"][0]["measure"] = measure
     seen = so.check(unsafe, asked).tests[0]
     who = so.Adversary(knows=3, value_within=None)
-    audit = so.Audit(unsafe, [who], ["scoreboard-rh"], 300, describe=False).run().results[0]["attacks"][0]
+    audit = (
+        so.Audit(unsafe, [who], ["scoreboard-rh"], 300, describe=False)
+        .run()
+        .results[0]["attacks"][0]
+    )
     named = audit["matched_right"]["rate"] + audit["matched_wrong"]["rate"]
     expected = {
         "matched-right": audit["matched_right"]["rate"],
@@ -237,7 +257,9 @@ def test_ties_are_picked_so_that_the_mean_stays_the_credit():
 
 
 def test_renaming_and_reordering_records_changes_no_number(safe):
-    renamed = so.Dataset.from_arrays(np.repeat(9000 - np.arange(safe.n_records), 3), safe.record_item)
+    renamed = so.Dataset.from_arrays(
+        np.repeat(9000 - np.arange(safe.n_records), 3), safe.record_item
+    )
     assert so.check(safe, policy(0.09)).cells == so.check(renamed, policy(0.09)).cells
 
 
@@ -249,11 +271,15 @@ def test_a_release_that_lost_records_is_checked_against_its_source(unsafe):
     assert seen.cells[0]["credit"] < 0.45 * seen.cells[0]["n_targets"]
 
 
-def test_a_changed_release_without_a_known_defense_does_not_pass_if_an_adaptive_attacker_is_required(unsafe):
+def test_a_changed_release_without_a_known_defense_does_not_pass_if_an_adaptive_attacker_is_required(
+    unsafe,
+):
     release = unsafe.take(np.arange(unsafe.n_records) % 2 == 0, drop_empty=False)
     seen = so.check(unsafe, policy(0.9), release=release)
     assert seen.verdict == "unclear"
-    assert [row["limit"] for row in seen.table if row["verdict"] == "unclear"] == ["adaptive attacker"]
+    assert [row["limit"] for row in seen.table if row["verdict"] == "unclear"] == [
+        "adaptive attacker"
+    ]
 
 
 def test_a_release_made_by_a_defense_is_attacked_by_someone_who_knows_it():
@@ -264,7 +290,10 @@ def test_a_release_made_by_a_defense_is_attacked_by_someone_who_knows_it():
     seen = so.check(release, asked)
     assert seen.provenance["source_sha256"] == data.fingerprint
     assert seen.provenance["defense"] == "drop-entries"
-    assert [(row["limit"], row["verdict"]) for row in seen.table][:2] == [("x", "pass"), ("adaptive attacker", "pass")]
+    assert [(row["limit"], row["verdict"]) for row in seen.table][:2] == [
+        ("x", "pass"),
+        ("adaptive attacker", "pass"),
+    ]
     assert seen.verdict == "pass"
     tried = {cell["attack"]["label"] for cell in seen.cells}
     assert {"likelihood (adaptive)", "likelihood (naive)", "likelihood (fitted)"} <= tried
@@ -289,7 +318,8 @@ def test_an_adversary_that_does_not_fit_the_data_is_refused_by_name(safe):
 
 def test_a_verdict_holds_no_label(safe):
     data = so.Dataset.from_arrays(
-        [f"Ann{r:05d}" for r in np.repeat(np.arange(safe.n_records), 3)], [f"Heat{i:06d}" for i in safe.record_item]
+        [f"Ann{r:05d}" for r in np.repeat(np.arange(safe.n_records), 3)],
+        [f"Heat{i:06d}" for i in safe.record_item],
     )
     seen = so.check(data, policy(0.09, self_test=True))
     assert "Ann0" not in seen.to_json() + str(seen) + repr(seen) + seen._repr_html_()
@@ -310,8 +340,12 @@ def test_a_single_file_with_copies_says_that_each_record_counts_as_one_person():
     item = np.concatenate([rng.choice(60, 8, replace=False) for _ in range(40)])
     one = np.repeat(np.arange(40), 8)
     record, items = np.concatenate([one + 40 * k for k in range(20)]), np.tile(item, 20)
-    policy = {"version": 1, "targets": 300, "adversary": {"x": {"knows": 3, "value_within": "none"}},
-              "limit": [{"name": "found", "measure": "found", "max": 0.2, "adversaries": ["x"]}]}  # fmt: skip
+    policy = {
+        "version": 1,
+        "targets": 300,
+        "adversary": {"x": {"knows": 3, "value_within": "none"}},
+        "limit": [{"name": "found", "measure": "found", "max": 0.2, "adversaries": ["x"]}],
+    }
     seen = so.check(so.Dataset.from_arrays(record, items), policy)
     row = next(row for row in seen.table if row["limit"] == "one record per person")
     assert "100% of 250 records" in row["why"]

@@ -62,9 +62,20 @@ def test_the_table_says_what_was_decided_and_why(run, data, policy):
 def test_all_files_are_written_and_agree(run, data, policy, tmp_path):
     files = {name: tmp_path / "out" / name for name in ("v.json", "j.xml", "s.json", "p.html")}
     code, out, _ = run(
-        "check", data, "--policy", policy(0.005), "--json", "--out", files["v.json"], "--junit", files["j.xml"], "--sarif",
-        files["s.json"], "--page", files["p.html"],
-    )  # fmt: skip
+        "check",
+        data,
+        "--policy",
+        policy(0.005),
+        "--json",
+        "--out",
+        files["v.json"],
+        "--junit",
+        files["j.xml"],
+        "--sarif",
+        files["s.json"],
+        "--page",
+        files["p.html"],
+    )
     assert code == 1
     assert json.loads(out) == json.loads(files["v.json"].read_text())
     assert ElementTree.parse(files["j.xml"]).getroot()[0].get("failures") == "1"
@@ -103,10 +114,16 @@ def test_a_wrong_policy_ends_with_code_2_before_the_data_is_read(run, tmp_path, 
 
 def test_wrong_options_end_with_code_2(run, data, policy, tmp_path):
     fine = policy(0.2)
-    for extra in (["--targets", "0"], ["--targets", "some"], ["--engine", "abacus"], ["--json", "--github"],
-                  ["--out", tmp_path],
-                  ["--out", tmp_path / "x", "--page", tmp_path / "x"], ["--defense", "drop-entries:share=0.5"],
-                  ["--release", tmp_path / "none.csv"]):  # fmt: skip
+    for extra in (
+        ["--targets", "0"],
+        ["--targets", "some"],
+        ["--engine", "abacus"],
+        ["--json", "--github"],
+        ["--out", tmp_path],
+        ["--out", tmp_path / "x", "--page", tmp_path / "x"],
+        ["--defense", "drop-entries:share=0.5"],
+        ["--release", tmp_path / "none.csv"],
+    ):
         code, out, err = run("check", data, "--policy", fine, *extra)
         assert (code, out) == (2, ""), extra
         assert "standout:" in err
@@ -127,9 +144,15 @@ def test_a_changed_release_is_unclear_until_the_policy_allows_it(run, data, poli
 def test_the_self_test_can_be_switched_off_and_is_on_by_default(run, data, policy):
     fine = policy(0.2)
     rows = [
-        json.loads(run("check", data, "--policy", fine, "--json", *x)[1])["table"] for x in ([], ["--no-self-test"])
+        json.loads(run("check", data, "--policy", fine, "--json", *x)[1])["table"]
+        for x in ([], ["--no-self-test"])
     ]
-    assert [row["limit"] for row in rows[0]] == ["found", "self-test", "columns", "one record per person"]
+    assert [row["limit"] for row in rows[0]] == [
+        "found",
+        "self-test",
+        "columns",
+        "one record per person",
+    ]
     assert [row["limit"] for row in rows[1]] == ["found", "columns", "one record per person"]
 
 

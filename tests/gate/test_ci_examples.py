@@ -52,13 +52,22 @@ def project(tmp_path):
 def call(command, project, **more):
     folder, environment = project
     return subprocess.run(
-        ["sh", "-c", command], cwd=folder, env={**environment, **more}, capture_output=True, text=True, check=False
+        ["sh", "-c", command],
+        cwd=folder,
+        env={**environment, **more},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 def steps():
     jobs = yaml.safe_load((CI / "github-workflow.yml").read_text())["jobs"]
-    return [step["run"] for step in jobs["check"]["steps"] if "run" in step and "pip install" not in step["run"]]
+    return [
+        step["run"]
+        for step in jobs["check"]["steps"]
+        if "run" in step and "pip install" not in step["run"]
+    ]
 
 
 def test_the_steps_of_the_workflow_pass_on_safe_data_and_write_what_it_uploads(project):
@@ -67,8 +76,12 @@ def test_the_steps_of_the_workflow_pass_on_safe_data_and_write_what_it_uploads(p
         done = call(command, project, GITHUB_ACTIONS="true")
         assert done.returncode == 0, done.stderr
     assert {p.name for p in (project[0] / "out").iterdir()} == {
-        "verdict.json", "verdict.html", "check.xml", "check.sarif", "evidence.json",
-    }  # fmt: skip
+        "verdict.json",
+        "verdict.html",
+        "check.xml",
+        "check.sarif",
+        "evidence.json",
+    }
 
 
 @pytest.mark.slow

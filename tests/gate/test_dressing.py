@@ -11,7 +11,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "scripts")
 
 from gate_dressing import checked, dressed, safe
 
-DRESSED = ("labels rotated by one", "new pseudonyms for 98 % of the people", "19 copies, one entry changed in each")
+DRESSED = (
+    "labels rotated by one",
+    "new pseudonyms for 98 % of the people",
+    "19 copies, one entry changed in each",
+)
 SAFE = ("groups of 100 equal records", "groups of 100, rows shuffled, as a release")
 
 

@@ -11,7 +11,14 @@ from scipy.stats import binom
 
 import standout as so
 from standout.audit.groups import cut
-from standout.formulas.exact_tests import holm, look_shares, look_sizes, over_looks, p_above, p_below
+from standout.formulas.exact_tests import (
+    holm,
+    look_shares,
+    look_sizes,
+    over_looks,
+    p_above,
+    p_below,
+)
 from standout.gate.measure import Outcomes, Progress
 from standout.gate.policy import Limit
 from standout.gate.question import Question
@@ -25,7 +32,14 @@ def outcomes(found):
 
 
 def question(n_looks, found):
-    sofar = Progress(so.Adversary(knows=3), "3 items", 10_000, 1.0, np.arange(found.size), done={"x": outcomes(found)})
+    sofar = Progress(
+        so.Adversary(knows=3),
+        "3 items",
+        10_000,
+        1.0,
+        np.arange(found.size),
+        done={"x": outcomes(found)},
+    )
     return Question(Limit("x", LIMIT), sofar, "x", 0.05, n_looks, 1)
 
 
@@ -78,13 +92,19 @@ def test_a_check_with_one_chance_finding_among_many_tests_does_not_fail():
     data = with_rate(0.12)
     most = rate_of(data) - 0.01
     asked = {
-        "limit": [{"max": most, "adversaries": ["a", "b"]}], "self_test": False, "sequential": False, "targets": 150,
-        "attacks": ["scoreboard-rh", "set-intersection"], "adversary": {"a": {"knows": 3}, "b": {"knows": 2}},
-    }  # fmt: skip
+        "limit": [{"max": most, "adversaries": ["a", "b"]}],
+        "self_test": False,
+        "sequential": False,
+        "targets": 150,
+        "attacks": ["scoreboard-rh", "set-intersection"],
+        "adversary": {"a": {"knows": 3}, "b": {"knows": 2}},
+    }
     corrected = 0
     for seed in range(40):
         seen = so.check(data, asked, seed=seed)
-        raw, adjusted = (min(row[key] for row in seen.tests) for key in ("p_exceeded", "p_exceeded_holm"))
+        raw, adjusted = (
+            min(row[key] for row in seen.tests) for key in ("p_exceeded", "p_exceeded_holm")
+        )
         assert (seen.verdict == "fail") == (adjusted <= 0.05)
         corrected += raw <= 0.05 < adjusted
     assert corrected > 0, "no seed shows the difference: the test proves nothing"
@@ -93,9 +113,13 @@ def test_a_check_with_one_chance_finding_among_many_tests_does_not_fail():
 @pytest.mark.parametrize("sequential", [True, False])
 def test_unsafe_data_rarely_passes_and_safe_data_mostly_does(sequential):
     asked = {
-        "limit": [{"max": LIMIT, "adversaries": ["a"]}], "self_test": False, "sequential": sequential, "targets": 400,
-        "attacks": ["unicity"], "adversary": {"a": {"knows": 3}},
-    }  # fmt: skip
+        "limit": [{"max": LIMIT, "adversaries": ["a"]}],
+        "self_test": False,
+        "sequential": sequential,
+        "targets": 400,
+        "attacks": ["unicity"],
+        "adversary": {"a": {"knows": 3}},
+    }
     at_limit, half = with_rate(LIMIT + 0.001), with_rate(LIMIT / 2)
     assert rate_of(at_limit) >= LIMIT
     runs = 50
@@ -108,11 +132,16 @@ def test_unsafe_data_rarely_passes_and_safe_data_mostly_does(sequential):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sequential", [True, False])
-def test_in_1000_runs_unsafe_data_passes_in_at_most_5_percent_and_safe_data_in_at_least_80_percent(sequential):
+def test_in_1000_runs_unsafe_data_passes_in_at_most_5_percent_and_safe_data_in_at_least_80_percent(
+    sequential,
+):
     asked = {
-        "limit": [{"max": LIMIT, "adversaries": ["a"]}], "self_test": False, "sequential": sequential,
-        "attacks": ["scoreboard-rh"], "adversary": {"a": {"knows": 3}},
-    }  # fmt: skip
+        "limit": [{"max": LIMIT, "adversaries": ["a"]}],
+        "self_test": False,
+        "sequential": sequential,
+        "attacks": ["scoreboard-rh"],
+        "adversary": {"a": {"knows": 3}},
+    }
     unsafe, half = with_rate(LIMIT + 0.02, 20_000), with_rate(LIMIT / 2, 20_000)
     assert rate_of(unsafe) == pytest.approx(0.11, abs=0.002)
     assert sum(so.check(unsafe, asked, seed=s).verdict == "pass" for s in range(1000)) <= 50

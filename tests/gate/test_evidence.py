@@ -20,9 +20,12 @@ from standout.errors import InputError, StandoutError
 from standout.gate.evidence import load_evidence
 
 POLICY = {
-    "limit": [{"name": "x", "max": 0.2, "adversaries": ["a", "b"]}], "adversary": {"a": {"knows": 3}, "b": {"knows": 2}},
-    "attacks": ["scoreboard-rh", "likelihood"], "required_attacks": ["likelihood"], "max_age_days": 30,
-}  # fmt: skip
+    "limit": [{"name": "x", "max": 0.2, "adversaries": ["a", "b"]}],
+    "adversary": {"a": {"knows": 3}, "b": {"knows": 2}},
+    "attacks": ["scoreboard-rh", "likelihood"],
+    "required_attacks": ["likelihood"],
+    "max_age_days": 30,
+}
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +47,15 @@ def keys(tmp_path):
         private, public = tmp_path / f"{name}.key", tmp_path / f"{name}.pub"
         private.write_bytes(
             key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
             )
         )
         public.write_bytes(
-            key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+            key.public_key().public_bytes(
+                serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+            )
         )
         out.append((private, public))
     return out
@@ -85,8 +92,12 @@ def test_evidence_of_a_fail_is_never_verified_as_a_pass(data, tmp_path):
     bad = so.check(data, {**POLICY, "limit": [{"max": 0.001, "adversaries": ["a"]}]})
     done = so.verify(so.save_evidence(bad, tmp_path / "e.json"), data)
     assert done.exit_code == 1
-    assert failed(done) == ["verdict"], "everything follows from the counts, and the verdict is fail"
-    assert any("the same counts" in row["why"] for row in done.rows), "it is run again although its verdict is fail"
+    assert failed(done) == ["verdict"], (
+        "everything follows from the counts, and the verdict is fail"
+    )
+    assert any("the same counts" in row["why"] for row in done.rows), (
+        "it is run again although its verdict is fail"
+    )
 
 
 def test_evidence_about_a_defended_release_is_run_again_by_the_same_attackers(tmp_path):
@@ -94,9 +105,12 @@ def test_evidence_about_a_defended_release_is_run_again_by_the_same_attackers(tm
     data = so.Dataset.from_arrays(rng.integers(0, 600, 9000), rng.integers(0, 80, 9000))
     release = so.defense("drop-entries", share=0.5).apply(data)
     asked = {
-        "limit": [{"max": 0.999, "adversaries": ["a"]}], "adversary": {"a": {"knows": 4}}, "attacks": ["likelihood"],
-        "targets": 200, "self_test": False,
-    }  # fmt: skip
+        "limit": [{"max": 0.999, "adversaries": ["a"]}],
+        "adversary": {"a": {"knows": 4}},
+        "attacks": ["likelihood"],
+        "targets": 200,
+        "self_test": False,
+    }
     path = so.save_evidence(so.check(release, asked), tmp_path / "e.json")
     done = so.verify(path, release, cells=99)
     assert done.verdict == "pass", done
@@ -169,7 +183,9 @@ def test_fewer_targets_than_the_policy_asks_for_are_unclear(data, tmp_path):
     assert failed(so.verify(so.save_evidence(few, tmp_path / "e.json"), data)) == ["targets"]
 
 
-def test_counts_that_are_not_run_again_hold_only_with_a_checked_signature(verdict, data, keys, tmp_path):
+def test_counts_that_are_not_run_again_hold_only_with_a_checked_signature(
+    verdict, data, keys, tmp_path
+):
     path = so.save_evidence(verdict, tmp_path / "signed.json", keys[0][0])
     done = so.verify(path, data, cells=1)
     assert failed(done) == ["counts"]
@@ -179,18 +195,26 @@ def test_counts_that_are_not_run_again_hold_only_with_a_checked_signature(verdic
     assert so.verify(path, data, cells=1, key=keys[0][1]).verdict == "pass"
 
 
-def test_groups_of_few_targets_are_measured_again_because_their_counts_are_not_in_the_evidence(tmp_path):
+def test_groups_of_few_targets_are_measured_again_because_their_counts_are_not_in_the_evidence(
+    tmp_path,
+):
     rng = np.random.default_rng(0)
     record = np.repeat(np.arange(800), rng.integers(3, 40, 800))
     data = so.Dataset.from_arrays(record, rng.integers(0, 9, record.size))
-    asked = {**POLICY, "limit": [{"max": 0.99, "adversaries": ["a"], "by": "length"}], "smallest_group": 1000}
+    asked = {
+        **POLICY,
+        "limit": [{"max": 0.99, "adversaries": ["a"], "by": "length"}],
+        "smallest_group": 1000,
+    }
     seen = so.check(data, asked)
     assert any(row["n"] is None for row in seen.tests)
     done = so.verify(so.save_evidence(seen, tmp_path / "e.json"), data, cells=0)
     assert sum("the same counts" in row["why"] for row in done.rows) == len(seen.cells)
     assert "counts" not in failed(done)
     open_counts = so.check(data, {**asked, "smallest_group": 1})
-    assert "counts" in failed(so.verify(so.save_evidence(open_counts, tmp_path / "e.json"), data, cells=0))
+    assert "counts" in failed(
+        so.verify(so.save_evidence(open_counts, tmp_path / "e.json"), data, cells=0)
+    )
 
 
 def test_other_data_is_noticed(saved, data):
@@ -220,7 +244,9 @@ def test_old_evidence_is_not_accepted(saved, data, days, expected):
 
 
 def test_a_missing_required_attack_is_noticed(data, tmp_path):
-    weak = so.check(data, {**POLICY, "required_attacks": [], "attacks": ["scoreboard-rh"], "self_test": False})
+    weak = so.check(
+        data, {**POLICY, "required_attacks": [], "attacks": ["scoreboard-rh"], "self_test": False}
+    )
     path = so.save_evidence(weak, tmp_path / "e.json")
     assert so.verify(path, data).verdict == "pass"
 
@@ -249,7 +275,9 @@ def test_only_the_key_of_the_signer_accepts_the_signature(verdict, data, keys, t
 
         def edit(content, name=name):
             old = content["provenance"][name]
-            content["provenance"][name] = old + 1 if isinstance(old, int) else old.replace("+00:00", "+01:00")
+            content["provenance"][name] = (
+                old + 1 if isinstance(old, int) else old.replace("+00:00", "+01:00")
+            )
 
         assert "signature" in failed(so.verify(changed(path, edit), data, key=ann_public)), name
 
@@ -301,7 +329,9 @@ def test_damaged_evidence_is_an_error_and_never_a_traceback(saved, data):
 
     def places(x, path=()):
         yield path
-        items = x.items() if isinstance(x, dict) else enumerate(x[:2]) if isinstance(x, list) else ()
+        items = (
+            x.items() if isinstance(x, dict) else enumerate(x[:2]) if isinstance(x, list) else ()
+        )
         for key, inner in items:
             yield from places(inner, (*path, key))
 
@@ -324,7 +354,9 @@ def test_damaged_evidence_is_an_error_and_never_a_traceback(saved, data):
     assert refused > 50
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema": "standout-evidence"}', "NaN", "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"schema": "standout-evidence"}', "NaN", "[" * 100_000]
+)
 def test_what_is_no_evidence_is_refused(tmp_path, text):
     path = tmp_path / "e.json"
     path.write_text(text)
@@ -336,7 +368,11 @@ def test_what_is_no_evidence_is_refused(tmp_path, text):
 def test_evidence_with_a_number_that_is_not_finite_is_refused(saved, number):
     text = saved.read_text()
     at = text.index('"table"')
-    saved.write_text(text[:at] + '"table": [{"rate": NUMBER}],\n "old_'.replace("NUMBER", number) + text[at + 1 :])
+    saved.write_text(
+        text[:at]
+        + '"table": [{"rate": NUMBER}],\n "old_'.replace("NUMBER", number)
+        + text[at + 1 :]
+    )
     with pytest.raises(InputError, match="not JSON"):
         load_evidence(saved)
 
@@ -372,8 +408,12 @@ def test_the_commands_sign_and_verify(run, data, keys, tmp_path):
     assert run("verify", tmp_path / "none.json", file)[0] == 2
 
 
-QUICK = {"limit": [{"name": "x", "max": 0.2, "adversaries": ["a"]}], "adversary": {"a": {"knows": 3}}, "self_test": False,
-         "attacks": ["scoreboard-rh"]}  # fmt: skip
+QUICK = {
+    "limit": [{"name": "x", "max": 0.2, "adversaries": ["a"]}],
+    "adversary": {"a": {"knows": 3}},
+    "self_test": False,
+    "attacks": ["scoreboard-rh"],
+}
 
 
 def test_evidence_with_an_edited_list_of_columns_does_not_hold(tmp_path):
@@ -386,7 +426,10 @@ def test_evidence_with_an_edited_list_of_columns_does_not_hold(tmp_path):
     (tmp_path / "forged.json").write_text(json.dumps(rehash(content)))
     assert so.verify(tmp_path / "e.json", data).verdict == seen.verdict
     done = so.verify(tmp_path / "forged.json", data)
-    assert any(row["check"] == "derived description of the data" and row["verdict"] == "fail" for row in done.rows)
+    assert any(
+        row["check"] == "derived description of the data" and row["verdict"] == "fail"
+        for row in done.rows
+    )
 
 
 def test_a_saved_dataset_with_the_index_of_other_people_is_measured_by_its_records(tmp_path):

@@ -24,6 +24,11 @@ def test_no_forgery_holds_although_every_hash_is_redone(at):
 
 def test_what_was_not_checked_is_stated(at):
     rows = {it.name: str(at.verify(it)) for it in genuine(at)}
-    assert "by its own date, which no signature that was checked protects" in rows["genuine, not signed"]
-    assert "signature: there is one, and it was not checked" in rows["genuine, signed, no key given"]
+    assert (
+        "by its own date, which no signature that was checked protects"
+        in rows["genuine, not signed"]
+    )
+    assert (
+        "signature: there is one, and it was not checked" in rows["genuine, signed, no key given"]
+    )
     assert "by its own date" not in rows["genuine, signed, key given"]

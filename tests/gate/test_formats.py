@@ -12,7 +12,9 @@ from standout.gate.formats import github_annotations, junit, sarif
 from standout.gate.verdict import Verdict, overall
 from standout.report.gate import fragment, page
 
-EMPTY = dict.fromkeys(("measure", "of", "max", "by", "adversary", "attack", "group", "n", "rate", "lower", "upper"))
+EMPTY = dict.fromkeys(
+    ("measure", "of", "max", "by", "adversary", "attack", "group", "n", "rate", "lower", "upper")
+)
 ODD = 'a "limit" <b>&, 100%: \x07 next\nline'
 
 # the required parts of the schema of SARIF 2.1.0, and the rules that its text adds
@@ -50,7 +52,16 @@ SARIF = {
                             "required": ["message", "ruleId", "ruleIndex", "kind", "level"],
                             "properties": {
                                 "message": {"required": ["text"]},
-                                "kind": {"enum": ["notApplicable", "pass", "fail", "review", "open", "informational"]},
+                                "kind": {
+                                    "enum": [
+                                        "notApplicable",
+                                        "pass",
+                                        "fail",
+                                        "review",
+                                        "open",
+                                        "informational",
+                                    ]
+                                },
                                 "level": {"enum": ["none", "note", "warning", "error"]},
                                 "ruleIndex": {"type": "integer", "minimum": 0},
                             },
@@ -67,22 +78,52 @@ SARIF = {
 
 def made(*verdicts):
     rows = [
-        {**EMPTY, "limit": f"{ODD} {k}", "kind": "limit", "verdict": word, "why": f"why {ODD}", "source": "s",
-         "n_tests": 1, "max": 0.09, "measure": "hit", "of": "eligible", "n": 100, "rate": 0.05, "lower": 0.01, "upper": 0.2}
+        {
+            **EMPTY,
+            "limit": f"{ODD} {k}",
+            "kind": "limit",
+            "verdict": word,
+            "why": f"why {ODD}",
+            "source": "s",
+            "n_tests": 1,
+            "max": 0.09,
+            "measure": "hit",
+            "of": "eligible",
+            "n": 100,
+            "rate": 0.05,
+            "lower": 0.01,
+            "upper": 0.2,
+        }
         for k, word in enumerate(verdicts)
-    ]  # fmt: skip
+    ]
     provenance = {
-        "wall_seconds": 1.5, "created": "2026-01-01T00:00:00+00:00", "versions": {"standout": "0.1.0"}, "seed": 1,
-        "policy_sha256": "p" * 64, "data_sha256": "d" * 64, "data": {"n_records": 5},
-    }  # fmt: skip
+        "wall_seconds": 1.5,
+        "created": "2026-01-01T00:00:00+00:00",
+        "versions": {"standout": "0.1.0"},
+        "seed": 1,
+        "policy_sha256": "p" * 64,
+        "data_sha256": "d" * 64,
+        "data": {"n_records": 5},
+    }
     tests = [{**row, "p_met": 0.5} for row in rows]
-    return Verdict(overall(list(verdicts)), tuple(rows), tuple(tests), (), {"name": "n"}, provenance)
+    return Verdict(
+        overall(list(verdicts)), tuple(rows), tuple(tests), (), {"name": "n"}, provenance
+    )
 
 
 def test_an_unclear_limit_counts_as_an_error_in_junit_and_not_as_success():
     suite = ElementTree.fromstring(junit(made("pass", "fail", "unclear", "unclear")))[0]
-    assert {k: suite.get(k) for k in ("tests", "failures", "errors")} == {"tests": "4", "failures": "1", "errors": "2"}
-    assert [[child.tag for child in case] for case in suite] == [[], ["failure"], ["error"], ["error"]]
+    assert {k: suite.get(k) for k in ("tests", "failures", "errors")} == {
+        "tests": "4",
+        "failures": "1",
+        "errors": "2",
+    }
+    assert [[child.tag for child in case] for case in suite] == [
+        [],
+        ["failure"],
+        ["error"],
+        ["error"],
+    ]
 
 
 def test_sarif_has_the_required_parts_and_marks_only_exceeded_limits_as_errors():
@@ -91,7 +132,9 @@ def test_sarif_has_the_required_parts_and_marks_only_exceeded_limits_as_errors()
     results = content["runs"][0]["results"]
     assert [r["kind"] for r in results] == ["pass", "fail", "open"]
     assert [r["level"] for r in results] == ["none", "error", "none"]
-    assert results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "my%20data.csv"
+    assert (
+        results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "my%20data.csv"
+    )
     rules = content["runs"][0]["tool"]["driver"]["rules"]
     assert [rules[r["ruleIndex"]]["id"] for r in results] == [r["ruleId"] for r in results]
     assert content["runs"][0]["invocations"][0]["exitCode"] == 1

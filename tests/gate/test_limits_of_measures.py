@@ -18,7 +18,9 @@ BASE = {
 
 
 def checked(data, measure, most=0.5, **more):
-    return so.check(data, {**BASE, "limit": [{"measure": measure, "max": most, "adversaries": ["a"]}], **more})
+    return so.check(
+        data, {**BASE, "limit": [{"measure": measure, "max": most, "adversaries": ["a"]}], **more}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,10 @@ def test_a_best_guess_fails_a_limit_on_found_and_not_one_on_unique_or_sure():
     data = so.Dataset.from_arrays(np.concatenate([short, long]), item)
     asked = {"adversary": {"a": {"knows": 1}}, "targets": "all"}
     found = checked(data, "found", 0.2, **asked)
-    rates = {m: max(r["rate"] for r in checked(data, m, 0.2, **asked).tests) for m in ("unique", "found", "sure")}
+    rates = {
+        m: max(r["rate"] for r in checked(data, m, 0.2, **asked).tests)
+        for m in ("unique", "found", "sure")
+    }
     assert found.verdict == "fail"
     assert rates["unique"] <= rates["sure"] < 0.1 < 0.3 < rates["found"]
 
@@ -60,7 +65,9 @@ def test_sure_asks_only_attacks_that_state_a_probability(crowds):
     with pytest.raises(ParameterError, match="add likelihood to attacks"):
         checked(crowds, "sure", attacks=["scoreboard-rh"])
     with pytest.raises(ParameterError, match="does not depend on an attack"):
-        so.Policy.from_dict({**BASE, "limit": [{"measure": "unique", "max": 0.1, "attacks": ["likelihood"]}]})
+        so.Policy.from_dict(
+            {**BASE, "limit": [{"measure": "unique", "max": 0.1, "attacks": ["likelihood"]}]}
+        )
 
 
 def test_unique_is_unclear_where_each_fact_may_be_wrong(crowds):
@@ -72,7 +79,8 @@ def test_unique_is_unclear_where_each_fact_may_be_wrong(crowds):
 
 def test_evidence_about_all_three_holds(crowds, tmp_path):
     limits = [
-        {"name": m, "measure": m, "max": 0.6, "of": "all", "adversaries": ["a"]} for m in ("unique", "found", "sure")
+        {"name": m, "measure": m, "max": 0.6, "of": "all", "adversaries": ["a"]}
+        for m in ("unique", "found", "sure")
     ]
     seen = so.check(crowds, {**BASE, "limit": limits, "sequential": True, "self_test": True})
     assert seen.verdict == "pass", seen

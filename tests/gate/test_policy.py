@@ -22,10 +22,19 @@ def refused(data, *words):
 
 def test_an_unknown_key_is_refused_with_the_nearest_valid_key():
     refused({"limit": [LIMIT], "confidense": 0.99}, "'confidense'", "did you mean 'confidence'")
-    refused({"limit": [LIMIT], "minimum_targets": 5}, "'minimum_targets'", "did you mean 'min_targets'")
+    refused(
+        {"limit": [LIMIT], "minimum_targets": 5}, "'minimum_targets'", "did you mean 'min_targets'"
+    )
     refused({"limit": [{"maximum": 0.09}]}, "'maximum' in [[limit]] 1", "did you mean 'max'")
-    refused({"limit": [LIMIT], "adversary": {"a": {"know": 3}}}, "'know' in [adversary.a]", "did you mean 'knows'")
-    refused({"limit": [LIMIT], "near_duplicates": {"max": 0.1, "similar": 0.5}}, "did you mean 'similarity'")
+    refused(
+        {"limit": [LIMIT], "adversary": {"a": {"know": 3}}},
+        "'know' in [adversary.a]",
+        "did you mean 'knows'",
+    )
+    refused(
+        {"limit": [LIMIT], "near_duplicates": {"max": 0.1, "similar": 0.5}},
+        "did you mean 'similarity'",
+    )
 
 
 @pytest.mark.parametrize("bad", [1.5, -0.1, "9%", True, None, float("nan"), float("inf"), [0.1], 9])
@@ -82,7 +91,11 @@ def test_a_file_that_is_no_policy_is_refused(tmp_path):
     path = tmp_path / "policy.toml"
     with pytest.raises(StandoutError, match="cannot read policy"):
         Policy.load(path)
-    for content, word in ((b"max = ", "not TOML"), (b"\xff\xfe", "UTF-8"), (b"#" * 2**20 + b"##", "larger than")):
+    for content, word in (
+        (b"max = ", "not TOML"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"#" * 2**20 + b"##", "larger than"),
+    ):
         path.write_bytes(content)
         with pytest.raises(StandoutError, match=word):
             Policy.load(path)
@@ -112,13 +125,17 @@ def test_a_policy_that_was_cut_off_is_refused_at_every_length(tmp_path):
     with pytest.raises(StandoutError, match=r"add this as its last line:\n\[end\]"):
         Policy.load(path)
     assert "end" not in whole.given, "the hash of a policy is that of its content"
-    path.write_text(text[: text.index("[end]")].replace("[near_duplicates]", "[end]\n[near_duplicates]"))
+    path.write_text(
+        text[: text.index("[end]")].replace("[near_duplicates]", "[end]\n[near_duplicates]")
+    )
     with pytest.raises(StandoutError, match="does not end with"):
         Policy.load(path)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_the_policy_of_every_domain_can_be_read_and_names_the_source_of_each_limit(domain, tmp_path):
+def test_the_policy_of_every_domain_can_be_read_and_names_the_source_of_each_limit(
+    domain, tmp_path
+):
     path = tmp_path / "policy.toml"
     path.write_text(template(domain))
     made = so.Policy.load(path)
@@ -145,12 +162,16 @@ def test_the_command_offers_the_domains_that_exist():
 
 
 def test_none_in_text_means_a_channel_that_is_not_known():
-    made = Policy.from_dict({"limit": [LIMIT], "adversary": {"a": {"knows": 2, "value_within": "none"}}})
+    made = Policy.from_dict(
+        {"limit": [LIMIT], "adversary": {"a": {"knows": 2, "value_within": "none"}}}
+    )
     assert made.adversaries["a"].value_within is None
 
 
 def test_required_attacks_are_run_although_they_are_not_listed():
-    made = Policy.from_dict({"limit": [LIMIT], "attacks": ["scoreboard"], "required_attacks": ["likelihood"]})
+    made = Policy.from_dict(
+        {"limit": [LIMIT], "attacks": ["scoreboard"], "required_attacks": ["likelihood"]}
+    )
     assert made.all_attacks == ("scoreboard", "likelihood")
 
 

@@ -66,9 +66,16 @@ def test_redact_finds_a_label_in_the_policy_and_writes_nothing(run, files, tmp_p
 
 
 def test_labels_are_found_word_by_word_and_numbers_are_left_out():
-    data = so.Dataset.from_arrays(["Ann Lee", "bob77", "1234567", "ab"], ["Heat (1995)", "drama", "tea-5512", "99"])
+    data = so.Dataset.from_arrays(
+        ["Ann Lee", "bob77", "1234567", "ab"], ["Heat (1995)", "drama", "tea-5512", "99"]
+    )
     seen = find_labels_in(
-        {"a": "x Ann Lee, bob77.", "b": "Ann; Lee-bob 77 drama 1234567 ab", "c": "<Heat (1995)>tea-5512"}, data
+        {
+            "a": "x Ann Lee, bob77.",
+            "b": "Ann; Lee-bob 77 drama 1234567 ab",
+            "c": "<Heat (1995)>tea-5512",
+        },
+        data,
     )
     # punctuation between two words is not part of a label: "Ann; Lee" counts
     assert dict(seen.found) == {"a": 2, "b": 1, "c": 2}
@@ -84,7 +91,19 @@ def test_a_check_opens_no_socket(run, files, tmp_path, monkeypatch):
     monkeypatch.setattr(socket, "create_connection", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     evidence = tmp_path / "e.json"
-    assert run("check", files[0], "--policy", files[1], "--evidence", evidence, "--page", tmp_path / "v.html")[0] == 0
+    assert (
+        run(
+            "check",
+            files[0],
+            "--policy",
+            files[1],
+            "--evidence",
+            evidence,
+            "--page",
+            tmp_path / "v.html",
+        )[0]
+        == 0
+    )
     assert run("verify", evidence, files[0])[0] == 0
     assert run("diff", files[0], files[0], "--attacks", "scoreboard-rh", "--targets", "50")[0] == 0
     assert run("policy", "init", "--out", tmp_path / "p.toml")[0] == 0
@@ -98,7 +117,10 @@ def test_small_groups_are_hidden_in_every_output(run, files, tmp_path):
 
     for row in json.loads((tmp_path / "v.json").read_text())["tests"]:
         if row["group"] is not None:
-            assert {row[key] for key in ("n", "rate", "lower", "upper", "p_met", "p_exceeded", "p_met_holm")} == {None}
+            assert {
+                row[key]
+                for key in ("n", "rate", "lower", "upper", "p_met", "p_exceeded", "p_met_holm")
+            } == {None}
     assert "a group of few targets is below the limit" in " ".join(out.split())
     shown = next(line for line in out.splitlines() if "groups" in line)
     assert shown.count("%") <= 3, "the limit may be shown, rates and bounds may not"

@@ -64,7 +64,10 @@ def test_chance_is_rarely_taken_for_a_rise():
             rows = with_rate(0.2, n=1000).record_item.reshape(-1, 3)[rng.permutation(1000)]
             both.append(so.Dataset.from_arrays(np.repeat(np.arange(1000), 3), rows.reshape(-1)))
         alarms += (
-            so.diff(*both, adversaries=WHO, attacks=["scoreboard-rh", "unicity"], targets=150, seed=k).verdict == "fail"
+            so.diff(
+                *both, adversaries=WHO, attacks=["scoreboard-rh", "unicity"], targets=150, seed=k
+            ).verdict
+            == "fail"
         )
     assert alarms <= 6
 
@@ -83,18 +86,26 @@ def test_a_defended_release_is_compared_with_an_undefended_one():
     release = so.defense("drop-entries", share=0.6).apply(data)
     who = [so.Adversary(knows=4, value_within=None)]
     options = {"source": data, "adversaries": who, "attacks": ["likelihood"], "targets": 300}
-    assert so.diff(release, data, **options).verdict == "fail", "to drop the defense raises the risk"
+    assert so.diff(release, data, **options).verdict == "fail", (
+        "to drop the defense raises the risk"
+    )
     assert so.diff(data, release, **options).verdict == "pass"
 
 
 def test_two_findings_are_compared_as_measured_on_different_people():
-    low, high = (so.Audit(with_rate(rate), WHO, ATTACKS, 400, describe=False).run() for rate in (0.05, 0.15))
+    low, high = (
+        so.Audit(with_rate(rate), WHO, ATTACKS, 400, describe=False).run() for rate in (0.05, 0.15)
+    )
     done = so.diff(low, high)
     assert done.verdict == "fail"
     assert not done.paired
     assert so.diff(high, low).verdict == "pass"
-    other = so.Audit(with_rate(0.1), [so.Adversary(knows=2, value_within=None)], ATTACKS, 100, describe=False).run()
-    assert so.diff(low, other).verdict == "unclear", "nothing in common must not look like no change"
+    other = so.Audit(
+        with_rate(0.1), [so.Adversary(knows=2, value_within=None)], ATTACKS, 100, describe=False
+    ).run()
+    assert so.diff(low, other).verdict == "unclear", (
+        "nothing in common must not look like no change"
+    )
 
 
 def test_findings_and_data_are_not_mixed():
@@ -127,7 +138,11 @@ def test_the_exit_code_of_the_command_says_whether_the_risk_rose(run, tmp_path):
     for name, rate in (("old", 0.05), ("new", 0.2)):
         rows = with_rate(rate, n=1500).record_item.reshape(-1, 3)
         path = tmp_path / f"{name}.csv"
-        path.write_text("user,item\n" + "\n".join(f"u{r},i{i}" for r, row in enumerate(rows) for i in row) + "\n")
+        path.write_text(
+            "user,item\n"
+            + "\n".join(f"u{r},i{i}" for r, row in enumerate(rows) for i in row)
+            + "\n"
+        )
         paths.append(path)
     options = ["--attacks", "scoreboard-rh", "--targets", "300"]
     code, out, _ = run("diff", *paths, *options)

@@ -14,8 +14,12 @@ CROWD = 50
 def planted(n_risky, n=3200, seed=0):
     """People in crowds of 50 equal records of 4 to 8 items, and some with long records of items of their own."""
     rng = np.random.default_rng(seed)
-    lengths = np.concatenate([rng.integers(4, 9, (n - n_risky) // CROWD).repeat(CROWD), rng.integers(15, 60, n_risky)])
-    first = np.concatenate([np.arange((n - n_risky) // CROWD).repeat(CROWD) * 10, 10**6 + np.arange(n_risky) * 100])
+    lengths = np.concatenate(
+        [rng.integers(4, 9, (n - n_risky) // CROWD).repeat(CROWD), rng.integers(15, 60, n_risky)]
+    )
+    first = np.concatenate(
+        [np.arange((n - n_risky) // CROWD).repeat(CROWD) * 10, 10**6 + np.arange(n_risky) * 100]
+    )
     record = np.repeat(np.arange(lengths.size), lengths)
     within = np.arange(record.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     return so.Dataset.from_arrays(record, first[record] + within)
@@ -27,8 +31,12 @@ def policy(by="length", **more):
         {"name": "groups", "max": 0.18, "adversaries": ["a"], "by": by},
     ]
     return {
-        "limit": limits, "adversary": {"a": {"knows": 3}}, "attacks": ["scoreboard-rh"], "self_test": False, **more,
-    }  # fmt: skip
+        "limit": limits,
+        "adversary": {"a": {"knows": 3}},
+        "attacks": ["scoreboard-rh"],
+        "self_test": False,
+        **more,
+    }
 
 
 @pytest.mark.parametrize("sequential", [True, False])
@@ -51,8 +59,12 @@ def test_safe_data_passes_in_all_groups(sequential):
 def test_people_with_rare_items_are_a_group_although_their_records_are_as_long_as_others():
     data = planted(0)
     own = np.arange(80)[:, None] * 5 + np.arange(5) + 10**6
-    record = np.concatenate([data.to_frame()["record"].astype(int), np.repeat(10**4 + np.arange(80), 5)])
-    data = so.Dataset.from_arrays(record, np.concatenate([data.to_frame()["item"].astype(int), own.reshape(-1)]))
+    record = np.concatenate(
+        [data.to_frame()["record"].astype(int), np.repeat(10**4 + np.arange(80), 5)]
+    )
+    data = so.Dataset.from_arrays(
+        record, np.concatenate([data.to_frame()["item"].astype(int), own.reshape(-1)])
+    )
     assert so.check(data, policy("length", sequential=False)).verdict != "fail"
     seen = so.check(data, policy("risk", sequential=False))
     assert seen.verdict == "fail"

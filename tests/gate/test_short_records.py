@@ -26,9 +26,12 @@ def mixed(n_short, n=1000, length=KNOWS - 1, equal=False):
 
 def policy(**limit):
     return {
-        "limit": [{"name": "everybody", "max": 0.09, "adversaries": ["a"], **limit}], "adversary": {"a": {"knows": KNOWS}},
-        "attacks": ["likelihood"], "self_test": False, "sequential": False,
-    }  # fmt: skip
+        "limit": [{"name": "everybody", "max": 0.09, "adversaries": ["a"], **limit}],
+        "adversary": {"a": {"knows": KNOWS}},
+        "attacks": ["likelihood"],
+        "self_test": False,
+        "sequential": False,
+    }
 
 
 @pytest.mark.parametrize("measure", ["found", "unique", "sure", "matched-right"])
@@ -36,9 +39,10 @@ def policy(**limit):
 def test_people_with_fewer_items_than_are_known_are_attacked_too(measure, length):
     seen = so.check(mixed(700, length=length), policy(measure=measure))
     assert seen.verdict == "fail"
-    assert seen.table[0]["group"] == {7: "records of 4 to 7 items", 3: "records of 2 to 3 items"}.get(
-        length, "records of 1 to 1 items"
-    )
+    assert seen.table[0]["group"] == {
+        7: "records of 4 to 7 items",
+        3: "records of 2 to 3 items",
+    }.get(length, "records of 1 to 1 items")
 
 
 def test_short_records_that_are_all_equal_pass():

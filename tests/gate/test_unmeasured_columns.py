@@ -35,7 +35,9 @@ def rows():
     """Entries of data that keeps the limit."""
     made = with_rate(0.045, n=1000)
     pairs = [(r, int(i)) for r, row in enumerate(made.record_item.reshape(-1, 3)) for i in row]
-    return pd.DataFrame({"user": [f"u{r}" for r, _ in pairs], "item": [f"i{i}" for _, i in pairs]}), pairs
+    return pd.DataFrame(
+        {"user": [f"u{r}" for r, _ in pairs], "item": [f"i{i}" for _, i in pairs]}
+    ), pairs
 
 
 @pytest.fixture
@@ -57,7 +59,10 @@ def policy(tmp_path):
     def made(**accepted):
         path = tmp_path / "policy.toml"
         path.write_text(
-            RULES + "[unmeasured_columns]\n" + "".join(f'{c} = "{why}"\n' for c, why in accepted.items()) + "[end]\n"
+            RULES
+            + "[unmeasured_columns]\n"
+            + "".join(f'{c} = "{why}"\n' for c, why in accepted.items())
+            + "[end]\n"
         )
         return path
 
@@ -69,15 +74,27 @@ def columns_of(path, **options):
     return {use.name: use for use in whole_of(so.Dataset.read(path, **options)).columns}
 
 
-def test_a_file_with_email_addresses_fails_and_every_output_names_the_column(run, write, policy, tmp_path):
-    path = write(contact=lambda k, r, i: f"p{r}@mail.example", born=lambda k, r, i: f"19{50 + r % 50}-01-02")
+def test_a_file_with_email_addresses_fails_and_every_output_names_the_column(
+    run, write, policy, tmp_path
+):
+    path = write(
+        contact=lambda k, r, i: f"p{r}@mail.example", born=lambda k, r, i: f"19{50 + r % 50}-01-02"
+    )
     files = [tmp_path / name for name in ("v.json", "e.json", "p.html", "j.xml", "s.json")]
     options = zip(("--out", "--evidence", "--page", "--junit", "--sarif"), files, strict=True)
     code, out, _ = run(
-        "check", path, "--policy", policy(contact="a reason does not help"), *(x for o in options for x in o)
+        "check",
+        path,
+        "--policy",
+        policy(contact="a reason does not help"),
+        *(x for o in options for x in o),
     )
     assert code == 1
-    told = [out, run("check", path, "--policy", policy(), "--github")[1], *(file.read_text() for file in files)]
+    told = [
+        out,
+        run("check", path, "--policy", policy(), "--github")[1],
+        *(file.read_text() for file in files),
+    ]
     for text in told:
         assert "contact" in text
         assert "born" in text
@@ -91,11 +108,19 @@ def test_a_column_that_was_not_measured_is_unclear_until_the_policy_accepts_it(r
     code, out, _ = run("check", path, "--policy", policy())
     assert code == 3
     assert "[unmeasured_columns]" in " ".join(out.split())
-    code, out, _ = run("check", path, "--policy", policy(postcode="first two digits only"), "--json")
+    code, out, _ = run(
+        "check", path, "--policy", policy(postcode="first two digits only"), "--json"
+    )
     verdict = json.loads(out)
     assert code == 0
-    assert "first two digits only" in next(row["why"] for row in verdict["table"] if row["limit"] == "columns")
-    assert [c["status"] for c in verdict["provenance"]["columns"]] == ["measured", "measured", "not measured"]
+    assert "first two digits only" in next(
+        row["why"] for row in verdict["table"] if row["limit"] == "columns"
+    )
+    assert [c["status"] for c in verdict["provenance"]["columns"]] == [
+        "measured",
+        "measured",
+        "not measured",
+    ]
 
 
 def test_columns_that_add_nothing_pass_with_the_reason(run, write, policy, tmp_path):
@@ -109,7 +134,12 @@ def test_columns_that_add_nothing_pass_with_the_reason(run, write, policy, tmp_p
     page = tmp_path / "page.html"
     code, out, _ = run("check", path, "--policy", policy(), "--page", page)
     assert code == 0, out
-    for reason in ("the number of the row", "a copy of user", "follows from item", "the same in every row"):
+    for reason in (
+        "the number of the row",
+        "a copy of user",
+        "follows from item",
+        "the same in every row",
+    ):
         assert reason in " ".join(out.split())
         assert reason in page.read_text()
 
@@ -117,7 +147,9 @@ def test_columns_that_add_nothing_pass_with_the_reason(run, write, policy, tmp_p
 @pytest.mark.parametrize(
     "cell",
     [
-        lambda k, r, i: 10_000 + r,  # an attribute of the person, also where only they hold the item
+        lambda k, r, i: (
+            10_000 + r
+        ),  # an attribute of the person, also where only they hold the item
         lambda k, r, i: f"{k}.{r % 9}",  # not a number of the row: the digits say something
         lambda k, r, i: k // 2,
         lambda k, r, i: "x" if r % 2 else "",  # one text or nothing: two contents
@@ -139,13 +171,17 @@ def test_a_person_attribute_is_not_harmless_where_nobody_shares_an_item(tmp_path
 def test_an_email_address_after_the_sample_is_found(tmp_path):
     path = tmp_path / "late.csv"
     lines = [f"u{k % 50},i{k % 40},text {k % 7}{k}" for k in range(SAMPLE + 100)]
-    path.write_text("user,item,note\n" + "\n".join([*lines, "u1,i1,ask ann@mail.example for it"]) + "\n")
+    path.write_text(
+        "user,item,note\n" + "\n".join([*lines, "u1,i1,ask ann@mail.example for it"]) + "\n"
+    )
     assert columns_of(path)["note"].identifier == "e-mail address"
 
 
 def test_a_record_that_is_an_email_address_fails(run, tmp_path, policy):
     path = tmp_path / "mail.csv"
-    path.write_text("user,item\n" + "".join(f"p{k % 60}@mail.example,i{k % 7}\n" for k in range(300)))
+    path.write_text(
+        "user,item\n" + "".join(f"p{k % 60}@mail.example,i{k % 7}\n" for k in range(300))
+    )
     assert run("check", path, "--policy", policy())[0] == 1
 
 
@@ -175,7 +211,13 @@ def test_a_file_that_changed_after_reading_is_refused(write):
 def test_every_kind_of_source_knows_its_columns_and_its_hash(write, rows, tmp_path, monkeypatch):
     text = write(note=lambda k, r, i: r)
     frame = pd.read_csv(text)
-    sources = [text, tmp_path / "d.zip", tmp_path / "d.parquet", tmp_path / "d.db", tmp_path / "parts"]
+    sources = [
+        text,
+        tmp_path / "d.zip",
+        tmp_path / "d.parquet",
+        tmp_path / "d.db",
+        tmp_path / "parts",
+    ]
     with zipfile.ZipFile(sources[1], "w") as archive:
         archive.write(text, "data.csv")
     frame.to_parquet(sources[2])
@@ -190,10 +232,18 @@ def test_every_kind_of_source_knows_its_columns_and_its_hash(write, rows, tmp_pa
         whole = whole_of(ds)
         assert [use.role for use in whole.columns] == ["record", "item", "ignored"], path.name
         assert whole.sha256 is not None
-        assert whole.sha256 == whole_of(so.Dataset.read(path, record="user", item="item", value=None, time=None)).sha256
+        assert (
+            whole.sha256
+            == whole_of(
+                so.Dataset.read(path, record="user", item="item", value=None, time=None)
+            ).sha256
+        )
     (sources[4] / "2.parquet").write_bytes(sources[2].read_bytes())
     assert (
-        whole_of(so.Dataset.read(sources[4], record="user", item="item", value=None, time=None)).sha256 != whole.sha256
+        whole_of(
+            so.Dataset.read(sources[4], record="user", item="item", value=None, time=None)
+        ).sha256
+        != whole.sha256
     )
 
 
@@ -208,11 +258,18 @@ def test_a_file_that_is_gone_counts_as_not_measured(write):
 
 def test_a_frame_lists_its_columns_and_arrays_have_none(rows):
     frame, pairs = rows
-    rules = {"limit": [{"max": 0.2, "adversaries": ["a"]}], "adversary": {"a": {"knows": 3}}, "self_test": False,
-             "attacks": ["scoreboard-rh"], "targets": 400}  # fmt: skip
+    rules = {
+        "limit": [{"max": 0.2, "adversaries": ["a"]}],
+        "adversary": {"a": {"knows": 3}},
+        "self_test": False,
+        "attacks": ["scoreboard-rh"],
+        "targets": 400,
+    }
     mail = frame.assign(mail=[f"p{r}@mail.example" for r, _ in pairs])
     assert (
-        so.check(so.Dataset.from_frame(mail, record="user", item="item", value=None, time=None), rules).verdict
+        so.check(
+            so.Dataset.from_frame(mail, record="user", item="item", value=None, time=None), rules
+        ).verdict
         == "fail"
     )
     titled = frame.assign(title=[f"t{i}" for _, i in pairs])
@@ -222,7 +279,9 @@ def test_a_frame_lists_its_columns_and_arrays_have_none(rows):
     assert "frame" in passed.provenance["whole_covers"]
     arrays = so.check(so.Dataset.from_arrays(frame["user"], frame["item"]), rules)
     assert (arrays.verdict, arrays.provenance["columns"]) == ("pass", [])
-    derived = so.Dataset.from_frame(mail, record="user", item="item", value=None, time=None).take(range(900))
+    derived = so.Dataset.from_frame(mail, record="user", item="item", value=None, time=None).take(
+        range(900)
+    )
     assert so.check(derived, rules).verdict == "fail"
 
 

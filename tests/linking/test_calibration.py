@@ -27,7 +27,11 @@ def habits(n=700, n_items=260, seed=0):
             if rng.random() < 0.25:
                 continue
             size = int(rng.integers(8, 30))
-            item = np.where(rng.random(size) < 0.65, rng.choice(mine, size), rng.choice(n_items, size, p=popularity))
+            item = np.where(
+                rng.random(size) < 0.65,
+                rng.choice(mine, size),
+                rng.choice(n_items, size, p=popularity),
+            )
             day = 200 * period + rng.integers(0, 200, size)
             out.append(np.column_stack([np.full(size, person), item, np.ones(size, int), day]))
     return np.concatenate(out)
@@ -145,7 +149,9 @@ def test_the_overlap_is_the_prior_where_the_test_does_not_apply():
     data = release(entries, time=False)
     aux = knowledge(second_file(entries, np.arange(0, 400, 2), knows=2, e=0.1), time=False)
     noise = LinkNoise((0.1,))
-    low, usual, high = (so.link(data, aux, noise=noise, overlap=x, canaries=False) for x in (0.05, None, 0.95))
+    low, usual, high = (
+        so.link(data, aux, noise=noise, overlap=x, canaries=False) for x in (0.05, None, 0.95)
+    )
     assert low.refused.all()
     assert low.expected_links < usual.expected_links < high.expected_links
     # a share that is given is not uncertain

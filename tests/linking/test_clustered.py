@@ -27,7 +27,9 @@ def test_people_whose_purchases_agree_exactly_are_expected_to_be_linked(seed: in
 
 def test_nobody_is_linked_if_the_same_purchases_belong_to_random_people() -> None:
     record, item, amount, day = purchases(1)
-    shuffled = so.Dataset.from_arrays(np.random.default_rng(0).permutation(record), item, amount, day)
+    shuffled = so.Dataset.from_arrays(
+        np.random.default_rng(0).permutation(record), item, amount, day
+    )
     links = so.link(shuffled, so.Dataset.from_arrays(record, item, amount, day))
     assert not links.accepted(0.05).any()
     assert links.expected_links < 5

@@ -24,32 +24,62 @@ def files(tmp_path_factory):
     entries = world(n=200, seed=3)
     names = np.array([f"u{k:03d}" for k in range(200)])
     kept = entries[entries[:, 0] % 8 != 0]
-    pd.DataFrame({
-        "user": names[kept[:, 0]], "item": kept[:, 1], "rating": kept[:, 2], "day": pd.to_datetime(kept[:, 3], unit="D"),
-    }).to_csv(folder / "ratings.csv", index=False)  # fmt: skip
+    pd.DataFrame(
+        {
+            "user": names[kept[:, 0]],
+            "item": kept[:, 1],
+            "rating": kept[:, 2],
+            "day": pd.to_datetime(kept[:, 3], unit="D"),
+        }
+    ).to_csv(folder / "ratings.csv", index=False)
     facts = second_file(entries, np.arange(0, 200, 2), knows=12, e=0.15)
     who = facts[:, 0].astype(int)
-    pd.DataFrame({
-        "nick": [f"nick{k}" for k in who], "item": facts[:, 1].astype(int), "rating": facts[:, 2], "same": names[who],
-    }).to_csv(folder / "forum.csv", index=False)  # fmt: skip
+    pd.DataFrame(
+        {
+            "nick": [f"nick{k}" for k in who],
+            "item": facts[:, 1].astype(int),
+            "rating": facts[:, 2],
+            "same": names[who],
+        }
+    ).to_csv(folder / "forum.csv", index=False)
     return folder
 
 
 @pytest.fixture
 def call(run):
     """Run a command; gives an object with its exit code and what it printed."""
-    return lambda *arguments: SimpleNamespace(**dict(zip(("code", "out", "err"), run(*arguments), strict=True)))
+    return lambda *arguments: SimpleNamespace(
+        **dict(zip(("code", "out", "err"), run(*arguments), strict=True))
+    )
 
 
 def linked(call, files, out, *more):
-    return call("link", files / "ratings.csv", files / "forum.csv", "--record", "user", "--item", "item", "--person",
-               "nick", "--known-item", "item", "--known-value", "rating", "--out", out, *more)  # fmt: skip
+    return call(
+        "link",
+        files / "ratings.csv",
+        files / "forum.csv",
+        "--record",
+        "user",
+        "--item",
+        "item",
+        "--person",
+        "nick",
+        "--known-item",
+        "item",
+        "--known-value",
+        "rating",
+        "--out",
+        out,
+        *more,
+    )
 
 
 def test_link_writes_counts_and_no_labels(call, files, tmp_path):
     done = linked(call, files, tmp_path / "out", "--truth", "same")
     assert done.code == 0, done.err
-    written = (tmp_path / "out" / "links.json").read_text() + (tmp_path / "out" / "links.html").read_text()
+    written = (tmp_path / "out" / "links.json").read_text() + (
+        tmp_path / "out" / "links.html"
+    ).read_text()
     for text in (written, done.out, done.err):
         assert "nick1" not in text
         assert "u002" not in text
@@ -64,10 +94,13 @@ def test_with_the_truth_all_tables_of_f06_are_printed(call, files, tmp_path):
     assert done.code == 0, done.err
     out = " ".join(done.out.split())
     for title in (
-        "Right record among the first k, for people in the release", "Right record first, by number of known items",
-        "Why Set Intersection fails", "Scoring after the owner drops the rarest items", "Posterior and truth",
+        "Right record among the first k, for people in the release",
+        "Right record first, by number of known items",
+        "Why Set Intersection fails",
+        "Scoring after the owner drops the rarest items",
+        "Posterior and truth",
         "Accepted links at each false discovery rate",
-    ):  # fmt: skip
+    ):
         assert title in out
     assert "of the people of the second file are in the release" in out
     found = so.LinkFindings.load(tmp_path / "out" / "links.json")
@@ -88,7 +121,9 @@ def _of(found, name):
     return next(one["rates"] for one in found.truth["k_identified"] if one["attack"] == name)
 
 
-def test_pairs_are_written_only_when_asked_for_and_with_a_sentence_on_lawful_use(call, files, tmp_path):
+def test_pairs_are_written_only_when_asked_for_and_with_a_sentence_on_lawful_use(
+    call, files, tmp_path
+):
     done = linked(call, files, tmp_path / "out", "--pairs", tmp_path / "pairs.csv", "--json")
     assert done.code == 0, done.err
     assert "lawful basis" in done.err
@@ -117,7 +152,15 @@ def test_wrong_options_end_with_code_2_and_write_nothing(call, files, tmp_path, 
 
 
 def test_a_column_that_the_second_file_lacks_is_named_with_the_right_option(call, files, tmp_path):
-    done = call("link", files / "ratings.csv", files / "forum.csv", "--record", "user", "--out", tmp_path / "out")
+    done = call(
+        "link",
+        files / "ratings.csv",
+        files / "forum.csv",
+        "--record",
+        "user",
+        "--out",
+        tmp_path / "out",
+    )
     assert done.code == 2
     assert "--person" in done.err
 
@@ -132,7 +175,10 @@ def test_proposed_matches_are_not_used_until_they_are_confirmed(call, files, tmp
     with pytest.raises(InputError, match=r"no row .* is confirmed"):
         read_map(out)
     frame = pd.read_csv(out, dtype=str)
-    assert dict(zip(frame["item_second"], frame["item_release"], strict=True)) == {"x": "1", "y": "3"}
+    assert dict(zip(frame["item_second"], frame["item_release"], strict=True)) == {
+        "x": "1",
+        "y": "3",
+    }
     frame["confirm"] = ["yes", ""]
     frame.to_csv(out, index=False)
     assert len(read_map(out)) == 1
@@ -168,7 +214,14 @@ def habits(n=150, seed=0):
         mine = rng.choice(300, 12, replace=False)
         item = np.where(rng.random(80) < 0.7, rng.choice(mine, 80), rng.integers(0, 300, 80))
         rows.append(
-            np.column_stack([np.full(80, person), item, rng.integers(1, 9, 80), 15_000 + rng.integers(0, 600, 80)])
+            np.column_stack(
+                [
+                    np.full(80, person),
+                    item,
+                    rng.integers(1, 9, 80),
+                    15_000 + rng.integers(0, 600, 80),
+                ]
+            )
         )
     return np.concatenate(rows)
 
@@ -183,12 +236,20 @@ def test_the_two_periods_share_no_entry_and_lose_none(shop):
     before, after = so.split_time(shop, "2011-11-20")
     assert before.n_entries + after.n_entries == shop.n_entries
     day = (np.datetime64("2011-11-20") - np.datetime64("1970-01-01")).astype(int)
-    assert before.first_tick + before.record_tick.max() < day <= after.first_tick + after.record_tick.min()
+    assert (
+        before.first_tick + before.record_tick.max()
+        < day
+        <= after.first_tick + after.record_tick.min()
+    )
 
 
 def test_data_without_habits_is_not_said_to_single_people_out():
     rng = np.random.default_rng(4)
-    record, item, day = np.repeat(np.arange(120), 20), rng.integers(0, 60, 2400), rng.integers(15_000, 15_400, 2400)
+    record, item, day = (
+        np.repeat(np.arange(120), 20),
+        rng.integers(0, 60, 2400),
+        rng.integers(15_000, 15_400, 2400),
+    )
     found = so.time_shifted(so.Dataset.from_arrays(record, item, time=day), 0.5, others=()).findings
     assert found.truth["k_identified"][0]["rates"][0]["rate"] < 0.05
     assert "does not show that habits lead to people" in said(found)
@@ -228,13 +289,17 @@ def test_a_split_that_leaves_one_side_empty_or_is_no_day_is_refused(shop, at):
 
 def test_audit_with_a_split_says_it_for_a_data_protection_officer(call, tmp_path):
     rows = habits(n=60)
-    frame = pd.DataFrame({"customer": rows[:, 0], "item": rows[:, 1], "date": pd.to_datetime(rows[:, 3], unit="D")})
+    frame = pd.DataFrame(
+        {"customer": rows[:, 0], "item": rows[:, 1], "date": pd.to_datetime(rows[:, 3], unit="D")}
+    )
     frame.to_csv(tmp_path / "shop.csv", index=False)
     done = call("audit", tmp_path / "shop.csv", "--split-time", "0.5", "--out", tmp_path / "out")
     assert done.code == 0, done.err
     assert "share no entry" in " ".join(done.out.split())
     assert so.LinkFindings.load(tmp_path / "out" / "links.json").data["split"]
-    refused = call("audit", tmp_path / "shop.csv", "--split-time", "never", "--out", tmp_path / "other")
+    refused = call(
+        "audit", tmp_path / "shop.csv", "--split-time", "never", "--out", tmp_path / "other"
+    )
     assert refused.code == 2
     assert "use a date" in refused.err
 
@@ -243,13 +308,16 @@ def test_the_comparison_with_the_truth_counts_every_person_once(files):
     entries = world(n=200, seed=3)
     data = release(entries)
     facts = second_file(entries, np.arange(0, 200, 2))[:, :3].astype(int)
-    # a person of whom nothing in the release is known is not in it, and nobody is named: no right link
+    # a person of whom nothing in the release is known is not in it, and nobody is named: no right
+    # link
     facts = np.concatenate([[[-5, 99_999, 3]], facts])
     aux = so.Knowledge.from_arrays(*facts.T)
     right = truth(data, aux)
     right[0] = -1
     right[1:11] = -1
-    links = judged(so.link(data, aux, one_to_one=True, canaries=False), data, aux, right, others=("tf-idf",))
+    links = judged(
+        so.link(data, aux, one_to_one=True, canaries=False), data, aux, right, others=("tf-idf",)
+    )
     found = links.findings.truth
     assert found["n_present"] + found["n_absent"] == aux.n_queries
     assert sum(r["people"] for r in found["by_facts"]) == found["n_present"] == 90

@@ -20,12 +20,17 @@ def entries():
     return world(seed=3)
 
 
-@pytest.mark.parametrize(("e", "value_moved", "days"), [(0.15, 0.3, 3), (0.3, 0.2, 14), (0.45, 0.4, 3)])
+@pytest.mark.parametrize(
+    ("e", "value_moved", "days"), [(0.15, 0.3, 3), (0.3, 0.2, 14), (0.45, 0.4, 3)]
+)
 def test_planted_noise_is_recovered_within_a_fifth_at_200_queries(entries, e, value_moved, days):
-    aux = knowledge(second_file(entries, np.arange(0, 400, 2), e=e, value_moved=value_moved, days=days))
+    aux = knowledge(
+        second_file(entries, np.arange(0, 400, 2), e=e, value_moved=value_moved, days=days)
+    )
     noise = fitted(release(entries), aux)
     assert noise.e[0] == pytest.approx(e, rel=0.2)
-    # a move beyond the end of the scale is clipped: four fifths of the planted moves change the value
+    # a move beyond the end of the scale is clipped: four fifths of the planted moves change the
+    # value
     assert 1 - noise.value.within(0.0) == pytest.approx(0.8 * value_moved, rel=0.2)
     assert noise.time.within(float(days)) == pytest.approx(1.0, abs=0.1)
     assert noise.unrelated < 0.1
@@ -38,8 +43,12 @@ def test_values_that_are_wrong_though_the_item_is_right_are_h(entries):
     assert noise.value.within(0.0) > 0.9
 
 
-def test_people_whose_days_are_unrelated_are_a_group_of_their_own_and_not_noise_of_all_days(entries):
-    aux = knowledge(second_file(entries, np.arange(0, 400, 2), e=0.1, days=3, unrelated=0.4), value=False)
+def test_people_whose_days_are_unrelated_are_a_group_of_their_own_and_not_noise_of_all_days(
+    entries,
+):
+    aux = knowledge(
+        second_file(entries, np.arange(0, 400, 2), e=0.1, days=3, unrelated=0.4), value=False
+    )
     noise = fitted(release(entries, value=False), aux)
     assert noise.unrelated == pytest.approx(0.4, rel=0.2)
     assert noise.time.within(3.0) > 0.85
@@ -70,7 +79,9 @@ def test_a_few_people_with_many_facts_do_not_decide_for_all(entries):
     for who in range(300, 305):
         mine = entries[entries[:, 0] == who].astype(float)
         others = np.setdiff1d(np.arange(300), mine[:, 1])
-        flood = np.column_stack([np.full(others.size, who), others, np.full(others.size, 3), np.full(others.size, 50)])
+        flood = np.column_stack(
+            [np.full(others.size, who), others, np.full(others.size, 3), np.full(others.size, 50)]
+        )
         parts += [mine, flood]
     assert fitted(release(entries), knowledge(np.concatenate(parts))).e[0] < 0.2
 
@@ -96,5 +107,7 @@ def test_the_likelihood_ignores_days_of_a_period_that_does_not_overlap_the_relea
     data = release(entries, value=False)
     attack = so.attack("likelihood", noise="fit")
     assert attack.fit(data, knowledge(facts, value=False)).fitted.time is None
-    with_days, without = (attack.run(data, knowledge(facts, value=False, time=t)).best for t in (True, False))
+    with_days, without = (
+        attack.run(data, knowledge(facts, value=False, time=t)).best for t in (True, False)
+    )
     np.testing.assert_array_equal(with_days, without)

@@ -21,7 +21,9 @@ def entries():
 def pair(entries):
     """Half of the people of the second file are not in the release."""
     data = release(entries, without=np.arange(0, 400, 4))
-    aux = knowledge(second_file(entries, np.arange(0, 400, 2), e=0.2, knows=14, value_moved=0.2), time=False)
+    aux = knowledge(
+        second_file(entries, np.arange(0, 400, 2), e=0.2, knows=14, value_moved=0.2), time=False
+    )
     return data, aux, truth(data, aux)
 
 
@@ -69,7 +71,10 @@ def test_the_answer_does_not_depend_on_the_order_of_people_or_on_their_names(pai
     data, aux, _ = pair
     order = np.random.default_rng(0).permutation(aux.n_facts)
     renamed = so.Knowledge.from_arrays(
-        (aux.queries[aux.query][order] * 7 + 3) % 2003, aux.item[order], aux.value[order], aux.time[order]
+        (aux.queries[aux.query][order] * 7 + 3) % 2003,
+        aux.item[order],
+        aux.value[order],
+        aux.time[order],
     )
     other = so.link(data, renamed)
     mine = dict(zip(((aux.queries * 7 + 3) % 2003).tolist(), links.best.tolist(), strict=True))
@@ -92,7 +97,11 @@ def families(n_families=60, members=10, of_family=20, seed=0):
                 rng.choice(1500, 5),
             ]
             item = np.unique(np.concatenate(parts))
-            rows.append(np.column_stack([np.full(item.size, person), item, np.full(item.size, 3), np.zeros(item.size)]))
+            rows.append(
+                np.column_stack(
+                    [np.full(item.size, person), item, np.full(item.size, 3), np.zeros(item.size)]
+                )
+            )
     return [np.concatenate(rows).astype(int) for rows in out]
 
 
@@ -128,7 +137,9 @@ def test_items_that_the_release_lacks_are_counted_and_change_nothing(pair, links
 
 def test_a_map_of_items_replaces_their_labels(pair, links):
     data, aux, _ = pair
-    renamed = so.Knowledge.from_arrays(aux.queries[aux.query], [f"title {i}" for i in aux.item], aux.value)
+    renamed = so.Knowledge.from_arrays(
+        aux.queries[aux.query], [f"title {i}" for i in aux.item], aux.value
+    )
     found = so.link(data, renamed, items={f"title {i}": i for i in np.unique(aux.item).tolist()})
     np.testing.assert_array_equal(found.best, links.best)
 
@@ -137,7 +148,13 @@ def test_nothing_shows_who_is_linked_unless_labels_are_asked_for(entries):
     names = np.array([f"Ann Example {k}" for k in range(400)])
     data = so.Dataset.from_arrays(names[entries[:, 0]], entries[:, 1], entries[:, 2])
     found = so.link(data, data, canaries=False)
-    shown = repr(found) + str(found) + found._repr_html_() + found.to_frame().to_string() + found.findings.to_json()
+    shown = (
+        repr(found)
+        + str(found)
+        + found._repr_html_()
+        + found.to_frame().to_string()
+        + found.findings.to_json()
+    )
     assert "Ann" not in shown
     assert "best" not in json.loads(found.findings.to_json())["links"]
     frame = found.to_frame(labels=True)
@@ -147,7 +164,11 @@ def test_nothing_shows_who_is_linked_unless_labels_are_asked_for(entries):
 def test_findings_survive_saving_and_damage_is_refused(links, tmp_path):
     path = links.save(tmp_path / "links.json")
     assert so.LinkFindings.load(path).to_dict() == links.findings.to_dict()
-    for text, what in (("{", "not JSON"), ('{"kind": "link"}', "schema version"), ("[1]", "schema version")):
+    for text, what in (
+        ("{", "not JSON"),
+        ('{"kind": "link"}', "schema version"),
+        ("[1]", "schema version"),
+    ):
         path.write_text(text)
         with pytest.raises(InputError, match=what):
             so.LinkFindings.load(path)
@@ -173,10 +194,14 @@ def timed(entries):
     facts = second_file(minutes, np.arange(0, 400, 2), knows=3, e=0.1, days=20, unrelated=0.3)
     facts[:, 3] /= 1440
     data = {
-        name: so.Dataset.from_arrays(entries[:, 0], entries[:, 1], None, minutes[:, 3] / 1440, resolution=name)
+        name: so.Dataset.from_arrays(
+            entries[:, 0], entries[:, 1], None, minutes[:, 3] / 1440, resolution=name
+        )
         for name in ("day", "hour", "minute")
     }
-    return data, so.Knowledge.from_arrays(facts[:, 0].astype(int), facts[:, 1].astype(int), None, facts[:, 3])
+    return data, so.Knowledge.from_arrays(
+        facts[:, 0].astype(int), facts[:, 1].astype(int), None, facts[:, 3]
+    )
 
 
 def test_hours_are_compared_if_both_files_have_them(timed):
@@ -188,7 +213,10 @@ def test_hours_are_compared_if_both_files_have_them(timed):
     assert found["hour"].noise.unrelated == pytest.approx(0.3, abs=0.1)
     assert right["hour"] >= right["day"]
     np.testing.assert_array_equal(found["minute"].best, found["hour"].best)
-    said = {name: any("they were compared by" in line for line in x.findings.warnings) for name, x in found.items()}
+    said = {
+        name: any("they were compared by" in line for line in x.findings.warnings)
+        for name, x in found.items()
+    }
     assert said == {"day": False, "hour": False, "minute": True}
 
 
@@ -204,7 +232,9 @@ def test_a_second_file_of_whole_days_is_compared_by_days(timed):
     coarse, fine = (so.link(data[name], days, canaries=False) for name in ("day", "hour"))
     np.testing.assert_array_equal(coarse.best, fine.best)
     np.testing.assert_allclose(coarse.posterior, fine.posterior)
-    assert any("by the hour; they were compared by the day" in line for line in fine.findings.warnings)
+    assert any(
+        "by the hour; they were compared by the day" in line for line in fine.findings.warnings
+    )
 
 
 def test_people_with_one_or_two_plain_items_are_refused_not_accepted():
@@ -218,7 +248,9 @@ def test_people_with_one_or_two_plain_items_are_refused_not_accepted():
 
 def test_a_truth_with_shuffled_labels_is_questioned(links, pair):
     data, aux, right = pair
-    assert not any("contradicts" in w for w in judged(links, data, aux, right, others=()).findings.warnings)
+    assert not any(
+        "contradicts" in w for w in judged(links, data, aux, right, others=()).findings.warnings
+    )
     shuffled = np.where(right >= 0, (right + 7) % data.n_records, -1)
     noted = judged(links, data, aux, shuffled, others=()).findings.warnings
     assert any("The truth contradicts the links" in w for w in noted)
@@ -237,16 +269,21 @@ def test_people_whom_the_test_does_not_apply_to_do_not_read_as_nobody_who_can_be
     told = np.concatenate([first, second])[np.concatenate([record[first], record[second]]) < 100]
     day = rng.integers(0, 900, record.size)
     data = so.Dataset.from_arrays(record, item, value, day)
-    found = so.link(data, so.Knowledge.from_arrays(record[told], item[told], value[told], day[told].astype(float)))
+    found = so.link(
+        data,
+        so.Knowledge.from_arrays(record[told], item[told], value[told], day[told].astype(float)),
+    )
     assert found.refused.mean() > 0.9 and found.accepted(0.05, "posterior").sum() > 80
     text = str(found)
     assert (
-        f"she can name {found.accepted(0.05, 'posterior').sum():,} of all people with at most about 5 % wrong" in text
+        f"she can name {found.accepted(0.05, 'posterior').sum():,} of all people with at most about 5 % wrong"
+        in text
     )
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [({"noise": "informed"}, "use 'fit' or a LinkNoise"), ({"noise": 3}, "noise=3")]
+    ("options", "words"),
+    [({"noise": "informed"}, "use 'fit' or a LinkNoise"), ({"noise": 3}, "noise=3")],
 )
 def test_wrong_options_are_refused(pair, options, words):
     with pytest.raises(ParameterError, match=words):
@@ -290,7 +327,9 @@ def test_whole_profiles_of_hundreds_of_items_score_like_the_formula():
     for query in range(0, n, 7):
         facts = np.flatnonzero(held[query])
         odds = 0.999 / (0.001 * q[query, facts])
-        want = facts.size * np.log(0.001) + [np.log1p(odds[held[r, facts]] / held[r].sum()).sum() for r in range(n)]
+        want = facts.size * np.log(0.001) + [
+            np.log1p(odds[held[r, facts]] / held[r].sum()).sum() for r in range(n)
+        ]
         np.testing.assert_allclose(got[query], want, rtol=1e-5, atol=0.02)
     assert np.abs(got).max() > 1000
     assert (link(data, aux, noise=noise, canaries=False).best == np.arange(n)).all()

@@ -22,7 +22,9 @@ def run(seed, present, knows, e, value=False, time=False, **options):
     who = np.arange(0, 300, 2)
     gone = np.random.default_rng(seed).permutation(who)[: round((1 - present) * who.size)]
     data = release(entries, value=value, time=time, without=gone)
-    aux = knowledge(second_file(entries, who, knows=knows, e=e, seed=seed + 1), value=value, time=time)
+    aux = knowledge(
+        second_file(entries, who, knows=knows, e=e, seed=seed + 1), value=value, time=time
+    )
     right = truth(data, aux)
     links = so.link(data, aux, **options)
     return links, (links.best == right) & (right >= 0)
@@ -31,8 +33,14 @@ def run(seed, present, knows, e, value=False, time=False, **options):
 @pytest.fixture(scope="module")
 def few_facts():
     """Runs with 3 to 8 noisy facts per person, by overlap."""
-    cases = [(o, k, e, v) for o in (0.1, 0.5, 1.0) for k, e, v in ((3, 0.15, True), (6, 0.3, False), (8, 0.4, False))]
-    return [(o, *run(300 + 10 * n, o, knows, e, value)) for n, (o, knows, e, value) in enumerate(cases)]
+    cases = [
+        (o, k, e, v)
+        for o in (0.1, 0.5, 1.0)
+        for k, e, v in ((3, 0.15, True), (6, 0.3, False), (8, 0.4, False))
+    ]
+    return [
+        (o, *run(300 + 10 * n, o, knows, e, value)) for n, (o, knows, e, value) in enumerate(cases)
+    ]
 
 
 def test_right_links_of_people_with_few_noisy_facts_are_not_stated_too_low(few_facts):
@@ -60,8 +68,12 @@ def test_people_whose_facts_are_mostly_wrong_are_not_taken_for_absent():
     assert hit.sum() <= links.interval[1] < links.n_queries
 
 
-@pytest.mark.parametrize(("knows", "e", "value", "time"), [(6, 0.3, False, False), (5, 0.3, True, True)])
-def test_the_interval_of_right_links_includes_nobody_if_nobody_is_in_the_release(knows, e, value, time):
+@pytest.mark.parametrize(
+    ("knows", "e", "value", "time"), [(6, 0.3, False, False), (5, 0.3, True, True)]
+)
+def test_the_interval_of_right_links_includes_nobody_if_nobody_is_in_the_release(
+    knows, e, value, time
+):
     for seed in (11, 12):
         links, hit = run(seed, 0.0, knows, e, value, time)
         assert not hit.any()
@@ -76,7 +88,9 @@ def half_present():
 
 
 @pytest.mark.parametrize("rule", ["spacing", "posterior"])
-def test_names_at_a_nominal_rate_are_not_more_often_wrong_than_stated(few_facts, half_present, rule):
+def test_names_at_a_nominal_rate_are_not_more_often_wrong_than_stated(
+    few_facts, half_present, rule
+):
     runs = few_facts + half_present
     for rate, most in ((0.05, 0.06), (0.01, 0.02)):
         masks = [links.accepted(rate, rule) for _, links, _ in runs]
@@ -115,7 +129,9 @@ def test_an_estimate_by_the_likelihood_agrees_with_its_own_draws():
 
 def test_a_p_value_that_rounds_above_1_is_no_error(few_facts):
     _, links, _ = few_facts[0]
-    above = np.where(links.refused, np.nan, np.where(np.arange(links.n_queries) % 2, 1.0 + 4e-16, links.p))
+    above = np.where(
+        links.refused, np.nan, np.where(np.arange(links.n_queries) % 2, 1.0 + 4e-16, links.p)
+    )
     changed = dataclasses.replace(links, p=above)
     assert changed.accepted(0.05).sum() <= links.accepted(0.05).sum() + 1
     assert benjamini_hochberg(above).max() == 1.0

@@ -57,7 +57,9 @@ def dense_scores(entries, facts, noise, strength, use_time):
         mine = facts[facts[:, 0] == person]
         for _, item, value, day in mine:
             i = int(item)
-            q = (said[i] - 1 + strength * support[i] / support.sum()) / (len(facts) - len(mine) + strength)
+            q = (said[i] - 1 + strength * support[i] / support.sum()) / (
+                len(facts) - len(mine) + strength
+            )
             own = entries[entries[:, 1] == i]
 
             def share(kernel, known, column, own=own):
@@ -104,11 +106,15 @@ def test_a_person_whose_days_are_unrelated_is_scored_without_them():
     facts = second_file(entries, np.arange(20), e=0.0, days=0, value_moved=0.0)
     facts[facts[:, 0] < 10, 3] = 5000
     data, aux = release(entries), people(knowledge(facts))
-    days = Agreement((0.0, 3.0, 14.0, 30.0, 90.0, 365.0), (0.94, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01))
+    days = Agreement(
+        (0.0, 3.0, 14.0, 30.0, 90.0, 365.0), (0.94, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01)
+    )
     values = Agreement((0.0,), (0.9, 0.1))
     mentions = Mentions.of(data, aux.bind(data))
     sure, open_ = (
-        candidates(data, aux, LinkLikelihood(LinkNoise((0.1,), 0.0, values, days, u), mentions), 5)[0][:, 0]
+        candidates(data, aux, LinkLikelihood(LinkNoise((0.1,), 0.0, values, days, u), mentions), 5)[
+            0
+        ][:, 0]
         for u in (0.0, 0.3)
     )
     assert (open_ == np.arange(20)).all()
@@ -121,7 +127,9 @@ def test_merged_candidates_add_the_probabilities_of_both_ways():
     days = Agreement((0.0, 3.0, 14.0, 30.0, 90.0, 365.0), (0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.05))
     noise = LinkNoise((0.2,), 0.05, Agreement((0.0, 1.0), (0.6, 0.3, 0.1)), days, 0.4)
     mentions = Mentions.of(data, aux.bind(data))
-    with_days, without = (LinkLikelihood(noise, mentions, use_time=t).scores(data, aux) for t in (True, False))
+    with_days, without = (
+        LinkLikelihood(noise, mentions, use_time=t).scores(data, aux) for t in (True, False)
+    )
     want = np.logaddexp(np.log(0.6) + with_days, np.log(0.4) + without)
     record, score = candidates(data, aux, LinkLikelihood(noise, mentions), 60)
     np.testing.assert_allclose(score, -np.sort(-want, axis=1), atol=1e-4)
@@ -131,7 +139,9 @@ def test_merged_candidates_add_the_probabilities_of_both_ways():
 def test_rare_agreement_counts_more_than_common_agreement():
     record, item = np.arange(200), np.zeros(200, int)
     value = np.where(record == 0, 5.0, np.where(record < 20, 4.0, 1.0))
-    data = so.Dataset.from_arrays(np.append(record, record), np.append(item, 1 + record), np.append(value, value))
+    data = so.Dataset.from_arrays(
+        np.append(record, record), np.append(item, 1 + record), np.append(value, value)
+    )
     noise = LinkNoise((0.2,), 0.0, Agreement((0.0,), (0.9, 0.1)))
     aux = people(so.Knowledge.from_arrays([0, 1], [0, 0], [5.0, 1.0]))
     top = LinkLikelihood(noise, Mentions.of(data, aux.bind(data))).scores(data, aux).max(axis=1)
@@ -186,7 +196,10 @@ def test_a_claim_that_nobody_disputes_keeps_its_probability():
 
 
 def test_a_record_that_others_claim_is_less_free():
-    record, chance = np.array([[0, 1], [0, 2], [0, 3]]), np.array([[0.9, 0.05], [0.3, 0.3], [0.0, 0.5]])
+    record, chance = (
+        np.array([[0, 1], [0, 2], [0, 3]]),
+        np.array([[0.9, 0.05], [0.3, 0.3], [0.0, 0.5]]),
+    )
     free = log_free(record, chance, 4)
     assert free[2, 0] < free[1, 0] < free[0, 0] < 0
     assert free[2, 1] == pytest.approx(0, abs=1e-4)
@@ -203,7 +216,11 @@ def test_hard_assignment_is_the_best_one_and_uses_each_record_once():
         rows, columns = linear_sum_assignment(-dense)
         assert score[np.arange(6), got].sum() == pytest.approx(dense[rows, columns].sum())
         assert len(set(record[np.arange(6), got])) == 6
-    assert hard(np.array([[0], [0], [-1]]), np.array([[1.0], [2.0], [np.nan]])).tolist() == [-1, 0, -1]
+    assert hard(np.array([[0], [0], [-1]]), np.array([[1.0], [2.0], [np.nan]])).tolist() == [
+        -1,
+        0,
+        -1,
+    ]
 
 
 @pytest.mark.parametrize("found", [0.0, 0.2, 0.7])
@@ -242,5 +259,7 @@ def test_a_missing_item_that_was_seen_often_counts_more_against_a_record():
     assert aux.times.tolist() == [1, 5]
     attack = LinkLikelihood(LinkNoise((0.8, 0.5, 0.3, 0.1)), Mentions.of(data, aux.bind(data)))
     score = attack.scores(data, aux)[0]
-    plain = LinkLikelihood(LinkNoise((0.8,)), Mentions.of(data, aux.bind(data))).scores(data, aux)[0]
+    plain = LinkLikelihood(LinkNoise((0.8,)), Mentions.of(data, aux.bind(data))).scores(data, aux)[
+        0
+    ]
     assert score[1] - score[0] > 1.5 > 0.1 > abs(plain[1] - plain[0])

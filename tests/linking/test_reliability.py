@@ -34,7 +34,9 @@ def test_bins_of_equal_count_hold_equal_numbers_and_bins_of_equal_width_are_as_w
 
 @pytest.mark.parametrize("kind", BINNED)
 def test_right_posteriors_are_not_suspected_and_wrong_ones_are(kind):
-    values = [by_chance(*x, BINNED[kind](x[0])).p_value for x in (drawn(800, seed) for seed in range(40))]
+    values = [
+        by_chance(*x, BINNED[kind](x[0])).p_value for x in (drawn(800, seed) for seed in range(40))
+    ]
     # uniform if the posteriors are right
     assert np.mean(np.asarray(values) < 0.1) < 0.25
     assert 0.3 < np.mean(values) < 0.7
@@ -58,5 +60,9 @@ def test_many_people_are_drawn_like_few():
 def test_the_rows_give_mean_posterior_and_share_of_right_links():
     p, hit = np.array([0.1, 0.1, 0.9, 0.7, 0.9]), np.array([False, True, True, True, True])
     rows = calibration(p, hit, equal_width(p))
-    assert [(r["from"], r["n"], r["count"]) for r in rows] == [(0.0, 2, 1), (0.6, 1, 1), (0.8, 2, 2)]
+    assert [(r["from"], r["n"], r["count"]) for r in rows] == [
+        (0.0, 2, 1),
+        (0.6, 1, 1),
+        (0.8, 2, 2),
+    ]
     assert [r["mean"] for r in rows] == pytest.approx([0.1, 0.7, 0.9])

@@ -1,8 +1,8 @@
 """`python -m mutation.judge_mutants --n 150 --seed 0 --workers 2`: do the tests notice small changes to the code?
 
-Each mutant is one change in one file, in a copy of the tree. First the tests nearest to the file run, then all tests of the
-folders below; the first test that fails kills the mutant. What survives is printed. A run with a log continues where it was
-stopped.
+Each mutant is one change in one file, in a copy of the tree. First the tests nearest to the file
+run, then all tests of the folders below; the first test that fails kills the mutant. What survives
+is printed. A run with a log continues where it was stopped.
 """
 
 from __future__ import annotations
@@ -72,7 +72,11 @@ def near(root: Path, name: str) -> list[str]:
     """Test files nearest to a source file: its doctests, those of its name or its first word, that import it, of its folder."""
     folder, stem = name.removesuffix(".py").split("/")
     files = [f"src/standout/{name}"]
-    tests = sorted(p for p in (root / "tests").rglob("test_*.py") if p.parent.name in WIDE and "realdata" not in p.name)
+    tests = sorted(
+        p
+        for p in (root / "tests").rglob("test_*.py")
+        if p.parent.name in WIDE and "realdata" not in p.name
+    )
     named = re.compile(rf"standout\.{folder}\.{stem}\b|standout\.{folder} import .*\b{stem}\b")
     for wanted in (
         lambda p: stem in p.name,
@@ -87,7 +91,10 @@ def near(root: Path, name: str) -> list[str]:
 def wide(root: Path, done: list[str]) -> list[str]:
     """The other test files of the wide folders."""
     tests = sorted(
-        p for folder in WIDE for p in (root / "tests" / folder).glob("test_*.py") if "realdata" not in p.name
+        p
+        for folder in WIDE
+        for p in (root / "tests" / folder).glob("test_*.py")
+        if "realdata" not in p.name
     )
     return [f for f in (p.relative_to(root).as_posix() for p in tests) if f not in done]
 
@@ -121,12 +128,25 @@ class Tree:
     def _restore(self) -> None:
         """Bring back what was compiled before: each mutant was compiled over it, and would be compiled again."""
         for folder in (self.original / "src").rglob("__pycache__"):
-            shutil.copytree(folder, self.root / folder.relative_to(self.original), dirs_exist_ok=True)
+            shutil.copytree(
+                folder, self.root / folder.relative_to(self.original), dirs_exist_ok=True
+            )
 
     def run(self, files: list[str], seconds: float, *more: str) -> tuple[str, str]:
         """Run test files until one fails."""
-        words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m",
-                 "not slow and not browser and not gpu and not realdata", *more, *files]  # fmt: skip
+        words = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            "not slow and not browser and not gpu and not realdata",
+            *more,
+            *files,
+        ]
         words += [word for name in self.deselected for word in ("--deselect", name)]
         environment = {
             **os.environ,
@@ -135,8 +155,16 @@ class Tree:
             "NUMBA_OPT": "1",  # a mutant is compiled for a few small tests
             "PYTHONHASHSEED": "0",
         }
-        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
-                              cwd=self.root, env=environment, start_new_session=True) as process:  # fmt: skip
+        with subprocess.Popen(
+            words,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            cwd=self.root,
+            env=environment,
+            start_new_session=True,
+        ) as process:
             try:
                 output, _ = process.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:
@@ -151,7 +179,9 @@ class Tree:
 def control(folder: Path, workers: int) -> Tree:
     """A tree without a mutant whose tests have run: functions are compiled, and tests that fail anyway are left out."""
     tree = Tree(folder, ROOT)
-    result, by = tree.run(wide(tree.root, []), 3600, "--maxfail=1000", "-n", str(workers), "--dist", "loadfile")
+    result, by = tree.run(
+        wide(tree.root, []), 3600, "--maxfail=1000", "-n", str(workers), "--dist", "loadfile"
+    )
     if result == "timeout" or by.startswith("exit"):
         raise SystemExit(f"the tests do not run without a mutant: {result} {by}")
     if by:
@@ -161,14 +191,24 @@ def control(folder: Path, workers: int) -> Tree:
 
 def summary(lines: list[Line]) -> list[str]:
     """Score by folder as a Markdown table, and the survivors."""
-    counts = {folder: Counter(x["result"] for x in lines if x["file"].startswith(folder + "/")) for folder in FOLDERS}
+    counts = {
+        folder: Counter(x["result"] for x in lines if x["file"].startswith(folder + "/"))
+        for folder in FOLDERS
+    }
     counts["all"] = sum(counts.values(), Counter())
-    made = ["| folder | mutants | killed | timeout | survived | score |", "|---|---:|---:|---:|---:|---:|"]
+    made = [
+        "| folder | mutants | killed | timeout | survived | score |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
     for folder, c in counts.items():
         n = c.total()
         score = f"{100 * (n - c['survived']) / n:.0f} %" if n else ""
-        made.append(f"| {folder} | {n} | {c['killed']} | {c['timeout']} | {c['survived']} | {score} |")
-    survivors = sorted((x for x in lines if x["result"] == "survived"), key=lambda x: (x["file"], x["line"]))
+        made.append(
+            f"| {folder} | {n} | {c['killed']} | {c['timeout']} | {c['survived']} | {score} |"
+        )
+    survivors = sorted(
+        (x for x in lines if x["result"] == "survived"), key=lambda x: (x["file"], x["line"])
+    )
     return [*made, "", *(f"- `{x['file']}:{x['line']}` `{x['what']}`" for x in survivors)]
 
 
@@ -177,20 +217,40 @@ def main() -> int:
     parser.add_argument("--n", type=int, default=150, help="mutants")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--only", help="a file as audit/judge.py, a line of it as audit/judge.py:80, or a folder as audit/"
+        "--only",
+        help="a file as audit/judge.py, a line of it as audit/judge.py:80, or a folder as audit/",
     )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument(
-        "--quick", action="store_true", help="only the nearest tests, and no run without a mutant before"
+        "--quick",
+        action="store_true",
+        help="only the nearest tests, and no run without a mutant before",
     )
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="start nothing new after so many seconds")
-    parser.add_argument("--log", type=Path, help="file of finished mutants; a second run continues it")
-    parser.add_argument("--again", action="store_true", help="run those that survived in the log once more")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=float("inf"),
+        help="start nothing new after so many seconds",
+    )
+    parser.add_argument(
+        "--log", type=Path, help="file of finished mutants; a second run continues it"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="run those that survived in the log once more"
+    )
     parser.add_argument("--summary", action="store_true", help="only print the log")
     asked = parser.parse_args()
-    old = [json.loads(x) for x in asked.log.read_text().splitlines()] if asked.log and asked.log.exists() else []
+    old = (
+        [json.loads(x) for x in asked.log.read_text().splitlines()]
+        if asked.log and asked.log.exists()
+        else []
+    )
     lines = {(x["file"], x["what"], x["line"], x["number"]): x for x in old}
-    began, trees, own = time.monotonic(), tempfile.TemporaryDirectory(prefix="mutation-"), threading.local()
+    began, trees, own = (
+        time.monotonic(),
+        tempfile.TemporaryDirectory(prefix="mutation-"),
+        threading.local(),
+    )
 
     def work(job: Job) -> Line | None:
         name, number, mutant = job
@@ -202,7 +262,9 @@ def main() -> int:
         return {**about, **own.tree.judge(name, mutant, quick=asked.quick)}
 
     jobs = [] if asked.summary else sampled(ROOT, asked.n, asked.seed, asked.only)
-    done = {key for key, line in lines.items() if not (asked.again and line["result"] == "survived")}
+    done = {
+        key for key, line in lines.items() if not (asked.again and line["result"] == "survived")
+    }
     wanted = [(name, k, m) for name, k, m in jobs if (name, m.what, m.line, k) not in done]
     with trees, ThreadPoolExecutor(asked.workers) as pool:
         if wanted:

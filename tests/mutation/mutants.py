@@ -7,17 +7,43 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 _BINARY: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
-    ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd, ast.LShift: ast.RShift,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.BitXor: ast.BitAnd,
+    ast.LShift: ast.RShift,
     ast.RShift: ast.LShift,
-}  # fmt: skip
+}
 _COMPARE: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
-    ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
-    ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,), ast.In: (ast.NotIn,),
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
     ast.NotIn: (ast.In,),
-}  # fmt: skip
-_NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any",
-          "floor": "ceil", "ceil": "floor", "argmin": "argmax", "argmax": "argmin"}  # fmt: skip
+}
+_NAMES = {
+    "min": "max",
+    "max": "min",
+    "minimum": "maximum",
+    "maximum": "minimum",
+    "any": "all",
+    "all": "any",
+    "floor": "ceil",
+    "ceil": "floor",
+    "argmin": "argmax",
+    "argmax": "argmin",
+}
 Path = tuple[tuple[str, int | None], ...]
 """Names of fields and positions in lists, from the root of the tree to a node."""
 _TEXT = ("__repr__", "__str__", "_repr_html_", "_repr_markdown_")
@@ -52,7 +78,9 @@ def mutant(source: str, number: int) -> Mutant:
 def _sites(tree: ast.AST) -> list[tuple[Path, int, int]]:
     """How to reach each place, which of its changes, and its line."""
     return [
-        (path, k, getattr(node, "lineno", 0)) for path, node in _places(tree) for k in range(len(list(_changes(node))))
+        (path, k, getattr(node, "lineno", 0))
+        for path, node in _places(tree)
+        for k in range(len(list(_changes(node))))
     ]
 
 
@@ -91,7 +119,9 @@ def _changes(node: ast.AST) -> Iterator[Callable[[], ast.AST]]:
     if isinstance(node, ast.Compare):
         for k, op in enumerate(node.ops):
             for other in _COMPARE.get(type(op), ()):
-                yield lambda k=k, other=other: _set(node, "ops", [*node.ops[:k], other(), *node.ops[k + 1 :]])  # type: ignore[misc]
+                yield lambda k=k, other=other: _set(
+                    node, "ops", [*node.ops[:k], other(), *node.ops[k + 1 :]]
+                )  # type: ignore[misc]
     if isinstance(node, ast.BoolOp):
         yield lambda: _set(node, "op", ast.Or() if isinstance(node.op, ast.And) else ast.And())
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub | ast.Invert):

@@ -28,15 +28,27 @@ def all_of(source):
 
 def test_every_kind_of_change_is_made_once_and_nothing_else_is_changed():
     assert [(m.line, m.what) for m in all_of(SOURCE)] == [
-        (6, "3 → 4"), (6, "True → False"),
-        (8, "a < b and (not b) → a < b or not b"), (8, "a < b → a <= b"), (8, "a < b → a >= b"), (8, "not b → b"),
-        (10, "a += min(a, -b) → a -= min(a, -b)"), (10, "min(a, -b) → max(a, -b)"), (10, "-b → b"),
-        (11, "(a & ~b) * 0.5 → (a & ~b) + 0.5"), (11, "a & ~b → a | ~b"), (11, "~b → b"), (11, "0.5 → 0.75"),
-    ]  # fmt: skip
+        (6, "3 → 4"),
+        (6, "True → False"),
+        (8, "a < b and (not b) → a < b or not b"),
+        (8, "a < b → a <= b"),
+        (8, "a < b → a >= b"),
+        (8, "not b → b"),
+        (10, "a += min(a, -b) → a -= min(a, -b)"),
+        (10, "min(a, -b) → max(a, -b)"),
+        (10, "-b → b"),
+        (11, "(a & ~b) * 0.5 → (a & ~b) + 0.5"),
+        (11, "a & ~b → a | ~b"),
+        (11, "~b → b"),
+        (11, "0.5 → 0.75"),
+    ]
     before = ast.unparse(ast.parse(SOURCE)).splitlines()
     for one in all_of(SOURCE):
         after = one.source.splitlines()
-        assert len(after) == len(before) and sum(x != y for x, y in zip(before, after, strict=True)) == 1
+        assert (
+            len(after) == len(before)
+            and sum(x != y for x, y in zip(before, after, strict=True)) == 1
+        )
 
 
 def test_a_sample_is_a_function_of_the_seed_and_covers_the_five_folders():
@@ -44,8 +56,12 @@ def test_a_sample_is_a_function_of_the_seed_and_covers_the_five_folders():
     few = sampled(ROOT, 5, 1, "audit/")
     assert few == sampled(ROOT, 5, 1, "audit/") and few != sampled(ROOT, 5, 2, "audit/")
     assert {name.split("/")[0] for name, _, _ in jobs} == {
-        "formulas", "scoring", "attacks", "audit", "adversary",
-    }  # fmt: skip
+        "formulas",
+        "scoring",
+        "attacks",
+        "audit",
+        "adversary",
+    }
     for _, _, one in jobs:
         compile(one.source, "mutant", "exec")
 

@@ -17,4 +17,6 @@ def small_twin() -> Dataset:
 
 @pytest.fixture(scope="session")
 def setting(small_twin: Dataset) -> Setting:
-    return Setting(small_twin, 120, 3, simulate_mentions(small_twin, 70, seed=3), source="a small twin")
+    return Setting(
+        small_twin, 120, 3, simulate_mentions(small_twin, 70, seed=3), source="a small twin"
+    )

@@ -19,7 +19,9 @@ def test_rare_means_the_same_share_of_records_at_any_size():
 
 
 def test_table_1_filters_more_for_more_items_and_stricter_rarity(setting: Setting):
-    rate = {(r["rare"], r["m"], r["t"]): r["rate"] for r in recipes("dss12", "table1")[0].run(setting)}
+    rate = {
+        (r["rare"], r["m"], r["t"]): r["rate"] for r in recipes("dss12", "table1")[0].run(setting)
+    }
     for rare in ("same share of records", "t as published"):
         for t in dss12.TS:
             assert rate[rare, 8, t] <= rate[rare, 10, t] <= rate[rare, 20, t]
@@ -46,7 +48,9 @@ def test_shares_of_all_records_are_certified_times_eligible(setting: Setting):
 
 def test_f_d_rises_with_the_similarity_asked_for(setting: Setting):
     rows = recipes("dss12", "fig03")[0].run(setting)
-    assert {(r["eta1"], r["eta2"]) for r in rows} == {(a, b) for a in dss12.ETA_1 for b in dss12.ETA_2}
+    assert {(r["eta1"], r["eta2"]) for r in rows} == {
+        (a, b) for a in dss12.ETA_1 for b in dss12.ETA_2
+    }
     for share in dss12.ETA_1:
         f = [r["f"] for r in rows if r["eta1"] == share]
         if f[0] is not None:

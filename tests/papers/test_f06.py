@@ -12,7 +12,13 @@ from standout.data.dataset import Dataset
 from standout.errors import InputError, ParameterError
 from standout.formulas.f06 import k_identified
 from standout.papers import f06
-from standout.papers.f06_defenses import POPULAR, hide_rarest, misdirect, misdirecting_lists, without_items
+from standout.papers.f06_defenses import (
+    POPULAR,
+    hide_rarest,
+    misdirect,
+    misdirecting_lists,
+    without_items,
+)
 from standout.papers.f06_ranks import adaptive_ranks
 from standout.papers.mentions import PAPER_USERS, Mentions, read_mentions, simulate_mentions
 from standout.papers.recipe import Setting, recipes
@@ -54,7 +60,9 @@ def test_reasons_of_set_intersection_add_up(setting: Setting):
     assert found == (f06.algorithm_ranks(setting, "Set Intersection") == 1).sum()
 
 
-def test_dropping_rare_items_protects_in_the_end_and_costs_less_entries_than_items(setting: Setting):
+def test_dropping_rare_items_protects_in_the_end_and_costs_less_entries_than_items(
+    setting: Setting,
+):
     rows = [r for r in f06.owner_defense(setting) if r["k"] == "k = 1"]
     assert rows[0]["items_dropped"] == 0
     assert rows[0]["rate"] == k_identified(f06.algorithm_ranks(setting, "Scoring"), 1).mean()
@@ -69,7 +77,9 @@ def test_a_release_without_items_is_the_release_read_without_them(setting: Setti
     record = np.repeat(np.arange(ds.n_records), np.diff(ds.record_ptr))
     keep = ~dropped[ds.record_item]
     again = Dataset.from_arrays(
-        ds.record_labels[record[keep]], ds.item_labels[ds.record_item[keep]], ds.levels[ds.record_code[keep]]
+        ds.record_labels[record[keep]],
+        ds.item_labels[ds.record_item[keep]],
+        ds.levels[ds.record_code[keep]],
     )
     thin = without_items(ds, dropped)
     assert np.array_equal(thin.supports[~dropped], again.supports)
@@ -79,10 +89,15 @@ def test_a_release_without_items_is_the_release_read_without_them(setting: Setti
     mine = f06.ranks(setting, "scoring", {"heavy": None}, setting.mentions, thin)[there]
     moved = Mentions(
         np.searchsorted(again.record_labels, ds.record_labels[setting.mentions.target]),
-        setting.mentions.who, setting.mentions.label, np.where(dropped[setting.mentions.item], -1, 0), "",
-    )  # fmt: skip
+        setting.mentions.who,
+        setting.mentions.label,
+        np.where(dropped[setting.mentions.item], -1, 0),
+        "",
+    )
     # records that lost all they had still count among the users, at the bottom
-    theirs = f06.ranks(setting, "scoring", {"heavy": None}, moved.only(moved.item >= 0), again)[there]
+    theirs = f06.ranks(setting, "scoring", {"heavy": None}, moved.only(moved.item >= 0), again)[
+        there
+    ]
     assert np.mean((mine == 1) == (theirs == 1)) > 0.97
 
 
@@ -109,7 +124,9 @@ def test_misdirection_adds_what_is_neither_held_nor_mentioned_in_the_order_of_th
 def test_misdirecting_lists_rise_from_their_threshold_and_fall_from_the_top(setting: Setting):
     lists = misdirecting_lists(setting.dataset)
     support = setting.dataset.supports
-    assert (np.diff(support[lists["64 or more"]]) >= 0).all() and support[lists["64 or more"]].min() >= 64
+    assert (np.diff(support[lists["64 or more"]]) >= 0).all() and support[
+        lists["64 or more"]
+    ].min() >= 64
     assert (np.diff(support[lists[POPULAR]]) <= 0).all()
 
 
@@ -123,7 +140,9 @@ def test_popular_mentions_misdirect_and_rare_ones_do_less(setting: Setting):
 def test_who_mentions_nothing_any_more_is_as_likely_as_everybody():
     ds = tiny()
     said = mentioning(ds, r1=[10, 20, 30], r5=[50])
-    rank = f06.ranks(Setting(ds, mentions=said), "scoring", {"heavy": None}, said.only(said.who == 0))
+    rank = f06.ranks(
+        Setting(ds, mentions=said), "scoring", {"heavy": None}, said.only(said.who == 0)
+    )
     assert rank.tolist() == [1, ds.n_records]
 
 
@@ -150,7 +169,10 @@ def test_simulated_mentions_have_the_papers_counts_and_share_of_rated_items(smal
 
 
 def test_more_simulated_mentioners_change_nothing_for_the_ones_already_there(small_twin: Dataset):
-    few, again = simulate_mentions(small_twin, 50, seed=1), simulate_mentions(small_twin, 50, seed=1)
+    few, again = (
+        simulate_mentions(small_twin, 50, seed=1),
+        simulate_mentions(small_twin, 50, seed=1),
+    )
     assert few.label.tolist() == again.label.tolist()
     assert simulate_mentions(small_twin, 50, seed=2).label.tolist() != few.label.tolist()
     assert set(few.target) < set(simulate_mentions(small_twin, 80, seed=1).target)
@@ -172,9 +194,12 @@ def test_tags_of_movielens_find_their_authors():
     words = {c.text.split(" (")[0]: c.word for c in recipes("f06", "fig04")[0].claims(real)}
     assert words["TF-IDF ≥ Set Intersection"] == words["ExactRating ≥ FuzzyRating"] == "holds"
     assert words["FuzzyRating ≥ Scoring"] == "holds"
-    # most taggers tag one to three films: Scoring then ties, and TF-IDF, which prefers short records, does not
+    # most taggers tag one to three films: Scoring then ties, and TF-IDF, which prefers short
+    # records, does not
     assert words["Scoring ≥ TF-IDF"] == "contradicted"
-    before, after = (k_identified(f06.misdirected_ranks(real, POPULAR, n), 1).mean() for n in (0, 5))
+    before, after = (
+        k_identified(f06.misdirected_ranks(real, POPULAR, n), 1).mean() for n in (0, 5)
+    )
     assert before == pytest.approx(0.31, abs=0.01) and after < before / 2
 
 
@@ -190,11 +215,15 @@ def test_an_attacker_who_knows_the_defense_finds_at_least_as_many_as_the_paper(s
     shown = recipes("f06", "fig08")[0].run(setting)
     for share in f06.HIDDEN:
         one, two = (
-            next(r["rate"] for r in shown if r["hidden"] == share and r["k"] == k) for k in ("k = 1", f06.ADAPTIVE)
+            next(r["rate"] for r in shown if r["hidden"] == share and r["k"] == k)
+            for k in ("k = 1", f06.ADAPTIVE)
         )
         assert two >= one - slack
     for n in (5, 20):
-        naive, adaptive = (k_identified(f06.misdirected_ranks(setting, s, n), 1).mean() for s in (POPULAR, f06.MODELED))
+        naive, adaptive = (
+            k_identified(f06.misdirected_ranks(setting, s, n), 1).mean()
+            for s in (POPULAR, f06.MODELED)
+        )
         assert adaptive > naive
 
 

@@ -28,15 +28,19 @@ def test_every_bar_is_named_for_what_its_adversary_knows():
         if "days" in columns:
             assert columns["days"] == f"±{who.time_within} days" and who.value_within == 0
         if "items" in columns:
-            assert columns["items"].split()[-1] == who.choose.replace("uniform", "items").split(":")[-1]
+            assert (
+                columns["items"].split()[-1]
+                == who.choose.replace("uniform", "items").split(":")[-1]
+            )
         if "wrong" in columns:
             assert columns["wrong"].startswith(f"wrong {who.wrong_kind}")
         if "length" in columns:
             assert ("±50 %" in columns["length"]) == (who.length_within == 0.5)
     assert {who.time_within for _, who in undated()} == {None}
-    assert {(who.value_within, who.time_within) for _, who in [*by_popularity(), *by_error(), *by_length()]} == {
-        (1, 14)
-    }
+    assert {
+        (who.value_within, who.time_within)
+        for _, who in [*by_popularity(), *by_error(), *by_length()]
+    } == {(1, 14)}
 
 
 def test_a_threshold_never_finds_more(setting: Setting):
@@ -58,14 +62,18 @@ def test_removing_a_target_silences_the_attack(setting: Setting):
     assert (attack("scoreboard-rh").run(setting.dataset, aux, exclude=target).best != target).all()
 
 
-def bits_of(setting: Setting, figure: str, measure: str) -> dict[tuple[str, ...], dict[str, object]]:
+def bits_of(
+    setting: Setting, figure: str, measure: str
+) -> dict[tuple[str, ...], dict[str, object]]:
     rows = recipes("ns08", figure)[0].run(setting)
     column = "days" if figure == "fig06" else "items"
     return {(r["known"], r[column], r["group"]): r for r in rows if r["measure"] == measure}
 
 
 @pytest.mark.parametrize("measure", ["log2(rank)", "lineup, -log2 Π"])
-def test_remaining_bits_fall_with_more_items_and_stay_below_the_prior(setting: Setting, measure: str):
+def test_remaining_bits_fall_with_more_items_and_stay_below_the_prior(
+    setting: Setting, measure: str
+):
     rows = bits_of(setting, "fig06", measure)
     for days in ("±3 days", "±14 days"):
         two, eight = rows["2 of 2", days, "all targets"], rows["6 of 8", days, "all targets"]
@@ -81,7 +89,9 @@ def test_the_figures_show_the_logarithm_of_the_rank_and_not_the_lineup(setting: 
     own = scores[np.arange(asked.size), asked][:, None]
     log_rank = np.log2((scores >= own).sum(axis=1))
     key = ("2 of 2", "±14 days", "all targets")
-    assert bits_of(setting, "fig06", "log2(rank)")[key]["bits"] == pytest.approx(log_rank.mean(), abs=1e-9)
+    assert bits_of(setting, "fig06", "log2(rank)")[key]["bits"] == pytest.approx(
+        log_rank.mean(), abs=1e-9
+    )
     lineup = bits_of(setting, "fig06", "lineup, -log2 Π")[key]["bits"]
     weight = np.exp(scores / scores.std(axis=1, keepdims=True))
     exact = -np.log2(weight[np.arange(asked.size), asked] / weight.sum(axis=1))
@@ -91,14 +101,21 @@ def test_the_figures_show_the_logarithm_of_the_rank_and_not_the_lineup(setting: 
 def test_targets_that_the_guess_misses_have_more_bits_left(setting: Setting):
     rows = bits_of(setting, "fig11", "log2(rank)")
     case = ("2 of 2", "outside the top 100")
-    assert rows[*case, "targets that the best guess misses"]["bits"] > rows[*case, "all targets"]["bits"]
+    assert (
+        rows[*case, "targets that the best guess misses"]["bits"]
+        > rows[*case, "all targets"]["bits"]
+    )
 
 
 def test_a_tie_at_the_top_is_worth_its_part(setting: Setting):
     from standout.papers.trial import Trial
 
     made = Trial(
-        np.arange(3), np.array([1.0, 0.5, 0.0]), np.array([True, True, True]), np.array([1, 2, 9]), np.zeros(3)
+        np.arange(3),
+        np.array([1.0, 0.5, 0.0]),
+        np.array([True, True, True]),
+        np.array([1, 2, 9]),
+        np.zeros(3),
     )
     assert made.hit(BEST).mean() == 0.5 and made.missed.tolist() == [False, False, True]
 

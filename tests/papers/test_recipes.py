@@ -47,7 +47,9 @@ def test_published_numbers_stand_beside_their_bars(setting: Setting):
     recipe = recipes("ns08", "fig04")[0]
     rows = joined(recipe, recipe.run(setting))
     marked = {
-        (r["known"], r["days"]): r["published"] for r in rows if "published" in r and "no threshold" in r["criterion"]
+        (r["known"], r["days"]): r["published"]
+        for r in rows
+        if "published" in r and "no threshold" in r["criterion"]
     }
     assert marked[("2 of 2", "±3 days")] == 0.68
     assert marked[("3 of 4", "±14 days")] == 0.773
@@ -63,12 +65,17 @@ def test_data_without_days_and_values_still_gives_every_figure():
         assert picture(specification(bare, recipe, rows), "svg")
     table = recipes("ns08", "table")[0]
     page = Summary.of(bare, [(table, table.run(bare))]).markdown()
-    assert "no values: where a figure uses them" in page and "no days: where a figure uses them" in page
+    assert (
+        "no values: where a figure uses them" in page
+        and "no days: where a figure uses them" in page
+    )
 
 
 def test_what_cannot_be_measured_has_a_reason_and_no_number():
     ds = Dataset.from_arrays(
-        np.repeat(np.arange(30), 10), np.tile(np.arange(10), 30), value=np.tile(np.arange(10) % 5, 30)
+        np.repeat(np.arange(30), 10),
+        np.tile(np.arange(10), 30),
+        value=np.tile(np.arange(10) % 5, 30),
     )
     bare = Setting(ds, 10)
     recipe = recipes("ns08", "fig08")[0]

@@ -37,7 +37,12 @@ def test_every_published_value_has_a_page_a_certainty_and_a_recipe():
     assert set(papers) == set(PAPERS)
     known = {(paper, r.id) for paper in PAPERS for r in recipes(paper)}
     for p in values:
-        assert p.certainty in CERTAINTIES and p.page > 100 and p.place and p.relation in ("=", "<", ">")
+        assert (
+            p.certainty in CERTAINTIES
+            and p.page > 100
+            and p.place
+            and p.relation in ("=", "<", ">")
+        )
         assert (p.paper, p.id) in known
     six = [p.value for p in values if p.certainty == "independent reproduction"]
     assert six == [0.680, 0.906, 0.996, 0.432, 0.773, 0.986]
@@ -52,7 +57,9 @@ def test_every_published_value_has_a_page_a_certainty_and_a_recipe():
         (0.5, 0.47, 0.53, "lower"),
     ],
 )
-def test_a_difference_is_called_by_its_name(measured: float, low: float, high: float, word: str, setting: Setting):
+def test_a_difference_is_called_by_its_name(
+    measured: float, low: float, high: float, word: str, setting: Setting
+):
     rows = [{"a": 1, "n": 500, "rate": measured, "low": low, "high": high}]
     found = line(setting, recipes("ns08", "fig04")[0], printed(0.68), rows)
     assert found.word.split(":")[0] == word
@@ -90,7 +97,9 @@ def test_the_folder_holds_pictures_tables_and_both_summaries(tmp_path: Path, set
     assert [p.name for p in out.parent.iterdir()] == ["ns08"]
 
 
-def test_an_earlier_reproduction_is_replaced_and_anything_else_refused(tmp_path: Path, setting: Setting):
+def test_an_earlier_reproduction_is_replaced_and_anything_else_refused(
+    tmp_path: Path, setting: Setting
+):
     out = tmp_path / "out"
     reproduce("ns08", setting, out, "fig02")
     reproduce("ns08", setting, out, "fig03")
@@ -103,7 +112,9 @@ def test_an_earlier_reproduction_is_replaced_and_anything_else_refused(tmp_path:
     assert [p.name for p in mine.iterdir()] == ["thesis.txt"]
 
 
-def test_a_failure_leaves_nothing_behind(tmp_path: Path, setting: Setting, monkeypatch: pytest.MonkeyPatch):
+def test_a_failure_leaves_nothing_behind(
+    tmp_path: Path, setting: Setting, monkeypatch: pytest.MonkeyPatch
+):
     real = draw.picture
     drawn = []
 
@@ -122,7 +133,9 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path, setting: Setting, monke
 
 def test_the_command_reproduces_one_figure_on_a_twin(tmp_path: Path):
     out = tmp_path / "out"
-    done = CliRunner().invoke(app, ["reproduce", "ns08", "--records", "300", "--only", "table", "--out", str(out)])
+    done = CliRunner().invoke(
+        app, ["reproduce", "ns08", "--records", "300", "--only", "table", "--out", str(out)]
+    )
     assert done.exit_code == 0, done.output
     assert "≥ 5 items outside the top 500" in (out / "summary.md").read_text(encoding="utf-8")
     assert (out / "table.svg").exists()
@@ -139,7 +152,9 @@ def test_the_command_reproduces_one_figure_on_a_twin(tmp_path: Path):
         (["ns08", "--records", "1"], "at least 2 records"),
     ],
 )
-def test_the_command_says_what_is_wrong_before_it_works(arguments: list[str], message: str, tmp_path: Path):
+def test_the_command_says_what_is_wrong_before_it_works(
+    arguments: list[str], message: str, tmp_path: Path
+):
     done = CliRunner().invoke(app, ["reproduce", *arguments, "--out", str(tmp_path / "out")])
     assert done.exit_code != 0
     assert message in str(done.exception)

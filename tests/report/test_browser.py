@@ -12,9 +12,18 @@ import standout as so
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync"]  # fmt: skip
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 EVIL = "<script>window.hurt=1</script>"
 
 
@@ -32,7 +41,9 @@ def browser():
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    found = sweep({2: 0.2, 4: 0.6, 8: 1.0}).with_section("other", {"rows": [{"a": EVIL, "b": 2}, {"a": "z", "b": 1}]})
+    found = sweep({2: 0.2, 4: 0.6, 8: 1.0}).with_section(
+        "other", {"rows": [{"a": EVIL, "b": 2}, {"a": "z", "b": 1}]}
+    )
     return so.render(found, tmp_path_factory.mktemp("report") / "report.html")
 
 
@@ -42,7 +53,9 @@ def opened(browser, report):
     contexts = []
 
     def open_(width=1280, **more):
-        context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **more)
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, offline=True, **more
+        )
         contexts.append(context)
         page = context.new_page()
         page.asked, page.complaints = [], []
@@ -95,7 +108,9 @@ def test_tables_sort_by_click_and_by_key(opened):
     def cells():
         return [
             float(c)
-            for c in table.locator(f"tbody td:nth-child({column + 1})").evaluate_all("c => c.map(x => x.dataset.v)")
+            for c in table.locator(f"tbody td:nth-child({column + 1})").evaluate_all(
+                "c => c.map(x => x.dataset.v)"
+            )
         ]
 
     before = cells()
@@ -103,10 +118,15 @@ def test_tables_sort_by_click_and_by_key(opened):
     assert cells() == sorted(before) and heads.nth(column).get_attribute("aria-sort") == "ascending"
     button.focus()
     page.keyboard.press("Enter")
-    assert cells() == sorted(before, reverse=True) and heads.nth(column).get_attribute("aria-sort") == "descending"
+    assert (
+        cells() == sorted(before, reverse=True)
+        and heads.nth(column).get_attribute("aria-sort") == "descending"
+    )
 
 
-@pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("csv", b"kind,knows,wrong")])
+@pytest.mark.parametrize(
+    ("kind", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("csv", b"kind,knows,wrong")]
+)
 def test_charts_and_tables_can_be_downloaded(opened, kind, start):
     page = opened()
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -123,7 +143,9 @@ def test_axe_finds_nothing_serious(opened, width, scheme):
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text())
     found = page.evaluate("axe.run()")["violations"]
-    assert [(v["id"], v["nodes"][0]["target"]) for v in found if v["impact"] in ("serious", "critical")] == []
+    assert [
+        (v["id"], v["nodes"][0]["target"]) for v in found if v["impact"] in ("serious", "critical")
+    ] == []
 
 
 def test_it_prints_with_every_short_table_and_without_buttons(opened, tmp_path):
@@ -166,21 +188,24 @@ def test_no_label_is_cut_off_and_no_two_touch_also_in_a_wide_font(browser, tmp_p
     kinds = [{"value_within": v, "time_within": t} for v in (0, 1, None) for t in (0, 14, None)][:8]
     made = [
         result(adversary(k, wrong=w, **kind), 40, 50, right=9, false=1, attack=a)
-        for kind in kinds for k, w in ((1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (4, 1), (8, 2), (16, 4))
+        for kind in kinds
+        for k, w in ((1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (4, 1), (8, 2), (16, 4))
         for a in ("likelihood", "scoreboard-rh length=sqrt")
-    ]  # fmt: skip
+    ]
     context = browser.new_context(viewport={"width": width, "height": 900}, offline=True)
     tab = context.new_page()
     tab.goto(so.render(findings(*made), tmp_path / "report.html").as_uri())
-    tab.add_style_tag(content="svg text { font-family: 'DejaVu Sans', Verdana, sans-serif !important }")
+    tab.add_style_tag(
+        content="svg text { font-family: 'DejaVu Sans', Verdana, sans-serif !important }"
+    )
     drawn = tab.evaluate(MEASURE)
     context.close()
     assert len(drawn) >= 5
     for (left, top, right, bottom), texts in drawn:
         for text, *b in texts:
-            assert b[0] >= left - 1 and b[1] >= top - 1 and b[2] <= right + 1 and b[3] <= bottom + 1, (
-                f"{text} is cut off"
-            )
+            assert (
+                b[0] >= left - 1 and b[1] >= top - 1 and b[2] <= right + 1 and b[3] <= bottom + 1
+            ), f"{text} is cut off"
         for n, (text, *a) in enumerate(texts):
             for other, *b in texts[n + 1 :]:
                 across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])

@@ -36,7 +36,11 @@ def test_the_table_behind_the_risk_chart_holds_the_findings():
         (4, 0.6),
         (8, 1.0),
     ]
-    assert [(r["knows"], r["rate"]) for r in rows if r["kind"] == "values ±1"] == [(2, 0.1), (4, 0.3), (8, 0.5)]
+    assert [(r["knows"], r["rate"]) for r in rows if r["kind"] == "values ±1"] == [
+        (2, 0.1),
+        (4, 0.3),
+        (8, 0.5),
+    ]
     assert all(r["low"] <= r["rate"] <= r["high"] and r["n"] == 500 for r in rows)
 
 
@@ -47,13 +51,18 @@ def test_the_attack_chart_shows_all_attacks_and_marks_the_strongest():
 
 
 def test_the_curve_of_names_runs_from_strict_to_loose():
-    rows = [r for r in charts(FOUND)["absent"].table.plain() if r["knows"] == 8 and r["kind"] == "values ±1, days ±14"]
+    rows = [
+        r
+        for r in charts(FOUND)["absent"].table.plain()
+        if r["knows"] == 8 and r["kind"] == "values ±1, days ±14"
+    ]
     assert [r["false"] for r in rows] == sorted(r["false"] for r in rows)
 
 
 def test_kinds_that_differ_only_in_errors_are_told_apart():
     found = findings(
-        result(adversary(4), 20, 50, right=9, false=1), result(adversary(4, wrong=1), 10, 50, right=5, false=1)
+        result(adversary(4), 20, 50, right=9, false=1),
+        result(adversary(4, wrong=1), 10, 50, right=5, false=1),
     )
     rows = charts(found)["risk"].table.rows
     assert [(r["kind"], r["amount"]) for r in rows] == [
@@ -111,34 +120,54 @@ def test_the_risk_table_tells_the_share_of_all_people_beside_that_of_people_with
 def test_the_uncertainty_names_the_attack_that_states_it():
     one = result(adversary(2), 0, 50, right=0, false=1)
     model = result(adversary(2), 0, 50, right=0, false=1, attack="likelihood")
-    made = charts(findings({**one, "uncertainty": model["uncertainty"]}, model))["bits"].table.plain()
+    made = charts(findings({**one, "uncertainty": model["uncertainty"]}, model))[
+        "bits"
+    ].table.plain()
     assert [r["attack"] for r in made] == ["likelihood"]
 
 
 def _texts(svg):
-    return [re.sub(r"<[^>]+>", "", t) for t in re.findall(r"<text[^>]*>(.*?)</text>", svg, flags=re.S)]
+    return [
+        re.sub(r"<[^>]+>", "", t) for t in re.findall(r"<text[^>]*>(.*?)</text>", svg, flags=re.S)
+    ]
 
 
 @pytest.mark.parametrize("name", ["attacks", "lengths", "channels"])
 def test_panels_come_in_the_order_of_their_numbers_not_of_their_letters(name):
-    shown = [t for t in _texts(charts(sweep({2: 0.2, 4: 0.6, 16: 1.0}))[name].svg()) if re.fullmatch(r"\d+ items", t)]
+    shown = [
+        t
+        for t in _texts(charts(sweep({2: 0.2, 4: 0.6, 16: 1.0}))[name].svg())
+        if re.fullmatch(r"\d+ items", t)
+    ]
     assert shown == ["2 items", "4 items", "16 items"]
 
 
 def _with_errors():
     """Three numbers of items, all facts correct and some of them wrong, for two kinds of knowledge."""
-    return findings(*(
-        result(adversary(k, wrong=w, **kind), hits, 50, right=9, false=1)
-        for kind in ({}, {"time_within": None})
-        for k, w, hits in ((2, 0, 10), (4, 0, 30), (16, 0, 50), (4, 1, 20), (16, 4, 40))
-    ))  # fmt: skip
+    return findings(
+        *(
+            result(adversary(k, wrong=w, **kind), hits, 50, right=9, false=1)
+            for kind in ({}, {"time_within": None})
+            for k, w, hits in ((2, 0, 10), (4, 0, 30), (16, 0, 50), (4, 1, 20), (16, 4, 40))
+        )
+    )
 
 
 def test_wrong_facts_are_on_the_axis_after_the_correct_ones():
     chart = charts(_with_errors())["risk"]
-    assert [r["amount"] for r in chart.table.rows][:5] == ["2", "4", "16", "4, 1 wrong", "16, 4 wrong"]
+    assert [r["amount"] for r in chart.table.rows][:5] == [
+        "2",
+        "4",
+        "16",
+        "4, 1 wrong",
+        "16, 4 wrong",
+    ]
     axis = "".join(_texts(chart.svg()))
-    assert "24164" in axis.replace("1 wrong", "").replace("4 wrong", "") and "1 wrong" in axis and "4 wrong" in axis
+    assert (
+        "24164" in axis.replace("1 wrong", "").replace("4 wrong", "")
+        and "1 wrong" in axis
+        and "4 wrong" in axis
+    )
 
 
 def test_an_error_rate_is_written_as_a_share():
@@ -148,7 +177,9 @@ def test_an_error_rate_is_written_as_a_share():
 
 def test_points_of_the_risk_chart_sit_on_the_x_of_their_number_of_items():
     svg = charts(_with_errors())["risk"].svg()
-    marks = re.findall(r'<g class="mark-symbol role-mark child_layer_2_marks".*?</g>', svg, flags=re.S)
+    marks = re.findall(
+        r'<g class="mark-symbol role-mark child_layer_2_marks".*?</g>', svg, flags=re.S
+    )
     assert len(marks) == 3  # unique, sure, found
     for panel in marks:
         places = re.findall(r"translate\(([\d.]+),", panel)
@@ -157,7 +188,10 @@ def test_points_of_the_risk_chart_sit_on_the_x_of_their_number_of_items():
 
 def test_a_phone_shows_the_risk_chart_as_high_as_a_page_does():
     # the legend takes more lines there: they must not be taken from the plot
-    sizes = [float(charts(_with_errors())["risk"].svg(w).split('height="')[1].split('"')[0]) for w in (WIDE, NARROW)]
+    sizes = [
+        float(charts(_with_errors())["risk"].svg(w).split('height="')[1].split('"')[0])
+        for w in (WIDE, NARROW)
+    ]
     assert sizes[1] > sizes[0]
 
 
@@ -168,14 +202,20 @@ def test_an_unknown_format_is_refused_before_anything_is_written(tmp_path):
 
 
 def test_percent_and_hour_tolerances_are_drawn():
-    found = findings(*(
-        result(adversary(2, value_within=v, time_within=t), 20, 50, right=9, false=1)
-        for v, t in ((0, None), ("10%", None), (None, "2h"), (None, None))
-    ))  # fmt: skip
-    assert {"values ±10%", "no values"} <= {r["value"] for r in charts(found)["channels"].table.rows}
+    found = findings(
+        *(
+            result(adversary(2, value_within=v, time_within=t), 20, 50, right=9, false=1)
+            for v, t in ((0, None), ("10%", None), (None, "2h"), (None, None))
+        )
+    )
+    assert {"values ±10%", "no values"} <= {
+        r["value"] for r in charts(found)["channels"].table.rows
+    }
 
 
 def test_no_two_of_sixteen_series_look_the_same():
     looks = series([f"kind {k}" for k in range(16)])
-    marks = list(zip(looks["color"]["scale"]["range"], looks["shape"]["scale"]["range"], strict=True))
+    marks = list(
+        zip(looks["color"]["scale"]["range"], looks["shape"]["scale"]["range"], strict=True)
+    )
     assert len(set(marks)) == 16

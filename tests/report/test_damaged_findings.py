@@ -15,11 +15,29 @@ from made_findings import sweep
 import standout as so
 from standout.errors import InputError
 
-ODD: list[Any] = [None, True, -1, 0, 1e300, 10**30, "", "x", [], {}, [1], {"a": 1}, [[]], "2005-99-99", float("nan")]
+ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    1e300,
+    10**30,
+    "",
+    "x",
+    [],
+    {},
+    [1],
+    {"a": 1},
+    [[]],
+    "2005-99-99",
+    float("nan"),
+]
 
 
 def whole() -> dict[str, Any]:
-    found = sweep({2: 0.3, 4: 0.6}).with_section("describe", {"n_records": 5, "words": "few", "table": [{"a": 1}]})
+    found = sweep({2: 0.3, 4: 0.6}).with_section(
+        "describe", {"n_records": 5, "words": "few", "table": [{"a": 1}]}
+    )
     return json.loads(found.to_json())
 
 
@@ -60,7 +78,9 @@ def test_undamaged_findings_are_shown(tmp_path):
     so.render(so.Findings.from_dict(WHOLE), tmp_path / "r.html")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.sampled_from(places(WHOLE)), st.sampled_from(ODD), st.booleans())
 def test_a_damaged_part_ends_in_an_input_error_or_in_a_report(tmp_path, place, by, remove):
     used(damaged(place, by, remove=remove), tmp_path / "r.html")
@@ -76,7 +96,8 @@ def test_each_kind_of_damage_to_each_rate_is_refused(by):
 
 
 @pytest.mark.parametrize(
-    "content", ["[1]", '"x"', "{}", "null", '{"schema_version": 2}', "[" * 100_000, "NaN", "\x00", "1e999"]
+    "content",
+    ["[1]", '"x"', "{}", "null", '{"schema_version": 2}', "[" * 100_000, "NaN", "\x00", "1e999"],
 )
 def test_a_foreign_file_is_refused(tmp_path, content):
     path = tmp_path / "findings.json"

@@ -57,7 +57,9 @@ def test_explain_on_the_command_line(tmp_path):
     from standout.cli.app import app
 
     rows = [
-        f"p{r},i{i},{1 + (r * i) % 5},2005-01-{1 + (r + i) % 28:02d}" for r in range(30) for i in range(r % 4, 12, 2)
+        f"p{r},i{i},{1 + (r * i) % 5},2005-01-{1 + (r + i) % 28:02d}"
+        for r in range(30)
+        for i in range(r % 4, 12, 2)
     ]
     (tmp_path / "d.csv").write_text("user,item,rating,date\n" + "\n".join(rows) + "\n")
     (tmp_path / "m.csv").write_text("item,value,time\ni2,1,2005-01-06\ni4,,\n")
@@ -78,7 +80,11 @@ def test_explain_on_the_command_line(tmp_path):
     )
     assert one.exit_code == 0, one.output
     assert json.loads(one.stdout)["target"]["label"] == "p4" and (tmp_path / "w.html").exists()
-    two = run(app, ["explain", str(tmp_path / "d.csv"), "--mentions", str(tmp_path / "m.csv"), "--json"])
+    two = run(
+        app, ["explain", str(tmp_path / "d.csv"), "--mentions", str(tmp_path / "m.csv"), "--json"]
+    )
     assert two.exit_code == 0, two.output
-    assert [f["day"] for f in json.loads(two.stdout)["facts"] if f["item"] == "i2"] == ["2005-01-06"]
+    assert [f["day"] for f in json.loads(two.stdout)["facts"] if f["item"] == "i2"] == [
+        "2005-01-06"
+    ]
     assert run(app, ["explain", str(tmp_path / "d.csv")]).exit_code != 0

@@ -13,7 +13,13 @@ from rich.console import Console
 import standout as so
 from standout.audit.explain import draw, explain, find_record
 from standout.errors import InputError, ParameterError
-from standout.report.waterfall import explanation_charts, fact_table, render_explanation, sentences, show_explanation
+from standout.report.waterfall import (
+    explanation_charts,
+    fact_table,
+    render_explanation,
+    sentences,
+    show_explanation,
+)
 from standout.scoring.tasks import AllScores
 
 EVIL = "<script>alert(1)</script>"
@@ -24,9 +30,14 @@ def data():
     g = np.random.default_rng(1)
     items = np.array([EVIL, "=HYPERLINK(1)", *(f"item-{k}" for k in range(28))])
     people = np.array([f"person-{k:03d}" for k in range(90)])
-    pairs = np.unique(np.stack([g.integers(0, 90, 900), (g.pareto(1, 900) * 4).astype(int) % 30]), axis=1)
+    pairs = np.unique(
+        np.stack([g.integers(0, 90, 900), (g.pareto(1, 900) * 4).astype(int) % 30]), axis=1
+    )
     return so.Dataset.from_arrays(
-        people[pairs[0]], items[pairs[1]], g.integers(1, 6, pairs.shape[1]), g.integers(0, 400, pairs.shape[1])
+        people[pairs[0]],
+        items[pairs[1]],
+        g.integers(1, 6, pairs.shape[1]),
+        g.integers(0, 400, pairs.shape[1]),
     )
 
 
@@ -47,10 +58,14 @@ def made(data, known, longest):
 
 def test_contributions_add_up_to_the_score(made):
     for who in ("best", "runner_up"):
-        assert sum(f[who]["contribution"] for f in made["facts"]) == pytest.approx(made[who]["score"], abs=1e-6)
+        assert sum(f[who]["contribution"] for f in made["facts"]) == pytest.approx(
+            made[who]["score"], abs=1e-6
+        )
 
 
-def test_an_explanation_holds_no_score_of_records_that_it_does_not_show(data, known, longest, made, monkeypatch):
+def test_an_explanation_holds_no_score_of_records_that_it_does_not_show(
+    data, known, longest, made, monkeypatch
+):
     def every_score(*arguments, **more):
         pytest.fail("scores of all records were made")
 
@@ -63,9 +78,13 @@ def test_without_a_fact_is_a_run_without_that_fact(data, known, made):
     attack = so.attack("scoreboard-rh")
     for fact in made["facts"]:
         rest = [k for k in range(known.n_facts) if str(known.item[k]) != fact["item"]]
-        less = so.Knowledge.from_arrays(np.zeros(len(rest)), known.item[rest], known.value[rest], known.time[rest])
+        less = so.Knowledge.from_arrays(
+            np.zeros(len(rest)), known.item[rest], known.value[rest], known.time[rest]
+        )
         again = attack.run(data, less)
-        assert fact["without"]["eccentricity"] == pytest.approx(float(again.eccentricity[0]), abs=1e-9)
+        assert fact["without"]["eccentricity"] == pytest.approx(
+            float(again.eccentricity[0]), abs=1e-9
+        )
         assert fact["without"]["score"] == pytest.approx(float(again.score[0]), abs=1e-6)
 
 
@@ -78,7 +97,11 @@ def test_facts_come_rarest_first_and_the_last_leaves_what_is_left(made):
 def test_what_a_record_holds_is_what_the_data_says(data, made, longest):
     row = slice(data.record_ptr[longest], data.record_ptr[longest + 1])
     held = dict(
-        zip(data.item_labels[data.record_item[row]].tolist(), data.levels[data.record_code[row]].tolist(), strict=True)
+        zip(
+            data.item_labels[data.record_item[row]].tolist(),
+            data.levels[data.record_code[row]].tolist(),
+            strict=True,
+        )
     )
     assert made["target"]["found"]
     for fact in made["facts"]:
@@ -169,14 +192,18 @@ def test_a_tooltip_shows_what_the_record_holds_and_no_source_code(made):
 def test_a_tie_at_the_top_does_not_depend_on_the_order_of_records():
     for target, names in ((0, ["a", "b"]), (1, ["a", "b"])):
         data = so.Dataset.from_arrays([*names * 2, "c"], [1, 1, 2, 2, 3])
-        made = explain(data, so.Knowledge.from_arrays([0, 0], [1, 2]), "scoreboard-rh", target=target)
+        made = explain(
+            data, so.Knowledge.from_arrays([0, 0], [1, 2]), "scoreboard-rh", target=target
+        )
         assert made["target"]["found"] and made["best"]["label"] == names[target]
         assert "2 records have the best score" in " ".join(sentences(made))
 
 
 def test_a_complete_query_is_explained_as_exactly_as_it_is_answered(data, longest):
     # parts of a query are scored by the error rate, a whole one by the exact number of errors
-    known = draw(data, longest, so.Adversary(knows=4, wrong=1, value_within=0, time_within=0), seed=3)
+    known = draw(
+        data, longest, so.Adversary(knows=4, wrong=1, value_within=0, time_within=0), seed=3
+    )
     made = explain(data, known, "likelihood", target=longest)
     seen = so.attack("likelihood").run(data, known, watch=[longest])
     assert made["bits"]["left"] == pytest.approx(float(seen.bits[0]), abs=1e-12)
@@ -193,9 +220,13 @@ def test_a_channel_that_the_data_lacks_cannot_be_known(tmp_path, option):
     from standout.cli.explain import explain as verb
 
     path = tmp_path / "pairs.csv"
-    path.write_text("user,item\n" + "".join(f"{r},{i}\n" for r in range(30) for i in range(r % 5, r % 5 + 4)))
+    path.write_text(
+        "user,item\n" + "".join(f"{r},{i}\n" for r in range(30) for i in range(r % 5, r % 5 + 4))
+    )
     app = typer.Typer()
     app.command()(verb)
     done = CliRunner().invoke(app, [str(path), "--record", "3", "--knows", "2", option, "1"])
-    assert isinstance(done.exception, ParameterError) and "leave the option out" in str(done.exception)
+    assert isinstance(done.exception, ParameterError) and "leave the option out" in str(
+        done.exception
+    )
     assert CliRunner().invoke(app, [str(path), "--record", "3", "--knows", "2"]).exit_code == 0

@@ -31,7 +31,11 @@ class Reader(HTMLParser):
         self.tags.append(tag)
         self.scripts += tag == "script"
         self.handlers += [k for k, _ in attrs if k.startswith("on")]
-        self.addresses += [v for k, v in attrs if k in ("src", "href", "action", "data", "xlink:href", "srcset") and v]
+        self.addresses += [
+            v
+            for k, v in attrs
+            if k in ("src", "href", "action", "data", "xlink:href", "srcset") and v
+        ]
 
 
 def read(text):
@@ -101,9 +105,14 @@ def test_evidence_repeats_the_run(text):
 def test_text_from_outside_stays_text():
     found = findings(
         result(adversary(2, words=f"2 items {EVIL}"), 5, 50, right=5, false=1, attack=EVIL),
-        result(adversary(2, words=f"2 items {EVIL}"), 5, 50, right=5, false=1, attack='" onload="x'),
+        result(
+            adversary(2, words=f"2 items {EVIL}"), 5, 50, right=5, false=1, attack='" onload="x'
+        ),
         warnings=(EVIL,),
-        sections={"describe": {"note": EVIL, EVIL: 1, "rows": [{EVIL: EVIL}]}, EVIL: {"a": {"b": [EVIL, {}]}}},
+        sections={
+            "describe": {"note": EVIL, EVIL: 1, "rows": [{EVIL: EVIL}]},
+            EVIL: {"a": {"b": [EVIL, {}]}},
+        },
     )
     text = page(found)
     assert EVIL not in text
@@ -120,19 +129,35 @@ def test_no_label_of_a_record_is_in_the_file():
     who = np.array([f"PERSON-{k:04d}-Zz" for k in range(120)])
     what = np.array([f"ITEM-{k:03d}-Yy" for k in range(40)])
     data = so.Dataset.from_arrays(
-        who[g.integers(0, 120, 1500)], what[g.integers(0, 40, 1500)], g.integers(1, 6, 1500), g.integers(0, 300, 1500)
+        who[g.integers(0, 120, 1500)],
+        what[g.integers(0, 40, 1500)],
+        g.integers(1, 6, 1500),
+        g.integers(0, 300, 1500),
     )
     found = so.Audit(data, [so.Adversary(knows=2)], ["scoreboard-rh"], targets=60).run()
     everything = page(found) + found.to_json() + found._repr_html_()
-    assert not [label for label in (*data.record_labels, *data.item_labels) if str(label) in everything]
+    assert not [
+        label for label in (*data.record_labels, *data.item_labels) if str(label) in everything
+    ]
 
 
 def test_unknown_sections_become_tables_and_deep_ones_do_not_fail():
-    odd = {"defenses": {"rows": [{"defense": "suppress", "rate": 0.25, "more": {"n": 3}}], "empty": [], "none": None,
-                        "deep": {"a": {"b": {"c": 1}}}},
-           "list": [1, 2, 3]}  # fmt: skip
+    odd = {
+        "defenses": {
+            "rows": [{"defense": "suppress", "rate": 0.25, "more": {"n": 3}}],
+            "empty": [],
+            "none": None,
+            "deep": {"a": {"b": {"c": 1}}},
+        },
+        "list": [1, 2, 3],
+    }
     text = page(findings(result(adversary(2), 5, 50, right=5, false=1), sections=odd))
-    assert "What defenses buy" in text and ">suppress<" in text and ">0.25<" in text and "1; 2; 3" in text
+    assert (
+        "What defenses buy" in text
+        and ">suppress<" in text
+        and ">0.25<" in text
+        and "1; 2; 3" in text
+    )
 
 
 def test_few_targets_leave_out_what_was_not_measured():
@@ -160,12 +185,16 @@ def test_a_failed_report_leaves_the_old_one(tmp_path, monkeypatch):
 def test_a_notebook_shows_the_answer():
     bundle = sweep({2: 0.2, 4: 0.6})._repr_mimebundle_()
     assert (
-        "<svg" in bundle["text/html"] and "single out" in bundle["text/html"] and "<script" not in bundle["text/html"]
+        "<svg" in bundle["text/html"]
+        and "single out" in bundle["text/html"]
+        and "<script" not in bundle["text/html"]
     )
 
 
 def plain(text):
-    return re.sub(r"\s+", " ", re.sub(r"<(style|script|svg).*?</\1>|<[^>]+>", " ", text, flags=re.S))
+    return re.sub(
+        r"\s+", " ", re.sub(r"<(style|script|svg).*?</\1>|<[^>]+>", " ", text, flags=re.S)
+    )
 
 
 def _read(**cleaning):
@@ -176,21 +205,38 @@ def _read(**cleaning):
 def test_the_dataset_is_named_in_title_and_header_and_stays_text():
     found = sweep({2: 0.2})
     text = page(found, title=f"Loans {EVIL}")
-    assert re.search(r"<title>Loans &lt;script&gt;.*Re-identification audit", text) and EVIL not in text
+    assert (
+        re.search(r"<title>Loans &lt;script&gt;.*Re-identification audit", text)
+        and EVIL not in text
+    )
     assert "<h1>Loans &lt;script&gt;" in text
     assert "<h1>Loans 2024</h1>" in page(found.with_provenance(title="Loans 2024"))
     assert "<h1>How few facts find a person in this data?</h1>" in page(found)
 
 
 def test_columns_and_dropped_rows_come_before_the_first_chart():
-    text = page(_read(
-        rows_read=1000, rows_bad=10, rows_without_item=2, repeats="keep", notes=["columns: record = uid", "time: seconds"],
-        columns=[{"name": "uid", "role": "record", "reason": "name"}, {"name": "shop", "role": "item", "reason": ""},
-                 {"name": "mail", "role": "ignored", "reason": "looks like an e-mail address"},
-                 {"name": "week", "role": "ignored"}, {"name": "tel", "role": "ignored", "identifier": "phone number"}],
-    ))  # fmt: skip
+    text = page(
+        _read(
+            rows_read=1000,
+            rows_bad=10,
+            rows_without_item=2,
+            repeats="keep",
+            notes=["columns: record = uid", "time: seconds"],
+            columns=[
+                {"name": "uid", "role": "record", "reason": "name"},
+                {"name": "shop", "role": "item", "reason": ""},
+                {"name": "mail", "role": "ignored", "reason": "looks like an e-mail address"},
+                {"name": "week", "role": "ignored"},
+                {"name": "tel", "role": "ignored", "identifier": "phone number"},
+            ],
+        )
+    )
     top = plain(text[: text.index("<figure")])
-    assert "uid as the person, shop as the item" in top and "time: seconds" in top and "record = uid" not in top
+    assert (
+        "uid as the person, shop as the item" in top
+        and "time: seconds" in top
+        and "record = uid" not in top
+    )
     assert "mail (looks like an e-mail address), week, tel" in top
     assert "tel (phone number): such columns name people by themselves" in top
     assert "1,000 read, 12 dropped (1.2%): 10 could not be parsed, 2 had no item" in top
@@ -213,13 +259,27 @@ OVERVIEW = {
 
 
 def _predicted(at_least):
-    return {"theorem": "NS08, Theorem 2", "similarity": "items", "value_within": None, "time_within": None, "n": 100,
-            "whole": True, "agreement": [0.1, 0.2, 0.3], "found": [{"knows": 4, "n": 100, "at_least": at_least}]}  # fmt: skip
+    return {
+        "theorem": "NS08, Theorem 2",
+        "similarity": "items",
+        "value_within": None,
+        "time_within": None,
+        "n": 100,
+        "whole": True,
+        "agreement": [0.1, 0.2, 0.3],
+        "found": [{"knows": 4, "n": 100, "at_least": at_least}],
+    }
 
 
 def _theorem_text(at_least, **who):
     found = findings(
-        result(adversary(4, **{"value_within": None, "time_within": None, **who}), 45, 50, right=9, false=1),
+        result(
+            adversary(4, **{"value_within": None, "time_within": None, **who}),
+            45,
+            50,
+            right=9,
+            false=1,
+        ),
         sections={"describe": {"overview": OVERVIEW, "theorem": [_predicted(at_least)]}},
     )
     text = page(found)
@@ -228,11 +288,19 @@ def _theorem_text(at_least, **who):
 
 def test_a_theorem_is_named_with_what_it_predicts_and_what_was_measured():
     text = _theorem_text(0.8)
-    assert "shows that 4 items (items only) find at least 80% of people who have as many; 90% were found" in text
+    assert (
+        "shows that 4 items (items only) find at least 80% of people who have as many; 90% were found"
+        in text
+    )
 
 
 def test_no_theorem_is_claimed_where_its_assumptions_fail():
-    for who in ({"wrong": 1}, {"value_within": 1}, {"value_within": 0}, {"choose": "outside-top:100"}):
+    for who in (
+        {"wrong": 1},
+        {"value_within": 1},
+        {"value_within": 0},
+        {"choose": "outside-top:100"},
+    ):
         text = _theorem_text(0.8, **who)
         assert "No theorem explains the result" in text and "at least 80%" not in text
     assert "The theorem does not explain the result" in _theorem_text(0.0)
@@ -247,8 +315,24 @@ def test_a_rate_below_what_is_proved_is_called_an_error():
 
 
 def test_words_that_only_the_papers_use_are_gone_or_explained():
-    fits = [{"kind": "lognormal", "start": 1, "share": 1.0, "ks": 0.1, "alpha": None, "mu": 1.0, "sigma": 1.0}]
-    text = plain(page(sweep({2: 0.2, 4: 0.6}).with_section("describe", {"overview": OVERVIEW, "support_fits": fits})))
+    fits = [
+        {
+            "kind": "lognormal",
+            "start": 1,
+            "share": 1.0,
+            "ks": 0.1,
+            "alpha": None,
+            "mu": 1.0,
+            "sigma": 1.0,
+        }
+    ]
+    text = plain(
+        page(
+            sweep({2: 0.2, 4: 0.6}).with_section(
+                "describe", {"overview": OVERVIEW, "support_fits": fits}
+            )
+        )
+    )
     for jargon in ("named rightly", "Prior bits", "Support fits", "Items held once", "Outside top"):
         assert jargon.lower() not in text.lower()
     assert "smallest lead to name a record (phi) = 1.5" in text

@@ -39,14 +39,18 @@ def test_without_a_browser_the_error_says_what_to_install(no_browser, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_pdf_that_cannot_be_made_stops_the_report_before_it_is_written(no_browser, saved, tmp_path):
+def test_a_pdf_that_cannot_be_made_stops_the_report_before_it_is_written(
+    no_browser, saved, tmp_path
+):
     done = run(saved, "-o", tmp_path / "report.html", "--pdf")
     assert isinstance(done.exception, ParameterError)
     assert not (tmp_path / "report.html").exists()
 
 
 def test_an_unknown_format_stops_the_report_before_it_is_written(saved, tmp_path):
-    done = run(saved, "-o", tmp_path / "report.html", "--tables", tmp_path / "t", "--formats", "csv,docx")
+    done = run(
+        saved, "-o", tmp_path / "report.html", "--tables", tmp_path / "t", "--formats", "csv,docx"
+    )
     assert isinstance(done.exception, ParameterError) and "docx" in str(done.exception)
     assert [p.name for p in tmp_path.iterdir()] == ["in"]
 

@@ -94,16 +94,28 @@ def test_an_inconclusive_audit_says_that_it_cannot_tell_and_what_would():
 
 
 def test_a_missing_measurement_is_said_and_never_a_zero():
-    level, sentences = said(findings(result(adversary(2), 400, 500, right=300, false=5, unique=None, sure=None)))
+    level, sentences = said(
+        findings(result(adversary(2), 400, 500, right=300, false=5, unique=None, sure=None))
+    )
     assert level is Level.MOST
-    assert sentences[0].startswith("Whom knowing 2 items, their values to within 1 and days to within 14 singles out was not "
-                                   "measured: nobody asked. The best guess is right for 80% of all people")  # fmt: skip
+    assert sentences[0].startswith(
+        "Whom knowing 2 items, their values to within 1 and days to within 14 singles out was not "
+        "measured: nobody asked. The best guess is right for 80% of all people"
+    )
     assert "single out" not in sentences[0] and "singled out" not in sentences[0]
 
 
 def test_a_best_guess_is_not_called_singling_out():
     found = findings(
-        result(adversary(4, value_within=None, time_within=None), 465, 500, right=300, false=5, unique=140, sure=155)
+        result(
+            adversary(4, value_within=None, time_within=None),
+            465,
+            500,
+            right=300,
+            false=5,
+            unique=140,
+            sure=155,
+        )
     )
     level, sentences = said(found)
     assert level is Level.MOST
@@ -117,13 +129,23 @@ def test_a_best_guess_is_not_called_singling_out():
 
 
 def test_the_only_record_that_fits_may_be_somebody_elses_if_the_person_is_missing():
-    _, sentences = said(findings(result(adversary(1), 450, 500, right=300, false=5, unique=365, sure=10)))
-    assert "is enough to single out 73% of all people: no other record fits what is known" in sentences[0]
-    assert "Not knowing whether the person is in the data, the attacker can be at least 95% sure of 2%." in sentences[0]
+    _, sentences = said(
+        findings(result(adversary(1), 450, 500, right=300, false=5, unique=365, sure=10))
+    )
+    assert (
+        "is enough to single out 73% of all people: no other record fits what is known"
+        in sentences[0]
+    )
+    assert (
+        "Not knowing whether the person is in the data, the attacker can be at least 95% sure of 2%."
+        in sentences[0]
+    )
 
 
 def test_nobody_singled_out_is_said_with_a_bound_and_is_no_all_clear():
-    level, sentences = said(findings(result(adversary(2), 300, 500, right=30, false=5, unique=0, sure=0)))
+    level, sentences = said(
+        findings(result(adversary(2), 300, 500, right=30, false=5, unique=0, sure=0))
+    )
     assert level is Level.MOST
     assert (
         "singled out none of 500 people tested (at most 0.6%, 95% confidence). The best guess is right for 60%"
@@ -146,7 +168,11 @@ def test_the_least_knowledge_for_a_guess_is_named_beside_the_least_that_singles_
         result(adversary(8), 500, 500, right=30, false=5, unique=490, sure=400),
     )
     level, sentences = said(found)
-    assert level is Level.MOST and "Knowing 8 items" in sentences[0] and "single out 98%" in sentences[0]
+    assert (
+        level is Level.MOST
+        and "Knowing 8 items" in sentences[0]
+        and "single out 98%" in sentences[0]
+    )
     assert (
         "Knowing 2 items, their values to within 1 and days to within 14, it is already right for 60% of all people"
         in sentences[0]
@@ -155,9 +181,15 @@ def test_the_least_knowledge_for_a_guess_is_named_beside_the_least_that_singles_
 
 def test_the_share_of_people_in_the_data_is_an_assumption_that_can_be_changed():
     seen = view(findings(result(adversary(4), 490, 500, right=450, false=5)))
-    assert "If one in ten of those looked up is in the data, which is an assumption" in answer(seen).sentences[1]
+    assert (
+        "If one in ten of those looked up is in the data, which is an assumption"
+        in answer(seen).sentences[1]
+    )
     text = answer(seen, prior=0.5).sentences[1]
-    assert "If 50% of those looked up are in the data, which is an assumption, 98.9% of the names" in text
+    assert (
+        "If 50% of those looked up are in the data, which is an assumption, 98.9% of the names"
+        in text
+    )
     with pytest.raises(ParameterError, match="between 0 and 1"):
         answer(seen, prior=1.5)
 
@@ -174,13 +206,16 @@ def test_a_link_is_stated_by_a_rule_that_needs_no_truth():
     model["attacks"][0]["attack"]["options"] = {"cut": 0.5}
     _, sentences = said(findings({**strongest, "sure_attack": "likelihood"}, model))
     assert (
-        "Naming a record if its probability is at least 50%, likelihood names the right record for 40%" in sentences[1]
+        "Naming a record if its probability is at least 50%, likelihood names the right record for 40%"
+        in sentences[1]
     )
 
 
 def test_a_few_lucky_hits_among_many_kinds_of_knowledge_are_no_finding():
     kinds = [
-        result(adversary(2, time_within=t), 4 if t == 3 else 0, 100, right=0, false=0, n_records=100)
+        result(
+            adversary(2, time_within=t), 4 if t == 3 else 0, 100, right=0, false=0, n_records=100
+        )
         for t in range(1, 19)
     ]
     level, _ = said(findings(*kinds, n_records=100))
@@ -203,11 +238,16 @@ def test_no_is_said_of_the_strongest_knowledge_and_not_of_the_weakest():
     found = findings(
         result(adversary(1, value_within=None, time_within=None), 0, 20, right=0, false=0),
         result(adversary(8, value_within=0, time_within=0), 0, 500, right=0, false=5, bits=9.0),
-        result(adversary(8, wrong=2, value_within=0, time_within=0), 0, 400, right=0, false=5, bits=9.0),
+        result(
+            adversary(8, wrong=2, value_within=0, time_within=0), 0, 400, right=0, false=5, bits=9.0
+        ),
     )
     level, sentences = said(found)
     assert level is Level.NONE
-    assert "strongest knowledge tried, 8 items, their exact values and days, at most 0.6%" in sentences[0]
+    assert (
+        "strongest knowledge tried, 8 items, their exact values and days, at most 0.6%"
+        in sentences[0]
+    )
     assert "Not tried: more than 8 items and a person's rarest items." in sentences[0]
 
 
@@ -220,8 +260,18 @@ def test_few_tests_of_the_strongest_knowledge_are_no_all_clear():
 
 
 def test_people_with_too_few_items_are_not_counted_as_people_found():
-    rare = result(adversary(6, value_within=None, time_within=None), 370, 500, right=300, false=5, share=0.13, more=3.4)
-    common = result(adversary(2, value_within=None, time_within=None), 150, 500, right=100, false=5, share=0.8)
+    rare = result(
+        adversary(6, value_within=None, time_within=None),
+        370,
+        500,
+        right=300,
+        false=5,
+        share=0.13,
+        more=3.4,
+    )
+    common = result(
+        adversary(2, value_within=None, time_within=None), 150, 500, right=100, false=5, share=0.8
+    )
     _, sentences = said(findings(common, rare))
     assert sentences[0] == (
         "Knowing 6 items is enough to single out 74% of people with at least 6 items, which is 9.6% of all people: no other "
@@ -229,8 +279,14 @@ def test_people_with_too_few_items_are_not_counted_as_people_found():
         "The best guess finds hardly anybody else. Rare items find more people, popular ones far fewer. Of all people, the best "
         "guess finds most knowing 2 items: 24%."
     )
-    assert "right record for 60% of 500 people in the data with enough items (7.8% of all people)" in sentences[1]
-    assert "for people with at least 6 items, on average 3.4 more items than the 6 known" in sentences[2]
+    assert (
+        "right record for 60% of 500 people in the data with enough items (7.8% of all people)"
+        in sentences[1]
+    )
+    assert (
+        "for people with at least 6 items, on average 3.4 more items than the 6 known"
+        in sentences[2]
+    )
 
 
 def test_print_gives_the_three_sentences():
@@ -245,9 +301,13 @@ def test_the_remaining_uncertainty_is_the_likelihoods_and_not_the_strongest_atta
     assert "down to about 8, few enough" in said(found)[1][2]
 
 
-@pytest.mark.parametrize(("within", "words"), [("10%", "values to within 10%"), (0, "exact values")])
+@pytest.mark.parametrize(
+    ("within", "words"), [("10%", "values to within 10%"), (0, "exact values")]
+)
 def test_a_tolerance_that_is_a_share_of_the_value_is_written_as_one(within, words):
-    _, sentences = said(findings(result(adversary(2, value_within=within), 60, 500, right=30, false=50)))
+    _, sentences = said(
+        findings(result(adversary(2, value_within=within), 60, 500, right=30, false=50))
+    )
     assert f"2 items, their {words}" in sentences[0]
 
 

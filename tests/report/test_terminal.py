@@ -42,7 +42,17 @@ def test_sentences_table_and_sparklines_fit_80_columns():
 
 def test_every_cell_has_its_own_count_and_strongest_attack():
     found = findings(
-        result(adversary(2), 5, 50, right=5, false=1, attack="scoreboard", share=0.9, unique=4, sure=None),
+        result(
+            adversary(2),
+            5,
+            50,
+            right=5,
+            false=1,
+            attack="scoreboard",
+            share=0.9,
+            unique=4,
+            sure=None,
+        ),
         result(adversary(4), 30, 60, right=5, false=1, attack="likelihood", share=0.5),
         result(adversary(4, wrong=1), 12, 60, right=5, false=1, attack="scoreboard-rh", share=0.5),
     )
@@ -57,7 +67,10 @@ def test_every_cell_has_its_own_count_and_strongest_attack():
 
 
 def test_warnings_are_shown():
-    found = findings(result(adversary(2), 5, 50, right=5, false=1), warnings=("Only 7 records [bold]fit[/bold].",))
+    found = findings(
+        result(adversary(2), 5, 50, right=5, false=1),
+        warnings=("Only 7 records [bold]fit[/bold].",),
+    )
     assert "Note: Only 7 records [bold]fit[/bold]." in shown(found, 200)
 
 
@@ -84,7 +97,9 @@ def test_csv_has_a_row_per_adversary_and_attack_and_no_formula():
 
 @pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_cell_of_a_table_runs_in_a_spreadsheet(first):
-    table = Table("t", "t", (Column("a", "a"), Column("b", "b", "number")), ({"a": first + "1+1", "b": -2.5},))
+    table = Table(
+        "t", "t", (Column("a", "a"), Column("b", "b", "number")), ({"a": first + "1+1", "b": -2.5},)
+    )
     row = next(iter(csv.DictReader(io.StringIO(table.to_csv()), strict=True)))
     assert row["a"] == "'" + first.replace("\r", "\n") + "1+1"
     assert row["b"] == "-2.5"
@@ -96,11 +111,16 @@ def test_an_unknown_form_is_refused():
 
 
 def test_a_share_of_all_people_that_falls_with_more_knowledge_is_explained():
-    rising = findings(result(adversary(2), 30, 60, right=5, false=1), result(adversary(8), 50, 60, right=5, false=1))
+    rising = findings(
+        result(adversary(2), 30, 60, right=5, false=1),
+        result(adversary(8), 50, 60, right=5, false=1),
+    )
     falling = findings(
         result(adversary(2), 30, 60, right=5, false=1, share=0.9),
         result(adversary(8), 50, 60, right=5, false=1, share=0.2),
     )
     why = "The share of all people falls where more items are known than many people hold: 8 items can be known of 20% of people"
-    assert why in terminal.text(falling, "markdown") and "falls" not in terminal.text(rising, "markdown")
+    assert why in terminal.text(falling, "markdown") and "falls" not in terminal.text(
+        rising, "markdown"
+    )
     assert why in page(falling) and why not in page(rising)

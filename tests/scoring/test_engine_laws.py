@@ -36,10 +36,21 @@ def assert_same_partials(a: Partials, b: Partials) -> None:
 
 def assert_same_verdicts(a: so.Verdicts, b: so.Verdicts) -> None:
     """Identical to the bit where only integers count; posteriors and σ within 1e-9."""
-    for name in ["best", "runner_up", "score", "second", "matched", "n_candidates", "n_matching", "rank"]:
+    for name in [
+        "best",
+        "runner_up",
+        "score",
+        "second",
+        "matched",
+        "n_candidates",
+        "n_matching",
+        "rank",
+    ]:
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
     for name in ["sigma", "eccentricity", "statistic", "share", "bits"]:
-        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-9, atol=1e-7, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(a, name), getattr(b, name), rtol=1e-9, atol=1e-7, err_msg=name
+        )
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +65,9 @@ def release() -> tuple[Table, so.Dataset, so.Knowledge, np.ndarray]:
 
 @pytest.mark.parametrize(("name", "options"), ATTACKS, ids=IDS)
 @given(case=cases(), data=st.data())
-def test_any_cut_into_shards_merged_in_any_order_gives_identical_partials(name, options, case, data):
+def test_any_cut_into_shards_merged_in_any_order_gives_identical_partials(
+    name, options, case, data
+):
     table, queries = case
     release, n = dataset(table), len(table.records)
     facts = knowledge(queries).bind(release)
@@ -98,23 +111,32 @@ def test_shards_in_another_order_and_other_threads_give_the_same_verdicts(releas
 def test_a_dataset_cut_into_n_shards_holds_every_record_once(release, n):
     _, data, aux, _ = release
     shards = data.shards(n)
-    assert [s.first_record for s in shards] == np.cumsum([0, *(s.n_records for s in shards)])[:-1].tolist()
+    assert [s.first_record for s in shards] == np.cumsum([0, *(s.n_records for s in shards)])[
+        :-1
+    ].tolist()
     assert sum(s.n_records for s in shards) == 211
     attack = so.attack("scoreboard-rh")
     assert_same_verdicts(attack.run(data, aux, engine=CutEngine(shards)), attack.run(data, aux))
 
 
 @pytest.mark.parametrize(("name", "options"), ATTACKS, ids=IDS)
-@pytest.mark.parametrize(("budget", "most"), [(1, 4096), (48 * 2**20, 1), (48 * 2**20, 7), (30_000, 4096)])
+@pytest.mark.parametrize(
+    ("budget", "most"), [(1, 4096), (48 * 2**20, 1), (48 * 2**20, 7), (30_000, 4096)]
+)
 def test_the_size_of_a_batch_changes_nothing(release, monkeypatch, name, options, budget, most):
     _, data, aux, targets = release
     attack = so.attack(name, **options)
     gone = np.where(np.arange(targets.size) % 2, np.roll(targets, 1), -1)
-    usual = attack.run(data, aux, watch=targets, exclude=gone), attack.scores(data, aux, exclude=gone)
+    usual = (
+        attack.run(data, aux, watch=targets, exclude=gone),
+        attack.scores(data, aux, exclude=gone),
+    )
     monkeypatch.setattr(so.MemoryEngine, "batch_bytes", budget)
     monkeypatch.setattr(so.MemoryEngine, "batch_queries", most)
     done = []
-    assert_same_verdicts(attack.run(data, aux, watch=targets, exclude=gone, progress=done.append), usual[0])
+    assert_same_verdicts(
+        attack.run(data, aux, watch=targets, exclude=gone, progress=done.append), usual[0]
+    )
     assert np.array_equal(attack.scores(data, aux, exclude=gone), usual[1])
     assert sum(done) == targets.size
     assert len(done) > 1
@@ -125,7 +147,12 @@ def test_a_query_is_answered_alike_alone_and_among_others(name, options):
     table = random_table(60, 9, 3, seed=2, missing=0.2)
     data = dataset(table)
     items = table.items
-    mixed = [[Fact(items[0])], [Fact(items[1], 3.0)], [Fact(items[2], day=10_500.0)], [Fact(items[0], 2.0, 10_100.0)]]
+    mixed = [
+        [Fact(items[0])],
+        [Fact(items[1], 3.0)],
+        [Fact(items[2], day=10_500.0)],
+        [Fact(items[0], 2.0, 10_100.0)],
+    ]
     attack = so.attack(name, **options)
     together = attack.scores(data, knowledge(mixed))
     alone = np.concatenate([attack.scores(data, knowledge([facts])) for facts in mixed])
@@ -137,7 +164,9 @@ def test_records_that_knowledge_never_touches_count_as_zeros():
     rows = {e.record for e in table.entries if e.item == table.items[0]}
     touched = len(rows)
     assert 1 < touched < 50
-    v = so.attack("scoreboard-rh").run(dataset(table), knowledge([[Fact(table.items[0])]]), watch=[min(rows)])
+    v = so.attack("scoreboard-rh").run(
+        dataset(table), knowledge([[Fact(table.items[0])]]), watch=[min(rows)]
+    )
     s = 1 / np.log(touched)
     share = touched / 50
     assert v.n_candidates[0] == 50
@@ -162,7 +191,9 @@ def test_the_decision_does_not_depend_on_who_is_watched(release):
 
 
 def test_sigma_of_nearly_equal_scores_is_the_spread_and_not_the_rounding():
-    table = Table(tuple(e._replace(day=10_000.0 + e.record) for e in random_table(40, 1, 1, seed=0).entries))
+    table = Table(
+        tuple(e._replace(day=10_000.0 + e.record) for e in random_table(40, 1, 1, seed=0).entries)
+    )
     attack = so.attack("scoreboard-rh", d0=1e6)
     data, aux = dataset(table), knowledge([[Fact(0, day=10_000.0)]])
     exact = attack.scores(data, aux).std(axis=1)
@@ -186,7 +217,9 @@ def test_where_no_candidate_is_left_she_names_nobody(name):
 def test_an_engine_that_is_not_there_is_refused_with_the_ones_that_are():
     data = dataset(random_table(5, 3, 2, seed=0))
     with pytest.raises(ParameterError, match=r"no engine 'cloud'.*memory"):
-        so.attack("scoreboard").run(data, knowledge([[Fact(int(data.item_labels[0]))]]), engine="cloud")
+        so.attack("scoreboard").run(
+            data, knowledge([[Fact(int(data.item_labels[0]))]]), engine="cloud"
+        )
 
 
 @pytest.mark.parametrize("block", [0, 65_537])

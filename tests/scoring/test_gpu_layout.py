@@ -45,15 +45,28 @@ def test_shared_memory_holds_the_accumulator_and_a_row_of_both_tables_per_fact(k
     shape = shape_of(plan, 64, 64, 1, 200_000)
     size = (plan.tables.fact.odds_value if kind == "odds" else plan.tables.fact.value).itemsize
     n_values, n_times = widths(plan)
-    assert shape.shared_bytes == 4 * 64 + fixed + shape.facts_at_once * size * (n_values + spaced(n_times, size))
+    assert shape.shared_bytes == 4 * 64 + fixed + shape.facts_at_once * size * (
+        n_values + spaced(n_times, size)
+    )
 
 
-@given(data=st.data(), block=st.integers(1, 65_536), levels=st.integers(1, 60_000), span=st.integers(0, 40_000))
+@given(
+    data=st.data(),
+    block=st.integers(1, 65_536),
+    levels=st.integers(1, 60_000),
+    span=st.integers(0, 40_000),
+)
 def test_packed_postings_come_back_as_they_were(data, block, levels, span):
     layout = Layout.of(block, levels, span, True, True)
     n = data.draw(st.integers(0, 20))
-    column = lambda most: np.array(data.draw(st.lists(st.integers(0, most), min_size=n, max_size=n)), dtype=np.int64)  # noqa: E731
-    local, code, day = column(block - 1).astype(np.uint16), column(levels).astype(np.uint16), column(span)
+    column = lambda most: np.array(  # noqa: E731
+        data.draw(st.lists(st.integers(0, most), min_size=n, max_size=n)), dtype=np.int64
+    )
+    local, code, day = (
+        column(block - 1).astype(np.uint16),
+        column(levels).astype(np.uint16),
+        column(span),
+    )
     day = np.where(column(3) == 0, 65_535, day).astype(np.uint16)
     got = unpack(layout, pack(layout, local, code, day, 65_535))
     assert got[0].tolist() == local.tolist()
@@ -70,14 +83,17 @@ def test_the_joined_source_holds_every_part_once_in_a_stated_order():
         assert text.count(part) == 1 and text.index(part) > place
         place = text.index(part)
         assert len(part.splitlines()) < 400
-    # a kernel that Python launches by name, and the logarithm that it calls, which must come before it
+    # a kernel that Python launches by name, and the logarithm that it calls, which must come before
+    # it
     assert -1 < text.index("fixed_log(double x") < text.index("peek_record(")
 
 
 def test_the_package_ships_every_part_of_the_source():
     import tomllib
 
-    settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    settings = tomllib.loads(
+        (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    )
     shipped = settings["tool"]["setuptools"]["package-data"]["standout"]
     package = Path(gpu.__file__).parents[1]
     found = {path.name for pattern in shipped for path in package.glob(pattern)}
@@ -114,5 +130,17 @@ def test_the_tables_of_a_plan_have_the_names_and_the_order_of_the_device_struct(
     name, options = KINDS[IDS.index(kind)]
     made = device_tables(case("missing", name, options).plan)
     assert _fields("Plan", "pointers") == list(PLAN_POINTERS)
-    assert _fields("Plan", "numbers") == ["n_queries", "n_values", "n_times", "times_apart", "facts_at_once"]
-    assert set(PLAN_POINTERS) - set(made) == {"factor", "posting_factor", "lengths", "log_table", "head"}
+    assert _fields("Plan", "numbers") == [
+        "n_queries",
+        "n_values",
+        "n_times",
+        "times_apart",
+        "facts_at_once",
+    ]
+    assert set(PLAN_POINTERS) - set(made) == {
+        "factor",
+        "posting_factor",
+        "lengths",
+        "log_table",
+        "head",
+    }

@@ -31,10 +31,18 @@ def test_records_that_are_not_read_count_as_zeros(name, case, data):
     release = dataset(table)
     facts = knowledge(queries).bind(release)
     draw = data.draw(
-        st.lists(st.integers(-1, release.n_records - 1), min_size=facts.n_queries, max_size=facts.n_queries)
+        st.lists(
+            st.integers(-1, release.n_records - 1),
+            min_size=facts.n_queries,
+            max_size=facts.n_queries,
+        )
     )
     watch = np.array(
-        data.draw(st.lists(st.sampled_from([-5, 0, 1, 2**29, 2**31]), min_size=len(draw), max_size=len(draw)))
+        data.draw(
+            st.lists(
+                st.sampled_from([-5, 0, 1, 2**29, 2**31]), min_size=len(draw), max_size=len(draw)
+            )
+        )
     )
     plan = so.attack(name).compile(release, facts, np.array(draw, np.int64))
     assert isinstance(kernel_of(plan), LeastKernel)
@@ -54,4 +62,6 @@ def test_many_records_with_equal_lengths_tie_as_they_do_when_all_are_read(wrong)
     facts = who.sample(release, targets, seed=1).bind(release)
     for exclude in (targets, np.full(targets.size, -1)):
         plan = so.attack("scoreboard").compile(release, facts, exclude)
-        assert_same_partials(plan, release.shards_at([0, 250, 600], 64), np.zeros(targets.size, np.int64), 3)
+        assert_same_partials(
+            plan, release.shards_at([0, 250, 600], 64), np.zeros(targets.size, np.int64), 3
+        )

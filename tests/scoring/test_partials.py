@@ -33,9 +33,13 @@ def one(record: int, score: list[int], key: list[int]) -> Partials:
     p = Partials.empty(n, K)
     p.top_score[:, 0], p.top_key[:, 0], p.top[:, 0] = s, np.array(key, np.uint64), record
     return p._replace(
-        n_top=np.ones(n, np.int64), n=np.ones(n, np.int64), total=s, squares=(s * s).astype(float),
-        n_watch=(s >= 0).astype(np.int64), n_cut=(s >= 2).astype(np.int64),
-    )  # fmt: skip
+        n_top=np.ones(n, np.int64),
+        n=np.ones(n, np.int64),
+        total=s,
+        squares=(s * s).astype(float),
+        n_watch=(s >= 0).astype(np.int64),
+        n_cut=(s >= 2).astype(np.int64),
+    )
 
 
 def merged(crowd: list[tuple[int, list[int], list[int]]]) -> Partials:
@@ -64,7 +68,8 @@ def test_merged_records_give_the_top_k_the_ties_and_the_sums_of_all(crowd):
         assert (p.best[q], p.second[q]) == (p.top[q, 0], p.top[q, 1])
         first = ranked[:1] and ranked[0]
         assert p.n_top[q] == sum(
-            s == first[0] and (k == first[1] or min(k, first[1]) >= RANDOM_KEY) for s, k, _ in ranked
+            s == first[0] and (k == first[1] or min(k, first[1]) >= RANDOM_KEY)
+            for s, k, _ in ranked
         )
         column = np.array([s[q] for _, s, _ in crowd])
         assert p.n[q] == column.size

@@ -19,7 +19,9 @@ def release(n_records: int) -> so.Dataset:
     """Records of four items each, the same items and scales whatever their number."""
     record = np.repeat(np.arange(n_records), PER_RECORD)
     item = (record * 7 + np.tile(np.arange(PER_RECORD), n_records) * 11) % N_ITEMS
-    return so.Dataset.from_arrays(record, item, 1.0 + (record + item) % 5, (record * 3 + item) % 400)
+    return so.Dataset.from_arrays(
+        record, item, 1.0 + (record + item) % 5, (record * 3 + item) % 400
+    )
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +31,12 @@ def releases() -> tuple[so.Dataset, so.Dataset]:
 
 @pytest.mark.parametrize("choose", ["uniform", "outside-top:3"])
 @pytest.mark.parametrize(
-    ("name", "noise"), [*((name, {}) for name in so.attack_names()), ("likelihood", {"noise": "fit"})]
+    ("name", "noise"),
+    [*((name, {}) for name in so.attack_names()), ("likelihood", {"noise": "fit"})],
 )
-def test_a_pickled_plan_is_as_large_for_a_thousand_records_as_for_a_million(releases, name, choose, noise):
+def test_a_pickled_plan_is_as_large_for_a_thousand_records_as_for_a_million(
+    releases, name, choose, noise
+):
     sizes = []
     for data in releases:
         who = so.Adversary(knows=2, value_within=1, time_within=14, choose=choose)
@@ -39,7 +44,9 @@ def test_a_pickled_plan_is_as_large_for_a_thousand_records_as_for_a_million(rele
         attack = so.attack(name, **OPTIONS.get(name, {}), **noise)
         if noise:
             # the noise of a small release will do: plans are compared, not fits
-            attack._noise = attack.fit(releases[0], who.sample(releases[0], np.arange(40), seed=3))._noise
+            attack._noise = attack.fit(
+                releases[0], who.sample(releases[0], np.arange(40), seed=3)
+            )._noise
         plan = attack.compile(data, facts, np.full(N_QUERIES, -1, np.int64))
         sizes.append(len(pickle.dumps(plan)))
     assert abs(sizes[1] - sizes[0]) < 0.02 * sizes[0], sizes
@@ -52,15 +59,21 @@ def test_a_shard_finds_the_same_records_eligible_as_the_adversary(choose, kind, 
     record = np.repeat(np.arange(120), rng.integers(1, 40, 120))
     item = rng.integers(0, 18, record.size)
     # with ±2 on a scale of 1 to 5 a value of 3 cannot be told wrongly
-    data = so.Dataset.from_arrays(record, item, rng.choice([1.0, 3.0, 5.0], record.size, p=[0.1, 0.8, 0.1]))
+    data = so.Dataset.from_arrays(
+        record, item, rng.choice([1.0, 3.0, 5.0], record.size, p=[0.1, 0.8, 0.1])
+    )
     who = so.Adversary(knows=4, wrong=2, wrong_kind=kind, value_within=within, choose=choose)
     rule = picks(who, data)
-    got = np.concatenate([factors_of(rule.log_pick, shard) for shard in data.shards_at([0, 30, 120], 16)])
+    got = np.concatenate(
+        [factors_of(rule.log_pick, shard) for shard in data.shards_at([0, 30, 120], 16)]
+    )
     assert np.flatnonzero(np.isfinite(got)).tolist() == who.eligible(data).tolist()
     assert 0 < np.isfinite(got).sum() < 120
     if choose == "uniform" and within == 1:
         here = np.isfinite(got)
-        np.testing.assert_allclose(got[here], log_falling(data.lengths[here], who.n_right_items), rtol=1e-14)
+        np.testing.assert_allclose(
+            got[here], log_falling(data.lengths[here], who.n_right_items), rtol=1e-14
+        )
 
 
 def test_a_shard_works_out_the_factors_of_its_records():
@@ -85,4 +98,6 @@ def test_a_shard_works_out_the_factors_of_its_records():
             assert rule.largest >= max(wanted) or name == "none"
         for shard in shards:
             shard.__dict__.pop("lengths")
-        assert np.concatenate([shard.lengths for shard in shards]).tolist() == [h.size for h in held]
+        assert np.concatenate([shard.lengths for shard in shards]).tolist() == [
+            h.size for h in held
+        ]

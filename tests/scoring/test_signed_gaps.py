@@ -27,7 +27,11 @@ class OneSided(Attack):
     def compile(self, dataset, facts, exclude):
         known = Known.of(dataset, facts, exclude)
         return known.plan(
-            self.combine, self.value[known.item % 7], self.time, time_row=known.item % 3, gap_shift=self.shift
+            self.combine,
+            self.value[known.item % 7],
+            self.time,
+            time_row=known.item % 3,
+            gap_shift=self.shift,
         )
 
     def decide(self, seen):
@@ -41,7 +45,11 @@ def dense(data, queries, attack):
         for r in range(data.n_records):
             parts = []
             for item, day in facts:
-                mine = [k for k in range(data.record_ptr[r], data.record_ptr[r + 1]) if data.record_item[k] == item]
+                mine = [
+                    k
+                    for k in range(data.record_ptr[r], data.record_ptr[r + 1])
+                    if data.record_item[k] == item
+                ]
                 scores = []
                 for k in mine:
                     code = int(data.record_code[k]) if attack.value.shape[1] > 1 else 0
@@ -77,18 +85,28 @@ def release(missing, repeats, values=True):
 @pytest.mark.parametrize("shift", [0, 1, 2])
 @pytest.mark.parametrize(
     ("missing", "repeats", "values", "veto"),
-    [(False, False, True, False), (True, False, True, True), (True, True, True, False), (True, False, False, False)],
+    [
+        (False, False, True, False),
+        (True, False, True, True),
+        (True, True, True, False),
+        (True, False, False, False),
+    ],
 )
-def test_tables_without_symmetry_score_as_the_dense_sum(combine, shift, missing, repeats, values, veto):
+def test_tables_without_symmetry_score_as_the_dense_sum(
+    combine, shift, missing, repeats, values, veto
+):
     data = release(missing, repeats, values)
     rng = np.random.default_rng(2)
     queries = [
-        [(int(i), int(rng.integers(19_990, 20_040))) for i in rng.choice(12, 3, replace=False)] for _ in range(20)
+        [(int(i), int(rng.integers(19_990, 20_040))) for i in rng.choice(12, 3, replace=False)]
+        for _ in range(20)
     ]
     facts = [(q, item, day) for q, query in enumerate(queries) for item, day in query]
     query, item, day = zip(*facts, strict=True)
     attack = OneSided(shift, combine, veto, values)
-    got = attack.scores(data, so.Knowledge.from_arrays(query, item, None if not values else np.ones(len(item)), day))
+    got = attack.scores(
+        data, so.Knowledge.from_arrays(query, item, None if not values else np.ones(len(item)), day)
+    )
     np.testing.assert_allclose(got, dense(data, queries, attack), atol=1e-6)
     assert np.unique(got).size > 3
 
@@ -102,7 +120,9 @@ def test_an_entry_that_is_vetoed_adds_nothing_beside_the_largest_contribution_of
     expected = dense(data, [[(3, 20_010)]], attack)[0]
     assert set(expected) == {0.0, 1.0}
     np.testing.assert_array_equal(attack.scores(data, aux)[0], expected)
-    np.testing.assert_array_equal(attack.scores_of(data, aux, np.arange(data.n_records))[0], expected)
+    np.testing.assert_array_equal(
+        attack.scores_of(data, aux, np.arange(data.n_records))[0], expected
+    )
 
 
 def test_equal_facts_share_rows_of_the_time_table():
@@ -110,7 +130,9 @@ def test_equal_facts_share_rows_of_the_time_table():
     who = so.Adversary(knows=4, time_within=14)
     facts = who.sample(data, who.eligible(data)[:40]).bind(data)
     nobody = np.full(40, -1, np.int64)
-    made = threshold_tables(Known.of(data, facts, nobody), np.ones(160), np.zeros(data.n_levels), 14)
+    made = threshold_tables(
+        Known.of(data, facts, nobody), np.ones(160), np.zeros(data.n_levels), 14
+    )
     assert made.time.shape == (2, 2 * 15 + 2)
     odds = so.attack("likelihood", noise=so.Noise(0.1, 0.1, None, Window(14)))
     assert odds.compile(data, facts, nobody).tables.row.odds_time.shape[0] <= 2

@@ -30,7 +30,9 @@ def plan_of(data: so.Dataset, name: str, tie: Tie) -> Plan:
     targets = who.eligible(data)[::7]
     facts = who.sample(data, targets, seed=3).bind(data)
     rng = np.random.default_rng(8)
-    gone = np.where(rng.random(targets.size) < 0.5, targets, rng.integers(-1, N_RECORDS, targets.size))
+    gone = np.where(
+        rng.random(targets.size) < 0.5, targets, rng.integers(-1, N_RECORDS, targets.size)
+    )
     options = {"noise": Noise(0.2, 0.1, Steps(1), Window(14))} if name == "odds" else {}
     attack = so.attack("likelihood" if name == "odds" else name, **options).fit(data, facts)
     plan = attack.compile(data, facts, gone)
@@ -51,21 +53,32 @@ def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -
 
     for q, row in enumerate(scores):
         here = [r for r in range(row.size) if r != t.query.exclude[q] and row[r] != LOWEST]
-        ranked = sorted(here, key=lambda r: (-row[r], int(key_of(r, 0, how.tie, t.query.salt[q], data.lengths)), r))[
-            :top
-        ]
+        ranked = sorted(
+            here,
+            key=lambda r: (-row[r], int(key_of(r, 0, how.tie, t.query.salt[q], data.lengths)), r),
+        )[:top]
         first = ranked[0] if ranked else NO_RECORD
         tied = [
-            r for r in here
-            if row[r] == row[first] and (plan.tie != Tie.SHORT or data.lengths[r] == data.lengths[first])
-        ]  # fmt: skip
+            r
+            for r in here
+            if row[r] == row[first]
+            and (plan.tie != Tie.SHORT or data.lengths[r] == data.lengths[first])
+        ]
         s = row[here]
         for name, value in zip(
             out,
-            (padded(ranked, NO_RECORD), padded(row[ranked].tolist(), LOWEST), len(tied), len(here), s.sum(),
-             sum(int(x) ** 2 for x in s), (s >= watch[q]).sum(), (s >= t.query.cut[q]).sum()),
+            (
+                padded(ranked, NO_RECORD),
+                padded(row[ranked].tolist(), LOWEST),
+                len(tied),
+                len(here),
+                s.sum(),
+                sum(int(x) ** 2 for x in s),
+                (s >= watch[q]).sum(),
+                (s >= t.query.cut[q]).sum(),
+            ),
             strict=True,
-        ):  # fmt: skip
+        ):
             out[name].append(value)
     return out
 

@@ -24,8 +24,13 @@ from standout.scoring.plan import Plan, Tie
 from standout.scoring.tasks import AllScores, FindAbove, Found, Mass, Score, ScoreRecord
 
 ODDS = {"noise": Noise(0.2, 0.1, Steps(1), Window(14))}
-PLANS = {"min": ("scoreboard", {}), "sum": ("scoreboard-rh", {}), "factor": ("scoreboard-rh", {"length": "sqrt"}),
-         "odds": ("likelihood", ODDS), "hash": ("generic", {})}  # fmt: skip
+PLANS = {
+    "min": ("scoreboard", {}),
+    "sum": ("scoreboard-rh", {}),
+    "factor": ("scoreboard-rh", {"length": "sqrt"}),
+    "odds": ("likelihood", ODDS),
+    "hash": ("generic", {}),
+}
 FEW = settings().max_examples * 5 // 12
 """Examples of each of the 40 pairs of a plan and a task, which share most of their code."""
 KINDS = ["score", "top", "lineup", "mass", "record", "all", "above", "rows"]
@@ -65,7 +70,9 @@ def assert_same(a, b) -> None:
 @pytest.mark.parametrize("name", PLANS)
 @settings(max_examples=FEW)
 @given(case=cases(), data=st.data())
-def test_any_cut_merged_in_any_order_gives_the_result_of_the_whole_and_empty_changes_nothing(kind, name, case, data):
+def test_any_cut_merged_in_any_order_gives_the_result_of_the_whole_and_empty_changes_nothing(
+    kind, name, case, data
+):
     table, queries = case
     release = dataset(table)
     n = release.n_records
@@ -84,7 +91,11 @@ def test_any_cut_merged_in_any_order_gives_the_result_of_the_whole_and_empty_cha
     assert_same(reduce(lambda out, piece: task.run(piece, out), pieces, task.empty()), whole)
     n_queries = task.n_queries
     first = data.draw(st.integers(0, n_queries))
-    split = [task.run(release.index, queries=some) for some in ((0, first), (first, n_queries)) if some[1] > some[0]]
+    split = [
+        task.run(release.index, queries=some)
+        for some in ((0, first), (first, n_queries))
+        if some[1] > some[0]
+    ]
     assert_same(reduce(lambda a, b: a.merge(b), split), whole)
 
 
@@ -97,7 +108,9 @@ def plan_for(release: so.Dataset, name: str, options: dict) -> Plan:
     who = so.Adversary(knows=3, wrong=1, value_within=1, time_within=14)
     targets = who.eligible(release)[::4]
     facts = who.sample(release, targets, seed=1).bind(release)
-    return so.attack(name, **options).fit(release, facts).compile(release, facts, np.roll(targets, 1))
+    return (
+        so.attack(name, **options).fit(release, facts).compile(release, facts, np.roll(targets, 1))
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -116,7 +129,9 @@ def test_a_pickled_slice_holds_its_own_entries_only(release):
     sizes = [len(pickle.dumps(piece)) for piece in whole.slices(whole.n_blocks)]
     empty = len(
         pickle.dumps(
-            replace(whole, n_records=0, ptr=whole.ptr[:1] * 0, local=whole.local[:0]).with_keys(release.lazy_keys)
+            replace(whole, n_records=0, ptr=whole.ptr[:1] * 0, local=whole.local[:0]).with_keys(
+                release.lazy_keys
+            )
         )
     )
     assert sum(size - empty for size in sizes) < 2 * len(pickle.dumps(whole))
@@ -134,7 +149,9 @@ def test_the_factors_of_a_shard_are_computed_once_for_all_of_its_slices(release)
             return np.arange(shard.n_records) / shard.n_records
 
     rule, whole = Counting(), release.shards_at([0, 150], 16)[0]
-    got = np.concatenate([factors_of(rule, piece) for half in whole.slices(2) for piece in half.slices(3)])
+    got = np.concatenate(
+        [factors_of(rule, piece) for half in whole.slices(2) for piece in half.slices(3)]
+    )
     assert got.tolist() == (np.arange(150) / 150).tolist()
     assert calls == [150]
     lengths = np.concatenate([piece.lengths for piece in whole.slices(4)])
@@ -162,7 +179,10 @@ def test_fetched_rows_are_the_records_entries_in_the_order_of_the_data(release):
 
 @pytest.mark.parametrize("size", [1, 5, 64, 65_536])
 def test_a_shard_in_blocks_of_another_size_is_the_one_that_the_dataset_would_make(release, size):
-    made, wanted = release.shards_at([20, 131], 16)[0].with_blocks(size), release.shards_at([20, 131], size)[0]
+    made, wanted = (
+        release.shards_at([20, 131], 16)[0].with_blocks(size),
+        release.shards_at([20, 131], size)[0],
+    )
     for name in ("first_record", "n_records", "block_size", "has_repeats"):
         assert getattr(made, name) == getattr(wanted, name), name
     for name in ("ptr", "local", "code", "tick", "lengths"):
@@ -179,26 +199,36 @@ def test_found_records_are_all_that_score_as_high_whatever_is_held_at_once(relea
         monkeypatch.setattr(tasks_module, "SCORES_AT_ONCE", at_once)
         found = so.MemoryEngine(2).map(FindAbove(plan, least), release.shards_at([0, 60, 150], 16))
         assert_same(found, Found(query, record, scores[query, record].astype(np.int64)))
-    assert (query == 0).sum() == 0 and (query == 1).sum() == release.n_records - (plan.tables.query.exclude[1] >= 0)
+    assert (query == 0).sum() == 0 and (query == 1).sum() == release.n_records - (
+        plan.tables.query.exclude[1] >= 0
+    )
 
 
 @pytest.mark.parametrize("tie", list(Tie))
 @pytest.mark.parametrize("name", [*PLANS, "exact"])
-@pytest.mark.parametrize(("seed", "items", "repeats"), [(4, 20, True), (5, 300, True), (6, 300, False)])
-def test_the_mass_of_the_scoring_pass_is_the_mass_of_a_pass_of_its_own(name, tie, seed, items, repeats):
+@pytest.mark.parametrize(
+    ("seed", "items", "repeats"), [(4, 20, True), (5, 300, True), (6, 300, False)]
+)
+def test_the_mass_of_the_scoring_pass_is_the_mass_of_a_pass_of_its_own(
+    name, tie, seed, items, repeats
+):
     """With 300 items most blocks are read by their postings alone, with 20 items as a whole."""
     data = dataset(random_table(400, items, 6, seed=seed, missing=0.1, repeats=repeats))
     plan = replace(plan_for(data, *PLANS.get(name, ("likelihood", {}))), tie=tie)
     beta = np.random.default_rng(0).choice([1e-12, 2.0**-28, 2.0**-24, 1.0], plan.n_queries)
     whole = Score(plan, beta=beta).run(data.index)
     scores = AllScores(plan, data.n_records).run(data.index).score.astype(float)
-    weight = np.where(scores > LOWEST, np.exp(beta[:, None] * (scores - whole.best_score[:, None])), 0.0)
+    weight = np.where(
+        scores > LOWEST, np.exp(beta[:, None] * (scores - whole.best_score[:, None])), 0.0
+    )
     for shards in ([data.index], data.shards_at([0, 130, 400], 64)):
         for threads in (1, 2):
             got = so.MemoryEngine(threads).map(Score(plan, beta=beta), shards)
             np.testing.assert_allclose(got.mass, weight.sum(axis=1), rtol=1e-9)
             assert got.best.tolist() == whole.best.tolist()
-    np.testing.assert_allclose(Mass(plan, whole.best_score, beta).run(data.index).total, whole.mass, rtol=1e-9)
+    np.testing.assert_allclose(
+        Mass(plan, whole.best_score, beta).run(data.index).total, whole.mass, rtol=1e-9
+    )
 
 
 def test_a_thread_that_fails_is_an_error_and_not_a_missing_part(release):
@@ -209,11 +239,15 @@ def test_a_thread_that_fails_is_an_error_and_not_a_missing_part(release):
             return super().run(shard, into, queries)
 
     with pytest.raises(RuntimeError):
-        so.MemoryEngine(2).map(Failing(plan_for(release, "scoreboard-rh", {})), release.shards_at([0, 60, 150], 16))
+        so.MemoryEngine(2).map(
+            Failing(plan_for(release, "scoreboard-rh", {})), release.shards_at([0, 60, 150], 16)
+        )
 
 
 def test_no_shards_give_the_empty_result(release):
     plan = plan_for(release, "scoreboard-rh", {})
     assert isinstance(so.MemoryEngine(2).map(Score(plan), []), Partials)
-    assert_same(so.MemoryEngine(2).map(Mass(plan, np.zeros(plan.n_queries), np.ones(plan.n_queries)), []),
-                Sums(np.zeros(plan.n_queries)))  # fmt: skip
+    assert_same(
+        so.MemoryEngine(2).map(Mass(plan, np.zeros(plan.n_queries), np.ones(plan.n_queries)), []),
+        Sums(np.zeros(plan.n_queries)),
+    )

@@ -37,7 +37,9 @@ def test_s_of_two_records_is_that_of_the_definition(table, data):
 def test_every_record_tells_everything_about_itself(table, data):
     y = data.draw(st.integers(0, len(table.records) - 1))
     own = pair_s(dataset(table), [y], [y])[0]
-    assert own == pytest.approx(theory_oracle.s_of_records(table, table.records[y], table.records[y]))
+    assert own == pytest.approx(
+        theory_oracle.s_of_records(table, table.records[y], table.records[y])
+    )
     assert own == pytest.approx(1.0)
 
 
@@ -47,14 +49,20 @@ def test_s_of_knowledge_is_that_of_the_definition(table, data):
     # one fact per item, as DSS12 has it, and no value outside the scale
     facts = [*{f.item: f for f in facts}.values()]
     scale = table.scale()
-    facts = [f._replace(value=min(max(f.value, scale[0]), scale[-1])) if scale else f for f in facts]
+    facts = [
+        f._replace(value=min(max(f.value, scale[0]), scale[-1])) if scale else f for f in facts
+    ]
     ds, aux = dataset(table), knowledge([facts])
     for r, label in enumerate(table.records):
         expected = theory_oracle.s_of_facts(table, facts, label)
         assert known_s(ds, aux, np.array([r]))[0] == pytest.approx(expected, abs=1e-9)
 
 
-@given(tables(min_records=2, values=True), st.sampled_from([0.0, 0.2]), st.sampled_from([0.3, 0.5, 0.8, 1.0]))
+@given(
+    tables(min_records=2, values=True),
+    st.sampled_from([0.0, 0.2]),
+    st.sampled_from([0.3, 0.5, 0.8, 1.0]),
+)
 def test_k_is_the_least_similar_record_among_those_similar_to_the_knowledge(table, gamma, eta2):
     ds = dataset(table)
     who = rare_adversary(2, gamma, 0.5, 0.5)
@@ -89,7 +97,9 @@ def test_how_many_scores_are_held_at_once_changes_no_k(monkeypatch):
 def test_f_d_is_algorithm_3_with_the_corrected_quantile():
     table = random_table(30, 12, 5, seed=2, days=False)
     ds = dataset(table)
-    found = so.amplification(ds, 3, 0.1, None, 0.5, [0.4, 0.7], [0.5, 0.9], seed=6, per_run=6, runs=3)
+    found = so.amplification(
+        ds, 3, 0.1, None, 0.5, [0.4, 0.7], [0.5, 0.9], seed=6, per_run=6, runs=3
+    )
     eligible = with_rare_share(ds, 3, 0.5, found.t)
     draws = _draw(ds, rare_adversary(3, 0.1, found.t, 0.5), eligible, 6, 3, 6)
     for b, eta2 in enumerate((0.4, 0.7)):
@@ -163,9 +173,11 @@ def test_what_a_match_tells_is_counted_entry_by_entry():
     found = learn(ds, np.array([0]), knowledge([[Fact(5, 1.0), Fact(8, 1.0)]]))
     assert found.hit.tolist() == [True]
     assert found.unknown.tolist() == found.told.tolist() == found.right.tolist() == [3]
-    # without the target: its twin knows item 6 right, items 0 and 7 with other values, and item 9 is not the target's
+    # without the target: its twin knows item 6 right, items 0 and 7 with other values, and item 9
+    # is not the target's
     assert found.neighbor.tolist() == [1]
-    # three guesses: 0 (commonest value 4, hers is 5), 1 (not held), 6 (held by two, value 2 is right)
+    # three guesses: 0 (commonest value 4, hers is 5), 1 (not held), 6 (held by two, value 2 is
+    # right)
     assert found.popular.tolist() == [1]
     assert found.gain.tolist() == [2]
 
@@ -202,7 +214,9 @@ def test_amplification_is_a_number_for_one_point_and_plain_json_always():
 
 def test_a_share_that_no_record_has_is_missing_and_not_zero():
     # nine popular items and one rare one: nobody's known items can all be rare
-    entries = [Entry(r, i, 3.0) for r in range(40) for i in range(9)] + [Entry(r, 100 + r // 2, 3.0) for r in range(40)]
+    entries = [Entry(r, i, 3.0) for r in range(40) for i in range(9)] + [
+        Entry(r, 100 + r // 2, 3.0) for r in range(40)
+    ]
     ds = dataset(Table(tuple(entries), True, False))
     found = so.amplification(ds, 5, 0.1, 0.9, [0.1, 1.0], 0.6, 0.9, **FEW)
     assert np.isfinite(found.f[0]).all() and np.isnan(found.f[1]).all()

@@ -22,7 +22,9 @@ from standout.theory.needed import Needed, scoreboard_needs
 
 
 def small(**changes) -> so.Dataset:
-    return dataset(random_table(**{"n_records": 150, "n_items": 40, "per_record": 9, "seed": 6, **changes}))
+    return dataset(
+        random_table(**{"n_records": 150, "n_items": 40, "per_record": 9, "seed": 6, **changes})
+    )
 
 
 @given(st.integers(2, 10**7), st.floats(0.01, 0.5), st.floats(0.01, 0.45))
@@ -52,7 +54,9 @@ def test_the_generic_theorem_asks_until_its_failure_is_reached(epsilon, failure,
 
 
 @given(st.floats(0.01, 0.4), st.floats(0.01, 0.4), st.integers(5, 60), st.data())
-def test_a_smallest_match_that_agrees_on_the_share_is_as_similar_as_said(epsilon, delta, length, data):
+def test_a_smallest_match_that_agrees_on_the_share_is_as_similar_as_said(
+    epsilon, delta, length, data
+):
     """Merener's repair: |supp(o)| ≤ |supp(r)| and agreement on 1-δ of r's items give the printed similarity."""
     alike = data.draw(st.integers(math.ceil((1 - delta) * length), length))
     shared = data.draw(st.integers(alike, length))
@@ -122,9 +126,15 @@ def test_a_heavy_record_that_covers_everybody_breaks_lemma_1_and_the_table_says_
 def test_theorem_2_fails_on_data_of_twins_and_holds_on_data_of_strangers():
     items = np.arange(400).reshape(40, 10)
     strangers = so.Dataset.from_arrays(np.repeat(np.arange(40), 10), items.ravel())
-    twins = so.Dataset.from_arrays(np.repeat(np.arange(80), 10), np.concatenate([items, items]).ravel())
+    twins = so.Dataset.from_arrays(
+        np.repeat(np.arange(80), 10), np.concatenate([items, items]).ravel()
+    )
     sparse = [
-        next(a for a in so.bounds(ds, knows=3, targets=40)["NS08 T2"].assumptions if "sparse" in a.text)
+        next(
+            a
+            for a in so.bounds(ds, knows=3, targets=40)["NS08 T2"].assumptions
+            if "sparse" in a.text
+        )
         for ds in (strangers, twins)
     ]
     assert [a.holds for a in sparse] == [True, False]
@@ -138,7 +148,10 @@ def test_scoreboard_finds_the_target_or_a_smaller_record_and_is_silent_without_i
         need = needs[name]
         assert need.m is not None and need.rate.rate >= need.goal
         assert all(rate.rate < need.goal for m, rate in need.tried if m < need.m)
-    assert all(a.rate >= b.rate for (_, a), (_, b) in zip(needs["T1"].tried, needs["T2"].tried, strict=True))
+    assert all(
+        a.rate >= b.rate
+        for (_, a), (_, b) in zip(needs["T1"].tried, needs["T2"].tried, strict=True)
+    )
 
 
 def test_a_goal_that_is_not_reached_or_not_measured_is_said_in_words():
@@ -151,7 +164,9 @@ def test_a_goal_that_is_not_reached_or_not_measured_is_said_in_words():
     assert need.m == 4 and need.words().startswith("4 (100.0%")
 
 
-@pytest.mark.parametrize("channels", [{"values": False}, {"days": False}, {"values": False, "days": False}])
+@pytest.mark.parametrize(
+    "channels", [{"values": False}, {"days": False}, {"values": False, "days": False}]
+)
 def test_data_without_a_channel_is_bounded_by_the_others(channels):
     found = so.bounds(small(**channels), epsilon=0.1, delta=0.3, knows=3, targets=30)
     assert (found.parameters["value_within"] is None) == (channels.get("values") is False)

@@ -26,15 +26,23 @@ def trials(n_wanted: int, seed: int) -> tuple[int, int, int]:
         if done >= n_wanted:
             break
         n, m = int(rng.integers(20, 400)), int(rng.integers(3, 40))
-        pairs = np.unique(np.column_stack([rng.integers(0, n, 9 * n), np.floor(rng.pareto(1, 9 * n) * 3) % m]), axis=0)
+        pairs = np.unique(
+            np.column_stack([rng.integers(0, n, 9 * n), np.floor(rng.pareto(1, 9 * n) * 3) % m]),
+            axis=0,
+        )
         # few levels make near-ties common, which is where a certificate could go wrong
         value = rng.integers(0, rng.integers(1, 6), len(pairs)) * rng.choice([0.5, 1.0, 0.3])
         ds = so.Dataset.from_arrays(pairs[:, 0].astype(int), pairs[:, 1].astype(int), value)
         for _ in range(4):
-            knows, gamma = int(rng.integers(1, 7)), float(rng.choice([0.0, 0.01, 0.07, 0.2, 0.25, 0.5]))
+            knows, gamma = (
+                int(rng.integers(1, 7)),
+                float(rng.choice([0.0, 0.01, 0.07, 0.2, 0.25, 0.5])),
+            )
             delta = float(rng.choice([0.25, 0.5, 0.75, 1.0]))
             try:
-                found = so.certificates(ds, knows, gamma, None, delta, None, seed=int(rng.integers(2**40)))
+                found = so.certificates(
+                    ds, knows, gamma, None, delta, None, seed=int(rng.integers(2**40))
+                )
             except EligibilityError:
                 continue
             done += found.rate.n
@@ -60,7 +68,9 @@ def test_a_certificate_is_that_of_the_definition(table, gamma, knows):
         return
     found = so.certificates(ds, knows, gamma, 0.6, 0.5, None, seed=3)
     for q, facts in enumerate(queries_of(who.sample(ds, found.targets, 3))):
-        scores = sorted((theory_oracle.score_w(table, facts, r) for r in table.records), reverse=True)
+        scores = sorted(
+            (theory_oracle.score_w(table, facts, r) for r in table.records), reverse=True
+        )
         e = scores[0] - scores[1]
         mean = sum(theory_oracle.weight(table, f.item) for f in facts) / knows
         assert found.largest_gamma[q] == pytest.approx(e / mean, abs=1e-7)
@@ -69,7 +79,10 @@ def test_a_certificate_is_that_of_the_definition(table, gamma, knows):
 
 
 @given(
-    tables(min_records=3), st.integers(1, 3), st.sampled_from([0.25, 0.5, 0.75, 1.0]), st.sampled_from([0.4, 0.6, 1.0])
+    tables(min_records=3),
+    st.integers(1, 3),
+    st.sampled_from([0.25, 0.5, 0.75, 1.0]),
+    st.sampled_from([0.4, 0.6, 1.0]),
 )
 def test_eligible_is_more_than_the_rare_share_and_at_least_the_rest(table, knows, delta, t):
     ds = dataset(table)
@@ -98,7 +111,11 @@ def test_the_same_knowledge_certifies_less_for_a_larger_gamma(seed, gammas):
 def test_certificates_fall_with_noise_and_grow_with_knowledge():
     ds = dataset(random_table(500, 60, 25, seed=3, days=False))
     t = fitting_t(ds, 12, 0.75)
-    made = [so.certificates(ds, m, g, t, 0.75, 400).to_frame() for m in (3, 6, 12) for g in (0.0, 0.1, 0.25)]
+    made = [
+        so.certificates(ds, m, g, t, 0.75, 400).to_frame()
+        for m in (3, 6, 12)
+        for g in (0.0, 0.1, 0.25)
+    ]
     frame = pd.concat(made, ignore_index=True)
     grid = frame.pivot(index="knows", columns="gamma", values="certified").to_numpy()
     assert (np.diff(grid, axis=1) < 0.01).all() and grid[0, 0] > grid[0, -1]
@@ -120,18 +137,25 @@ def test_more_targets_or_another_order_change_no_certificate():
     back = so.certificates(ds, 3, 0.1, None, 0.5, more.targets[::-1], seed=5)
     known = dict(zip(more.targets.tolist(), more.largest_gamma.tolist(), strict=True))
     for other in (few, back):
-        assert all(known[r] == x for r, x in zip(other.targets.tolist(), other.largest_gamma.tolist(), strict=True))
+        assert all(
+            known[r] == x
+            for r, x in zip(other.targets.tolist(), other.largest_gamma.tolist(), strict=True)
+        )
 
 
 def test_the_fitting_t_leaves_at_least_as_many_as_any_published_one():
     ds = dataset(random_table(200, 40, 10, seed=4, days=False))
     best = rare_adversary(4, 0.0, fitting_t(ds, 4, 0.75), 0.75).eligible(ds).size
-    assert best >= max(rare_adversary(4, 0.0, t, 0.75).eligible(ds).size for t in (0.07, 0.075, 0.2))
+    assert best >= max(
+        rare_adversary(4, 0.0, t, 0.75).eligible(ds).size for t in (0.07, 0.075, 0.2)
+    )
     assert best > 0
 
 
 def test_certificates_are_plain_json_and_name_nobody():
-    ds = so.Dataset.from_arrays([f"p{k // 6}" for k in range(300)], [(k * k) % 23 for k in range(300)])
+    ds = so.Dataset.from_arrays(
+        [f"p{k // 6}" for k in range(300)], [(k * k) % 23 for k in range(300)]
+    )
     found = so.certificates(ds, 2, 0.1, None, 0.5, 10)
     plain = found.to_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain

@@ -46,16 +46,26 @@ def test_information_over_several_blocks_and_repeats_is_the_chance_by_definition
             if e.item == item:
                 by_record.setdefault(e.record, []).append(e)
         known = [e for events in by_record.values() for e in events if not math.isnan(e.day)]
-        agreeing = sum(any(abs(x.day - e.day) <= 14 for x in events) for e in known for events in by_record.values())
-        assert time_chances(ds, 14)[at] == pytest.approx(agreeing / (len(known) * ds.n_records), abs=1e-12)
+        agreeing = sum(
+            any(abs(x.day - e.day) <= 14 for x in events)
+            for e in known
+            for events in by_record.values()
+        )
+        assert time_chances(ds, 14)[at] == pytest.approx(
+            agreeing / (len(known) * ds.n_records), abs=1e-12
+        )
 
 
 @given(tables(missing=False))
 def test_information_is_listed_by_popularity_and_more_is_known_with_a_channel(table):
     ds = dataset(table)
     frame = item_information(ds, 1, 14)
-    assert frame["support"].tolist() == sorted((table.support(i) for i in table.items), reverse=True)
-    assert same(frame["none"].to_numpy(), [-math.log2(s / len(table.records)) for s in frame["support"]])
+    assert frame["support"].tolist() == sorted(
+        (table.support(i) for i in table.items), reverse=True
+    )
+    assert same(
+        frame["none"].to_numpy(), [-math.log2(s / len(table.records)) for s in frame["support"]]
+    )
     for channel in {"value", "time"} & set(frame):
         assert (frame[channel] >= frame["none"] - 1e-12).all()
         assert (frame[channel] <= math.log2(len(table.records)) + 1e-12).all()

@@ -23,7 +23,14 @@ def test_a_part_is_the_release_that_holds_only_those_records(table, data):
     labels = {table.records[k] for k in kept}
     part = ds.take(np.array(kept))
     alone = dataset(Table(tuple(e for e in table.entries if e.record in labels), False, False))
-    for name in ("record_labels", "item_labels", "record_ptr", "record_item", "lengths", "supports"):
+    for name in (
+        "record_labels",
+        "item_labels",
+        "record_ptr",
+        "record_item",
+        "lengths",
+        "supports",
+    ):
         assert getattr(part, name).tolist() == getattr(alone, name).tolist()
     entries = np.concatenate([np.arange(ds.record_ptr[k], ds.record_ptr[k + 1]) for k in kept])
     for name in ("record_code", "record_tick"):
@@ -52,7 +59,9 @@ def test_the_whole_is_measured_as_an_audit_would():
 
 def test_risk_falls_with_the_number_of_records_and_the_band_holds_the_prediction():
     ds = dataset(random_table(1_200, 60, 8, seed=3, days=False))
-    found = so.population(ds, so.Adversary(knows=2, value_within=1), targets=150, populations=[1_200, 12_000, 10**6])
+    found = so.population(
+        ds, so.Adversary(knows=2, value_within=1), targets=150, populations=[1_200, 12_000, 10**6]
+    )
     measured = [r.rate for r in found.rates]
     assert measured == sorted(measured) and measured[0] < measured[-1]
     assert (np.diff(found.risk) < 0).all()
@@ -82,7 +91,9 @@ def test_extend_finds_a_logistic_trend():
 
 
 def test_certain_hits_stay_likely_and_never_become_certain():
-    risk, low, high = extend(np.array([400, 200, 100]), np.ones((3, 2, 50)), np.array([4_000]), seed=0)
+    risk, low, high = extend(
+        np.array([400, 200, 100]), np.ones((3, 2, 50)), np.array([4_000]), seed=0
+    )
     assert 0.9 < risk[0] < 1 and low[0] <= risk[0] <= high[0] <= 1
 
 

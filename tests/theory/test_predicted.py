@@ -14,7 +14,9 @@ from standout.formulas.ns08 import theorem_2_found
 def small(seed, value=False):
     g = np.random.default_rng(seed)
     pairs = np.unique(np.stack([g.integers(0, 25, 300), g.integers(0, 60, 300)]), axis=1)
-    return so.Dataset.from_arrays(pairs[0], pairs[1], g.integers(1, 3, pairs.shape[1]) if value else None)
+    return so.Dataset.from_arrays(
+        pairs[0], pairs[1], g.integers(1, 3, pairs.shape[1]) if value else None
+    )
 
 
 def held(ds, r):
@@ -28,7 +30,9 @@ def alone(ds, m):
     for r, own in enumerate(sets):
         known = list(combinations(sorted(own), m))
         others = sets[:r] + sets[r + 1 :]
-        out.append(np.mean([not any(set(k) <= o for o in others) for k in known]) if known else np.nan)
+        out.append(
+            np.mean([not any(set(k) <= o for o in others) for k in known]) if known else np.nan
+        )
     return np.array(out)
 
 
@@ -41,7 +45,9 @@ def test_nobody_is_promised_more_than_what_every_choice_of_items_finds(m, seed):
     promised, true = theorem_2_found(agree, ds.lengths, m, ds.n_records), alone(ds, m)
     assert np.array_equal(np.isnan(promised), np.isnan(true))
     assert (promised[~np.isnan(true)] <= true[~np.isnan(true)] + 1e-12).all()
-    row = next(p for p in so.describe(ds).theorem[0]["found"] if p["knows"] == m) if m != 3 else None
+    row = (
+        next(p for p in so.describe(ds).theorem[0]["found"] if p["knows"] == m) if m != 3 else None
+    )
     if row:
         assert row["at_least"] == pytest.approx(np.nanmean(promised), abs=1e-12)
         assert row["at_least"] <= np.nanmean(true)
@@ -52,7 +58,9 @@ def test_the_promise_is_more_than_nothing_where_records_overlap_little():
 
 
 def test_a_sample_of_records_promises_less_than_all_of_them():
-    whole, part = (so.describe(small(0), records=n).theorem[0]["found"][2]["at_least"] for n in (25, 24))
+    whole, part = (
+        so.describe(small(0), records=n).theorem[0]["found"][2]["at_least"] for n in (25, 24)
+    )
     assert part < whole
 
 

@@ -32,12 +32,16 @@ def test_the_nearest_neighbor_is_that_of_the_definition(table, value_within, tim
 
 
 @given(tables(min_records=2), st.sampled_from(TOLERANCES), st.sampled_from(DAYS), st.data())
-def test_the_similarity_of_a_pair_is_that_of_the_definition_and_symmetric(table, value_within, time_within, data):
+def test_the_similarity_of_a_pair_is_that_of_the_definition_and_symmetric(
+    table, value_within, time_within, data
+):
     value_within, time_within = allowed(table, value_within, time_within)
     n = len(table.records)
     a, b = data.draw(st.integers(0, n - 1)), data.draw(st.integers(0, n - 1))
     both = pair_similarity(dataset(table), [a, b], [b, a], value_within, time_within)
-    expected = theory_oracle.sim(table, table.records[a], table.records[b], value_within, time_within)
+    expected = theory_oracle.sim(
+        table, table.records[a], table.records[b], value_within, time_within
+    )
     assert both.tolist() == [expected, expected]
 
 
@@ -52,7 +56,9 @@ def test_records_are_shared_where_blocks_are_too_few_for_the_threads():
 
 
 @pytest.mark.parametrize("repeats", [False, True])
-@pytest.mark.parametrize(("value_within", "time_within"), [(None, None), (1, None), (None, 30), (1, 100)])
+@pytest.mark.parametrize(
+    ("value_within", "time_within"), [(None, None), (1, None), (None, 30), (1, 100)]
+)
 def test_several_blocks_give_what_one_dense_matrix_gives(repeats, value_within, time_within):
     ds = dataset(random_table(700, 60, 8, seed=3, missing=0.05, repeats=repeats))
     ds.__dict__["index"] = ds.shards(1, block_size=100)[0]
@@ -63,7 +69,10 @@ def test_several_blocks_give_what_one_dense_matrix_gives(repeats, value_within, 
     np.fill_diagonal(dense, -1.0)
     some = np.array([0, 255, 256, 300, 699])
     assert so.sparsity(ds, value_within, time_within).tolist() == dense.max(axis=1).tolist()
-    assert so.sparsity(ds, value_within, time_within, some).tolist() == dense.max(axis=1)[some].tolist()
+    assert (
+        so.sparsity(ds, value_within, time_within, some).tolist()
+        == dense.max(axis=1)[some].tolist()
+    )
 
 
 @given(tables(min_records=3, values=True, days=True), st.randoms(use_true_random=False))
@@ -109,7 +118,9 @@ def test_records_held_twice_are_near_duplicates():
 
 def test_a_missing_value_or_day_agrees_with_nothing_not_even_another():
     nan = float("nan")
-    table = Table((Entry(0, 0, nan, 5.0), Entry(1, 0, nan, 5.0), Entry(0, 1, 2.0, nan), Entry(1, 1, 2.0, nan)))
+    table = Table(
+        (Entry(0, 0, nan, 5.0), Entry(1, 0, nan, 5.0), Entry(0, 1, 2.0, nan), Entry(1, 1, 2.0, nan))
+    )
     ds = dataset(table)
     assert so.sparsity(ds).tolist() == [1.0, 1.0]
     assert so.sparsity(ds, 1000).tolist() == [0.5, 0.5]

@@ -70,12 +70,16 @@ def test_bound_ends_with_a_sentence_that_says_what_follows(ratings):
 def test_bound_does_not_say_that_no_theorem_proves_anything_beside_rows_that_hold(ratings):
     found = json.loads(run("bound", ratings, "--knows", "3", "--targets", "30", "--json"))
     holding = [row["theorem"] for row in found["theorems"] if row["holds"]]
-    assert holding and not any(row["holds"] and row["asks_m"] is not None for row in found["theorems"])
+    assert holding and not any(
+        row["holds"] and row["asks_m"] is not None for row in found["theorems"]
+    )
     assert "no theorem proves anything" not in found["summary"]
     assert all(name in found["summary"] for name in holding)
 
 
 def test_bound_gives_json_and_nothing_else(ratings):
-    found = json.loads(run("bound", ratings, "--knows", "3", "--targets", "30", "--json", "--time-within", "none"))
+    found = json.loads(
+        run("bound", ratings, "--knows", "3", "--targets", "30", "--json", "--time-within", "none")
+    )
     assert len(found["theorems"]) == 8
     assert found["parameters"]["time_within"] is None

@@ -27,7 +27,9 @@ FILES = {
 @pytest.fixture(scope="module", params=list(FILES))
 def release(request: pytest.FixtureRequest) -> so.Dataset:
     name, columns = FILES[request.param]
-    return so.Dataset.read(Path(os.environ["STANDOUT_DATA"]) / request.param / name, resolution="day", **columns)
+    return so.Dataset.read(
+        Path(os.environ["STANDOUT_DATA"]) / request.param / name, resolution="day", **columns
+    )
 
 
 def test_describe_compares_everybody(release):
@@ -46,7 +48,9 @@ def test_no_certificate_is_wrong_on_real_data(release):
 
 
 def test_theorem_3_holds_on_real_data(release):
-    found = so.amplification(release, 10, 0.07, None, [0.7, 0.8, 0.9, 1.0], [0.5, 0.7, 1.0], [0.75, 0.9], runs=20)
+    found = so.amplification(
+        release, 10, 0.07, None, [0.7, 0.8, 0.9, 1.0], [0.5, 0.7, 1.0], [0.75, 0.9], runs=20
+    )
     assert [t.violations for t in found.theorem_3] == [0, 0, 0, 0]
     assert all(t.measured >= 0.75 for t in found.theorem_3)
     assert (np.diff(found.f, axis=1) >= 0).all() and (np.diff(found.f, axis=2) <= 0).all()

@@ -43,7 +43,9 @@ def test_items_needed_by_scoreboard_do_not_depend_on_names():
     found = [scoreboard_needs(release(order)[0], 0.1, 0.3, 5, 0, None, 60, 0) for order in BOTH]
     for theorem in ("T1", "T2", "T3", "T4"):
         mine, theirs = (need[theorem] for need in found)
-        np.testing.assert_allclose([r.rate for _, r in mine.tried], [r.rate for _, r in theirs.tried], rtol=1e-12)
+        np.testing.assert_allclose(
+            [r.rate for _, r in mine.tried], [r.rate for _, r in theirs.tried], rtol=1e-12
+        )
     assert found[0]["T2"].tried[0][1].count % 1 > 0
 
 
@@ -80,6 +82,8 @@ def test_the_hit_rate_of_a_benchmark_does_not_depend_on_names(tmp_path):
         case = Case(tmp_path, renamed, place[persons], known, known.bind(renamed), 1)
         line = next(x for x in kernels(case, rounds=1) if "found" in x)
         rates.append(line["found"])
-        expected = so.attack("scoreboard-rh").run(renamed, known, watch=place[persons]).credit.mean()
+        expected = (
+            so.attack("scoreboard-rh").run(renamed, known, watch=place[persons]).credit.mean()
+        )
         assert line["found"] == pytest.approx(expected)
     assert rates[0] == pytest.approx(rates[1])

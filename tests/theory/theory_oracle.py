@@ -15,7 +15,9 @@ def events_agree(a: Entry, b: Entry, value_within: float | None, time_within: fl
     return time_within is None or abs(a.day - b.day) <= time_within
 
 
-def sim(table: Table, a: int, b: int, value_within: float | None, time_within: float | None) -> float:
+def sim(
+    table: Table, a: int, b: int, value_within: float | None, time_within: float | None
+) -> float:
     """Items that agree, over items that either holds."""
     agree, union = 0, 0
     for i in table.items:
@@ -28,7 +30,10 @@ def sim(table: Table, a: int, b: int, value_within: float | None, time_within: f
 def nearest(table: Table, value_within: float | None, time_within: float | None) -> list[float]:
     """Largest Sim to any other record."""
     everybody = table.records
-    return [max(sim(table, a, b, value_within, time_within) for b in everybody if b != a) for a in everybody]
+    return [
+        max(sim(table, a, b, value_within, time_within) for b in everybody if b != a)
+        for a in everybody
+    ]
 
 
 def chance(table: Table, item: int, value_within: float | None, time_within: float | None) -> float:
@@ -66,7 +71,10 @@ def s_of_facts(table: Table, facts: Sequence[Fact], r: int) -> float:
     p = scale_range(table)
     total = 0.0
     for f in facts:
-        total += max((closeness(f.value, x.value, p, table.values) for x in table.events(r, f.item)), default=0.0)
+        total += max(
+            (closeness(f.value, x.value, p, table.values) for x in table.events(r, f.item)),
+            default=0.0,
+        )
     return total / len(facts)
 
 
@@ -77,7 +85,11 @@ def s_of_records(table: Table, y: int, r: int) -> float:
     total = 0.0
     for i in mine:
         total += max(
-            (closeness(a.value, b.value, p, table.values) for a in table.events(y, i) for b in table.events(r, i)),
+            (
+                closeness(a.value, b.value, p, table.values)
+                for a in table.events(y, i)
+                for b in table.events(r, i)
+            ),
             default=0.0,
         )
     return total / len(mine)
@@ -91,12 +103,19 @@ def score_w(table: Table, facts: Sequence[Fact], r: int) -> float:
     p = scale_range(table)
     total = 0.0
     for f in facts:
-        best = max((closeness(f.value, x.value, p, table.values) for x in table.events(r, f.item)), default=0.0)
+        best = max(
+            (closeness(f.value, x.value, p, table.values) for x in table.events(r, f.item)),
+            default=0.0,
+        )
         total += weight(table, f.item) * best
     return total / len(facts)
 
 
 def k_of(table: Table, y: int, facts: Sequence[Fact], eta2: float) -> float:
     """min{ S(y, r) : S(aux, r) ≥ η2 }, 1 when nobody is that similar."""
-    near = [s_of_records(table, y, r) for r in table.records if s_of_facts(table, facts, r) >= eta2 - 1e-7]
+    near = [
+        s_of_records(table, y, r)
+        for r in table.records
+        if s_of_facts(table, facts, r) >= eta2 - 1e-7
+    ]
     return min(near, default=1.0)

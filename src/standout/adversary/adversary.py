@@ -65,24 +65,28 @@ class Adversary:
     knows
         Number of items.
     wrong
-        A whole number: exactly this many of the facts are wrong. A float strictly between 0 and 1: each fact is wrong
-        with this probability, independently of the others.
+        A whole number: exactly this many of the facts are wrong. A float strictly between 0 and 1:
+        each fact is wrong with this probability, independently of the others.
     wrong_kind
         "value": the target holds the item, but value and time lie outside the tolerances.
         "item": the target does not hold the item.
     value_within
-        Largest error of a known value (0 = exact), clipped to the scale. On a regular grid with at most 64 steps the error
-        is a uniform whole number of steps, on other scales a uniform real number. "10%": a real number uniform in ±10 % of
-        the true value. None = values are not known. Default: exact values if the data has values.
+        Largest error of a known value (0 = exact), clipped to the scale. On a regular grid with at
+        most 64 steps the error is a uniform whole number of steps, on other scales a uniform real
+        number. "10%": a real number uniform in ±10 % of the true value. None = values are not
+        known. Default: exact values if the data has values.
     time_within
-        Largest error of a known time (0 = exact): a number of days, or a text like "30min", "2h", "3d" or "2w". The error is
-        a uniform whole number of the data's ticks (`Dataset.time_resolution`). None = times are not known.
+        Largest error of a known time (0 = exact): a number of days, or a text like "30min", "2h",
+        "3d" or "2w". The error is a uniform whole number of the data's ticks
+        (`Dataset.time_resolution`). None = times are not known.
     choose
         "uniform", "outside-top:K" or "rare:SHARE@T".
     gamma
-        DSS12 noise in place of `value_within`: a real number uniform in ±gamma × (range of the scale).
+        DSS12 noise in place of `value_within`: a real number uniform in ±gamma × (range of the
+        scale).
     length_within
-        The number of items of the target is also known, to within this share (0.5 = ±50 %). None = not known.
+        The number of items of the target is also known, to within this share (0.5 = ±50 %). None =
+        not known.
     """
 
     knows: int = 8
@@ -107,9 +111,13 @@ class Adversary:
                 continue
             if not _is_number(x) or not 0 <= x < np.inf:
                 share = ', a share like "10%"' if name == "value_within" else ""
-                raise ParameterError(f"{name}={x!r}: use a number ≥ 0{share}, or None for a channel that is not known")
+                raise ParameterError(
+                    f"{name}={x!r}: use a number ≥ 0{share}, or None for a channel that is not known"
+                )
         if not isinstance(self.choose, str):
-            raise ParameterError(f"choose={self.choose!r}: use a text like 'uniform' or 'outside-top:500'")
+            raise ParameterError(
+                f"choose={self.choose!r}: use a text like 'uniform' or 'outside-top:500'"
+            )
         Choice.parse(self.choose)
         self._settle_numbers()
 
@@ -223,7 +231,11 @@ class Adversary:
         ParameterError
             If the tolerance is no whole number of ticks.
         """
-        return 0 if self.time_within is None else ticks_within(self.time_within, dataset.time_resolution)
+        return (
+            0
+            if self.time_within is None
+            else ticks_within(self.time_within, dataset.time_resolution)
+        )
 
     def value_tolerance(self, dataset: Catalog) -> Array:
         """(levels,): largest error of a known value if the true one is that of the level."""
@@ -237,12 +249,17 @@ class Adversary:
 
     def check_channels(self, dataset: Catalog) -> None:
         """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
-        # gamma is not refused: the theorems of DSS12 take it as a parameter, and hold for data without values (T = 1)
+        # gamma is not refused: the theorems of DSS12 take it as a parameter, and hold for data
+        # without values (T = 1)
         asked = self.value_within is not None and not isinstance(self.value_within, _LeftOut)
         if asked and not dataset.has_value:
-            raise ParameterError(f"value_within={self.value_within!r}: the data has no values; use value_within=None")
+            raise ParameterError(
+                f"value_within={self.value_within!r}: the data has no values; use value_within=None"
+            )
         if self.time_within is not None and not dataset.has_time:
-            raise ParameterError(f"time_within={self.time_within}: the data has no times; use time_within=None")
+            raise ParameterError(
+                f"time_within={self.time_within}: the data has no times; use time_within=None"
+            )
         reach = self.time_ticks(dataset)
         if not self.wrong or self.wrong_kind == "item":
             return
@@ -250,7 +267,10 @@ class Adversary:
             raise ParameterError(
                 f"wrong={self.wrong}: no value and no time is known that could be wrong; use wrong_kind='item'"
             )
-        if self.tells_value(dataset) and not levels_outside(dataset.levels, self.value_reach(dataset)).any():
+        if (
+            self.tells_value(dataset)
+            and not levels_outside(dataset.levels, self.value_reach(dataset)).any()
+        ):
             raise ParameterError(
                 f"wrong={self.wrong}: all values of the data lie within the tolerance of each other, so no value can be wrong; "
                 "lower value_within, or use wrong_kind='item'"
@@ -301,10 +321,11 @@ class Adversary:
     def sample(self, dataset: Catalog, targets: Any = None, seed: int = 0) -> Knowledge:
         """Draw the knowledge of each target; a draw depends only on (seed, target).
 
-        Wrong values are drawn first, among the target's entries that can be wrong: with a value or a time known, and a value
-        and a time of the release outside the tolerance. The right facts come from the remaining items. Wrong items are drawn
-        by (record, item) pairs of the release, one after the other, among the items that the target lacks; value and time
-        are those of a random pair, with the adversary's usual error. The order of the facts in a query is random.
+        Wrong values are drawn first, among the target's entries that can be wrong: with a value or
+        a time known, and a value and a time of the release outside the tolerance. The right facts
+        come from the remaining items. Wrong items are drawn by (record, item) pairs of the release,
+        one after the other, among the items that the target lacks; value and time are those of a
+        random pair, with the adversary's usual error. The order of the facts in a query is random.
 
         Parameters
         ----------
@@ -331,7 +352,9 @@ class Adversary:
 def _indices(targets: Any, n_records: int) -> Array:
     """Record indices; labels, booleans and fractions are refused, not converted."""
     array = np.asarray(targets).reshape(-1)
-    whole = array.dtype.kind in "iu" or (array.dtype.kind == "f" and bool(np.all(array == np.floor(array))))
+    whole = array.dtype.kind in "iu" or (
+        array.dtype.kind == "f" and bool(np.all(array == np.floor(array)))
+    )
     if not whole or (array.size and not 0 <= array.min() <= array.max() < n_records):
         raise ParameterError(
             f"targets are record indices from 0 to {n_records - 1}, as whole numbers; for labels use "
@@ -341,7 +364,9 @@ def _indices(targets: Any, n_records: int) -> Array:
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, (bool, np.bool_))
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(
+        x, (bool, np.bool_)
+    )
 
 
 def _is_whole(x: Any) -> bool:

@@ -58,7 +58,10 @@ class Chosen(NamedTuple):
 
     def merge(self, other: Chosen) -> Chosen:
         """Eligible records of both sets."""
-        order, record = np.concatenate([self.order, other.order]), np.concatenate([self.record, other.record])
+        order, record = (
+            np.concatenate([self.order, other.order]),
+            np.concatenate([self.record, other.record]),
+        )
         return Chosen(self.n + other.n, self.most, order, record).cut()
 
     def cut(self) -> Chosen:
@@ -93,10 +96,17 @@ class ChooseRecords(Task[Chosen]):
 
 def count_eligible(data: Catalog, conditions: tuple[Condition, ...]) -> int:
     """Number of records that satisfy all conditions; counts and draws are cached on the dataset."""
-    return once(data, "n_eligible", content_digest(conditions), lambda: data.map(ChooseRecords(conditions, 0, 0)).n)
+    return once(
+        data,
+        "n_eligible",
+        content_digest(conditions),
+        lambda: data.map(ChooseRecords(conditions, 0, 0)).n,
+    )
 
 
-def draw_records(data: Catalog, conditions: tuple[Condition, ...], n: int | None, seed: int) -> tuple[int, Array]:
+def draw_records(
+    data: Catalog, conditions: tuple[Condition, ...], n: int | None, seed: int
+) -> tuple[int, Array]:
     """Number of eligible records, and `n` of them (all if None) in random order: the first of them are a smaller draw."""
     task = ChooseRecords(conditions, -1 if n is None else n, seed)
     digest = content_digest(conditions)
@@ -109,7 +119,9 @@ def draw_records(data: Catalog, conditions: tuple[Condition, ...], n: int | None
     return found.n, found.record.copy()
 
 
-def choose_records(data: Catalog, conditions: tuple[Condition, ...], n: int | None, seed: int) -> tuple[int, Array]:
+def choose_records(
+    data: Catalog, conditions: tuple[Condition, ...], n: int | None, seed: int
+) -> tuple[int, Array]:
     """As `draw_records`, but in ascending order if all eligible records are drawn."""
     n_eligible, records = draw_records(data, conditions, n, seed)
     return n_eligible, np.sort(records) if n is None or n >= n_eligible else records

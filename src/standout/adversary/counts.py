@@ -33,7 +33,9 @@ class EntryTest:
     def passing(self, part: Shard | Rows) -> Array:
         """Mark the entries that pass."""
         out = np.empty(part.local.size if isinstance(part, Shard) else part.item.size, np.bool_)
-        _mark_passing(part.code, part.tick, self.no_tick, self.levels, self.reach, self.tick_span, out)
+        _mark_passing(
+            part.code, part.tick, self.no_tick, self.levels, self.reach, self.tick_span, out
+        )
         return out
 
 
@@ -61,8 +63,14 @@ class ItemCount:
         return out
 
     def _of_rows(self, rows: Rows) -> Array:
-        marked = np.ones(int(rows.item.max(initial=0)) + 1, np.bool_) if self.marked is None else self.marked
-        passing = np.ones(rows.item.size, np.bool_) if self.only is None else self.only.passing(rows)
+        marked = (
+            np.ones(int(rows.item.max(initial=0)) + 1, np.bool_)
+            if self.marked is None
+            else self.marked
+        )
+        passing = (
+            np.ones(rows.item.size, np.bool_) if self.only is None else self.only.passing(rows)
+        )
         return np.asarray(_count_rows(rows.ptr, rows.item, marked, passing))
 
 
@@ -89,7 +97,9 @@ def records_by_count(data: Catalog, marked: Array | None) -> Array:
     if marked is None:
         return data.length_counts
     task = CountRecords(ItemCount(marked), data.longest)
-    return once(data, "records_by_count", np.packbits(marked).tobytes(), lambda: data.map(task).total)
+    return once(
+        data, "records_by_count", np.packbits(marked).tobytes(), lambda: data.map(task).total
+    )
 
 
 @jit
@@ -107,7 +117,9 @@ def _count_rows(ptr: Array, item: Array, marked: Array, passing: Array) -> Array
 
 
 @jit
-def _count_postings(block_size: int, ptr: Array, local: Array, marked: Array, passing: Array, out: Array) -> None:
+def _count_postings(
+    block_size: int, ptr: Array, local: Array, marked: Array, passing: Array, out: Array
+) -> None:
     """Count, per record, the marked items with an entry that passes."""
     for b in range(ptr.shape[0]):
         for i in range(marked.size):

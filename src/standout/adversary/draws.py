@@ -17,7 +17,8 @@ jit = njit(nogil=True, cache=True)
 PURPOSE_KNOWLEDGE = 1
 _TRIES = 256
 
-# Literal arguments are given a type (np.int64(0)): Numba compiles a function again for every literal.
+# Literal arguments are given a type (np.int64(0)): Numba compiles a function again for every
+# literal.
 
 
 class Source(NamedTuple):
@@ -66,7 +67,9 @@ class Rule(NamedTuple):
 
 
 @jit
-def _pick(state: Array, pool: Array, start_: int, stop: int, n: int, out: Array, first: int) -> None:
+def _pick(
+    state: Array, pool: Array, start_: int, stop: int, n: int, out: Array, first: int
+) -> None:
     """Move `n` of `pool[start_:stop]` to its front and to `out[first:]`, without replacement."""
     for k in range(n):
         j = start_ + k + below(state, stop - start_ - k)
@@ -79,7 +82,9 @@ def _move_value(state: Array, c: int, data: Source, rule: Rule) -> float:
     """Known value: the true value plus noise, clipped to the scale."""
     value = data.levels[c]
     if rule.value_steps >= 0:
-        moved = value + rule.value_step * (below(state, 2 * rule.value_steps + 1) - rule.value_steps)
+        moved = value + rule.value_step * (
+            below(state, 2 * rule.value_steps + 1) - rule.value_steps
+        )
     else:
         moved = value + data.width[c] * (2.0 * step(state) - 1.0)
     return min(max(moved, data.low), data.high)
@@ -104,14 +109,27 @@ def _wrong_tick(state: Array, tick: int, reach: int, data: Source) -> int:
 
 
 @jit
-def _tell(state: Array, at: int, is_wrong: bool, data: Source, rule: Rule, f: int, value: Array, time: Array) -> None:
+def _tell(
+    state: Array,
+    at: int,
+    is_wrong: bool,
+    data: Source,
+    rule: Rule,
+    f: int,
+    value: Array,
+    time: Array,
+) -> None:
     """Write what is known of the entry at `at` into fact `f`."""
     if rule.tells_value and data.code[at] < data.levels.size:
         c = np.int64(data.code[at])
         value[f] = _wrong_value(state, c, data) if is_wrong else _move_value(state, c, data, rule)
     if rule.time_within >= 0 and data.tick[at] != data.no_tick:
         d, reach = np.int64(data.tick[at]), rule.time_within
-        moved = _wrong_tick(state, d, reach, data) if is_wrong else d + below(state, 2 * reach + 1) - reach
+        moved = (
+            _wrong_tick(state, d, reach, data)
+            if is_wrong
+            else d + below(state, 2 * reach + 1) - reach
+        )
         time[f] = data.first_tick + moved
 
 
@@ -160,7 +178,8 @@ def _wrong_item(state: Array, r: int, data: Source, taken: Array, n_taken: int) 
         i = np.searchsorted(before, below(state, before[-1]), side="right") - 1
         if _may_be_wrong(data, r, i, taken, n_taken):
             return np.int64(i)
-    # the target holds nearly everything: count the pairs of the remaining items, and take one of those
+    # the target holds nearly everything: count the pairs of the remaining items, and take one of
+    # those
     total = np.int64(0)
     for i in range(before.size - 1):
         if _may_be_wrong(data, r, i, taken, n_taken):
@@ -175,7 +194,9 @@ def _wrong_item(state: Array, r: int, data: Source, taken: Array, n_taken: int) 
 
 
 @jit
-def _fill_pools(r: int, data: Source, marked: Array, pool: Array, others: Array) -> tuple[int, int, int, int]:
+def _fill_pools(
+    r: int, data: Source, marked: Array, pool: Array, others: Array
+) -> tuple[int, int, int, int]:
     """Put the record's pairs into `pool` (marked items) and `others`, those that can be wrong first; count both kinds."""
     n_pool, fine_pool, n_others, fine_others = 0, 0, 0, 0
     k = data.ptr[r]
@@ -215,11 +236,23 @@ def _choose_wrong(state: Array, rule: Rule, wrong: Array) -> int:
 
 
 @jit
-def draw_queries(targets: Array, seed: int, data: Source, marked: Array, rule: Rule, lengths: Array,
-                 item: Array, salt: Array, value: Array, time: Array, length: Array) -> None:  # fmt: skip
+def draw_queries(
+    targets: Array,
+    seed: int,
+    data: Source,
+    marked: Array,
+    rule: Rule,
+    lengths: Array,
+    item: Array,
+    salt: Array,
+    value: Array,
+    time: Array,
+    length: Array,
+) -> None:
     """Draw the facts of each target into `item` (indices), `value`, `time` and `length`.
 
-    A wrong item only gets its index and a random number, `salt`: its value and time are those of one of its holders.
+    A wrong item only gets its index and a random number, `salt`: its value and time are those of
+    one of its holders.
     """
     longest = 0
     for r in targets:
@@ -235,7 +268,8 @@ def draw_queries(targets: Array, seed: int, data: Source, marked: Array, rule: R
         n_wrong = _choose_wrong(state, rule, wrong)
         right = rule.knows - (n_wrong if rule.wrong_items else 0)
         from_marked = right if rule.n_rare < 0 else min(rule.n_rare, right)
-        # wrong values are drawn first, among the entries that can be wrong; `chosen` has them in front
+        # wrong values are drawn first, among the entries that can be wrong; `chosen` has them in
+        # front
         none = np.int64(0)
         w_marked, w_others = none, none
         if not rule.wrong_items:
@@ -245,7 +279,15 @@ def draw_queries(targets: Array, seed: int, data: Source, marked: Array, rule: R
         _pick(state, pool, none, fine_pool, w_marked, chosen, none)
         _pick(state, others, none, fine_others, w_others, chosen, w_marked)
         _pick(state, pool, w_marked, n_pool, from_marked - w_marked, chosen, w_marked + w_others)
-        _pick(state, others, w_others, n_others, right - from_marked - w_others, chosen, from_marked + w_others)
+        _pick(
+            state,
+            others,
+            w_others,
+            n_others,
+            right - from_marked - w_others,
+            chosen,
+            from_marked + w_others,
+        )
         # the position of a fact in its query must not show whether it is wrong
         for k in range(rule.knows):
             place[k] = k
@@ -268,7 +310,9 @@ def draw_queries(targets: Array, seed: int, data: Source, marked: Array, rule: R
 
 
 @jit
-def tell_held(fact: Array, salt: Array, data: Source, rule: Rule, value: Array, time: Array) -> None:
+def tell_held(
+    fact: Array, salt: Array, data: Source, rule: Rule, value: Array, time: Array
+) -> None:
     """Write what is known of the entries `data.code`, `data.tick` into the facts, one entry per fact."""
     state = np.empty(1, np.uint64)
     for k in range(fact.size):

@@ -26,7 +26,8 @@ def conditions(who: Adversary, data: Catalog) -> tuple[Condition, ...]:
     pools = [(None if marks.all() else marks, n) for marks, n in who.pools(data)]
     if who.choice.kind == "rare":
         delta = who.choice.share * who.knows
-        # the rule that reproduces the published Table 1: more than δm rare items and at least (1-δ)m others
+        # the rule that reproduces the published Table 1: more than δm rare items and at least
+        # (1-δ)m others
         least = [int(np.floor(delta + _SLACK)) + 1, int(np.ceil(who.knows - delta - _SLACK))]
     else:
         least = [who.n_right_items]
@@ -66,5 +67,8 @@ def levels_outside(levels: Array, reach: Array) -> Array:
     >>> levels_outside(np.arange(1.0, 6.0), np.full(5, 2.0)).tolist()
     [2, 1, 0, 1, 2]
     """
-    first, stop = np.searchsorted(levels, levels - reach), np.searchsorted(levels, levels + reach, side="right")
+    first, stop = (
+        np.searchsorted(levels, levels - reach),
+        np.searchsorted(levels, levels + reach, side="right"),
+    )
     return np.asarray(levels.size - (stop - first))

@@ -32,7 +32,9 @@ class Holders(NamedTuple):
 
     def merge(self, other: Holders) -> Holders:
         """Holders in both sets of records."""
-        mine = (self.order < other.order) | ((self.order == other.order) & (self.record <= other.record))
+        mine = (self.order < other.order) | (
+            (self.order == other.order) & (self.record <= other.record)
+        )
         return Holders(*(np.where(mine, a, b) for a, b in zip(self, other, strict=True)))
 
 
@@ -53,22 +55,54 @@ class PickHolders(Task[Holders]):
     def empty(self) -> Holders:
         """No holder."""
         n = self.item.size
-        return Holders(np.full(n, np.iinfo(np.uint64).max, np.uint64), np.full(n, _NOBODY, np.int64),
-                       np.zeros(n, np.int64), np.zeros(n, np.int64))  # fmt: skip
+        return Holders(
+            np.full(n, np.iinfo(np.uint64).max, np.uint64),
+            np.full(n, _NOBODY, np.int64),
+            np.zeros(n, np.int64),
+            np.zeros(n, np.int64),
+        )
 
-    def run(self, shard: Shard, into: Holders | None = None, queries: Range | None = None) -> Holders:
+    def run(
+        self, shard: Shard, into: Holders | None = None, queries: Range | None = None
+    ) -> Holders:
         """Holders among the shard's records."""
         out = self.empty() if into is None else into
         lo, hi = queries or (0, self.item.size)
-        _pick(lo, hi, self.item, self.salt, shard.first_record, shard.block_size, shard.ptr, shard.local, shard.code,
-              shard.tick, shard.keys, *out)  # fmt: skip
+        _pick(
+            lo,
+            hi,
+            self.item,
+            self.salt,
+            shard.first_record,
+            shard.block_size,
+            shard.ptr,
+            shard.local,
+            shard.code,
+            shard.tick,
+            shard.keys,
+            *out,
+        )
         return out
 
 
 @njit(nogil=True, cache=True)
-def _pick(first: int, stop: int, item: Array, salt: Array, first_record: int, block_size: int, ptr: Array, local: Array,
-          code: Array, tick: Array, keys: Array, order: Array, record: Array, out_code: Array,
-          out_tick: Array) -> None:  # fmt: skip
+def _pick(
+    first: int,
+    stop: int,
+    item: Array,
+    salt: Array,
+    first_record: int,
+    block_size: int,
+    ptr: Array,
+    local: Array,
+    code: Array,
+    tick: Array,
+    keys: Array,
+    order: Array,
+    record: Array,
+    out_code: Array,
+    out_tick: Array,
+) -> None:
     """Keep the holder with the lowest random number, a function of the draw and of the record's key."""
     for k in range(first, stop):
         for b in range(ptr.shape[0]):
@@ -81,7 +115,8 @@ def _pick(first: int, stop: int, item: Array, salt: Array, first_record: int, bl
                 x = mix(salt[k] ^ (keys[at] * np.uint64(0xA0761D6478BD642F)))
                 if x < order[k] or (x == order[k] and first_record + at < record[k]):
                     order[k], record[k] = x, first_record + at
-                    # the events of a pair are sorted by time, then value: every engine sees the same order
+                    # the events of a pair are sorted by time, then value: every engine sees the
+                    # same order
                     event = p + np.int64(mix(x) % np.uint64(n))
                     if code.size > 0:
                         out_code[k] = code[event]

@@ -54,10 +54,19 @@ class Facts:
     def part(self, first: int, stop: int) -> Facts:
         """Facts of queries `first … stop-1`."""
         lo, hi = int(self.query_ptr[first]), int(self.query_ptr[stop])
-        return Facts(self.query_ptr[first : stop + 1] - lo, self.item[lo:hi], self.value[lo:hi], self.day[lo:hi],
-                     self.length[first:stop], self.length_within, self.adversary, self.from_release,
-                     self.from_source, None if self.chance is None else self.chance[lo:hi],
-                     None if self.times is None else self.times[lo:hi])  # fmt: skip
+        return Facts(
+            self.query_ptr[first : stop + 1] - lo,
+            self.item[lo:hi],
+            self.value[lo:hi],
+            self.day[lo:hi],
+            self.length[first:stop],
+            self.length_within,
+            self.adversary,
+            self.from_release,
+            self.from_source,
+            None if self.chance is None else self.chance[lo:hi],
+            None if self.times is None else self.times[lo:hi],
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,15 +104,18 @@ class Knowledge:
         item
             Item labels, as in the release.
         value, time
-            NaN = unknown; time in days since 1970-01-01, or dates. What is finer than the resolution of the release that
-            is attacked is cut off there. Times with a zone are converted to UTC.
+            NaN = unknown; time in days since 1970-01-01, or dates. What is finer than the
+            resolution of the release that is attacked is cut off there. Times with a zone are
+            converted to UTC.
         """
         q = np.asarray(query).reshape(-1)
         items = np.asarray(item).reshape(-1)
         if q.size == 0:
             raise InputError("no facts: knowledge needs at least one (query, item) pair")
         if items.size != q.size:
-            raise ParameterError(f"query has {q.size} elements, item {items.size}: one of each per fact")
+            raise ParameterError(
+                f"query has {q.size} elements, item {items.size}: one of each per fact"
+            )
         labels, which = _numbered(q, "query")
         _numbered(items, "item")
         first = np.full(labels.size, q.size)
@@ -125,8 +137,16 @@ class Knowledge:
         )
 
     @classmethod
-    def from_frame(cls, frame: Any, *, query: str, item: str, value: str | None = None, time: str | None = None,
-                   time_unit: str | None = None) -> Knowledge:  # fmt: skip
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        query: str,
+        item: str,
+        value: str | None = None,
+        time: str | None = None,
+        time_unit: str | None = None,
+    ) -> Knowledge:
         """Make knowledge of a pandas, polars or pyarrow frame, one row per fact.
 
         Parameters
@@ -140,13 +160,18 @@ class Knowledge:
         """
 
         def column(name: str) -> Array:
-            names = [str(n) for n in (frame.column_names if hasattr(frame, "column_names") else frame.columns)]
+            names = [
+                str(n)
+                for n in (frame.column_names if hasattr(frame, "column_names") else frame.columns)
+            ]
             if name not in names:
                 raise InputError(f"no column {name!r}. Columns: {', '.join(names)}")
             return np.asarray(frame[name])
 
         days = None if time is None else _in_days(column(time), time_unit)
-        return cls.from_arrays(column(query), column(item), None if value is None else column(value), days)
+        return cls.from_arrays(
+            column(query), column(item), None if value is None else column(value), days
+        )
 
     @property
     def n_queries(self) -> int:
@@ -166,7 +191,9 @@ class Knowledge:
     def bind(self, dataset: Catalog) -> Facts:
         """Look the items up in a dataset; in a release whose defense renamed items, by their published names."""
         from_source = (
-            self.source is not None and dataset.source is not None and _same_content(self.source, dataset.source)
+            self.source is not None
+            and dataset.source is not None
+            and _same_content(self.source, dataset.source)
         )
         chance = None
         if from_source and dataset.channel is not None and dataset.channel.items is not None:
@@ -181,10 +208,22 @@ class Knowledge:
                     "none of the known items is in the data; are the item labels the same as in the release?"
                 )
         from_release = self.source is not None and _same_content(self.source, dataset)
-        # a known length is that of the source; in a release that lost entries it would exclude the target
+        # a known length is that of the source; in a release that lost entries it would exclude the
+        # target
         within = self.adversary.length_within if self.adversary and from_release else None
-        return Facts(self.query_ptr, index, self.value, self.time, self.length, within, self.adversary, from_release,
-                     from_source, chance, self.times)  # fmt: skip
+        return Facts(
+            self.query_ptr,
+            index,
+            self.value,
+            self.time,
+            self.length,
+            within,
+            self.adversary,
+            from_release,
+            from_source,
+            chance,
+            self.times,
+        )
 
     def __repr__(self) -> str:
         source = "sampled" if self.adversary else "from outside"
@@ -197,9 +236,17 @@ def _same_content(one: Catalog, other: Catalog) -> bool:
         return True
 
     def sizes(data: Catalog) -> tuple[int, ...]:
-        return (data.n_records, data.n_items, data.n_entries, data.n_levels, data.has_value,
-                data.has_time, int(data.first_tick), int(data.tick_span),
-                data.ticks_per_day)  # fmt: skip
+        return (
+            data.n_records,
+            data.n_items,
+            data.n_entries,
+            data.n_levels,
+            data.has_value,
+            data.has_time,
+            int(data.first_tick),
+            int(data.tick_span),
+            data.ticks_per_day,
+        )
 
     return sizes(one) == sizes(other) and one.fingerprint == other.fingerprint
 
@@ -244,7 +291,11 @@ def _channel(x: Any, n: int, name: str) -> Array:
         return days_of(array)
     try:
         # pandas represents a missing number by an object
-        missing = [k is None or type(k).__name__ == "NAType" for k in array] if array.dtype.kind == "O" else False
+        missing = (
+            [k is None or type(k).__name__ == "NAType" for k in array]
+            if array.dtype.kind == "O"
+            else False
+        )
         numbers = np.where(missing, np.nan, array).astype(np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{name} of the knowledge is not numeric; use NaN for unknown") from None

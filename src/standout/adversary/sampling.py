@@ -60,7 +60,9 @@ def _source_of(who: Adversary, dataset: Catalog, rows: Rows, pickable: Array) ->
     low, high = dataset.scale_ends
     before = fine = np.empty(0, np.int64)
     if who.wrong and who.wrong_kind == "item":
-        before = np.concatenate([[0], np.cumsum(np.where(pickable, dataset.supports, 0))]).astype(np.int64)
+        before = np.concatenate([[0], np.cumsum(np.where(pickable, dataset.supports, 0))]).astype(
+            np.int64
+        )
     if who.wrong and who.wrong_kind == "value":
         test = entry_test(who, dataset)
         fine = np.ones(rows.item.size, np.bool_) if test is None else test.passing(rows)
@@ -83,7 +85,9 @@ def _source_of(who: Adversary, dataset: Catalog, rows: Rows, pickable: Array) ->
     )
 
 
-def sample(who: Adversary, dataset: Catalog, targets: Array, seed: int, *, check: bool = True) -> Knowledge:
+def sample(
+    who: Adversary, dataset: Catalog, targets: Array, seed: int, *, check: bool = True
+) -> Knowledge:
     """Draw the knowledge of the adversary `who` about each target; `check=False` if the caller chose targets by another rule."""
     distinct, place = np.unique(targets, return_inverse=True)
     rows, place = dataset.rows(distinct), place.reshape(-1)
@@ -102,8 +106,19 @@ def sample(who: Adversary, dataset: Catalog, targets: Array, seed: int, *, check
 
     def draw(lo: int) -> None:
         part, facts = slice(lo, lo + _AT_ONCE), slice(lo * who.knows, (lo + _AT_ONCE) * who.knows)
-        draw_queries(place[part], np.uint64(seed % 2**64), data, marked, rule, rows.lengths, item[facts], salt[facts],
-                     value[facts], time[facts], length[part])  # fmt: skip
+        draw_queries(
+            place[part],
+            np.uint64(seed % 2**64),
+            data,
+            marked,
+            rule,
+            rows.lengths,
+            item[facts],
+            salt[facts],
+            value[facts],
+            time[facts],
+            length[part],
+        )
 
     in_parts(draw, range(0, targets.size, _AT_ONCE))
     _tell_wrong_items(item, salt, dataset, data, rule, value, time)
@@ -140,5 +155,7 @@ def _tell_wrong_items(
     if fact.size == 0 or not (rule.tells_value or rule.time_within >= 0):
         return
     found = dataset.map(PickHolders(item[fact], salt[fact]))
-    held = data._replace(code=found.code.astype(data.code.dtype), tick=found.tick.astype(data.tick.dtype))
+    held = data._replace(
+        code=found.code.astype(data.code.dtype), tick=found.tick.astype(data.tick.dtype)
+    )
     tell_held(fact, salt[fact], held, rule, value, time)

@@ -60,13 +60,19 @@ def change_of(channel: Channel, source: Dataset, release: Dataset) -> sparse.csr
     if channel.value is not None and np.array_equal(channel.value.release, release.levels):
         return channel.value.chance
     if channel.value is not None:
-        at, places = channel.value.chance.tocoo(), np.searchsorted(release.levels, channel.value.release)
-        return sparse.csr_array((at.data, (at.row, places[at.col])), shape=(source.n_levels, release.n_levels))
+        at, places = (
+            channel.value.chance.tocoo(),
+            np.searchsorted(release.levels, channel.value.release),
+        )
+        return sparse.csr_array(
+            (at.data, (at.row, places[at.col])), shape=(source.n_levels, release.n_levels)
+        )
     at = np.searchsorted(release.levels, source.levels)
     safe = np.minimum(at, release.n_levels - 1)
     same = release.levels[safe] == source.levels
     return sparse.csr_array(
-        (np.ones(int(same.sum())), (np.flatnonzero(same), safe[same])), shape=(source.n_levels, release.n_levels)
+        (np.ones(int(same.sum())), (np.flatnonzero(same), safe[same])),
+        shape=(source.n_levels, release.n_levels),
     )
 
 
@@ -81,11 +87,16 @@ def seen_values(known: Known, who: Adversary, source: Dataset, channel: Channel)
     own, n_own, common = entry_histograms(known, np.flatnonzero(has), "value")
     prior = source_values(own, n_own, common, change)
     right, back = through_values(prior, change, kernel.table(told, source.levels)[place])
-    off = wrong_values(told, source.levels, who.value_reach(source), spread(told, source, kernel))[place]
+    off = wrong_values(told, source.levels, who.value_reach(source), spread(told, source, kernel))[
+        place
+    ]
     wrong, back_wrong = through_values(prior, change, off)
     shape = n, known.dataset.n_levels + 1
     out = Seen(np.ones(shape), np.ones(shape), np.ones(n), np.ones(n))
-    out.back[has], out.back_wrong[has] = np.maximum(back, LEAST_CHANCE), np.maximum(back_wrong, LEAST_CHANCE)
+    out.back[has], out.back_wrong[has] = (
+        np.maximum(back, LEAST_CHANCE),
+        np.maximum(back_wrong, LEAST_CHANCE),
+    )
     out.right[has, :-1], out.wrong[has, :-1] = right, wrong
     out.right[has, -1], out.wrong[has, -1] = out.back[has], out.back_wrong[has]
     return out
@@ -99,7 +110,9 @@ def source_values(own: Array, n_own: Array, common: Array, change: sparse.csr_ar
     steps = 1 if certain else DECONVOLUTION_STEPS
     # rows of `common` differ only by the excluded record
     distinct, place = np.unique(common, axis=0, return_inverse=True)
-    shared = deconvolved(distinct, change, np.full((distinct.shape[0], levels), 1.0 / max(levels, 1)), steps)
+    shared = deconvolved(
+        distinct, change, np.full((distinct.shape[0], levels), 1.0 / max(levels, 1)), steps
+    )
     h = shrunk(own / np.maximum(n_own, 1)[:, None], n_own[:, None], common, SHRINK)
     return deconvolved(h, change, shared[place.reshape(-1)], steps)
 
@@ -125,11 +138,15 @@ def day_backgrounds(known: Known, source: Dataset, channel: Channel) -> tuple[Ar
     own, n_own, common = entry_histograms(known, np.flatnonzero(has), "day")
     rows, total = np.arange(own.shape[0]), np.zeros(own.shape[0])
     shift = channel.time.shift if channel.time else 0
-    shifts = np.unique(np.linspace(-shift, shift, min(2 * shift + 1, MOST_SHIFTS)).round().astype(np.int64))
+    shifts = np.unique(
+        np.linspace(-shift, shift, min(2 * shift + 1, MOST_SHIFTS)).round().astype(np.int64)
+    )
     day = known.tick[has].astype(np.int64)
     for z in shifts:
         at, width = _bins(known.in_memory, channel, day + z * known.dataset.ticks_per_day)
-        total += shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / width
+        total += (
+            shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / width
+        )
     back[has] = np.maximum(total / shifts.size, LEAST_CHANCE)
     wrong[has] = 1.0 / (source.tick_span + 1)
     return back, wrong
@@ -138,7 +155,8 @@ def day_backgrounds(known: Known, source: Dataset, channel: Channel) -> tuple[Ar
 def _bins(release: Dataset, channel: Channel, day: Array) -> tuple[Array, Array]:
     """Bin of the released days that each day falls on, and the number of days that share the bin.
 
-    Periods would make a comb of the bins: the days of a period all fall on the bin of its first day.
+    Periods would make a comb of the bins: the days of a period all fall on the bin of its first
+    day.
     """
     span, bins = int(release.tick_span), background(release).bin_ticks
     n_bins = span // bins + 1
@@ -158,7 +176,8 @@ def _bins(release: Dataset, channel: Channel, day: Array) -> tuple[Array, Array]
 def day_distances(release: Dataset, within: int) -> Array:
     """Probability per tick of another entry of the same record, by its distance in days; cached on the release.
 
-    It is counted over pairs of entries of the release, mixed with a uniform share, and widened by the adversary's error.
+    It is counted over pairs of entries of the release, mixed with a uniform share, and widened by
+    the adversary's error.
     """
     return once(release, "day_distances", within, lambda: _day_distances(release, within))
 

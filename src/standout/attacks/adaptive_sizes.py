@@ -41,7 +41,9 @@ class ByEntries:
         out = np.zeros(shard.n_records)
         for b in range(shard.n_blocks):
             part = shard.local[int(shard.ptr[b, 0]) : int(shard.ptr[b, -1])]
-            count = np.bincount(part, minlength=min(shard.block_size, shard.n_records - b * shard.block_size))
+            count = np.bincount(
+                part, minlength=min(shard.block_size, shard.n_records - b * shard.block_size)
+            )
             out[b * shard.block_size : b * shard.block_size + count.size] = count
         return out
 
@@ -77,17 +79,26 @@ class Sizes(NamedTuple):
 
 def is_grouped(channel: Channel) -> bool:
     """Whether several items of the source share one name in the release."""
-    return channel.items is not None and np.unique(channel.items.release).size < channel.items.release.size
+    return (
+        channel.items is not None
+        and np.unique(channel.items.release).size < channel.items.release.size
+    )
 
 
 def sizes(release: Dataset, who: Adversary, grouped: bool, merged: bool) -> Sizes:
     """Sizes for this release and the adversary's choice rule; computed on first use and cached on the release."""
 
     def compute() -> Sizes:
-        return _grouped_sizes(release, merged) if grouped else _sizes(release, *chosen_items(release, who))
+        return (
+            _grouped_sizes(release, merged)
+            if grouped
+            else _sizes(release, *chosen_items(release, who))
+        )
 
     # which items are rare does not depend on how many are known
-    return once(release, "adaptive_sizes", (grouped, merged, "uniform" if grouped else who.choose), compute)
+    return once(
+        release, "adaptive_sizes", (grouped, merged, "uniform" if grouped else who.choose), compute
+    )
 
 
 def strange_items(release: Dataset) -> Array:
@@ -107,14 +118,26 @@ def _sizes(release: Dataset, pickable: Array | None, rare: Array | None) -> Size
     none = np.zeros(release.n_items, np.int64)
     if rare is not None:
         own = supports * (1 - strange)
-        return Sizes(ByCount(count, ~rare), BySum(np.where(rare, 0.0, own)),
-                     (every, strangers, ByCount(count, rare), BySum(np.where(rare, own, 0.0))), supports,
-                     rare.astype(np.int64), strange, longest)  # fmt: skip
+        return Sizes(
+            ByCount(count, ~rare),
+            BySum(np.where(rare, 0.0, own)),
+            (every, strangers, ByCount(count, rare), BySum(np.where(rare, own, 0.0))),
+            supports,
+            rare.astype(np.int64),
+            strange,
+            longest,
+        )
     length = every if pickable is None else ByCount(count, pickable)
     if pickable is not None:
         supports = np.where(pickable, supports, 0.0)
     return Sizes(
-        length, BySum(supports * (1 - strange)), (every, strangers, None, None), supports, none, strange, longest
+        length,
+        BySum(supports * (1 - strange)),
+        (every, strangers, None, None),
+        supports,
+        none,
+        strange,
+        longest,
     )
 
 
@@ -130,14 +153,16 @@ def _grouped_sizes(release: Dataset, merged: bool) -> Sizes:
         longest = int(np.diff(release.record_ptr).max(initial=0))
         length = ByEntries(longest)
     unknown = np.zeros(release.n_items)
-    return Sizes(length, BySum(supports), (length, None, None, None), supports, none, unknown, longest)
+    return Sizes(
+        length, BySum(supports), (length, None, None, None), supports, none, unknown, longest
+    )
 
 
 def chosen_items(release: Dataset, who: Adversary) -> tuple[Array | None, Array | None]:
     """Items of the release that the choice rule can pick, and those that it takes as rare; None where it makes no difference.
 
-    The rule refers to the source, and the adversary who picked by it knows which items it covers. If the names are
-    replaced, the items are ranked as the release shows them.
+    The rule refers to the source, and the adversary who picked by it knows which items it covers.
+    If the names are replaced, the items are ranked as the release shows them.
     """
     kind, channel, source = who.choice.kind, release.channel, release.source
     if kind == "uniform" or source is None:
@@ -151,7 +176,9 @@ def chosen_items(release: Dataset, who: Adversary) -> tuple[Array | None, Array 
     return (marks, None) if kind == "outside-top" else (None, marks)
 
 
-def source_lengths(channel: Channel, size: Sizes, most_facts: int, n_right: int, merged: bool) -> dict[str, Any]:
+def source_lengths(
+    channel: Channel, size: Sizes, most_facts: int, n_right: int, merged: bool
+) -> dict[str, Any]:
     """Tables of the source lengths behind the records: ρ by released length and held facts, and the nodes of capped records."""
     stays = (1 - channel.moved) * (1 - channel.replaced)
     survives = max((1 - channel.lost) * stays, 1e-9)
@@ -169,12 +196,19 @@ def source_lengths(channel: Channel, size: Sizes, most_facts: int, n_right: int,
         return out
     node = capped_lengths(channel, n_right)
     z = node.length[:, None]
-    fits = np.minimum(channel.cap * stays / np.maximum(z * channel.kept_pairs, 1e-9), stays * (1 - channel.lost))
+    fits = np.minimum(
+        channel.cap * stays / np.maximum(z * channel.kept_pairs, 1e-9), stays * (1 - channel.lost)
+    )
     return out | {
-        "cap": int(channel.cap), "node_log": np.log(node.weight), "node_rho": formula.held_share(z, held, stays),
-        "node_miss": formula.lost_share((z * (1 - fits))[:, :, None], z[:, :, None], held[None, :, None], held),
-        "node_low": node.low, "node_high": node.high,
-    }  # fmt: skip
+        "cap": int(channel.cap),
+        "node_log": np.log(node.weight),
+        "node_rho": formula.held_share(z, held, stays),
+        "node_miss": formula.lost_share(
+            (z * (1 - fits))[:, :, None], z[:, :, None], held[None, :, None], held
+        ),
+        "node_low": node.low,
+        "node_high": node.high,
+    }
 
 
 class Nodes(NamedTuple):
@@ -205,12 +239,17 @@ def capped_lengths(channel: Channel, at_least: int) -> Nodes:
     each = lengths.astype(np.float64)
     if lengths.size <= MOST_NODES:
         return Nodes(each, weight, each, each)
-    group = np.minimum((np.cumsum(weight) - weight / 2) * MOST_NODES, MOST_NODES - 1).astype(np.int64)
+    group = np.minimum((np.cumsum(weight) - weight / 2) * MOST_NODES, MOST_NODES - 1).astype(
+        np.int64
+    )
     _, first, group = np.unique(group, return_index=True, return_inverse=True)
     group = group.reshape(-1)
     whole = np.bincount(group, weights=weight)
     return Nodes(
-        np.bincount(group, weights=weight * lengths) / whole, whole, each[first], each[np.append(first[1:] - 1, -1)]
+        np.bincount(group, weights=weight * lengths) / whole,
+        whole,
+        each[first],
+        each[np.append(first[1:] - 1, -1)],
     )
 
 
@@ -229,6 +268,10 @@ def known_lengths(known: Known, who: Adversary, channel: Channel, grouped: bool)
     low, high = known.length_window(share)
     keeps = max(channel.kept_pairs * (1 - channel.lost) * (1 - channel.collided), 1e-9)
     return out | {
-        "know_length": True, "low": low.astype(np.float64), "high": high.astype(np.float64), "lose": 1 - keeps,
-        "told": told_lengths(known), "length_back": length_background(known, low, high, keeps),
-    }  # fmt: skip
+        "know_length": True,
+        "low": low.astype(np.float64),
+        "high": high.astype(np.float64),
+        "lose": 1 - keeps,
+        "told": told_lengths(known),
+        "length_back": length_background(known, low, high, keeps),
+    }

@@ -31,9 +31,9 @@ RULES = ("own", "spacing")
 class Attack(ABC):
     """One way to rank the records of a release by what is known, and to decide whether to name one.
 
-    A subclass defines `compile` (knowledge → plan) and `decide` (outcome → name the best record or not); `run` and
-    `scores` are the same for all. Options are keyword arguments of the constructor. `with_rule` replaces the attack's own
-    decision rule.
+    A subclass defines `compile` (knowledge → plan) and `decide` (outcome → name the best record or
+    not); `run` and `scores` are the same for all. Options are keyword arguments of the constructor.
+    `with_rule` replaces the attack's own decision rule.
     """
 
     name: ClassVar[str] = ""
@@ -78,7 +78,11 @@ class Attack(ABC):
 
     def options(self) -> dict[str, Any]:
         """Options as plain data, stored with results; `attack(name, **options)` makes an equal attack."""
-        own = {k: v for k, v in vars(self).items() if not k.startswith("_") and k not in ("rule", "level")}
+        own = {
+            k: v
+            for k, v in vars(self).items()
+            if not k.startswith("_") and k not in ("rule", "level")
+        }
         return {**own, **self.rule_options()}
 
     def rule_options(self) -> dict[str, Any]:
@@ -91,7 +95,8 @@ class Attack(ABC):
         Parameters
         ----------
         decide
-            "own": as the attack does. "spacing": name the best record iff the spacing test gives p ≤ `level`.
+            "own": as the attack does. "spacing": name the best record iff the spacing test gives p
+            ≤ `level`.
         level
             Probability of naming a record although the target is absent, for "spacing".
         """
@@ -111,12 +116,17 @@ class Attack(ABC):
         dataset, knowledge
             The release, and what is known.
         exclude
-            One record index per query, -1 = none: that query is fitted as if the record were not in the data.
+            One record index per query, -1 = none: that query is fitted as if the record were not in
+            the data.
         """
         return self
 
     def scores(
-        self, dataset: Catalog, knowledge: Knowledge, engine_: str | Engine = "memory", exclude: Any = None
+        self,
+        dataset: Catalog,
+        knowledge: Knowledge,
+        engine_: str | Engine = "memory",
+        exclude: Any = None,
     ) -> Array:
         """Scores of all records for all queries, by the production kernel; for small data. -inf for non-candidates."""
         facts = bound(dataset, knowledge)
@@ -126,8 +136,12 @@ class Attack(ABC):
         machine = engine(engine_, dataset)
         for part, gone in query_batches(dataset, facts, absent, self.alone, machine):
             plan = fitted.compile(dataset, part, gone)
-            whole = machine.map(AllScores(_uncapped(plan), dataset.n_records), dataset.all_shards).score
-            rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
+            whole = machine.map(
+                AllScores(_uncapped(plan), dataset.n_records), dataset.all_shards
+            ).score
+            rows.append(
+                np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None])
+            )
         return np.concatenate(rows)
 
     def scores_of(
@@ -139,28 +153,44 @@ class Attack(ABC):
         fitted, machine = self.fit(dataset, facts, nobody), engine(engine_, dataset)
         chosen = np.asarray(records, np.int64).reshape(-1)
         if chosen.size == 0 or chosen.min() < 0 or chosen.max() >= dataset.n_records:
-            raise ParameterError(f"records: give at least one record index, from 0 to {dataset.n_records - 1}")
+            raise ParameterError(
+                f"records: give at least one record index, from 0 to {dataset.n_records - 1}"
+            )
         rows = []
         for part, gone in query_batches(dataset, facts, nobody, False, machine):
             plan = fitted.compile(dataset, part, gone)
             bare = _uncapped(plan)
             tasks = [ScoreRecord(bare, np.full(part.n_queries, r)) for r in chosen]
             whole = np.array([machine.map(task, dataset.all_shards).score for task in tasks]).T
-            rows.append(np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None]))
+            rows.append(
+                np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None])
+            )
         return np.concatenate(rows)
 
-    def top(self, dataset: Catalog, knowledge: Knowledge, k: int, engine_: str | Engine = "memory") -> Array:
+    def top(
+        self, dataset: Catalog, knowledge: Knowledge, k: int, engine_: str | Engine = "memory"
+    ) -> Array:
         """Record indices (queries, k) of the k best records, in the order of `Verdicts.best`; -1 = no candidate left."""
         facts = bound(dataset, knowledge)
         nobody = one_per_query(None, facts, "exclude", dataset)
         fitted, machine = self.fit(dataset, facts, nobody), engine(engine_, dataset)
         plans = (
-            fitted.compile(dataset, part, gone) for part, gone in query_batches(dataset, facts, nobody, False, machine)
+            fitted.compile(dataset, part, gone)
+            for part, gone in query_batches(dataset, facts, nobody, False, machine)
         )
-        return np.concatenate([machine.map(Score(plan, k=k), dataset.all_shards).top[:, :k] for plan in plans])
+        return np.concatenate(
+            [machine.map(Score(plan, k=k), dataset.all_shards).top[:, :k] for plan in plans]
+        )
 
-    def top_scores(self, dataset: Catalog, knowledge: Knowledge, k: int, engine_: str | Engine = "memory",
-                   exclude: Any = None, progress: Callable[[int], None] | None = None) -> tuple[Array, Array]:  # fmt: skip
+    def top_scores(
+        self,
+        dataset: Catalog,
+        knowledge: Knowledge,
+        k: int,
+        engine_: str | Engine = "memory",
+        exclude: Any = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> tuple[Array, Array]:
         """Record indices and scores (queries, k) of the k best records, descending; -1 and NaN = no candidate left."""
         facts = bound(dataset, knowledge)
         gone = one_per_query(exclude, facts, "exclude", dataset)
@@ -176,9 +206,17 @@ class Attack(ABC):
                 progress(part.n_queries)
         return np.concatenate(records), np.concatenate(scores)
 
-    def run(self, dataset: Catalog, knowledge: Knowledge, engine: str | Engine = "memory", exclude: Any = None,
-            watch: Any = None, lineup: bool = True, progress: Callable[[int], None] | None = None,
-            spacing: bool = False) -> Verdicts:  # fmt: skip
+    def run(
+        self,
+        dataset: Catalog,
+        knowledge: Knowledge,
+        engine: str | Engine = "memory",
+        exclude: Any = None,
+        watch: Any = None,
+        lineup: bool = True,
+        progress: Callable[[int], None] | None = None,
+        spacing: bool = False,
+    ) -> Verdicts:
         """Attack every query.
 
         Parameters
@@ -188,12 +226,14 @@ class Attack(ABC):
         engine
             Name of an engine, or an engine.
         exclude
-            One record index per query, -1 = none: that query is answered as if the record were not in the data.
+            One record index per query, -1 = none: that query is answered as if the record were not
+            in the data.
         watch
-            One record index per query, -1 = none: `rank` and `bits` of that record are reported. The decision
-            does not depend on it.
+            One record index per query, -1 = none: `rank` and `bits` of that record are reported.
+            The decision does not depend on it.
         lineup
-            Whether to compute the distribution over the records (`share`, `bits`) if the decision does not need it.
+            Whether to compute the distribution over the records (`share`, `bits`) if the decision
+            does not need it.
         progress
             Called with the number of queries done after each batch.
         spacing
@@ -215,12 +255,18 @@ class Attack(ABC):
                 progress(part.n_queries)
         return Verdicts.concatenate(parts)
 
-    def run_both(self, dataset: Catalog, knowledge: Knowledge, targets: Any, engine: str | Engine = "memory",
-                 progress: Callable[[int], None] | None = None) -> tuple[Verdicts, Verdicts]:  # fmt: skip
+    def run_both(
+        self,
+        dataset: Catalog,
+        knowledge: Knowledge,
+        targets: Any,
+        engine: str | Engine = "memory",
+        progress: Callable[[int], None] | None = None,
+    ) -> tuple[Verdicts, Verdicts]:
         """Attack every query twice: with its target in the release, and as if the target were not there.
 
-        The same answers as `run(watch=targets)` and `run(exclude=targets, lineup=False)`. If the target's absence changes
-        no other record's score, all records are scored once for both.
+        The same answers as `run(watch=targets)` and `run(exclude=targets, lineup=False)`. If the
+        target's absence changes no other record's score, all records are scored once for both.
 
         Parameters
         ----------
@@ -233,15 +279,23 @@ class Attack(ABC):
         """
         facts = bound(dataset, knowledge)
         gone = one_per_query(targets, facts, "targets", dataset)
-        if self.alone or type(self).run is not Attack.run:  # an attack with a `run` of its own is asked twice
-            return (self.run(dataset, knowledge, engine, watch=gone, progress=progress),
-                    self.run(dataset, knowledge, engine, exclude=gone, lineup=False, progress=progress))  # fmt: skip
+        if (
+            self.alone or type(self).run is not Attack.run
+        ):  # an attack with a `run` of its own is asked twice
+            return (
+                self.run(dataset, knowledge, engine, watch=gone, progress=progress),
+                self.run(dataset, knowledge, engine, exclude=gone, lineup=False, progress=progress),
+            )
         nobody = np.full(gone.size, -1, np.int64)
         machine, parts = _engine(engine, dataset), []
-        here, away = (Run(self.fit(dataset, facts, who), dataset, machine) for who in (nobody, gone))
+        here, away = (
+            Run(self.fit(dataset, facts, who), dataset, machine) for who in (nobody, gone)
+        )
         for part, absent in query_batches(dataset, facts, gone, False, machine):
             present = here.attack.compile(dataset, part, nobody[: absent.size])
-            parts.append(run_both(here, away, present, away.attack.compile(dataset, part, absent), absent))
+            parts.append(
+                run_both(here, away, present, away.attack.compile(dataset, part, absent), absent)
+            )
             if progress:
                 progress(2 * part.n_queries)
         with_target, without = zip(*parts, strict=True)
@@ -277,14 +331,18 @@ def one_per_query(records: Any, facts: Facts, name: str, dataset: Catalog) -> Ar
     given = np.asarray(records).reshape(-1)
     # a mask of booleans would be read as records 0 and 1
     if given.dtype.kind not in "iuf" or not np.array_equal(given, np.floor(given)):
-        raise ParameterError(f"{name}: give one record index per query as a whole number, -1 = none")
+        raise ParameterError(
+            f"{name}: give one record index per query as a whole number, -1 = none"
+        )
     array = given.astype(np.int64)
     if array.size != facts.n_queries:
         raise ParameterError(
             f"{name} has {array.size} records, the knowledge {facts.n_queries} queries: one record per query, -1 = none"
         )
     if array.size and (array.min() < -1 or array.max() >= dataset.n_records):
-        raise ParameterError(f"{name}: record indices run from 0 to {dataset.n_records - 1}, -1 = none")
+        raise ParameterError(
+            f"{name}: record indices run from 0 to {dataset.n_records - 1}, -1 = none"
+        )
     return array
 
 
@@ -296,7 +354,9 @@ def query_batches(
     most = max(1, machine.batch_bytes // row)
     first = 0
     while first < facts.n_queries:
-        stop = int(np.searchsorted(facts.query_ptr, facts.query_ptr[first] + most, side="right")) - 1
+        stop = (
+            int(np.searchsorted(facts.query_ptr, facts.query_ptr[first] + most, side="right")) - 1
+        )
         stop = min(max(stop, first + 1), first + machine.batch_queries, facts.n_queries)
         if alone and (exclude[first:stop] >= 0).any():
             stop = first + 1
@@ -312,12 +372,18 @@ class _Entry:
 
 _REGISTRY: dict[str, _Entry] = {}
 _BUILT_IN = {
-    "scoreboard": "scoreboard", "scoreboard-rh": "scoreboard",
-    "set-intersection": "frankowski", "tf-idf": "frankowski", "scoring": "frankowski",
-    "exact-rating": "frankowski", "fuzzy-rating": "frankowski",
-    "generic": "datta", "weighted": "datta",
-    "unicity": "unicity", "likelihood": "likelihood",
-}  # fmt: skip
+    "scoreboard": "scoreboard",
+    "scoreboard-rh": "scoreboard",
+    "set-intersection": "frankowski",
+    "tf-idf": "frankowski",
+    "scoring": "frankowski",
+    "exact-rating": "frankowski",
+    "fuzzy-rating": "frankowski",
+    "generic": "datta",
+    "weighted": "datta",
+    "unicity": "unicity",
+    "likelihood": "likelihood",
+}
 
 A = TypeVar("A", bound=type[Attack])
 
@@ -346,14 +412,17 @@ def attack(name: str, *, decide: str = "own", level: float = 0.05, **options: An
     name
         One of `attack_names()`.
     decide
-        Decision rule: "own" (as the attack does), or "spacing" (name the best record iff the spacing test gives p ≤ `level`).
+        Decision rule: "own" (as the attack does), or "spacing" (name the best record iff the
+        spacing test gives p ≤ `level`).
     level
         Largest p-value of the spacing test at which the best record is named.
     options
         Options of the attack.
     """
     if not isinstance(name, str):
-        raise ParameterError(f"attack: use one of {', '.join(attack_names())}, not a {type(name).__name__}")
+        raise ParameterError(
+            f"attack: use one of {', '.join(attack_names())}, not a {type(name).__name__}"
+        )
     if name not in _REGISTRY and name in _BUILT_IN:
         from importlib import import_module
 

@@ -62,7 +62,15 @@ class Picks:
 
 def picks(who: Adversary, dataset: Catalog) -> Picks:
     """Effect of the choice rule on the dataset; computed on first use and cached on it."""
-    key = (who.choose, who.knows, who.wrong, who.wrong_kind, who.value_within, who.gamma, who.time_within)
+    key = (
+        who.choose,
+        who.knows,
+        who.wrong,
+        who.wrong_kind,
+        who.value_within,
+        who.gamma,
+        who.time_within,
+    )
     return once(dataset, "picks", key, lambda: _picks(who, dataset))
 
 
@@ -73,8 +81,20 @@ def _picks(who: Adversary, dataset: Catalog) -> Picks:
     if who.choice.kind == "rare":
         marked, n_marked = who.rare_items(dataset)
         n_marked = min(n_marked, right)
-    weight = BySum(np.where(pickable, dataset.supports, 0.0)) if who.wrong and who.wrong_kind == "item" else None
-    return Picks(able, count_eligible(dataset, able), _log_pick(who, dataset), weight, pickable, marked, n_marked)
+    weight = (
+        BySum(np.where(pickable, dataset.supports, 0.0))
+        if who.wrong and who.wrong_kind == "item"
+        else None
+    )
+    return Picks(
+        able,
+        count_eligible(dataset, able),
+        _log_pick(who, dataset),
+        weight,
+        pickable,
+        marked,
+        n_marked,
+    )
 
 
 def _log_pick(who: Adversary, dataset: Catalog) -> RecordFactor:
@@ -94,15 +114,24 @@ def _log_pick(who: Adversary, dataset: Catalog) -> RecordFactor:
         return SumOfCounts((first, ByCount(log_falling(count - wrong, right - wrong), every)))
     rare, n_rare = who.rare_items(dataset)
     n_marked, wanted = min(n_rare, right), who.choice.share * who.knows
-    # rare and other items are picked separately and shuffled; records with more than δm rare items are eligible
+    # rare and other items are picked separately and shuffled; records with more than δm rare items
+    # are eligible
     parts = [
         ByCount(np.where(count > wanted + _SLACK, log_falling(count, n_marked), np.inf), rare),
-        ByCount(np.where(count >= who.knows - wanted - _SLACK, log_falling(count, right - n_marked), np.inf), ~rare),
+        ByCount(
+            np.where(
+                count >= who.knows - wanted - _SLACK, log_falling(count, right - n_marked), np.inf
+            ),
+            ~rare,
+        ),
         ByCount(np.where(able, log_ways(right, n_marked), np.inf)),
     ]
     if test is not None:
         pools = ((rare, n_rare), (~rare, who.knows - n_rare))
-        parts += [ByCount(np.where(count >= min(n, who.most_wrong), 0.0, np.inf), marks, test) for marks, n in pools]
+        parts += [
+            ByCount(np.where(count >= min(n, who.most_wrong), 0.0, np.inf), marks, test)
+            for marks, n in pools
+        ]
     return SumOfCounts(tuple(parts))
 
 
@@ -119,13 +148,18 @@ def log_falling(n: Array, k: int) -> Array:
 
 def log_ways(n: Any, k: Any) -> Any:
     """Logarithm of the number of ways to choose k of n."""
-    return gammaln(np.asarray(n) + 1.0) - gammaln(np.asarray(k) + 1.0) - gammaln(np.asarray(n) - np.asarray(k) + 1.0)
+    return (
+        gammaln(np.asarray(n) + 1.0)
+        - gammaln(np.asarray(k) + 1.0)
+        - gammaln(np.asarray(n) - np.asarray(k) + 1.0)
+    )
 
 
 def is_drawn_here(facts: Facts) -> bool:
     """Whether all queries are complete draws of their adversary from this release.
 
-    In another release the target's entries may differ from the facts, and an exact model would exclude the target.
+    In another release the target's entries may differ from the facts, and an exact model would
+    exclude the target.
     """
     return facts.from_release and is_complete(facts)
 
@@ -153,12 +187,22 @@ def compile_exact(known: Known, who: Adversary, noise: Noise, background: Array)
     right, wrong = _mean_chances(known, tables)
     tables = tables._replace(mean_right=right)
     log_pick, length = with_length(known, rule.log_pick)
-    base = length - _log_absent(known, who, rule, tables, background, wrong, _even_chance(known, noise))
+    base = length - _log_absent(
+        known, who, rule, tables, background, wrong, _even_chance(known, noise)
+    )
     return Plan(
-        combine=Combine.EXACT, tie=Tie.INDEX, use_value=tables.use_value, use_time=tables.use_time,
-        filtered=known.facts.length_within is not None, tables=known.tables(), scale=tables.scale, base=base, exact=tables,
-        factor=log_pick, weight=rule.weight,
-    )  # fmt: skip
+        combine=Combine.EXACT,
+        tie=Tie.INDEX,
+        use_value=tables.use_value,
+        use_time=tables.use_time,
+        filtered=known.facts.length_within is not None,
+        tables=known.tables(),
+        scale=tables.scale,
+        base=base,
+        exact=tables,
+        factor=log_pick,
+        weight=rule.weight,
+    )
 
 
 def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> ExactTables:
@@ -168,34 +212,59 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
     value_row, right_value, wrong_value = _value_tables(known, who, noise, use_value)
     wrong_items = who.wrong_kind == "item" and who.wrong > 0
     wrong = np.full(n, int(who.wrong), np.int64)
-    fine = levels_outside(data.levels, who.value_reach(data)) > 0 if use_value else np.empty(0, np.bool_)
+    fine = (
+        levels_outside(data.levels, who.value_reach(data)) > 0
+        if use_value
+        else np.empty(0, np.bool_)
+    )
     m = int(np.diff(known.query_ptr).max(initial=1))
     gone_ptr, gone_item = _gone_items(known, rule)
     return ExactTables(
-        wrong_items=wrong_items, use_value=use_value, use_time=use_time,
-        reach=who.time_ticks(data), tick_span=int(data.tick_span), n_marked=rule.n_marked,
-        most_facts=m, most_wrong=int(wrong.max(initial=0)), wrong=wrong, log_ways=log_ways(np.diff(known.query_ptr), wrong),
+        wrong_items=wrong_items,
+        use_value=use_value,
+        use_time=use_time,
+        reach=who.time_ticks(data),
+        tick_span=int(data.tick_span),
+        n_marked=rule.n_marked,
+        most_facts=m,
+        most_wrong=int(wrong.max(initial=0)),
+        wrong=wrong,
+        log_ways=log_ways(np.diff(known.query_ptr), wrong),
         total=int(data.supports[rule.pickable].sum()) - np.diff(gone_ptr),
-        n_possible=rule.n_eligible - np.append(satisfied(rule.conditions, known.gone), False)[known.gone_at],
-        scale=fixed_point(NATS_PER_FACT * np.diff(known.query_ptr)), value_row=value_row, right_value=right_value,
-        wrong_value=wrong_value, has_tick=known.has_tick & use_time, level_fine=fine,
-        marked=rule.marked[known.item].astype(np.int64), support=known.support.astype(np.float64),
-        mean_right=np.zeros(known.item.size), gone_ptr=gone_ptr, gone_item=gone_item,
-        log_pick=np.empty(0), weight=np.empty(0),
-    )  # fmt: skip
+        n_possible=rule.n_eligible
+        - np.append(satisfied(rule.conditions, known.gone), False)[known.gone_at],
+        scale=fixed_point(NATS_PER_FACT * np.diff(known.query_ptr)),
+        value_row=value_row,
+        right_value=right_value,
+        wrong_value=wrong_value,
+        has_tick=known.has_tick & use_time,
+        level_fine=fine,
+        marked=rule.marked[known.item].astype(np.int64),
+        support=known.support.astype(np.float64),
+        mean_right=np.zeros(known.item.size),
+        gone_ptr=gone_ptr,
+        gone_item=gone_item,
+        log_pick=np.empty(0),
+        weight=np.empty(0),
+    )
 
 
 def _gone_items(known: Known, rule: Picks) -> tuple[Array, Array]:
     """Distinct pickable items of each query's excluded record: start per query, and the items."""
     gone, none = known.gone, np.empty(0, np.int64)
-    own = [np.unique(gone.item[gone.ptr[k] : gone.ptr[k + 1]]).astype(np.int64) for k in range(gone.record.size)]
+    own = [
+        np.unique(gone.item[gone.ptr[k] : gone.ptr[k + 1]]).astype(np.int64)
+        for k in range(gone.record.size)
+    ]
     own = [*(row[rule.pickable[row]] for row in own), none]
     rows = [own[k] for k in known.gone_at.tolist()]
     ptr = np.concatenate([[0], np.cumsum([row.size for row in rows])]).astype(np.int64)
     return ptr, np.concatenate([*rows, np.empty(0, np.int64)])
 
 
-def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -> tuple[Array, Array, Array]:
+def _value_tables(
+    known: Known, who: Adversary, noise: Noise, use_value: bool
+) -> tuple[Array, Array, Array]:
     """Row of each fact, and the probabilities of the known value by level (last column: no value): right, wrong.
 
     The first row is for facts without a value, which come only from entries without one.
@@ -219,8 +288,9 @@ def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -
 def spread(told: Array, data: Catalog, kernel: ValueKernel | None) -> Array:
     """Per known value: unit of its row; 1 for probabilities, levels per unit of the scale for densities.
 
-    Real-valued noise gives densities between the ends of the scale. A wrong value is drawn from the levels, which would
-    reveal it; it is treated as spread over the scale instead, so that the attack does not use this artifact.
+    Real-valued noise gives densities between the ends of the scale. A wrong value is drawn from the
+    levels, which would reveal it; it is treated as spread over the scale instead, so that the
+    attack does not use this artifact.
     """
     low, high = data.scale_ends
     if kernel is None or isinstance(kernel, (Steps, Cells)) or high <= low:
@@ -229,7 +299,9 @@ def spread(told: Array, data: Catalog, kernel: ValueKernel | None) -> Array:
     inside = (told > low + margin) & (told < high - margin)
     moves = kernel.table(told, data.levels)
     # a value that does not move keeps its probability of 1
-    return np.where(inside & ((moves > 0) & (moves != 1.0)).any(axis=1), data.n_levels / (high - low), 1.0)
+    return np.where(
+        inside & ((moves > 0) & (moves != 1.0)).any(axis=1), data.n_levels / (high - low), 1.0
+    )
 
 
 def wrong_values(told: Array, levels: Array, reach: Array, unit: Array) -> Array:
@@ -250,7 +322,9 @@ def wrong_values(told: Array, levels: Array, reach: Array, unit: Array) -> Array
 def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
     """Per fact: mean over the item's (record, item) pairs of the probability of its value and day, right and wrong."""
     data = known.dataset
-    task = SumChances(known.item.astype(np.int64), known.known_tick, tables, int(data.supports.max(initial=1)))
+    task = SumChances(
+        known.item.astype(np.int64), known.known_tick, tables, int(data.supports.max(initial=1))
+    )
     # sums over all pairs serve the plans with and without the target
     key = (tables.right_value.tobytes(), tables.wrong_value.tobytes())
     over_all = once(known.facts, "chances", key, lambda: data.map(task))
@@ -272,8 +346,15 @@ def _even_chance(known: Known, noise: Noise) -> Array:
     return out
 
 
-def _log_absent(known: Known, who: Adversary, rule: Picks, tables: ExactTables, background: Array, wrong: Array,
-                even: Array) -> Array:  # fmt: skip
+def _log_absent(
+    known: Known,
+    who: Adversary,
+    rule: Picks,
+    tables: ExactTables,
+    background: Array,
+    wrong: Array,
+    even: Array,
+) -> Array:
     """P(A|absent) as a logarithm: Σ_i log q_i·[(1-h)·g_i + h·ū_i] per query: facts about a person outside the release."""
     n = known.support.astype(np.float64)
     g = np.maximum(shrunk(tables.mean_right, n, background, SHRINK), LEAST_CHANCE)

@@ -32,7 +32,9 @@ def spacing_p_values(seen: Outcome) -> Array:
     if p.k <= K:
         return np.full(plan.n_queries, np.nan)
     here = p.top[:, : K + 1] != NO_RECORD
-    scores = np.where(here, plan.base[:, None] + p.top_score[:, : K + 1] / plan.scale[:, None], np.nan)
+    scores = np.where(
+        here, plan.base[:, None] + p.top_score[:, : K + 1] / plan.scale[:, None], np.nan
+    )
     return p_value(spacing(scores))
 
 

@@ -1,8 +1,8 @@
 """The generic and the weighted algorithm (Datta, Sharma and Sinha 2012), with the isolation certificate.
 
 These attacks do not use days. An item whose value is not known, or any item of a release without
-values, has T = 1 in a record that holds it; a known value against an entry that lacks one has T = 0, as a
-null.
+values, has T = 1 in a record that holds it; a known value against an entry that lacks one has T =
+0, as a null.
 """
 
 from __future__ import annotations
@@ -37,7 +37,11 @@ def perturbation(known: Known, gamma: float | None) -> Array:
     if who is None or not who.value_within:
         return np.zeros(n)
     p = known.value_range
-    return np.where(p > 0, np.minimum(_largest_error(known, who.value_within) / np.where(p > 0, p, 1.0), 1.0), 0.0)
+    return np.where(
+        p > 0,
+        np.minimum(_largest_error(known, who.value_within) / np.where(p > 0, p, 1.0), 1.0),
+        0.0,
+    )
 
 
 def _largest_error(known: Known, within: float | str) -> Array:
@@ -65,7 +69,9 @@ def similarity_table(known: Known) -> Array:
 def salts(facts: Facts) -> Array:
     """A number per query that depends only on its facts, not on their order or on other queries."""
     value = np.where(np.isnan(facts.value), -0.0, facts.value + 0.0).view(np.uint64)
-    x = (facts.item.astype(np.int64).view(np.uint64) + np.uint64(2)) * np.uint64(0x9E3779B97F4A7C15) + value
+    x = (facts.item.astype(np.int64).view(np.uint64) + np.uint64(2)) * np.uint64(
+        0x9E3779B97F4A7C15
+    ) + value
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     out = np.zeros(facts.n_queries, np.uint64)
@@ -84,8 +90,8 @@ class Generic(Attack):
     """Score_g = min_i T(aux_i, r_i); any record with Score_g ≥ 1 - γ may be the answer (DSS12, algorithm 1).
 
     The answer is a pseudo-random member of the matching set, the same on every engine and in every
-    repetition. Members tie: `score` and `second` of a verdict stop at 1 - γ, and a member's rank is the size
-    of the set.
+    repetition. Members tie: `score` and `second` of a verdict stop at 1 - γ, and a member's rank is
+    the size of the set.
 
     Parameters
     ----------
@@ -113,9 +119,9 @@ class Generic(Attack):
 class Certificate(NamedTuple):
     """Theorem 2 per query, without the truth: `isolated` says that the best record must be the target.
 
-    It holds if the target is in the release and the knowledge is (m, γ)-perturbed: the target holds every
-    known item, with a value at most γ·p off. If `consistent` is False, no record scores as high as such a
-    target must: one of the two assumptions fails, and the certificate does not hold.
+    It holds if the target is in the release and the knowledge is (m, γ)-perturbed: the target holds
+    every known item, with a value at most γ·p off. If `consistent` is False, no record scores as
+    high as such a target must: one of the two assumptions fails, and the certificate does not hold.
     """
 
     gamma: Array
@@ -133,9 +139,9 @@ class Certificate(NamedTuple):
 class Weighted(Attack):
     """Score_w = Σ w_i T(aux_i, r_i) / m, w_i = 1/log2 |supp(i)| (DSS12, algorithm 2).
 
-    The best is named iff e = max - max2 > threshold; e is not divided by σ. m counts all facts, also those
-    about items that no record holds, which weigh as much as an item of support 2. The paper gives no lineup: it
-    is that of NS08.
+    The best is named iff e = max - max2 > threshold; e is not divided by σ. m counts all facts,
+    also those about items that no record holds, which weigh as much as an item of support 2. The
+    paper gives no lineup: it is that of NS08.
 
     Parameters
     ----------
@@ -147,7 +153,9 @@ class Weighted(Attack):
 
     def __init__(self, *, threshold: float | None = None, gamma: float | None = None) -> None:
         if threshold is not None and not threshold >= 0:
-            raise ParameterError(f"threshold={threshold}: use a number ≥ 0, or None for the certificate's γM")
+            raise ParameterError(
+                f"threshold={threshold}: use a number ≥ 0, or None for the certificate's γM"
+            )
         self.threshold, self.gamma = threshold, _share(gamma, "gamma")
 
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
@@ -172,8 +180,9 @@ class Weighted(Attack):
         """Lineup Π(r) ∝ e^(Score/σ)."""
         return criterion.one_over_sigma(seen)
 
-    def certificate(self, dataset: Catalog, knowledge: Knowledge, verdicts: Verdicts,
-                    exclude: Any = None) -> Certificate:  # fmt: skip
+    def certificate(
+        self, dataset: Catalog, knowledge: Knowledge, verdicts: Verdicts, exclude: Any = None
+    ) -> Certificate:
         """Isolation certificate of each query, whatever threshold the verdicts were made with.
 
         Parameters
@@ -195,7 +204,8 @@ class Weighted(Attack):
 def _rounding(m: Array) -> Array:
     """Largest rounding error of e in fixed point: half of the last bit for each of m contributions, in two sums.
 
-    Weights are at most 1, so a bit of their sum is at most m / (SCORE_LIMIT / 2); m of those bits are divided by m.
+    Weights are at most 1, so a bit of their sum is at most m / (SCORE_LIMIT / 2); m of those bits
+    are divided by m.
     """
     return np.asarray(m / (SCORE_LIMIT / 2))
 
@@ -203,4 +213,6 @@ def _rounding(m: Array) -> Array:
 def _mean_weight(known: Known) -> Array:
     """M of each query: mean weight of all known items, including items that no record holds."""
     unheld = known.n_known - np.diff(known.query_ptr)
-    return np.asarray((known.sum_over_facts(dss12.w(known.support)) + unheld * dss12.w(0)) / known.n_known)
+    return np.asarray(
+        (known.sum_over_facts(dss12.w(known.support)) + unheld * dss12.w(0)) / known.n_known
+    )

@@ -1,8 +1,8 @@
 """Calibration on a release that a defense made: the attacker applies the published defense to canaries once more.
 
-A defense that removes, exchanges or replaces single entries (`Defense.per_entry`) is applied to the canaries' facts alone.
-Applied to the whole release, it would make all records shorter and less coherent than those that the targets are searched
-among.
+A defense that removes, exchanges or replaces single entries (`Defense.per_entry`) is applied to the
+canaries' facts alone. Applied to the whole release, it would make all records shorter and less
+coherent than those that the targets are searched among.
 """
 
 from __future__ import annotations
@@ -49,7 +49,14 @@ FEWEST_CANARIES = 20
 MOST_AT_ONCE, MOST_BATCHES = 0.06, 8
 """Share of the records that are canaries in one changed release, and largest number of such releases."""
 
-PURPOSE_WITHHELD, PURPOSE_LOST, PURPOSE_HIDDEN, PURPOSE_MOVED, PURPOSE_REPLACED, PURPOSE_GIVER = 40, 41, 42, 43, 44, 45
+PURPOSE_WITHHELD, PURPOSE_LOST, PURPOSE_HIDDEN, PURPOSE_MOVED, PURPOSE_REPLACED, PURPOSE_GIVER = (
+    40,
+    41,
+    42,
+    43,
+    44,
+    45,
+)
 PURPOSE_LENGTH, PURPOSE_CUT = 46, 47
 
 
@@ -66,10 +73,11 @@ class Canaries(NamedTuple):
 def calibrated_again(release: Dataset, who: Adversary, run: Run) -> Presence:
     """As `presence.calibrated`, for a release that a defense made; computed once and cached on the release.
 
-    Canaries are records of the release, and their knowledge is drawn from it. Their facts meet again the loss, exchange or
-    replacement of single entries that is published; other defenses are applied to the whole release again. Where that is
-    impossible because what they remove is gone, the release itself is attacked. Nothing is calibrated for fewer than
-    `FEWEST_CANARIES` canaries. P(best | present) is calibrated only where entries are lost, exchanged or replaced.
+    Canaries are records of the release, and their knowledge is drawn from it. Their facts meet
+    again the loss, exchange or replacement of single entries that is published; other defenses are
+    applied to the whole release again. Where that is impossible because what they remove is gone,
+    the release itself is attacked. Nothing is calibrated for fewer than `FEWEST_CANARIES` canaries.
+    P(best | present) is calibrated only where entries are lost, exchanged or replaced.
     """
     return once(release, "presence_again", who, lambda: _fitted(release, who, run))
 
@@ -86,7 +94,11 @@ def _fitted(release: Dataset, who: Adversary, run: Run) -> Presence:
     rest = [stage for stage in stages if not getattr(stage, "per_entry", False)]
     by_fact = len(rest) < len(stages) and release.channel.items is None
     try:
-        parts = _facts_changed(release, who, rest) if by_fact else [_second_release(release, who, release.defense)]
+        parts = (
+            _facts_changed(release, who, rest)
+            if by_fact
+            else [_second_release(release, who, release.defense)]
+        )
     except StandoutError:
         return Presence()
     if sum(part.place.size for part in parts) < FEWEST_CANARIES:
@@ -95,7 +107,9 @@ def _fitted(release: Dataset, who: Adversary, run: Run) -> Presence:
     here, gone = (Verdicts.concatenate([pair[k] for pair in both]) for k in (0, 1))
     factor = np.concatenate([factor_of(here), factor_of(gone)])
     found = fit_presence(
-        factor, np.concatenate([here.share, gone.share]), np.repeat([True, False], [here.share.size, gone.share.size])
+        factor,
+        np.concatenate([here.share, gone.share]),
+        np.repeat([True, False], [here.share.size, gone.share.size]),
     )
     if not by_fact:
         return found
@@ -126,8 +140,9 @@ def _again(release: Dataset, who: Adversary, defense: Any) -> Dataset:
     except StandoutError:
         return release
     if again.origin is not None and release.channel is not None and release.channel.items is None:
-        # what the defense removed the first time, it cannot remove again: its parameters stay those of the release, except for
-        # the change of values, which starts from the release's levels, and for the lowered limit
+        # what the defense removed the first time, it cannot remove again: its parameters stay those
+        # of the release, except for the change of values, which starts from the release's levels,
+        # and for the lowered limit
         now = again.origin.channel
         same = replace(release.channel, value=now.value)
         if now.cap is not None:
@@ -142,7 +157,11 @@ def _second_release(release: Dataset, who: Adversary, defense: Any) -> Canaries:
     records = canaries(release, who)
     place = find_labels(again.record_labels, release.record_labels[records])
     records, place = records[place >= 0], place[place >= 0]
-    return Canaries(again, _withheld(who.sample(release, records, canary_seed(who)), release, again, records), place)
+    return Canaries(
+        again,
+        _withheld(who.sample(release, records, canary_seed(who)), release, again, records),
+        place,
+    )
 
 
 def _facts_changed(release: Dataset, who: Adversary, rest: list[Any]) -> list[Canaries]:
@@ -158,11 +177,15 @@ def _facts_changed(release: Dataset, who: Adversary, rest: list[Any]) -> list[Ca
     assert release.channel is not None and release.origin is not None
     seed = canary_seed(who)
     again = _again(release, who, reduce(or_, rest)) if rest else release
-    channel = again.channel if again is not release and again.channel is not None else release.channel
+    channel = (
+        again.channel if again is not release and again.channel is not None else release.channel
+    )
     view, records = canaries_of(release, who)
     place = find_labels(again.record_labels, release.record_labels[records])
     records, place = records[place >= 0], place[place >= 0]
-    n_parts = int(np.clip(np.ceil(records.size / (MOST_AT_ONCE * release.n_records)), 1, MOST_BATCHES))
+    n_parts = int(
+        np.clip(np.ceil(records.size / (MOST_AT_ONCE * release.n_records)), 1, MOST_BATCHES)
+    )
     out = []
     for part in np.array_split(np.arange(records.size), n_parts):
         knowledge = who.sample(view, records[part], seed)
@@ -171,16 +194,23 @@ def _facts_changed(release: Dataset, who: Adversary, rest: list[Any]) -> list[Ca
         changed = _changed(again, place[part], np.diff(knowledge.query_ptr), item, channel, seed)
         changed = replace(changed, origin=replace(release.origin, source=view, channel=channel))
         left = changed.lengths[place[part]] > 0
-        knowledge = _withheld(who.sample(view, records[part][left], seed), release, changed, records[part][left])
+        knowledge = _withheld(
+            who.sample(view, records[part][left], seed), release, changed, records[part][left]
+        )
         out.append(Canaries(changed, knowledge, place[part][left]))
     return out
 
 
-def _changed(again: Dataset, place: Array, n_facts: Array, item: Array, channel: Channel, seed: int) -> Dataset:
+def _changed(
+    again: Dataset, place: Array, n_facts: Array, item: Array, channel: Channel, seed: int
+) -> Dataset:
     """The release in which the entries of the canaries' facts were lost, exchanged or replaced by chance once more."""
     n, record = again.n_items, entry_records(again)
     number = np.arange(item.size) - np.repeat(np.cumsum(n_facts) - n_facts, n_facts)
-    of, key = np.repeat(place, n_facts), again.record_keys[np.repeat(place, n_facts)] + number.astype(np.uint64)
+    of, key = (
+        np.repeat(place, n_facts),
+        again.record_keys[np.repeat(place, n_facts)] + number.astype(np.uint64),
+    )
     pair = record * n + again.record_item.astype(np.int64)
     fact, first = np.unique(np.where(item >= 0, of * n + item, -1), return_index=True)
     key, fact = key[first][fact >= 0], fact[fact >= 0]
@@ -189,7 +219,10 @@ def _changed(again: Dataset, place: Array, n_facts: Array, item: Array, channel:
     # entries of facts: which fact, and a random key of each
     at = np.flatnonzero(keep & np.isin(pair, fact))
     which = np.searchsorted(fact, pair[at])
-    event = np.arange(at.size) - np.unique(which, return_index=True)[1][np.unique(which, return_inverse=True)[1]]
+    event = (
+        np.arange(at.size)
+        - np.unique(which, return_index=True)[1][np.unique(which, return_inverse=True)[1]]
+    )
     event = key[which] + (event.astype(np.uint64) << np.uint64(32))
     if channel.hidden > 0:
         hide = uniform(seed, PURPOSE_HIDDEN, event) < channel.hidden
@@ -201,8 +234,8 @@ def _changed(again: Dataset, place: Array, n_facts: Array, item: Array, channel:
     cut = uniform(seed, PURPOSE_CUT, event) < _cut_share(again, record[at], channel, seed)
     new = uniform(seed, PURPOSE_REPLACED, event) < channel.replaced
     chance = uniform(seed, PURPOSE_GIVER, event)
-    # an exchanged entry becomes a random one; one above the limit does as well, so that the record stays at the limit
-    # the order of the records must not matter
+    # an exchanged entry becomes a random one; one above the limit does as well, so that the record
+    # stays at the limit the order of the records must not matter
     by_key = np.argsort(again.record_keys[record], kind="stable")
     by_item = np.lexsort((again.record_keys[record], again.record_item))
     giver = by_key[np.minimum((chance * again.n_entries).astype(np.int64), again.n_entries - 1)]
@@ -210,7 +243,9 @@ def _changed(again: Dataset, place: Array, n_facts: Array, item: Array, channel:
     other = np.minimum((chance * n).astype(np.int64), n - 1)
     inside = (chance * n - other) * (start[other + 1] - start[other])
     giver = np.where(
-        new & ~gone & ~cut, by_item[np.minimum(start[other] + inside.astype(np.int64), by_item.size - 1)], giver
+        new & ~gone & ~cut,
+        by_item[np.minimum(start[other] + inside.astype(np.int64), by_item.size - 1)],
+        giver,
     )
     change = gone | cut | new
     return _replaced(again, keep, at[change], giver[change], pair)
@@ -222,8 +257,14 @@ def _cut_share(again: Dataset, record: Array, channel: Channel, seed: int) -> Ar
         return np.zeros(record.size)
     node = capped_lengths(channel, 1)
     drawn = uniform(seed, PURPOSE_LENGTH, again.record_keys[record])
-    length = node.length[np.minimum(np.searchsorted(np.cumsum(node.weight), drawn), node.length.size - 1)]
-    return np.where(again.lengths[record] >= channel.cap, 1 - np.minimum(channel.cap / np.maximum(length, 1), 1), 0.0)
+    length = node.length[
+        np.minimum(np.searchsorted(np.cumsum(node.weight), drawn), node.length.size - 1)
+    ]
+    return np.where(
+        again.lengths[record] >= channel.cap,
+        1 - np.minimum(channel.cap / np.maximum(length, 1), 1),
+        0.0,
+    )
 
 
 def _replaced(again: Dataset, keep: Array, at: Array, giver: Array, pair: Array) -> Dataset:
@@ -253,12 +294,20 @@ def _withheld(knowledge: Knowledge, release: Dataset, again: Dataset, records: A
     if channel is None or channel.kept_pairs >= 1 or channel.items is not None:
         return knowledge
     each = np.repeat(release.record_keys[records], np.diff(knowledge.query_ptr))
-    number = np.arange(each.size, dtype=np.uint64) - np.repeat(knowledge.query_ptr[:-1], np.diff(knowledge.query_ptr))
-    gone = uniform(knowledge.seed or 0, PURPOSE_WITHHELD, each + number.astype(np.uint64)) >= channel.kept_pairs
+    number = np.arange(each.size, dtype=np.uint64) - np.repeat(
+        knowledge.query_ptr[:-1], np.diff(knowledge.query_ptr)
+    )
+    gone = (
+        uniform(knowledge.seed or 0, PURPOSE_WITHHELD, each + number.astype(np.uint64))
+        >= channel.kept_pairs
+    )
     index = np.where(gone, -1, find_labels(again.item_labels, knowledge.item))
     return replace(knowledge, _index=index, _labels=again.item_labels)
 
 
 def uniform(seed: int, purpose: int, keys: Array) -> Array:
     """Uniform number in [0, 1) per key: a function of (seed, purpose, key)."""
-    return np.asarray((starts(np.uint64(seed % 2**64), purpose, keys.astype(np.uint64)) >> np.uint64(11)) / 2.0**53)
+    return np.asarray(
+        (starts(np.uint64(seed % 2**64), purpose, keys.astype(np.uint64)) >> np.uint64(11))
+        / 2.0**53
+    )

@@ -16,8 +16,18 @@ Array = npt.NDArray[Any]
 
 
 @njit(nogil=True, cache=True)
-def _events(ptr: Array, row_item: Array, place: Array, query_ptr: Array, item: Array, row: Array,
-            fact: Array, cell: Array, at: Array, share: Array) -> tuple[int, int]:  # fmt: skip
+def _events(
+    ptr: Array,
+    row_item: Array,
+    place: Array,
+    query_ptr: Array,
+    item: Array,
+    row: Array,
+    fact: Array,
+    cell: Array,
+    at: Array,
+    share: Array,
+) -> tuple[int, int]:
     """List cells and their events; with empty outputs, only count them."""
     n, n_cells = 0, 0
     for q in range(place.shape[0]):
@@ -35,7 +45,11 @@ def _events(ptr: Array, row_item: Array, place: Array, query_ptr: Array, item: A
                     if row.size > 0:
                         row[n_cells], fact[n_cells] = q * place.shape[1] + c, f
                         for e in range(first, k):
-                            cell[n + e - first], at[n + e - first], share[n + e - first] = n_cells, e, 1.0 / (k - first)
+                            cell[n + e - first], at[n + e - first], share[n + e - first] = (
+                                n_cells,
+                                e,
+                                1.0 / (k - first),
+                            )
                     n_cells += 1
                     n += k - first
     return n_cells, n

@@ -1,10 +1,12 @@
 """EM estimate of the noise of a batch of queries, from the knowledge alone, without the true records.
 
-Pooled over all queries: one e, one h, one value kernel, one day kernel. Weak priors (e, h ~ Beta(1, 4); one pseudo-count per
-kernel), kernels binned by gap and decreasing, everything in the log domain. Every target is taken to be in the release.
+Pooled over all queries: one e, one h, one value kernel, one day kernel. Weak priors (e, h ~ Beta(1,
+4); one pseudo-count per kernel), kernels binned by gap and decreasing, everything in the log
+domain. Every target is taken to be in the release.
 
-A fact that the release lost (a dropped entry) is explained by e. A fact about an item that no candidate holds has the same
-probability for every record: it carries no information about e and is left out.
+A fact that the release lost (a dropped entry) is explained by e. A fact about an item that no
+candidate holds has the same probability for every record: it carries no information about e and is
+left out.
 """
 
 from __future__ import annotations
@@ -22,7 +24,14 @@ from standout.attacks.bayes import SHRINK
 from standout.attacks.events import events_of
 from standout.attacks.gap_bins import averaged_bins
 from standout.attacks.noise import VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
-from standout.attacks.odds import _even_chance, compile_odds, entry_histograms, item_share, pick_rates, time_background
+from standout.attacks.odds import (
+    _even_chance,
+    compile_odds,
+    entry_histograms,
+    item_share,
+    pick_rates,
+    time_background,
+)
 from standout.attacks.tables import Known
 from standout.data.catalog import Catalog
 from standout.data.index import Rows
@@ -78,7 +87,8 @@ def fit_noise(dataset: Catalog, facts: Facts, exclude: Array) -> Noise:
     dataset, facts
         The release, and what is known.
     exclude
-        One record index per query, -1 = none: that query is fitted as if the record were not in the data.
+        One record index per query, -1 = none: that query is fitted as if the record were not in the
+        data.
     """
     known = usable(dataset, facts, exclude)
     noise = start_noise(dataset, known)
@@ -97,14 +107,24 @@ def usable(dataset: Catalog, facts: Facts, exclude: Array) -> Known:
     held = known.support > 0
     counts = np.bincount(known.query[held], minlength=facts.n_queries)
     queries = np.flatnonzero(counts)
-    most = min(MOST_QUERIES, MOST_CELLS // (max(dataset.n_levels, 1) * max(int(counts.max(initial=0)), 1)))
+    most = min(
+        MOST_QUERIES, MOST_CELLS // (max(dataset.n_levels, 1) * max(int(counts.max(initial=0)), 1))
+    )
     queries = queries[:: -(-queries.size // max(most, 1)) or 1]
     chosen = np.zeros(facts.n_queries, np.bool_)
     chosen[queries] = True
     here = np.flatnonzero(facts.item >= 0)[held & chosen[known.query]]
     ptr = np.concatenate([[0], np.cumsum(counts[queries])]).astype(np.int64)
-    few = Facts(ptr, facts.item[here], facts.value[here], facts.day[here], facts.length[queries],
-                facts.length_within, facts.adversary, facts.from_release)  # fmt: skip
+    few = Facts(
+        ptr,
+        facts.item[here],
+        facts.value[here],
+        facts.day[here],
+        facts.length[queries],
+        facts.length_within,
+        facts.adversary,
+        facts.from_release,
+    )
     return Known.of(dataset, few, exclude[queries])
 
 
@@ -112,13 +132,18 @@ def start_noise(dataset: Catalog, known: Known) -> Noise:
     """Broad kernels over the bins that can occur."""
     value = time = None
     if known.has_value.any() and dataset.n_levels > 1:
-        extra = tuple(s * dataset.value_range for s in SCALE_EDGES if s * dataset.value_range > 1.5 * VALUE_EDGES[-1])
+        extra = tuple(
+            s * dataset.value_range
+            for s in SCALE_EDGES
+            if s * dataset.value_range > 1.5 * VALUE_EDGES[-1]
+        )
         edges = np.asarray((*VALUE_EDGES, *extra))
         bins = ValueBins(tuple(edges.tolist()), (0.0,) * (edges.size + 1))
         edges = edges[bins.reach(dataset.levels).max(axis=0)[:-1] > 0]
         value = ValueBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
     inside = (known.tick >= 0) & (known.tick <= dataset.tick_span)
-    # gaps between two periods that do not overlap say nothing of who is who, only which entries lie near the border
+    # gaps between two periods that do not overlap say nothing of who is who, only which entries lie
+    # near the border
     if inside.any():
         time = averaged_bins(dataset, (0, 3, 14, 30, 90))
     return Noise(e=0.2, h=0.2 if value or time else 0.0, value=value, time=time)
@@ -127,8 +152,9 @@ def start_noise(dataset: Catalog, known: Known) -> Noise:
 def _candidates(dataset: Catalog, known: Known, noise: Noise) -> tuple[Array, Array]:
     """(queries, candidates): candidate records of each query, -1 = none, and the number of records each represents.
 
-    The records that score highest under the current noise represent themselves. A random sample represents all others:
-    without it, weak knowledge would always seem to agree with some record, and e would be too small.
+    The records that score highest under the current noise represent themselves. A random sample
+    represents all others: without it, weak knowledge would always seem to agree with some record,
+    and e would be too small.
     """
     n_top = max(2, min(MOST_CANDIDATES, dataset.n_records))
     drawn = choose_records(dataset, (), N_SAMPLED if n_top < dataset.n_records else 0, seed=0)[1]
@@ -144,8 +170,12 @@ def _candidates(dataset: Catalog, known: Known, noise: Noise) -> tuple[Array, Ar
             row &= ~np.isin(drawn, top)
         is_top = found.top >= 0
         each = (found.n - is_top.sum(axis=1)) / np.maximum(others.sum(axis=1), 1)
-        parts.append((np.concatenate([found.top, np.where(others, drawn, -1)], axis=1),
-                      np.concatenate([is_top, others * each[:, None]], axis=1)))  # fmt: skip
+        parts.append(
+            (
+                np.concatenate([found.top, np.where(others, drawn, -1)], axis=1),
+                np.concatenate([is_top, others * each[:, None]], axis=1),
+            )
+        )
     candidate, weight = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return candidate, weight
 
@@ -225,7 +255,9 @@ class Weighing:
 
     def rates(self, noise: Noise) -> Array:
         """Per cell: probability that one right fact is about this item of the candidate."""
-        return pick_rates(self.known.dataset, self.known.facts, noise, self.seen.rows)[self.seen.record]
+        return pick_rates(self.known.dataset, self.known.facts, noise, self.seen.rows)[
+            self.seen.record
+        ]
 
     def chances(self, noise: Noise, rate: Array) -> Chances:
         """Probabilities under a noise."""
@@ -233,7 +265,9 @@ class Weighing:
         fact = seen.fact[seen.cell]
         value_background = self._value_background(noise)
         g = value_background * self.time_background
-        chance = _chances(self.known.dataset, noise, seen, value_background[fact], self.time_background[fact])
+        chance = _chances(
+            self.known.dataset, noise, seen, value_background[fact], self.time_background[fact]
+        )
         right_events = (1 - noise.e) * (1 - noise.h) * rate[seen.cell] * seen.share * chance
         right = np.bincount(seen.cell, weights=right_events, minlength=seen.row.size)
         wrong = noise.even_wrong * self.even_chance + (1 - noise.even_wrong) * g
@@ -256,10 +290,13 @@ class Weighing:
     def posterior(self, chances: Chances) -> tuple[Array, Array]:
         """(queries · candidates): posterior given that the target is in the release; per query: log Σ_r P(A|r).
 
-        A candidate that represents several records has the sum of their posteriors. Queries without candidates get zeros.
+        A candidate that represents several records has the sum of their posteriors. Queries without
+        candidates get zeros.
         """
         log_odds = np.log(chances.whole / chances.wrong_item[self.seen.fact])
-        log_record = np.bincount(self.seen.row, weights=log_odds, minlength=self.n_like.size).reshape(self.n_like.shape)
+        log_record = np.bincount(
+            self.seen.row, weights=log_odds, minlength=self.n_like.size
+        ).reshape(self.n_like.shape)
         top = np.where(self.n_like > 0, log_record, 0.0).max(axis=1, keepdims=True)
         p = self.n_like * np.exp(np.minimum(log_record - top, 0.0))
         total = p.sum(axis=1, keepdims=True)
@@ -275,7 +312,9 @@ def _value_parts(known: Known, kernel: ValueBins) -> tuple[Array, Array, Array]:
     distinct, place = np.unique(known.value[known.has_value], return_inverse=True)
     parts = np.empty((2, n_own.size, len(kernel.share)))
     for b, one in enumerate(np.eye(len(kernel.share))):
-        chance = ValueBins(kernel.edges, tuple(one.tolist())).table(distinct, known.dataset.levels)[place]
+        chance = ValueBins(kernel.edges, tuple(one.tolist())).table(distinct, known.dataset.levels)[
+            place
+        ]
         parts[0, :, b] = np.einsum("fv,fv->f", chance, own)
         parts[1, :, b] = np.einsum("fv,fv->f", chance, common)
     return parts[0], n_own, parts[1]
@@ -305,7 +344,9 @@ def _em(weighing: Weighing, noise: Noise, rounds: int) -> Noise:
     return noise
 
 
-def _chances(dataset: Catalog, noise: Noise, seen: Evidence, value_back: Array, time_back: Array) -> Array:
+def _chances(
+    dataset: Catalog, noise: Noise, seen: Evidence, value_back: Array, time_back: Array
+) -> Array:
     """K of each event; a channel unknown on one side counts as background."""
     out = np.ones(seen.cell.size)
     if isinstance(noise.value, ValueBins):
@@ -320,8 +361,15 @@ def _chances(dataset: Catalog, noise: Noise, seen: Evidence, value_back: Array, 
     return out
 
 
-def _maximize(dataset: Catalog, known: Known, noise: Noise, seen: Evidence, weight: Array, wrong_value: float,
-              wrong_item: float) -> Noise:  # fmt: skip
+def _maximize(
+    dataset: Catalog,
+    known: Known,
+    noise: Noise,
+    seen: Evidence,
+    weight: Array,
+    wrong_value: float,
+    wrong_item: float,
+) -> Noise:
     """Shares and kernels that fit the responsibilities; e and h under Beta(1, 4)."""
     right = float(weight.sum())
     e = wrong_item / (right + wrong_value + wrong_item + 3.0)
@@ -334,9 +382,18 @@ def _maximize(dataset: Catalog, known: Known, noise: Noise, seen: Evidence, weig
     if isinstance(time, DayBins):
         told = seen.day_bin >= 0
         counts = np.bincount(seen.day_bin[told], weights=weight[told], minlength=len(time.share))
-        time = DayBins(time.edges, without_floor(decreasing(counts, time.widths()), time.widths()), time.span)
+        time = DayBins(
+            time.edges, without_floor(decreasing(counts, time.widths()), time.widths()), time.span
+        )
     n_right = round((1 - e) * float(np.median(np.diff(known.facts.query_ptr))))
-    return Noise(float(np.clip(e, 1e-4, 0.95)), float(np.clip(h, 0.0, 0.95)), value, time, n_right or None, sure=False)
+    return Noise(
+        float(np.clip(e, 1e-4, 0.95)),
+        float(np.clip(h, 0.0, 0.95)),
+        value,
+        time,
+        n_right or None,
+        sure=False,
+    )
 
 
 def decreasing(counts: Array, widths: Array) -> Array:
@@ -347,13 +404,16 @@ def decreasing(counts: Array, widths: Array) -> Array:
     """
     from scipy.optimize import isotonic_regression
 
-    return np.asarray(isotonic_regression(counts / widths, weights=widths, increasing=False).x * widths)
+    return np.asarray(
+        isotonic_regression(counts / widths, weights=widths, increasing=False).x * widths
+    )
 
 
 def without_floor(counts: Array, widths: Array) -> tuple[float, ...]:
     """Shares of the bins after subtracting the density of the widest gaps everywhere, with one pseudo-count in total.
 
-    A part that is as frequent at the widest gaps as at narrow ones is unrelated to the entry: h accounts for it.
+    A part that is as frequent at the widest gaps as at narrow ones is unrelated to the entry: h
+    accounts for it.
 
     >>> [round(x, 3) for x in without_floor(np.array([10.0, 2.0, 2.0]), np.array([1.0, 1.0, 2.0]))]
     [0.848, 0.121, 0.03]

@@ -28,14 +28,16 @@ PRIOR = 0.5
 def average_noise(dataset: Catalog, facts: Facts, exclude: Array) -> Noise:
     """Mean of the noises of a grid, weighted by P(knowledge | noise); the target may be absent.
 
-    If the queries carry no information (an absent target is equally likely under every noise), it is the grid's mean.
+    If the queries carry no information (an absent target is equally likely under every noise), it
+    is the grid's mean.
 
     Parameters
     ----------
     dataset, facts
         The release, and what is known.
     exclude
-        One record index per query, -1 = none: that query is answered as if the record were not in the data.
+        One record index per query, -1 = none: that query is answered as if the record were not in
+        the data.
     """
     known = usable(dataset, facts, exclude)
     start = start_noise(dataset, known)
@@ -69,7 +71,10 @@ def _grid(dataset: Catalog, start: Noise) -> list[Noise]:
         widths = gap_widths(dataset, DAY_WIDTHS)
         times = [DayBins(start.time.edges, averaged(edges, (w,)), start.time.span) for w in widths]
     wrong_values = WRONG_VALUES if start.h > 0 else (0.0,)
-    return [Noise(e, h, v, d, sure=False) for e, h, v, d in product(WRONG_ITEMS, wrong_values, values, times)]
+    return [
+        Noise(e, h, v, d, sure=False)
+        for e, h, v, d in product(WRONG_ITEMS, wrong_values, values, times)
+    ]
 
 
 def _mean(grid: list[Noise], weight: Array) -> Noise:

@@ -1,7 +1,8 @@
 """Set Intersection, TF-IDF and Scoring with its variants (Frankowski et al. 2006).
 
 A fact is a *mention* of an item. These attacks do not use days, and values only where stated. The
-paper ranks all records and never answers ⊥, so the criterion of the ranking attacks is the eccentricity of NS08.
+paper ranks all records and never answers ⊥, so the criterion of the ranking attacks is the
+eccentricity of NS08.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ NO_ONE_POSSIBLE, MISDIRECTED = "no one possible", "misdirected"
 class SetIntersection(Attack):
     """Score = 1 for records that hold every mention, 0 for all others (F06, section 4.1).
 
-    All records that hold every mention are equally likely. It answers if there is at least one; the lower index is
-    named, and a rank counts them all. `reasons` says why it failed.
+    All records that hold every mention are equally likely. It answers if there is at least one; the
+    lower index is named, and a rank counts them all. `reasons` says why it failed.
     """
 
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
@@ -51,10 +52,10 @@ class SetIntersection(Attack):
 def reasons(verdicts: Verdicts, targets: Any, k: int = 1) -> Array:
     """Why Set Intersection did not k-identify each target (F06, Fig. 3): an array of words.
 
-    "identified": the target is among at most k candidates. "no one possible": no record holds every mention.
-    "misdirected": some do, the target does not. "not narrow": more than k do, the target among them. The
-    paper's words overlap where more than k candidates do not include the target; that is *misdirected* here,
-    whatever k: no narrowing would help.
+    "identified": the target is among at most k candidates. "no one possible": no record holds every
+    mention. "misdirected": some do, the target does not. "not narrow": more than k do, the target
+    among them. The paper's words overlap where more than k candidates do not include the target;
+    that is *misdirected* here, whatever k: no narrowing would help.
 
     Parameters
     ----------
@@ -73,7 +74,9 @@ def reasons(verdicts: Verdicts, targets: Any, k: int = 1) -> Array:
     if (found & (n == 1) & (verdicts.best != target)).any():
         raise ParameterError("reasons: the records watched in the run are not these targets")
     return np.select(
-        [n == 0, ~found, f06.k_identified(rank, k)], [NO_ONE_POSSIBLE, MISDIRECTED, IDENTIFIED], NOT_NARROW
+        [n == 0, ~found, f06.k_identified(rank, k)],
+        [NO_ONE_POSSIBLE, MISDIRECTED, IDENTIFIED],
+        NOT_NARROW,
     )
 
 
@@ -91,8 +94,8 @@ def _again(known: Known) -> Array:
 class TfIdf(Attack):
     """Score = cos(w_t, w_u), w = ln(|U| / |supp(m)|): mentions against all items of the record (F06, 4.2).
 
-    An item mentioned twice counts once; an item that no record holds weighs 0. The paper gives no ⊥ rule and no
-    lineup: both are those of NS08.
+    An item mentioned twice counts once; an item that no record holds weighs 0. The paper gives no ⊥
+    rule and no lineup: both are those of NS08.
 
     Parameters
     ----------
@@ -109,7 +112,9 @@ class TfIdf(Attack):
         """Squared weights of the mentions; records are divided by their norms, without the excluded record."""
         gone = np.unique(exclude)
         if gone.size > 1:
-            raise ParameterError("tf-idf: queries that exclude different records cannot share a plan")
+            raise ParameterError(
+                "tf-idf: queries that exclude different records cannot share a plan"
+            )
         known = Known.of(dataset, facts, exclude)
         weight = np.where(_again(known), 0.0, f06.w(known.support, known.n_records[known.query]))
         norm = np.sqrt(known.sum_over_facts(weight**2))[known.query]
@@ -137,9 +142,9 @@ class TfIdf(Attack):
 class Scoring(Attack):
     """Score = Σ_m ln ss(u, m), ss = (|U| - (|supp(m)| - 1))/|U| if u holds m, else the floor (F06, 4.3).
 
-    The logarithm of the paper's product. Every fact multiplies, also one about an item that no record holds: by
-    the floor, for all records. The paper gives no ⊥ rule. It reads the product as "times less likely", and so
-    does the lineup.
+    The logarithm of the paper's product. Every fact multiplies, also one about an item that no
+    record holds: by the floor, for all records. The paper gives no ⊥ rule. It reads the product as
+    "times less likely", and so does the lineup.
 
     Parameters
     ----------
@@ -153,8 +158,14 @@ class Scoring(Attack):
         Match iff (max - max2)/σ ≥ phi, on the logarithm.
     """
 
-    def __init__(self, *, floor: float = f06.FLOOR, heavy: float | None = f06.HEAVY, flat: bool = False,
-                 phi: float = ns08.PHI) -> None:  # fmt: skip
+    def __init__(
+        self,
+        *,
+        floor: float = f06.FLOOR,
+        heavy: float | None = f06.HEAVY,
+        flat: bool = False,
+        phi: float = ns08.PHI,
+    ) -> None:
         if not 0 < floor < 1:
             raise ParameterError(f"floor={floor}: use 0 < floor < 1")
         if heavy is not None and not 0 < heavy <= 1:
@@ -164,7 +175,11 @@ class Scoring(Attack):
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Logarithms of sub-scores, counted from the floor."""
         known = Known.of(dataset, facts, exclude)
-        ss = np.ones(known.item.size) if self.flat else f06.ss(known.support, known.n_records[known.query])
+        ss = (
+            np.ones(known.item.size)
+            if self.flat
+            else f06.ss(known.support, known.n_records[known.query])
+        )
         # without the excluded record, possibly no record holds it
         held = known.support > 0
         gain = np.where(held, np.log(np.where(held, ss, 1.0)) - np.log(self.floor), 0.0)
@@ -191,7 +206,10 @@ def _held_within(known: Known, gain: Array, delta: float | str) -> Array:
     if not known.has_value.any():
         return gain[:, None]
     data = known.dataset
-    inside = ns08.within(np.nan_to_num(known.value_gaps(), nan=0.0), data.reach(data.tolerance(delta))) > 0
+    inside = (
+        ns08.within(np.nan_to_num(known.value_gaps(), nan=0.0), data.reach(data.tolerance(delta)))
+        > 0
+    )
     # an entry without a value does not agree with a known one
     inside = np.column_stack([inside, np.zeros(gain.size, np.bool_)]) | ~known.has_value[:, None]
     return np.where(inside, gain[:, None], -np.inf)

@@ -24,10 +24,17 @@ def gap_edges(dataset: Catalog) -> tuple[int, ...]:
 
 def gap_widths(dataset: Catalog, days: tuple[float, ...]) -> tuple[float, ...]:
     """Half-widths in ticks: the given days, and the fine edges."""
-    return (*(dataset.ticks_per_day * day for day in days), *map(float, FINE_EDGES[dataset.time_resolution]))
+    return (
+        *(dataset.ticks_per_day * day for day in days),
+        *map(float, FINE_EDGES[dataset.time_resolution]),
+    )
 
 
 def averaged_bins(dataset: Catalog, days: tuple[float, ...]) -> DayBins:
     """Probabilities by size of the gap, averaged over uniform noises of these half-widths and the fine ones."""
     edges = gap_edges(dataset)
-    return DayBins(edges, averaged(np.asarray(edges, dtype=np.float64), gap_widths(dataset, days)), dataset.tick_span)
+    return DayBins(
+        edges,
+        averaged(np.asarray(edges, dtype=np.float64), gap_widths(dataset, days)),
+        dataset.tick_span,
+    )

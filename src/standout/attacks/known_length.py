@@ -1,7 +1,8 @@
 """A known length of the target: ℓ is uniform in L·(1±share), so that its density for a record of L items is 1/(2·share·L).
 
-Scores have that density times 2·share·ℓ, which is ℓ/L for records whose length is in the window of ℓ, over its mean for a person
-outside the release. A length that is known exactly (share 0) has a window of one length.
+Scores have that density times 2·share·ℓ, which is ℓ/L for records whose length is in the window of
+ℓ, over its mean for a person outside the release. A length that is known exactly (share 0) has a
+window of one length.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ def told_lengths(known: Known) -> Array:
 def length_background(known: Known, low: Array, high: Array, keeps: float = 1.0) -> Array:
     """Mean of ℓ/L over the records whose length L is from `low` to `high`, 0 for others; NaN where ℓ is not known.
 
-    Half a record of length ℓ is added, so that it is never 0. The excluded record of a query does not count.
+    Half a record of length ℓ is added, so that it is never 0. The excluded record of a query does
+    not count.
 
     Parameters
     ----------
@@ -34,12 +36,16 @@ def length_background(known: Known, low: Array, high: Array, keeps: float = 1.0)
     low, high
         Shortest and longest length that agrees with the known one, per query.
     keeps
-        Share of a source's items that its record has; lengths of the source are those of the records over this.
+        Share of a source's items that its record has; lengths of the source are those of the
+        records over this.
     """
     count = known.dataset.length_counts.astype(np.float64)
     length = np.maximum(np.arange(count.size) / keeps, 1.0)
     total = np.concatenate([[0.0], np.cumsum(count / length)])
-    inside = total[np.searchsorted(length, high, side="right")] - total[np.searchsorted(length, low, side="left")]
+    inside = (
+        total[np.searchsorted(length, high, side="right")]
+        - total[np.searchsorted(length, low, side="left")]
+    )
     own = np.maximum(np.append(known.gone.lengths, 0)[known.gone_at] / keeps, 1.0)
     gone = known.exclude >= 0
     inside = np.maximum(inside - np.where(gone & (own >= low) & (own <= high), 1.0 / own, 0.0), 0.0)

@@ -37,41 +37,57 @@ FEWEST_TO_FIT = 8
 class Likelihood(Attack):
     """Score = log P(A|r) - log P(A|absent): how much better a record explains the knowledge than no record does.
 
-    For knowledge that an adversary with a fixed number of wrong facts drew from this release, P(A|r) is exact. For facts that
-    are wrong independently, and for noise that was fitted or given, it is a product over the facts (`formulas.likelihood`).
+    For knowledge that an adversary with a fixed number of wrong facts drew from this release,
+    P(A|r) is exact. For facts that are wrong independently, and for noise that was fitted or given,
+    it is a product over the facts (`formulas.likelihood`).
 
     Parameters
     ----------
     noise
-        "informed": the parameters of the adversary who drew the knowledge; only for knowledge that was drawn from the
-        release itself. "fit": estimated by EM from the knowledge alone (averaged over a grid for fewer than 8 queries).
-        A `Noise`: as given, for example how a defense changed the release. Default: informed when the knowledge was
-        drawn from this release, adaptive when it was drawn from the source of a release with a channel, else fit.
+        "informed": the parameters of the adversary who drew the knowledge; only for knowledge that
+        was drawn from the release itself. "fit": estimated by EM from the knowledge alone (averaged
+        over a grid for fewer than 8 queries). A `Noise`: as given, for example how a defense
+        changed the release. Default: informed when the knowledge was drawn from this release,
+        adaptive when it was drawn from the source of a release with a channel, else fit.
     adapt
-        For knowledge of the source of a release that a defense made. True: the likelihood under the defense's published
-        parameters (`attacks.adaptive`). False: naive, as if the release were the source. "ignore": naive, without the values
-        or times that the defense changed; items with secret names are matched by their popularity.
+        For knowledge of the source of a release that a defense made. True: the likelihood under the
+        defense's published parameters (`attacks.adaptive`). False: naive, as if the release were
+        the source. "ignore": naive, without the values or times that the defense changed; items
+        with secret names are matched by their popularity.
     prior
         λ, the prior that the target is in the release.
     cut
         Match iff the posterior of the best record is at least this.
     calibrate
-        Whether P(absent) and the posterior are calibrated on canaries (`attacks.presence`). This is done for informed noise
-        and for an adaptive attack: knowledge from outside, and noise that was fitted or given, keep the likelihood's own
-        probabilities.
+        Whether P(absent) and the posterior are calibrated on canaries (`attacks.presence`). This is
+        done for informed noise and for an adaptive attack: knowledge from outside, and noise that
+        was fitted or given, keep the likelihood's own probabilities.
     """
 
     needs_lineup = True
 
-    def __init__(self, *, noise: str | Noise | None = None, prior: float = 0.5, cut: float = 0.5,
-                 calibrate: bool = True, adapt: bool | str = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        *,
+        noise: str | Noise | None = None,
+        prior: float = 0.5,
+        cut: float = 0.5,
+        calibrate: bool = True,
+        adapt: bool | str = True,
+    ) -> None:
         if isinstance(noise, str) and noise not in ("informed", "fit"):
             raise ParameterError(f"noise={noise!r}: use 'informed', 'fit' or a Noise")
         if not (0 < prior <= 1 and 0 < cut <= 1):
             raise ParameterError(f"prior={prior} and cut={cut} lie above 0 and at most at 1")
         if adapt not in (True, False, "ignore"):
             raise ParameterError(f"adapt={adapt!r}: use True, False or 'ignore'")
-        self.noise, self.prior, self.cut, self.calibrate, self.adapt = noise, prior, cut, calibrate, adapt
+        self.noise, self.prior, self.cut, self.calibrate, self.adapt = (
+            noise,
+            prior,
+            cut,
+            calibrate,
+            adapt,
+        )
         self._noise: Noise | None = None
         self._presence = Presence()
         self._sampled = 1.0
@@ -79,11 +95,17 @@ class Likelihood(Attack):
 
     def options(self) -> dict[str, Any]:
         """Options as plain data."""
-        noise = self.noise if self.noise is None or isinstance(self.noise, str) else repr(self.noise)
+        noise = (
+            self.noise if self.noise is None or isinstance(self.noise, str) else repr(self.noise)
+        )
         return {
-            "noise": noise, "prior": self.prior, "cut": self.cut, "calibrate": self.calibrate,
-            **({} if self.adapt is True else {"adapt": self.adapt}), **self.rule_options(),
-        }  # fmt: skip
+            "noise": noise,
+            "prior": self.prior,
+            "cut": self.cut,
+            "calibrate": self.calibrate,
+            **({} if self.adapt is True else {"adapt": self.adapt}),
+            **self.rule_options(),
+        }
 
     @property
     def fitted(self) -> Noise | None:
@@ -95,16 +117,21 @@ class Likelihood(Attack):
         """Conversion of the Bayes factor of presence to P(absent): unchanged, or calibrated by `fit`."""
         return self._presence
 
-    def fit(self, dataset: Catalog, knowledge: Knowledge | Facts, exclude: Any = None) -> Likelihood:
+    def fit(
+        self, dataset: Catalog, knowledge: Knowledge | Facts, exclude: Any = None
+    ) -> Likelihood:
         """Return a copy with the noise chosen for all queries together, and P(absent) calibrated.
 
-        A query that excludes a record is fitted as if that record were not in the data. An attack that was fitted to the
-        same release and the same adversary's knowledge is returned as it is.
+        A query that excludes a record is fitted as if that record were not in the data. An attack
+        that was fitted to the same release and the same adversary's knowledge is returned as it is.
         """
         facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
-        # canaries resemble these queries only if the adversary drew complete queries from this release
+        # canaries resemble these queries only if the adversary drew complete queries from this
+        # release
         adapts = self._is_adaptive(dataset, facts)
-        who = facts.adversary if is_complete(facts) and (adapts or self._is_informed(facts)) else None
+        who = (
+            facts.adversary if is_complete(facts) and (adapts or self._is_informed(facts)) else None
+        )
         if who is not None and self._fitted_for is not None:
             release, adversary = self._fitted_for
             if release is dataset and adversary == who:
@@ -129,7 +156,9 @@ class Likelihood(Attack):
         """Noise for all queries together; an adversary's own parameters hold only if the release is the source."""
         if isinstance(self.noise, Noise):
             return self.noise
-        if facts.adversary is not None and (self._is_informed(facts) or self._is_adaptive(dataset, facts)):
+        if facts.adversary is not None and (
+            self._is_informed(facts) or self._is_adaptive(dataset, facts)
+        ):
             return Noise.informed(facts.adversary, dataset)
         if facts.adversary is not None and self.noise != "fit" and self.adapt is not True:
             return unaware_noise(dataset, facts.adversary, ignore=self.adapt == "ignore")
@@ -140,7 +169,9 @@ class Likelihood(Attack):
                 else "the knowledge was drawn from other data than this release, and entries that the release lost or "
                 "changed would count as proof that the target is absent"
             )
-            raise ParameterError(f"noise='informed': {why}; use noise='fit', or a Noise if you know how they differ")
+            raise ParameterError(
+                f"noise='informed': {why}; use noise='fit', or a Noise if you know how they differ"
+            )
         if facts.n_queries < FEWEST_TO_FIT:
             from standout.attacks.fit_grid import average_noise
 
@@ -166,14 +197,22 @@ class Likelihood(Attack):
 
     def _is_informed(self, facts: Facts) -> bool:
         """Whether the adversary's own parameters are used: only for knowledge drawn from the release itself."""
-        return self.noise in (None, "informed") and facts.from_release and facts.adversary is not None
+        return (
+            self.noise in (None, "informed") and facts.from_release and facts.adversary is not None
+        )
 
     def _is_adaptive(self, dataset: Catalog, facts: Facts) -> bool:
         """Whether the defense's channel is used: for knowledge drawn from the source of a release that has one."""
         channel = dataset.channel
-        if self.adapt is not True or self.noise not in (None, "informed") or channel is None or facts.adversary is None:
+        if (
+            self.adapt is not True
+            or self.noise not in (None, "informed")
+            or channel is None
+            or facts.adversary is None
+        ):
             return False
-        # a defense that removes what is not there leaves the source as it is, and still says what to expect
+        # a defense that removes what is not there leaves the source as it is, and still says what
+        # to expect
         return facts.from_source and not (facts.from_release and channel.is_neutral)
 
     def known_beta(self, plan: Plan) -> Array:
@@ -200,13 +239,17 @@ class Likelihood(Attack):
     def _posterior(self, seen: Outcome) -> tuple[Array, Array]:
         factor, share = _presence_of(seen)
         best = self._presence.best(share, seen.partials.n_top)
-        return formula.posterior(self._presence.log_odds(factor, share), best, self.prior * self._sampled)
+        return formula.posterior(
+            self._presence.log_odds(factor, share), best, self.prior * self._sampled
+        )
 
 
 def _presence_of(seen: Outcome) -> tuple[Array, Array]:
     """Log Bayes factor of presence, and share of the best record in the lineup."""
     assert seen.mass is not None
-    return formula.log_presence(seen.score, seen.mass, n_possible(seen)), 1.0 / np.maximum(seen.mass, 1.0)
+    return formula.log_presence(seen.score, seen.mass, n_possible(seen)), 1.0 / np.maximum(
+        seen.mass, 1.0
+    )
 
 
 def n_possible(seen: Outcome) -> Array:

@@ -27,8 +27,9 @@ MOST_REGULAR = 64
 class ValueKernel(Protocol):
     """Probability of each known value, given the candidate's.
 
-    A row of a table holds probabilities or densities, the same for all levels of the row, so that ratios within a row
-    and ratios against a background made with the same kernel are likelihood ratios.
+    A row of a table holds probabilities or densities, the same for all levels of the row, so that
+    ratios within a row and ratios against a background made with the same kernel are likelihood
+    ratios.
     """
 
     def table(self, known: Array, levels: Array) -> Array:
@@ -64,14 +65,20 @@ class Steps:
         if n == 0:
             return np.asarray(np.abs(gap) <= near, np.float64)
         steps = np.rint(gap / self.step)
-        count = ((np.abs(gap - steps * self.step) <= near) & (np.abs(steps) <= n)).astype(np.float64)
+        count = ((np.abs(gap - steps * self.step) <= near) & (np.abs(steps) <= n)).astype(
+            np.float64
+        )
         # steps that would leave the scale end on its last level
         below = np.clip(n + 1 - np.ceil((levels - low) / self.step - _SLACK), 0, 2 * n + 1)[None, :]
-        above = np.clip(n + 1 - np.ceil((high - levels) / self.step - _SLACK), 0, 2 * n + 1)[None, :]
+        above = np.clip(n + 1 - np.ceil((high - levels) / self.step - _SLACK), 0, 2 * n + 1)[
+            None, :
+        ]
         at_low, at_high = (np.abs(known - end)[:, None] <= near for end in (low, high))
         count = np.where(at_low, below, np.where(at_high, above, count))
         beyond = ((known < low - near) | (known > high + near))[:, None]
-        return np.asarray(np.where(at_low & at_high, 2 * n + 1, np.where(beyond, 0, count)) / (2 * n + 1))
+        return np.asarray(
+            np.where(at_low & at_high, 2 * n + 1, np.where(beyond, 0, count)) / (2 * n + 1)
+        )
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,9 @@ class Cells:
     def table(self, known: Array, levels: Array) -> Array:
         """Probability of the cell: 1 if the known value lies in it, else 0."""
         low, high = np.asarray(self.low), np.asarray(self.high)
-        return np.asarray((known[:, None] >= low[None, :]) & (known[:, None] <= high[None, :]), np.float64)
+        return np.asarray(
+            (known[:, None] >= low[None, :]) & (known[:, None] <= high[None, :]), np.float64
+        )
 
 
 @dataclass(frozen=True)
@@ -119,10 +128,13 @@ def _rounding(levels: Array) -> float:
     return float(min(size, np.diff(levels).min(initial=np.inf) / 4))
 
 
-def _clipped(known: Array, levels: Array, width: Array, low: float | None, high: float | None) -> Array:
+def _clipped(
+    known: Array, levels: Array, width: Array, low: float | None, high: float | None
+) -> Array:
     """(facts, levels): level + uniform real number in ±width[level], clipped to low … high.
 
-    A row of a known value at an end, or at a level that does not move, holds probabilities; any other row densities.
+    A row of a known value at an end, or at a level that does not move, holds probabilities; any
+    other row densities.
     """
     low, high = levels[0] if low is None else low, levels[-1] if high is None else high
     near = _rounding(levels)
@@ -134,8 +146,12 @@ def _clipped(known: Array, levels: Array, width: Array, low: float | None, high:
     out = np.where(moves & (gap <= width + near), 1 / (2 * w), 0.0)
     still = (gap <= near) & ~moves
     out = np.where(still.any(axis=1)[:, None], still, out)
-    at_low = np.where(moves, np.clip((low - (levels - w)) / (2 * w), 0, 1), np.abs(levels - low) <= near)
-    at_high = np.where(moves, np.clip((levels + w - high) / (2 * w), 0, 1), np.abs(levels - high) <= near)
+    at_low = np.where(
+        moves, np.clip((low - (levels - w)) / (2 * w), 0, 1), np.abs(levels - low) <= near
+    )
+    at_high = np.where(
+        moves, np.clip((levels + w - high) / (2 * w), 0, 1), np.abs(levels - high) <= near
+    )
     out = np.where((known <= low + near)[:, None], at_low[None, :], out)
     out = np.where((known >= high - near)[:, None], at_high[None, :], out)
     return np.asarray(np.where(((known < low - near) | (known > high + near))[:, None], 0.0, out))
@@ -169,12 +185,18 @@ class ValueBins:
             return np.asarray(chance.T[at])
         # on an uneven scale, count the levels at each distance
         each = np.asarray(self.share)[None, :] / np.maximum(self.reach(levels), 1.0)
-        return np.asarray(each[np.arange(levels.size)[None, :], self.place(levels[None, :] - levels[at][:, None])])
+        return np.asarray(
+            each[np.arange(levels.size)[None, :], self.place(levels[None, :] - levels[at][:, None])]
+        )
 
     def chance(self, levels: Array, code: Array, known_code: Array) -> Array:
         """Probability of each known level given the true one, pair by pair; both are codes of `levels`."""
         if self.is_regular(levels):
-            return np.asarray(np.einsum("b,bcv->cv", np.asarray(self.share), self.landing(levels))[code, known_code])
+            return np.asarray(
+                np.einsum("b,bcv->cv", np.asarray(self.share), self.landing(levels))[
+                    code, known_code
+                ]
+            )
         each = np.asarray(self.share)[None, :] / np.maximum(self.reach(levels), 1.0)
         return np.asarray(each[code, self.place(levels[code] - levels[known_code])])
 
@@ -182,10 +204,14 @@ class ValueBins:
         """Expected number of errors in each bin; clipped errors are split by their current probabilities."""
         n, n_bins = levels.size, len(self.share)
         if not self.is_regular(levels):
-            return np.bincount(self.place(levels[code] - levels[known_code]), weights=weight, minlength=n_bins)
+            return np.bincount(
+                self.place(levels[code] - levels[known_code]), weights=weight, minlength=n_bins
+            )
         pairs = np.bincount(code * n + known_code, weights=weight, minlength=n * n).reshape(n, n)
         parts = np.asarray(self.share)[:, None, None] * self.landing(levels)
-        return np.asarray((parts * (pairs / np.maximum(parts.sum(axis=0), 1e-300))).sum(axis=(1, 2)))
+        return np.asarray(
+            (parts * (pairs / np.maximum(parts.sum(axis=0), 1e-300))).sum(axis=(1, 2))
+        )
 
     @staticmethod
     def is_regular(levels: Array) -> bool:
@@ -323,11 +349,12 @@ class Noise:
     sure
         Whether that number is certain, so that a record with fewer items cannot be the target.
     even_wrong
-        Share of wrong values and days that are spread evenly over the scale and the span; the rest follow the item's
-        own distribution.
+        Share of wrong values and days that are spread evenly over the scale and the span; the rest
+        follow the item's own distribution.
     complete
-        Whether the release holds every item that a target may hold, so that a fact about another item is wrong and costs
-        ln e. If not, the item was removed from all records, and the fact changes nothing.
+        Whether the release holds every item that a target may hold, so that a fact about another
+        item is wrong and costs ln e. If not, the item was removed from all records, and the fact
+        changes nothing.
     """
 
     e: float
@@ -341,7 +368,9 @@ class Noise:
 
     def __post_init__(self) -> None:
         if not (0 < self.e < 1 and 0 <= self.h < 1):
-            raise ParameterError(f"e={self.e}, h={self.h}: shares of wrong facts lie between 0 and 1")
+            raise ParameterError(
+                f"e={self.e}, h={self.h}: shares of wrong facts lie between 0 and 1"
+            )
 
     @classmethod
     def informed(cls, who: Adversary, dataset: Catalog) -> Noise:
@@ -353,7 +382,9 @@ class Noise:
             h=min(share if who.wrong_kind == "value" else 0.0, 1 - LEAST_WRONG),
             value=value_kernel(who, dataset),
             time=None if who.time_within is None else Window(who.time_ticks(dataset)),
-            n_right=None if who.wrong_varies and who.wrong_kind == "item" else who.n_right_items or None,
+            n_right=None
+            if who.wrong_varies and who.wrong_kind == "item"
+            else who.n_right_items or None,
             even_wrong=1.0,
             complete=True,
         )
@@ -362,7 +393,8 @@ class Noise:
 def value_kernel(who: Adversary, dataset: Catalog) -> ValueKernel | None:
     """Kernel of a right value that the adversary draws from this dataset; None if values are not known.
 
-    The same rules as in `adversary.sampling`: whole steps on a regular grid, real numbers on any other scale.
+    The same rules as in `adversary.sampling`: whole steps on a regular grid, real numbers on any
+    other scale.
     """
     if not dataset.n_levels or (who.gamma is None and who.value_within is None):
         return None
@@ -378,7 +410,11 @@ def value_kernel(who: Adversary, dataset: Catalog) -> ValueKernel | None:
     if within:
         return Uniform(within, low, high)
     bounds = dataset.level_bounds
-    return Cells(tuple(bounds[0].tolist()), tuple(bounds[1].tolist())) if dataset.level_low.size else Steps(0)
+    return (
+        Cells(tuple(bounds[0].tolist()), tuple(bounds[1].tolist()))
+        if dataset.level_low.size
+        else Steps(0)
+    )
 
 
 VALUE_EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)

@@ -28,11 +28,14 @@ def told_background(known: Known, noise: Noise) -> Array:
     return np.asarray(value_odds(known, noise)[1] * time_background(known, noise))
 
 
-def compile_odds(dataset: Catalog, facts: Facts, exclude: Array, noise: Noise, missing: Array | None = None) -> Plan:
+def compile_odds(
+    dataset: Catalog, facts: Facts, exclude: Array, noise: Noise, missing: Array | None = None
+) -> Plan:
     """Plan of LLR(r) for all queries.
 
-    A fact about an item that no candidate holds is either wrong (`noise.complete`) or removed from all records: then it
-    has the same probability for every record and for an absent target, and changes nothing.
+    A fact about an item that no candidate holds is either wrong (`noise.complete`) or removed from
+    all records: then it has the same probability for every record and for an absent target, and
+    changes nothing.
 
     Parameters
     ----------
@@ -43,15 +46,18 @@ def compile_odds(dataset: Catalog, facts: Facts, exclude: Array, noise: Noise, m
     noise
         Shares of wrong facts, and kernels.
     missing
-        Per item of the release: probability that the release lost the entry of a person who holds the item. The share of
-        wrong items is then e_i = 1 - (1-e)·(1-missing_i). Default: e for every item.
+        Per item of the release: probability that the release lost the entry of a person who holds
+        the item. The share of wrong items is then e_i = 1 - (1-e)·(1-missing_i). Default: e for
+        every item.
     """
     known = Known.of(dataset, facts, exclude)
     q = item_share(known)
     value, value_background = value_odds(known, noise)
     time = time_odds(known, noise)
     g = value_background * time.background
-    e = 1 - (1 - noise.e) * (1 - (np.zeros(known.item.size) if missing is None else missing[known.item]))
+    e = 1 - (1 - noise.e) * (
+        1 - (np.zeros(known.item.size) if missing is None else missing[known.item])
+    )
     right = (1 - e) / (e * q)
     wrong = np.broadcast_to(wrong_chance(known, noise, g), known.item.shape)
     floor = right * noise.h * wrong / g
@@ -62,7 +68,9 @@ def compile_odds(dataset: Catalog, facts: Facts, exclude: Array, noise: Noise, m
         base = base * (known.support > 0)
     outside = (known.n_known - np.diff(known.query_ptr)) * noise.complete
     base = known.sum_over_facts(base) + outside * np.log(noise.e)
-    plan = known.odds_plan(value, time.table, time.row, time.most, floor, pick_factor(dataset, facts, noise), base)
+    plan = known.odds_plan(
+        value, time.table, time.row, time.most, floor, pick_factor(dataset, facts, noise), base
+    )
     return replace(plan, n_possible=_n_possible(known, noise))
 
 
@@ -92,10 +100,12 @@ def pick_factor(dataset: Catalog, facts: Facts, noise: Noise) -> ByCount:
 def pick_rates(dataset: Catalog, facts: Facts, noise: Noise, rows: Rows) -> Array:
     """1/L_r for fetched records, where L_r counts the items that the adversary's choice rule could pick.
 
-    A rule such as "outside the most held items" refers to the source. Another release ranks its items differently, so
-    all items of a record count there.
+    A rule such as "outside the most held items" refers to the source. Another release ranks its
+    items differently, so all items of a record count there.
     """
-    return formula.pick_rate(ItemCount(_pickable(dataset, facts)).of(rows), noise.n_right, noise.sure)
+    return formula.pick_rate(
+        ItemCount(_pickable(dataset, facts)).of(rows), noise.n_right, noise.sure
+    )
 
 
 def _pickable(dataset: Catalog, facts: Facts) -> Array | None:
@@ -106,10 +116,13 @@ def _pickable(dataset: Catalog, facts: Facts) -> Array | None:
     return who.pickable(dataset)
 
 
-def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] | None = None) -> tuple[Array, Array]:
+def value_odds(
+    known: Known, noise: Noise, counted: tuple[Array, Array, Array] | None = None
+) -> tuple[Array, Array]:
     """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background.
 
-    `counted` is the result of `entry_histograms` for the facts with values, if the caller has it already.
+    `counted` is the result of `entry_histograms` for the facts with values, if the caller has it
+    already.
     """
     n = known.item.size
     has = known.has_value
@@ -122,7 +135,12 @@ def value_odds(known: Known, noise: Noise, counted: tuple[Array, Array, Array] |
     chance = noise.value.table(distinct, levels)[place]
     own, n_own, common = entry_histograms(known, np.flatnonzero(has), "value")
     back[has] = np.maximum(
-        formula.shrunk((chance * own).sum(axis=1) / np.maximum(n_own, 1), n_own, (chance * common).sum(axis=1), SHRINK),
+        formula.shrunk(
+            (chance * own).sum(axis=1) / np.maximum(n_own, 1),
+            n_own,
+            (chance * common).sum(axis=1),
+            SHRINK,
+        ),
         1e-12,
     )
     table[has, :-1] = chance
@@ -159,7 +177,9 @@ def time_odds(known: Known, noise: Noise) -> TimeOdds:
     table = np.ones((distinct.size, kernel.size + 1))
     table[:, :-1] = np.where(np.isnan(distinct)[:, None], 1.0, kernel[None, :])
     table[:, -1] = np.nan_to_num(distinct, nan=1.0)
-    return TimeOdds(table, row.reshape(-1), np.where(has, np.maximum(kernel.max(), back), 1.0), back)
+    return TimeOdds(
+        table, row.reshape(-1), np.where(has, np.maximum(kernel.max(), back), 1.0), back
+    )
 
 
 def time_background(known: Known, noise: Noise) -> Array:
@@ -172,7 +192,10 @@ def time_background(known: Known, noise: Noise) -> Array:
     at = np.clip(known.tick[has] // bins, 0, own.shape[1] - 1).astype(np.int64)
     rows = np.arange(at.size)
     ticks_in_bin = np.minimum(bins, known.dataset.tick_span + 1 - at * bins)
-    back[has] = formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / ticks_in_bin
+    back[has] = (
+        formula.shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK)
+        / ticks_in_bin
+    )
     return back
 
 
@@ -193,7 +216,9 @@ def _even_chance(known: Known, noise: Noise) -> Array:
         ticks, reach = known.dataset.tick_span + 1, int(noise.time.reach)
         if not noise.time.table(np.array([-reach, reach])).any():
             reach = min(reach, ticks)
-            ticks = max(ticks - int(np.count_nonzero(noise.time.table(np.arange(-reach, reach + 1)))), 1)
+            ticks = max(
+                ticks - int(np.count_nonzero(noise.time.table(np.arange(-reach, reach + 1)))), 1
+            )
         out[known.has_tick] /= ticks
     return out
 
@@ -214,7 +239,9 @@ def entry_histograms(known: Known, facts: Array, channel: str) -> tuple[Array, A
     which = 0 if channel == "value" else 1
     excluded = known.gone_at[known.query[facts]]
     # all facts of a query exclude the same record: count its entries once
-    whole = [entries_of(known.dataset, known.gone, k, -1)[which] for k in range(known.gone.record.size)]
+    whole = [
+        entries_of(known.dataset, known.gone, k, -1)[which] for k in range(known.gone.record.size)
+    ]
     for k in np.flatnonzero(excluded >= 0):
         gone = int(excluded[k])
         if counted:

@@ -27,9 +27,10 @@ PURPOSE_OWN, PURPOSE_COUNTED = 48, 49
 def own_entries(release: Dataset, records: Array, seed: int) -> Array:
     """Whether each entry is kept: those of the given records that are drawn as not the person's own are not.
 
-    An entry of item i is not the person's own with probability s_i beforehand (`strange_items`). Own items go together, so the
-    odds are multiplied by λ, how much more often than by chance the item occurs beside the record's other items, and how many of
-    the record's entries are near its day. What came from others dilutes both: exchanged entries have λ = 1.
+    An entry of item i is not the person's own with probability s_i beforehand (`strange_items`).
+    Own items go together, so the odds are multiplied by λ, how much more often than by chance the
+    item occurs beside the record's other items, and how many of the record's entries are near its
+    day. What came from others dilutes both: exchanged entries have λ = 1.
     """
     keep = np.ones(release.n_entries, np.bool_)
     strange = strange_items(release)
@@ -44,9 +45,13 @@ def own_entries(release: Dataset, records: Array, seed: int) -> Array:
         if release.has_time and item.size > 1:
             known = tick[row] != release.no_tick
             reach = NEAR * release.ticks_per_day
-            lift = lift * np.where(known, _near(tick[row], known, every, reach, float(strange[item].mean())), 1.0)
+            lift = lift * np.where(
+                known, _near(tick[row], known, every, reach, float(strange[item].mean())), 1.0
+            )
         odds = (1 - strange[item]) * lift
-        base = starts(np.uint64(seed % 2**64), PURPOSE_OWN, release.record_keys[r] + item.astype(np.uint64))
+        base = starts(
+            np.uint64(seed % 2**64), PURPOSE_OWN, release.record_keys[r] + item.astype(np.uint64)
+        )
         keep[row] = base.astype(np.float64) / 2.0**64 < odds / (odds + strange[item])
     return keep
 
@@ -55,10 +60,16 @@ class _Together:
     """How often items occur together, in a sample of the records."""
 
     def __init__(self, release: Dataset, seed: int, strange: Array) -> None:
-        order = np.argsort(starts(np.uint64(seed % 2**64), PURPOSE_COUNTED, release.record_keys), kind="stable")
+        order = np.argsort(
+            starts(np.uint64(seed % 2**64), PURPOSE_COUNTED, release.record_keys), kind="stable"
+        )
         rows = np.sort(order[:MOST_RECORDS])
         held = sparse.csr_array(
-            (np.ones(release.n_entries), release.record_item.astype(np.int64), release.record_ptr.astype(np.int64)),
+            (
+                np.ones(release.n_entries),
+                release.record_item.astype(np.int64),
+                release.record_ptr.astype(np.int64),
+            ),
             shape=(release.n_records, release.n_items),
         )
         held.sum_duplicates()
@@ -77,10 +88,14 @@ class _Together:
         some = item if item.size <= MOST_ITEMS else item[:: -(-item.size // MOST_ITEMS)]
         own = float(self.counted[record])
         count = np.asarray((self.held[:, item].T @ self.held[:, some]).todense()) - own
-        expected = (self.support[item] - own)[:, None] * (self.support[some] - own)[None, :] * self.pairs
+        expected = (
+            (self.support[item] - own)[:, None] * (self.support[some] - own)[None, :] * self.pairs
+        )
         other = item[:, None] != some[None, :]
         stays = (1 - self.strange[item])[:, None] * (1 - self.strange[some])[None, :] ** 2
-        more = ((count - expected) * other).sum(axis=1) / ((expected * stays * other).sum(axis=1) + 0.5)
+        more = ((count - expected) * other).sum(axis=1) / (
+            (expected * stays * other).sum(axis=1) + 0.5
+        )
         return np.asarray(np.maximum(1 + more, LEAST_LIFT))
 
 
@@ -89,7 +104,9 @@ def _near(tick: Array, known: Array, every: Array, reach: int, strange: float) -
     mine = np.sort(tick[known])
 
     def within(among: Array) -> Array:
-        return np.searchsorted(among, tick + reach, side="right") - np.searchsorted(among, tick - reach)
+        return np.searchsorted(among, tick + reach, side="right") - np.searchsorted(
+            among, tick - reach
+        )
 
     expected = (mine.size - 1) * within(every) / max(every.size, 1)
     lift = 1 + (within(mine) - 1 - expected) / (expected * (1 - strange) + 0.5)

@@ -1,8 +1,9 @@
 """Calibration of P(absent): the likelihood's answers for canaries, with their records in the release and without.
 
-An absent person's items are correlated like a present person's, so the product of popularities understates
-P(knowledge | absent). The release alone shows by how much: draw knowledge of random records as the adversary does, and run
-the attack with each record present and removed. No target and no truth is needed.
+An absent person's items are correlated like a present person's, so the product of popularities
+understates P(knowledge | absent). The release alone shows by how much: draw knowledge of random
+records as the adversary does, and run the attack with each record present and removed. No target
+and no truth is needed.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ Run = Callable[[Catalog, Knowledge, Array], tuple[Verdicts, Verdicts]]
 class Presence:
     """logit P(present) = a + b·(log Bayes factor of presence) + c·log P(best | present), at a prior of 1/2.
 
-    a = 0, b = 1, c = 0 leaves the likelihood unchanged. The term c is needed because an absent person's knowledge fits
-    several similar records about equally well, while a present person's fits one.
+    a = 0, b = 1, c = 0 leaves the likelihood unchanged. The term c is needed because an absent
+    person's knowledge fits several similar records about equally well, while a present person's
+    fits one.
     """
 
     a: float = 0.0
@@ -84,7 +86,8 @@ def _covariates(log_factor: Array, share: Array) -> Array:
 def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
     """Presence that explains the canaries best, under weak priors: a ~ N(0, 3²), b ~ N(1, 1²) and b ≥ 0.01, c ~ N(0, 1²).
 
-    The priors keep the numbers finite if the canaries separate completely, or if there are few of them.
+    The priors keep the numbers finite if the canaries separate completely, or if there are few of
+    them.
     """
     some = np.isfinite(log_factor)
     x = _covariates(log_factor[some], share[some])
@@ -94,11 +97,13 @@ def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
     def loss(p: Array) -> tuple[float, Array]:
         z = sign * (p @ x)
         pull = (p - center) / width
-        return float(np.logaddexp(0.0, -z).sum() + 0.5 * pull @ pull), -(x * (sign * expit(-z))).sum(
-            axis=1
-        ) + pull / width
+        return float(np.logaddexp(0.0, -z).sum() + 0.5 * pull @ pull), -(
+            x * (sign * expit(-z))
+        ).sum(axis=1) + pull / width
 
-    found = minimize(loss, center, jac=True, method="L-BFGS-B", bounds=[(None, None), (0.01, None), (None, None)])
+    found = minimize(
+        loss, center, jac=True, method="L-BFGS-B", bounds=[(None, None), (0.01, None), (None, None)]
+    )
     a, b, c = (float(value) for value in found.x)
     p = expit(found.x @ x)
     errors = np.linalg.inv((x * (p * (1 - p))) @ x.T + np.diag(width**-2.0))
@@ -124,13 +129,16 @@ def fit_share(share: Array, credit: Array) -> tuple[float, float]:
 def canary_seed(who: Adversary) -> int:
     """Random seed of an adversary's canaries: different for each adversary, and unlike the small numbers that users give.
 
-    With one seed for all, the same canaries would shift all results of an audit in the same direction. Parameters that keep
-    their default are left out, so that neither a new parameter nor other words change the canaries of an adversary.
+    With one seed for all, the same canaries would shift all results of an audit in the same
+    direction. Parameters that keep their default are left out, so that neither a new parameter nor
+    other words change the canaries of an adversary.
     """
     default = Adversary().to_dict()
     chosen = {name: value for name, value in who.to_dict().items() if value != default[name]}
     # 1 and 1.0 are the same adversary
-    numbers = {name: float(value) if isinstance(value, int) else value for name, value in chosen.items()}
+    numbers = {
+        name: float(value) if isinstance(value, int) else value for name, value in chosen.items()
+    }
     return 2**40 + crc32(json.dumps(numbers, sort_keys=True).encode())
 
 
@@ -147,7 +155,8 @@ def calibrated(dataset: Catalog, who: Adversary, run: Run) -> Presence:
     dataset, who
         The release, and the adversary whose knowledge is to be calibrated.
     run
-        Runs the uncalibrated attack at a prior of 1/2, with the records in the release and without them: `run_both`.
+        Runs the uncalibrated attack at a prior of 1/2, with the records in the release and without
+        them: `run_both`.
     """
 
     def fit() -> Presence:

@@ -45,8 +45,14 @@ class Run:
         else:  # the records' rows are here, or soon will be: no need to look through all records for them
             rows = self.dataset.rows(np.unique(watch[watch >= 0]))
             place = rows.places(watch)
-            alone = plan.replace_tables(exclude=np.where(plan.tables.query.exclude == watch, place, -1))
-            own = ScoreRecord(alone, place).run(rows.shard(self.dataset.n_items, self.dataset.has_repeats)).score
+            alone = plan.replace_tables(
+                exclude=np.where(plan.tables.query.exclude == watch, place, -1)
+            )
+            own = (
+                ScoreRecord(alone, place)
+                .run(rows.shard(self.dataset.n_items, self.dataset.has_repeats))
+                .score
+            )
         # queries without a watched record have no score to compare with
         return own, np.where(watch >= 0, own, UNWATCHED)
 
@@ -65,7 +71,9 @@ class Run:
         own, marks = self.watched(plan, watch)
         return self.decide(plan, self.score(plan, marks, lineup), watch, own, lineup)
 
-    def decide(self, plan: Plan, partials: Partials, watch: Array, own: Array, lineup: bool) -> Verdicts:
+    def decide(
+        self, plan: Plan, partials: Partials, watch: Array, own: Array, lineup: bool
+    ) -> Verdicts:
         """Turn partials into verdicts; `own` holds the integer scores of the watched records."""
         attack, dataset = self.attack, self.dataset
         seen = Outcome(plan, partials, dataset.n_records - (plan.tables.query.exclude >= 0))
@@ -75,11 +83,22 @@ class Run:
             mass = self.machine.map(Mass(plan, partials.best_score, beta), dataset.all_shards).total
             seen = replace(seen, beta=beta, mass=rounded(mass))
         statistic, matched = (
-            attack.decide(seen) if attack.rule == "own" else criterion.unlikely_absent(seen, attack.level)
+            attack.decide(seen)
+            if attack.rule == "own"
+            else criterion.unlikely_absent(seen, attack.level)
         )
         model = attack.posterior(seen), attack.absent(seen), attack.presence_error(seen)
-        return Verdicts.of(seen, statistic, matched, watch, own, dataset.lengths_of(watch), self.wants(lineup),
-                           *model, criterion.spacing_p_values(seen))  # fmt: skip
+        return Verdicts.of(
+            seen,
+            statistic,
+            matched,
+            watch,
+            own,
+            dataset.lengths_of(watch),
+            self.wants(lineup),
+            *model,
+            criterion.spacing_p_values(seen),
+        )
 
 
 def rounded(x: Array) -> Array:
@@ -92,15 +111,23 @@ def rounded(x: Array) -> Array:
     return np.asarray(np.ldexp(np.rint(np.ldexp(fraction, 36)), exponent - 36))
 
 
-def run_both(here: Run, away: Run, with_target: Plan, without: Plan, targets: Array) -> tuple[Verdicts, Verdicts]:
+def run_both(
+    here: Run, away: Run, with_target: Plan, without: Plan, targets: Array
+) -> tuple[Verdicts, Verdicts]:
     """Verdicts with the targets in the release, and without them."""
     nobody = np.full(targets.size, -1, np.int64)
     if not kernel_of(with_target).same_scores(with_target, without):
         return here.verdicts(with_target, targets, True), away.verdicts(without, nobody, False)
     own, marks = here.watched(with_target, targets)
     others = away.score(without, marks, True)
-    key = keys_of(targets, int(without.tie), without.tables.query.salt, here.dataset.lengths_of(targets))
-    whole = others.merge(Partials.of_records(others, targets, own, key, marks, with_target.tables.query.cut))
+    key = keys_of(
+        targets, int(without.tie), without.tables.query.salt, here.dataset.lengths_of(targets)
+    )
+    whole = others.merge(
+        Partials.of_records(others, targets, own, key, marks, with_target.tables.query.cut)
+    )
     unwatched = others._replace(n_watch=np.zeros_like(others.n_watch))
-    return (here.decide(with_target, whole, targets, own, True),
-            away.decide(without, unwatched, nobody, np.full(nobody.size, LOWEST, np.int64), False))  # fmt: skip
+    return (
+        here.decide(with_target, whole, targets, own, True),
+        away.decide(without, unwatched, nobody, np.full(nobody.size, LOWEST, np.int64), False),
+    )

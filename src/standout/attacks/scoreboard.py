@@ -35,7 +35,9 @@ def check_value_within(within: float | str | None) -> float | str | None:
     if within is None or percent(within) is not None:
         return within
     if isinstance(within, (bool, str)) or not 0 <= within < np.inf:
-        raise ParameterError(f'value_within={within!r}: use a number ≥ 0, a share like "10%", or None')
+        raise ParameterError(
+            f'value_within={within!r}: use a number ≥ 0, a share like "10%", or None'
+        )
     return within
 
 
@@ -46,7 +48,9 @@ def check_time_within(within: float | str | None) -> float | str | None:
     return within
 
 
-def tolerances(known: Known, value_within: float | str | None, time_within: float | str | None) -> tuple[Array, float]:
+def tolerances(
+    known: Known, value_within: float | str | None, time_within: float | str | None
+) -> tuple[Array, float]:
     """Tolerance of the value by level and of the time in ticks: as given, else the adversary's, else those of Fig. 1."""
     who = known.facts.adversary
     value, time = value_within, time_within
@@ -55,7 +59,9 @@ def tolerances(known: Known, value_within: float | str | None, time_within: floa
     if who and time is None:
         time = who.time_within
     allowed = known.dataset.tolerance(VALUE_WITHIN if value is None else value)
-    return allowed, loose_ticks(TIME_WITHIN if time is None else time, known.dataset.time_resolution)
+    return allowed, loose_ticks(
+        TIME_WITHIN if time is None else time, known.dataset.time_resolution
+    )
 
 
 class ThresholdTables(NamedTuple):
@@ -66,7 +72,9 @@ class ThresholdTables(NamedTuple):
     time_row: Array
 
 
-def threshold_tables(known: Known, weight: Array, value_within: Array, time_within: float) -> ThresholdTables:
+def threshold_tables(
+    known: Known, weight: Array, value_within: Array, time_within: float
+) -> ThresholdTables:
     """Contribution `weight` if every known channel is within its tolerance (of times: in ticks), else a veto."""
     n = known.item.size
     value, time, row = weight[:, None], np.zeros((1, 1)), np.zeros(n, np.int64)
@@ -98,11 +106,18 @@ class Scoreboard(Attack):
     """
 
     def __init__(
-        self, *, value_within: float | str | None = None, time_within: float | str | None = None, alpha: float = 0.0
+        self,
+        *,
+        value_within: float | str | None = None,
+        time_within: float | str | None = None,
+        alpha: float = 0.0,
     ) -> None:
         if not 0 <= alpha < 1:
             raise ParameterError(f"alpha={alpha}: use 0 ≤ alpha < 1")
-        self.value_within, self.time_within = check_value_within(value_within), check_time_within(time_within)
+        self.value_within, self.time_within = (
+            check_value_within(value_within),
+            check_time_within(time_within),
+        )
         self.alpha = alpha
 
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
@@ -112,7 +127,9 @@ class Scoreboard(Attack):
             known, np.ones(known.item.size), *tolerances(known, self.value_within, self.time_within)
         )
         cut = np.nextafter(self.alpha, 1.0) + 1e-6
-        return known.plan(Combine.MIN, made.value, made.time, time_row=made.time_row, tie=Tie.SHORT, cut=cut)
+        return known.plan(
+            Combine.MIN, made.value, made.time, time_row=made.time_row, tie=Tie.SHORT, cut=cut
+        )
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the matching set is not empty."""
@@ -126,8 +143,9 @@ class ScoreboardRH(Attack):
     Parameters
     ----------
     similarity
-        "exponential": Sim = e^(-|Δvalue|/rho0) + e^(-|Δdays|/d0); a channel that is not known drops its term, an item with
-        no known channel counts 1. "threshold": Sim = 1 if every known channel is within its tolerance, else 0.
+        "exponential": Sim = e^(-|Δvalue|/rho0) + e^(-|Δdays|/d0); a channel that is not known drops
+        its term, an item with no known channel counts 1. "threshold": Sim = 1 if every known
+        channel is within its tolerance, else 0.
     phi
         Match iff (max - max2)/σ ≥ phi.
     length
@@ -138,30 +156,51 @@ class ScoreboardRH(Attack):
         Tolerances of the threshold similarity. Default: the adversary's.
     """
 
-    def __init__(self, *, similarity: str = "exponential", phi: float = ns08.PHI, length: str | None = None,
-                 rho0: float = ns08.RHO_0, d0: float = ns08.D_0,
-                 value_within: float | str | None = None, time_within: float | str | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        *,
+        similarity: str = "exponential",
+        phi: float = ns08.PHI,
+        length: str | None = None,
+        rho0: float = ns08.RHO_0,
+        d0: float = ns08.D_0,
+        value_within: float | str | None = None,
+        time_within: float | str | None = None,
+    ) -> None:
         if similarity not in ("exponential", "threshold"):
             raise ParameterError(f"similarity={similarity!r}: use 'exponential' or 'threshold'")
         if length not in (None, "sqrt"):
             raise ParameterError(f"length={length!r}: use None or 'sqrt'")
         if not (rho0 > 0 and d0 > 0 and phi >= 0):
             raise ParameterError(f"rho0={rho0}, d0={d0} must be above 0 and phi={phi} at least 0")
-        self.similarity, self.phi, self.length, self.rho0, self.d0 = similarity, phi, length, rho0, d0
-        self.value_within, self.time_within = check_value_within(value_within), check_time_within(time_within)
+        self.similarity, self.phi, self.length, self.rho0, self.d0 = (
+            similarity,
+            phi,
+            length,
+            rho0,
+            d0,
+        )
+        self.value_within, self.time_within = (
+            check_value_within(value_within),
+            check_time_within(time_within),
+        )
 
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Weighted similarity tables."""
         known = Known.of(dataset, facts, exclude)
         weight = ns08.wt(known.support)
         if self.similarity == "threshold":
-            made = threshold_tables(known, weight, *tolerances(known, self.value_within, self.time_within))
+            made = threshold_tables(
+                known, weight, *tolerances(known, self.value_within, self.time_within)
+            )
             (value, time, time_row), shift = made, 0
         else:
             value, time, time_row, shift = self._exponential(known, weight)
         lengths = np.arange(dataset.longest + 1)
         factor = ByCount(1.0 / np.sqrt(np.maximum(lengths, 1))) if self.length == "sqrt" else None
-        return known.plan(Combine.SUM, value, time, time_row=time_row, gap_shift=shift, factor=factor)
+        return known.plan(
+            Combine.SUM, value, time, time_row=time_row, gap_shift=shift, factor=factor
+        )
 
     def _exponential(self, known: Known, weight: Array) -> tuple[Array, Array, Array, int]:
         """Value table, rows of the time table (one per weight), which row each fact uses, and `Plan.gap_shift`."""
@@ -173,7 +212,9 @@ class ScoreboardRH(Attack):
         if known.has_value.any():
             near = ns08.closeness(np.nan_to_num(known.value_gaps(), nan=np.inf), self.rho0)
             value = (
-                alone[:, None] + np.column_stack([near, np.zeros(n)]) * np.where(known.has_value, weight, 0.0)[:, None]
+                alone[:, None]
+                + np.column_stack([near, np.zeros(n)])
+                * np.where(known.has_value, weight, 0.0)[:, None]
             )
         if known.has_tick.any():
             # beyond 22 widths a contribution is below the last bit
@@ -185,7 +226,9 @@ class ScoreboardRH(Attack):
             reach = reach if shift == 0 else (reach >> shift) + 1
             near = np.append(ns08.closeness(np.arange(-reach, reach + 1) * 2.0**shift, width), 0.0)
             near[0] = near[2 * reach] = 0.0
-            weights, time_row = np.unique(np.where(known.has_tick, weight, 0.0), return_inverse=True)
+            weights, time_row = np.unique(
+                np.where(known.has_tick, weight, 0.0), return_inverse=True
+            )
             time = weights[:, None] * near[None, :]
         return value, time, time_row, shift
 

@@ -123,9 +123,14 @@ def time_columns(dataset: Catalog) -> int:
     """About the most columns of a time table that are not shared among facts; for the size of batches."""
     reach = 1024
     if dataset.ticks_per_day > 1:
-        # where entries lack times, rows differ in their last column, and those of fitted noise reach far (`attacks.gap_bins`)
+        # where entries lack times, rows differ in their last column, and those of fitted noise
+        # reach far (`attacks.gap_bins`)
         all_timed = int(background(dataset).all_days.sum()) in (0, dataset.n_entries)
-        reach = 16_384 if all_timed else dataset.ticks_per_day * (91 if dataset.time_resolution == "minute" else 366)
+        reach = (
+            16_384
+            if all_timed
+            else dataset.ticks_per_day * (91 if dataset.time_resolution == "minute" else 366)
+        )
     return 2 * min(dataset.tick_span, reach) + 2
 
 
@@ -164,12 +169,21 @@ class Known:
         gone_at = gone.places(exclude)
         nothing = np.full(item.size, np.nan)
         return cls(
-            dataset, facts, exclude, ptr, query, item,
+            dataset,
+            facts,
+            exclude,
+            ptr,
+            query,
+            item,
             value=facts.value[here] if dataset.has_value else nothing,
-            tick=to_ticks(facts.day[here], dataset.time_resolution) - dataset.first_tick if dataset.has_time else nothing,
+            tick=to_ticks(facts.day[here], dataset.time_resolution) - dataset.first_tick
+            if dataset.has_time
+            else nothing,
             support=dataset.supports[item] - holds(gone.ptr, gone.item, gone_at[query], item),
-            n_records=dataset.n_records - (exclude >= 0), gone=gone, gone_at=gone_at,
-        )  # fmt: skip
+            n_records=dataset.n_records - (exclude >= 0),
+            gone=gone,
+            gone_at=gone_at,
+        )
 
     @property
     def has_value(self) -> Array:
@@ -179,7 +193,9 @@ class Known:
     @cached_property
     def known_tick(self) -> Array:
         """int64 (facts): `tick` for kernels, which compute gaps in 32 bits; times farther away agree with nothing anyway."""
-        return np.where(self.has_tick, np.clip(self.tick, -(2.0**29), 2.0**29), 0.0).astype(np.int64)
+        return np.where(self.has_tick, np.clip(self.tick, -(2.0**29), 2.0**29), 0.0).astype(
+            np.int64
+        )
 
     @property
     def has_tick(self) -> Array:
@@ -194,7 +210,9 @@ class Known:
     def longest_gap(self) -> int:
         """No entry's time is further from a known one than this, in ticks."""
         ticks = self.tick[self.has_tick]
-        far = max(np.abs(ticks).max(initial=0.0), np.abs(self.dataset.tick_span - ticks).max(initial=0.0))
+        far = max(
+            np.abs(ticks).max(initial=0.0), np.abs(self.dataset.tick_span - ticks).max(initial=0.0)
+        )
         return int(np.ceil(min(far, 2.0**30)))
 
     def useful_reach(self, reach: int) -> int:
@@ -230,7 +248,9 @@ class Known:
     def n_items(self) -> Array:
         """Per query: items of the release, those that only the excluded record holds not counted."""
         data = self.dataset
-        return data.n_items - np.asarray(sole_items(self.gone.ptr, self.gone.item, data.supports, self.gone_at))
+        return data.n_items - np.asarray(
+            sole_items(self.gone.ptr, self.gone.item, data.supports, self.gone_at)
+        )
 
     @property
     def gone_lengths(self) -> Array:
@@ -267,33 +287,49 @@ class Known:
         combine
             How contributions become a score.
         value, time
-            float64 (facts, levels + 1) and (rows, 2·reach + 2): contributions by value code and by signed gap
-            (`scoring.plan`), each with a last column for entries without one. For sums, -inf vetoes the entry.
+            float64 (facts, levels + 1) and (rows, 2·reach + 2): contributions by value code and by
+            signed gap (`scoring.plan`), each with a last column for entries without one. For sums,
+            -inf vetoes the entry.
         more
-            `tie`, `base`, `factor` (a `RecordFactor`), `cut`, `cap` (scores per query), `salt`, `longest` (most items a candidate
-            may hold, per query), `threshold` (per query, for the criterion), `time_row` (per fact: its row of
-            `time`, where facts share rows), `gap_shift` (columns of `time` stand for 2^gap_shift gaps).
+            `tie`, `base`, `factor` (a `RecordFactor`), `cut`, `cap` (scores per query), `salt`,
+            `longest` (most items a candidate may hold, per query), `threshold` (per query, for the
+            criterion), `time_row` (per fact: its row of `time`, where facts share rows),
+            `gap_shift` (columns of `time` stand for 2^gap_shift gaps).
         """
         time_row = more.get("time_row", np.arange(self.item.size))
         if combine == Combine.SUM and (value.shape[1] == 1 or time.shape[1] == 1):
             value, time, time_row = self._merge_lone_channel(value, time, np.asarray(time_row))
-        value, time = np.ascontiguousarray(value, np.float64), np.ascontiguousarray(time, np.float64)
+        value, time = (
+            np.ascontiguousarray(value, np.float64),
+            np.ascontiguousarray(time, np.float64),
+        )
         bound = row_bounds(value) + row_bounds(time)[time_row]
         n = self.facts.n_queries
         # a minimum is at most its largest part: it can use all bits
-        scale = fixed_point(self.largest_fact(bound) if combine == Combine.MIN else self.sum_over_facts(bound))
+        scale = fixed_point(
+            self.largest_fact(bound) if combine == Combine.MIN else self.sum_over_facts(bound)
+        )
         # facts still share a row if their queries have the same scale
         rounding, power = np.unique(scale, return_inverse=True)
-        rows, time_row = numbered(time_row * rounding.size + power[self.query], time.shape[0] * rounding.size)
+        rows, time_row = numbered(
+            time_row * rounding.size + power[self.query], time.shape[0] * rounding.size
+        )
         tables = self.tables(
-            value=to_integers(value, np.arange(value.shape[0]), scale[self.query]), time_row=time_row,
+            value=to_integers(value, np.arange(value.shape[0]), scale[self.query]),
+            time_row=time_row,
             time=to_integers(time, rows // rounding.size, rounding[rows % rounding.size]),
-        )  # fmt: skip
+        )
         longest = more.get("longest")
         if longest is not None and (longest < self.dataset.longest).any():
             tables = tables.replaced(high=np.minimum(tables.query.high, longest))
-        plan = self._wrap(combine, tables, scale, more.get("base", np.zeros(n)), more.get("tie", Tie.INDEX),
-                          more.get("factor"))  # fmt: skip
+        plan = self._wrap(
+            combine,
+            tables,
+            scale,
+            more.get("base", np.zeros(n)),
+            more.get("tie", Tie.INDEX),
+            more.get("factor"),
+        )
         if more.get("threshold") is not None:
             plan = replace(plan, threshold=np.broadcast_to(more["threshold"], n))
         if more.get("gap_shift"):
@@ -306,35 +342,65 @@ class Known:
             changes["salt"] = more["salt"]
         return plan.replace_tables(**changes) if changes else plan
 
-    def _merge_lone_channel(self, value: Array, time: Array, time_row: Array) -> tuple[Array, Array, Array]:
+    def _merge_lone_channel(
+        self, value: Array, time: Array, time_row: Array
+    ) -> tuple[Array, Array, Array]:
         """Put the whole contribution into the one table in use: with one channel, a kernel reads only that one."""
         if time.shape[1] > 1:
             # facts with the same contribution by their item still share a row
-            pairs, row = np.unique(np.column_stack([value[:, 0], time_row]), axis=0, return_inverse=True)
+            pairs, row = np.unique(
+                np.column_stack([value[:, 0], time_row]), axis=0, return_inverse=True
+            )
             whole, row = pairs[:, :1] + time[pairs[:, 1].astype(np.int64)], row.reshape(-1)
         else:
             whole, row = value + time[time_row], np.arange(self.item.size)
         nothing = np.zeros((self.item.size, 1))
-        # a veto is then a zero, unless another event of the same pair can have a negative contribution
+        # a veto is then a zero, unless another event of the same pair can have a negative
+        # contribution
         if not (self.dataset.has_repeats and (np.where(np.isfinite(whole), whole, 0.0) < 0).any()):
             whole = np.where(np.isneginf(whole), 0.0, whole)
         return (nothing, whole, row) if time.shape[1] > 1 else (whole, nothing, row)
 
-    def odds_plan(self, value: Array, time: Array, time_row: Array, most_time: Array, floor: Array, factor: RecordFactor,
-                  base: Array) -> Plan:  # fmt: skip
+    def odds_plan(
+        self,
+        value: Array,
+        time: Array,
+        time_row: Array,
+        most_time: Array,
+        floor: Array,
+        factor: RecordFactor,
+        base: Array,
+    ) -> Plan:
         """Pack odds: score = base + Σ log(1 + factor of the record · (value · time + floor)).
 
-        `time_row` is the row of `time` of each fact, and `most_time` a bound of the fact's numbers in it.
+        `time_row` is the row of `time` of each fact, and `most_time` a bound of the fact's numbers
+        in it.
         """
         n = self.facts.n_queries
         largest = np.log1p((value.max(axis=1, initial=0.0) * most_time + floor) * factor.largest)
         shift = np.maximum(
-            np.ceil(np.log2(np.maximum(self.sum_over_facts(largest), 1e-9) * 2.0**LOG_BITS / SCORE_LIMIT)), 0.0
+            np.ceil(
+                np.log2(
+                    np.maximum(self.sum_over_facts(largest), 1e-9) * 2.0**LOG_BITS / SCORE_LIMIT
+                )
+            ),
+            0.0,
         )
         tables = self.tables(
-            odds_value=value, odds_time=time, time_row=time_row, odds_floor=floor, shift=shift.astype(np.int64)
+            odds_value=value,
+            odds_time=time,
+            time_row=time_row,
+            odds_floor=floor,
+            shift=shift.astype(np.int64),
         )
-        return self._wrap(Combine.ODDS, tables, 2.0 ** (LOG_BITS - shift), np.broadcast_to(base, n), Tie.INDEX, factor)
+        return self._wrap(
+            Combine.ODDS,
+            tables,
+            2.0 ** (LOG_BITS - shift),
+            np.broadcast_to(base, n),
+            Tie.INDEX,
+            factor,
+        )
 
     def tables(self, **given: Array) -> Tables:
         """Tables with everything neutral that is not given."""
@@ -342,18 +408,28 @@ class Known:
         low, high = self.length_window(self.facts.length_within)
         none_i, none_f = np.zeros((self.item.size, 1), np.int32), np.zeros((self.item.size, 1))
         query = QueryTables(
-            ptr=self.query_ptr, shift=np.zeros(n, np.int64), n_known=self.n_known, exclude=self.exclude.astype(np.int64),
-            low=low, high=high, cut=np.full(n, 2**31, np.int64), cap=np.full(n, 2**31, np.int64),
+            ptr=self.query_ptr,
+            shift=np.zeros(n, np.int64),
+            n_known=self.n_known,
+            exclude=self.exclude.astype(np.int64),
+            low=low,
+            high=high,
+            cut=np.full(n, 2**31, np.int64),
+            cap=np.full(n, 2**31, np.int64),
             salt=np.zeros(n, np.uint64),
-        )  # fmt: skip
+        )
         fact = FactTables(
             item=self.item.astype(np.int64),
             known_tick=self.known_tick,
             time_row=np.arange(self.item.size, dtype=np.int64),
-            value=none_i, odds_value=none_f, odds_floor=np.zeros(self.item.size),
-        )  # fmt: skip
+            value=none_i,
+            odds_value=none_f,
+            odds_floor=np.zeros(self.item.size),
+        )
         neutral = Tables(query, fact, RowTables(time=none_i, odds_time=none_f))
-        return neutral.replaced(**{name: np.ascontiguousarray(array) for name, array in given.items()})
+        return neutral.replaced(
+            **{name: np.ascontiguousarray(array) for name, array in given.items()}
+        )
 
     def length_window(self, share: float | None) -> tuple[Array, Array]:
         """Lengths L for which the known length lies within the stated share of L (NS08, Fig. 12)."""
@@ -362,21 +438,40 @@ class Known:
         if share is not None:
             known = self.facts.length
             has = ~np.isnan(known)
-            low = np.where(has, np.ceil(np.nan_to_num(known) / (1 + share) - 1e-9), 0).astype(np.int64)
+            low = np.where(has, np.ceil(np.nan_to_num(known) / (1 + share) - 1e-9), 0).astype(
+                np.int64
+            )
             if share > 1:
                 # a share above 1 can give a negative length
-                low = np.maximum(low, np.ceil(np.nan_to_num(known) / (1 - share) - 1e-9).astype(np.int64))
+                low = np.maximum(
+                    low, np.ceil(np.nan_to_num(known) / (1 - share) - 1e-9).astype(np.int64)
+                )
             if share < 1:
-                high = np.where(has, np.floor(np.nan_to_num(known) / (1 - share) + 1e-9), 2**62).astype(np.int64)
+                high = np.where(
+                    has, np.floor(np.nan_to_num(known) / (1 - share) + 1e-9), 2**62
+                ).astype(np.int64)
         return low, high
 
-    def _wrap(self, combine: Combine, tables: Tables, scale: Array, base: Array, tie: Tie,
-              factor: RecordFactor | None) -> Plan:  # fmt: skip
+    def _wrap(
+        self,
+        combine: Combine,
+        tables: Tables,
+        scale: Array,
+        base: Array,
+        tie: Tie,
+        factor: RecordFactor | None,
+    ) -> Plan:
         filtered = self.facts.length_within is not None or bool((tables.query.high < 2**62).any())
         return Plan(
-            combine=combine, tie=tie,
-            use_value=self.dataset.has_value and max(tables.fact.value.shape[1], tables.fact.odds_value.shape[1]) > 1,
-            use_time=self.dataset.has_time and max(tables.row.time.shape[1], tables.row.odds_time.shape[1]) > 1,
-            filtered=filtered, tables=tables, scale=np.asarray(scale, np.float64), base=np.asarray(base, np.float64),
+            combine=combine,
+            tie=tie,
+            use_value=self.dataset.has_value
+            and max(tables.fact.value.shape[1], tables.fact.odds_value.shape[1]) > 1,
+            use_time=self.dataset.has_time
+            and max(tables.row.time.shape[1], tables.row.odds_time.shape[1]) > 1,
+            filtered=filtered,
+            tables=tables,
+            scale=np.asarray(scale, np.float64),
+            base=np.asarray(base, np.float64),
             factor=factor,
-        )  # fmt: skip
+        )

@@ -35,11 +35,17 @@ def has_secret_names(dataset: Catalog) -> bool:
 def at_face_value(dataset: Catalog, facts: Facts) -> Facts:
     """Facts with the names of items read as they stand in the release, where the defense replaced them secretly.
 
-    A naive attacker does not match items by their popularity: a name that the release lacks tells her nothing, and one that it
-    has by chance misleads her. Published names, such as groups, are read by everyone.
+    A naive attacker does not match items by their popularity: a name that the release lacks tells
+    her nothing, and one that it has by chance misleads her. Published names, such as groups, are
+    read by everyone.
     """
     channel = dataset.channel
-    if not facts.from_source or not has_secret_names(dataset) or channel is None or channel.items is None:
+    if (
+        not facts.from_source
+        or not has_secret_names(dataset)
+        or channel is None
+        or channel.items is None
+    ):
         return facts
     order = np.argsort(channel.items.release, kind="stable")
     known = facts.item >= 0

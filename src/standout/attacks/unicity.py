@@ -30,11 +30,17 @@ class Unicity(Attack):
     Parameters
     ----------
     value_within, time_within
-        Largest differences that still agree. Default: the adversary's; 0 for knowledge from outside.
+        Largest differences that still agree. Default: the adversary's; 0 for knowledge from
+        outside.
     """
 
-    def __init__(self, *, value_within: float | str | None = None, time_within: float | str | None = None) -> None:
-        self.value_within, self.time_within = check_value_within(value_within), check_time_within(time_within)
+    def __init__(
+        self, *, value_within: float | str | None = None, time_within: float | str | None = None
+    ) -> None:
+        self.value_within, self.time_within = (
+            check_value_within(value_within),
+            check_time_within(time_within),
+        )
 
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Agreement tables; every fact must be met."""
@@ -49,7 +55,9 @@ class Unicity(Attack):
             value = who.value_within if who.gamma is None else who.gamma * dataset.value_range
         if time is None and who is not None:
             time = who.time_within
-        return dataset.tolerance(0.0 if value is None else value), loose_ticks(time or 0, dataset.time_resolution)
+        return dataset.tolerance(0.0 if value is None else value), loose_ticks(
+            time or 0, dataset.time_resolution
+        )
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff exactly one record agrees."""

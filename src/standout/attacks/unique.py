@@ -24,9 +24,10 @@ Array = npt.NDArray[Any]
 class Unique(Unicity):
     """Match iff exactly one record could have produced the knowledge of an adversary with a fixed number of wrong facts.
 
-    Without wrong facts, these are the records that agree with every fact, as in `unicity`. With exactly w wrong items, a record
-    lacks w of the items and agrees with all others. With exactly w wrong values, it holds all items, disagrees with w facts in
-    every known channel and agrees with all others. How facts are chosen plays no role.
+    Without wrong facts, these are the records that agree with every fact, as in `unicity`. With
+    exactly w wrong items, a record lacks w of the items and agrees with all others. With exactly w
+    wrong values, it holds all items, disagrees with w facts in every known channel and agrees with
+    all others. How facts are chosen plays no role.
     """
 
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
@@ -38,10 +39,18 @@ class Unique(Unicity):
         everyone = ByCount(np.zeros(dataset.longest + 1))
         tables = _tables(known, who)
         return Plan(
-            combine=Combine.EXACT, tie=Tie.INDEX, use_value=tables.use_value, use_time=tables.use_time,
-            filtered=facts.length_within is not None, tables=known.tables(), scale=tables.scale,
-            base=np.zeros(facts.n_queries), exact=tables, factor=everyone, weight=everyone,
-        )  # fmt: skip
+            combine=Combine.EXACT,
+            tie=Tie.INDEX,
+            use_value=tables.use_value,
+            use_time=tables.use_time,
+            filtered=facts.length_within is not None,
+            tables=known.tables(),
+            scale=tables.scale,
+            base=np.zeros(facts.n_queries),
+            exact=tables,
+            factor=everyone,
+            weight=everyone,
+        )
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff exactly one record could have produced the knowledge."""
@@ -58,7 +67,9 @@ def why_not_unique(who: Adversary) -> str:
     return "each fact may be wrong with some probability, so the facts exclude hardly any record with certainty"
 
 
-def is_unique(release: Catalog, knowledge: Knowledge, target: Array, engine: str | Engine = "memory") -> Array:
+def is_unique(
+    release: Catalog, knowledge: Knowledge, target: Array, engine: str | Engine = "memory"
+) -> Array:
     """Bool (queries): whether the target's record is the only one that could have produced what is known.
 
     Parameters
@@ -82,22 +93,45 @@ def _tables(known: Known, who: Adversary) -> ExactTables:
     n_facts = np.diff(known.query_ptr)
     n_missing = known.n_known - n_facts
     wrong_items = who.wrong_kind == "item"
-    # an item that the release lacks is a wrong item of every record; where values are wrong, no record is possible
-    wrong = who.wrong - n_missing if wrong_items else np.where(n_missing > 0, n_facts + 1, who.wrong)
+    # an item that the release lacks is a wrong item of every record; where values are wrong, no
+    # record is possible
+    wrong = (
+        who.wrong - n_missing if wrong_items else np.where(n_missing > 0, n_facts + 1, who.wrong)
+    )
     use_value, use_time = who.tells_value(data), who.tells_time(data)
     row, right, off = (
-        _value_tables(known, who) if use_value else (np.zeros(known.item.size, np.int64), *np.ones((2, 1, 1)))
+        _value_tables(known, who)
+        if use_value
+        else (np.zeros(known.item.size, np.int64), *np.ones((2, 1, 1)))
     )
     ones, nothing = np.ones(known.item.size), np.empty(0)
     return ExactTables(
-        wrong_items=wrong_items, use_value=use_value, use_time=use_time, reach=who.time_ticks(data),
-        tick_span=int(data.tick_span), n_marked=-1, most_facts=int(n_facts.max(initial=1)), most_wrong=int(wrong.max(initial=0)),
-        wrong=np.asarray(wrong, np.int64), log_ways=np.zeros(n), total=np.full(n, 2 * known.item.size, np.int64),
-        n_possible=known.n_records, scale=fixed_point(NATS_PER_FACT * n_facts), value_row=row, right_value=right,
-        wrong_value=off, has_tick=known.has_tick & use_time, level_fine=np.ones(data.n_levels if use_value else 0, np.bool_),
-        marked=np.zeros(known.item.size, np.int64), support=ones, mean_right=ones, gone_ptr=np.zeros(n + 1, np.int64),
-        gone_item=np.empty(0, np.int64), log_pick=nothing, weight=nothing,
-    )  # fmt: skip
+        wrong_items=wrong_items,
+        use_value=use_value,
+        use_time=use_time,
+        reach=who.time_ticks(data),
+        tick_span=int(data.tick_span),
+        n_marked=-1,
+        most_facts=int(n_facts.max(initial=1)),
+        most_wrong=int(wrong.max(initial=0)),
+        wrong=np.asarray(wrong, np.int64),
+        log_ways=np.zeros(n),
+        total=np.full(n, 2 * known.item.size, np.int64),
+        n_possible=known.n_records,
+        scale=fixed_point(NATS_PER_FACT * n_facts),
+        value_row=row,
+        right_value=right,
+        wrong_value=off,
+        has_tick=known.has_tick & use_time,
+        level_fine=np.ones(data.n_levels if use_value else 0, np.bool_),
+        marked=np.zeros(known.item.size, np.int64),
+        support=ones,
+        mean_right=ones,
+        gone_ptr=np.zeros(n + 1, np.int64),
+        gone_item=np.empty(0, np.int64),
+        log_pick=nothing,
+        weight=nothing,
+    )
 
 
 def _value_tables(known: Known, who: Adversary) -> tuple[Array, Array, Array]:

@@ -30,12 +30,18 @@ class Outcome:
     @property
     def score(self) -> Array:
         """Score of the best record, NaN if there is no candidate."""
-        return np.where(self.partials.best_score == LOWEST, np.nan, self.plan.score(self.partials.best_score))
+        return np.where(
+            self.partials.best_score == LOWEST, np.nan, self.plan.score(self.partials.best_score)
+        )
 
     @property
     def second(self) -> Array:
         """Score of the second best, NaN if there is none."""
-        return np.where(self.partials.second_score == LOWEST, np.nan, self.plan.score(self.partials.second_score))
+        return np.where(
+            self.partials.second_score == LOWEST,
+            np.nan,
+            self.plan.score(self.partials.second_score),
+        )
 
     @property
     def sigma(self) -> Array:
@@ -45,7 +51,11 @@ class Outcome:
     @property
     def eccentricity(self) -> Array:
         """(max - max2) / σ; integers are subtracted, so that a tie is exactly 0."""
-        second = np.where(self.partials.second_score == LOWEST, self.partials.best_score, self.partials.second_score)
+        second = np.where(
+            self.partials.second_score == LOWEST,
+            self.partials.best_score,
+            self.partials.second_score,
+        )
         return eccentricity(self.partials.best_score, second, self.partials.sigma())
 
 
@@ -92,8 +102,20 @@ class Verdicts:
         return np.where(self.matched, self.best, -1)
 
     @classmethod
-    def of(cls, seen: Outcome, statistic: Array, matched: Array, watch: Array, watched: Array, watched_length: Array,
-           lineup: bool, posterior: Array, absent: Array, presence_error: Array, spacing: Array) -> Verdicts:  # fmt: skip
+    def of(
+        cls,
+        seen: Outcome,
+        statistic: Array,
+        matched: Array,
+        watch: Array,
+        watched: Array,
+        watched_length: Array,
+        lineup: bool,
+        posterior: Array,
+        absent: Array,
+        presence_error: Array,
+        spacing: Array,
+    ) -> Verdicts:
         """Turn an outcome into verdicts.
 
         Parameters
@@ -101,7 +123,8 @@ class Verdicts:
         seen, statistic, matched
             The engine's outcome, and the result of the attack's criterion.
         watch, watched, watched_length
-            One record per query (-1 = none), its integer score (`LOWEST` = no candidate) and its number of items.
+            One record per query (-1 = none), its integer score (`LOWEST` = no candidate) and its
+            number of items.
         lineup
             Whether to compute the distribution over the records.
         posterior, absent, presence_error, spacing
@@ -120,19 +143,37 @@ class Verdicts:
         elif lineup:
             share = np.where(p.n_cut > 0, 1.0 / np.maximum(p.n_cut, 1), 0.0)
             inside = is_watched & (watched >= seen.plan.tables.query.cut)
-            bits = np.where(is_watched, bits_left(np.where(inside, share, 0.0), seen.n_records), np.nan)
+            bits = np.where(
+                is_watched, bits_left(np.where(inside, share, 0.0), seen.n_records), np.nan
+            )
         # a filter may exclude the watched record: it then ranks after every candidate
         rank = np.where(watched > LOWEST, p.n_watch, p.n + 1)
         on_top = is_watched & (watched > LOWEST) & (watched == p.best_score)
         if seen.plan.tie == Tie.SHORT:
             on_top &= watched_length == p.best_key
         return cls(
-            best=p.best, score=seen.score, second=seen.second, runner_up=p.second, sigma=seen.sigma,
-            eccentricity=seen.eccentricity, statistic=statistic, matched=matched & (p.n > 0), n_candidates=p.n,
-            n_matching=p.n_cut, share=share, rank=np.where(is_watched, rank, 0), bits=bits, absent=absent,
-            posterior=posterior, presence_error=presence_error, n_tied=p.n_top, spacing=spacing,
-            credit=np.where(is_watched, np.where(on_top, 1.0 / np.maximum(p.n_top, 1), 0.0), np.nan),
-        )  # fmt: skip
+            best=p.best,
+            score=seen.score,
+            second=seen.second,
+            runner_up=p.second,
+            sigma=seen.sigma,
+            eccentricity=seen.eccentricity,
+            statistic=statistic,
+            matched=matched & (p.n > 0),
+            n_candidates=p.n,
+            n_matching=p.n_cut,
+            share=share,
+            rank=np.where(is_watched, rank, 0),
+            bits=bits,
+            absent=absent,
+            posterior=posterior,
+            presence_error=presence_error,
+            n_tied=p.n_top,
+            spacing=spacing,
+            credit=np.where(
+                is_watched, np.where(on_top, 1.0 / np.maximum(p.n_top, 1), 0.0), np.nan
+            ),
+        )
 
     @classmethod
     def concatenate(cls, parts: list[Verdicts]) -> Verdicts:
@@ -148,8 +189,12 @@ class Verdicts:
     def _repr_html_(self) -> str:
         """For notebooks: counts of the answers; a row per query is in `to_frame`."""
         n, named = self.best.size, int(self.matched.sum())
-        rows = {"queries": f"{n:,}", "answered": f"{named:,}", "nobody named": f"{n - named:,}",
-                "median eccentricity": f"{np.median(self.eccentricity):.2f}" if n else "–"}  # fmt: skip
+        rows = {
+            "queries": f"{n:,}",
+            "answered": f"{named:,}",
+            "nobody named": f"{n - named:,}",
+            "median eccentricity": f"{np.median(self.eccentricity):.2f}" if n else "–",
+        }
         if n and not np.isnan(self.posterior).all():
             rows["mean posterior of the best record"] = f"{np.nanmean(self.posterior):.3f}"
         cells = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in rows.items())

@@ -28,7 +28,14 @@ from standout.audit.panel import MODEL, attackers, awareness
 from standout.audit.progress import Progress, reporting
 from standout.audit.same_labels import other_labels
 from standout.audit.strongest import strongest
-from standout.audit.subject import describe_data, places, released, seed_number, source_of, target_number
+from standout.audit.subject import (
+    describe_data,
+    places,
+    released,
+    seed_number,
+    source_of,
+    target_number,
+)
 from standout.audit.sweep import default_sweep, fitting
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
@@ -46,39 +53,55 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (("scoreboard-rh", {"length":
 class Audit:
     """Measure how many people are found in a release, by which attacks, with how much knowledge.
 
-    Knowledge is drawn from the source; attacks run on the release. Without a release the source itself is attacked.
+    Knowledge is drawn from the source; attacks run on the release. Without a release the source
+    itself is attacked.
 
     Parameters
     ----------
     source
-        The true data of the people: a `Dataset`, or a pandas, polars or pyarrow frame whose columns can be guessed.
+        The true data of the people: a `Dataset`, or a pandas, polars or pyarrow frame whose columns
+        can be guessed.
     adversaries
         What is known of a target: one `Adversary` or several. Default: the sweep.
     attacks
         Names or attacks; "all" for every attack.
     targets
-        Number of records to attack, drawn among those that hold enough items; "all" or None for every one.
+        Number of records to attack, drawn among those that hold enough items; "all" or None for
+        every one.
     seed
         Random seed, any whole number.
     engine
         Name of an engine, or an engine.
     release
-        What is published, if it differs from the source. Records are matched by label; a person whose record is missing
-        cannot be found and counts as not found.
+        What is published, if it differs from the source. Records are matched by label; a person
+        whose record is missing cannot be found and counts as not found.
     defense
-        What makes the release: an object with `apply(source, seed)`; called when no release is given.
+        What makes the release: an object with `apply(source, seed)`; called when no release is
+        given.
     sweep
         "default" (about 30 kinds of knowledge) or "full", when no adversaries are given.
     describe
         Whether to describe the released data as well (up to 20 million entries).
     journal
-        Where finished parts are kept, so that an audit that was stopped can continue. Default: nowhere.
+        Where finished parts are kept, so that an audit that was stopped can continue. Default:
+        nowhere.
     """
 
-    def __init__(self, source: Any, adversaries: Adversary | Sequence[Adversary] | None = None,
-                 attacks: Attack | Sequence[str | Attack] | str = ATTACKS, targets: int | str | None = TARGETS,
-                 seed: int = 0, engine: str | Engine = "memory", *, release: Any = None, defense: Any = None,
-                 sweep: str = "default", describe: bool = True, journal: Journal | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        source: Any,
+        adversaries: Adversary | Sequence[Adversary] | None = None,
+        attacks: Attack | Sequence[str | Attack] | str = ATTACKS,
+        targets: int | str | None = TARGETS,
+        seed: int = 0,
+        engine: str | Engine = "memory",
+        *,
+        release: Any = None,
+        defense: Any = None,
+        sweep: str = "default",
+        describe: bool = True,
+        journal: Journal | None = None,
+    ) -> None:
         self.source = source_of(source)
         self.targets, self.seed = target_number(targets), seed_number(seed)
         self.engine = engine_of(engine, self.source)
@@ -90,7 +113,9 @@ class Audit:
         if isinstance(wanted, Adversary):
             wanted = [wanted]
         if strange := [a for a in wanted if not isinstance(a, Adversary)]:
-            raise ParameterError(f"adversaries holds a {type(strange[0]).__name__}: use Adversary(knows=…, …)")
+            raise ParameterError(
+                f"adversaries holds a {type(strange[0]).__name__}: use Adversary(knows=…, …)"
+            )
         self.adversaries = [fitting(who, self.source) for who in wanted]
         self.attacks, self._kinds = attackers(_attacks(attacks), self.source, self.release)
         if not self.adversaries or not self.attacks:
@@ -102,8 +127,8 @@ class Audit:
         Parameters
         ----------
         progress
-            True for a bar on standard error, False for none, None for a bar if standard error is a terminal, or a
-            function that is called with (what, queries done, queries in all).
+            True for a bar on standard error, False for none, None for a bar if standard error is a
+            terminal, or a function that is called with (what, queries done, queries in all).
         """
         began = time.perf_counter()
         plan = self._eligible_targets()
@@ -120,7 +145,11 @@ class Audit:
             for who, n_eligible, targets in plan:
                 results.append(self._part(who, n_eligible, targets, advance))
         sections: dict[str, Any] = {}
-        whole = self.release.loaded() if self.describe and self.release.n_entries <= MOST_TO_DESCRIBE else None
+        whole = (
+            self.release.loaded()
+            if self.describe and self.release.n_entries <= MOST_TO_DESCRIBE
+            else None
+        )
         if whole is not None:
             # by name: a sibling of this layer
             made = import_module("standout.theory.describe").describe(whole, seed=self.seed)
@@ -140,10 +169,16 @@ class Audit:
     def other_labels(self) -> str:
         """What is wrong if labels of the release seem to name other people or items than in the source; else nothing.
 
-        Records that are not in memory are not compared, nor is a release whose defense is known, which compares itself.
+        Records that are not in memory are not compared, nor is a release whose defense is known,
+        which compares itself.
         """
         source, release = self.source, self.release
-        if self._place is None or not isinstance(source, Dataset) or not isinstance(release, Dataset) or release.origin:
+        if (
+            self._place is None
+            or not isinstance(source, Dataset)
+            or not isinstance(release, Dataset)
+            or release.origin
+        ):
             return ""
         return other_labels(source, release, self._place)
 
@@ -167,27 +202,40 @@ class Audit:
             )
         return plan
 
-    def _part(self, who: Adversary, n_eligible: int, targets: Array,
-              advance: Callable[[str, int], None]) -> dict[str, Any]:  # fmt: skip
+    def _part(
+        self, who: Adversary, n_eligible: int, targets: Array, advance: Callable[[str, int], None]
+    ) -> dict[str, Any]:
         """Everything about one adversary: from the journal, if an earlier run finished it."""
         if self.journal is None:
             return self._attack(who, n_eligible, targets, advance)
         made = self._provenance(0)
         about = {
             "schema": SCHEMA_VERSION,
-            "release": self.release.fingerprint, "source": self.source.fingerprint, "adversary": who.to_dict(),
-            "resolution": self.source.time_resolution, "attacks": [(a.name, a.options()) for a in self.attacks],
-            "kinds": self._kinds, "defense": made.get("defense"), "channel": content_digest(self.release.channel),
-            "targets": _digest(targets.tobytes()), "places": None if self._place is None else _digest(self._place.tobytes()),
-            "seed": self.seed, "engine": self.engine.name, "versions": made["versions"], "platform": made["platform"],
-        }  # fmt: skip
-        result, kept = self.journal.part(about, lambda: self._attack(who, n_eligible, targets, advance))
+            "release": self.release.fingerprint,
+            "source": self.source.fingerprint,
+            "adversary": who.to_dict(),
+            "resolution": self.source.time_resolution,
+            "attacks": [(a.name, a.options()) for a in self.attacks],
+            "kinds": self._kinds,
+            "defense": made.get("defense"),
+            "channel": content_digest(self.release.channel),
+            "targets": _digest(targets.tobytes()),
+            "places": None if self._place is None else _digest(self._place.tobytes()),
+            "seed": self.seed,
+            "engine": self.engine.name,
+            "versions": made["versions"],
+            "platform": made["platform"],
+        }
+        result, kept = self.journal.part(
+            about, lambda: self._attack(who, n_eligible, targets, advance)
+        )
         if kept:
             advance("kept from an earlier run", 2 * targets.size * len(self.attacks))
         return result
 
-    def _attack(self, who: Adversary, n_eligible: int, targets: Array,
-                advance: Callable[[str, int], None]) -> dict[str, Any]:  # fmt: skip
+    def _attack(
+        self, who: Adversary, n_eligible: int, targets: Array, advance: Callable[[str, int], None]
+    ) -> dict[str, Any]:
         """Everything about one adversary: all attacks on the same targets and draws."""
         rows = self.source.rows(np.sort(targets))
         persons = rows.places(targets)
@@ -203,23 +251,36 @@ class Audit:
             def step(n: int, what: str = f"{label}: {who.words(self.source)}") -> None:
                 advance(what, n)
 
-            present, absent = one.run_both(self.release, knowledge, truth.target, self.engine, progress=step)
+            present, absent = one.run_both(
+                self.release, knowledge, truth.target, self.engine, progress=step
+            )
             trials[label] = trial = Trial(one, present, absent)
-            judged.append({
-                "attack": {"label": label, "name": one.name, "options": one.options()},
-                **judge(trial, truth, self.release, rows.lengths[persons], rarest, share),
-            })  # fmt: skip
+            judged.append(
+                {
+                    "attack": {"label": label, "name": one.name, "options": one.options()},
+                    **judge(trial, truth, self.release, rows.lengths[persons], rarest, share),
+                }
+            )
         best = strongest(trials, truth, share)
-        unique = None if why_not_unique(who) else is_unique(self.release, knowledge, truth.target, self.engine)
+        unique = (
+            None
+            if why_not_unique(who)
+            else is_unique(self.release, knowledge, truth.target, self.engine)
+        )
         return {
             "adversary": {**who.to_dict(), "words": who.words(self.source)},
-            "n_targets": int(targets.size), "n_eligible": n_eligible, "n_records": self.source.n_records,
+            "n_targets": int(targets.size),
+            "n_eligible": n_eligible,
+            "n_records": self.source.n_records,
             "n_not_released": int((truth.target < 0).sum()),
-            "eligible_share": share, "more_items": self._more_items(who, truth),
+            "eligible_share": share,
+            "more_items": self._more_items(who, truth),
             **measured(trials, truth, who, unique, best, share),
-            "strongest": best, "uncertainty": _uncertainty(judged, best), "attacks": judged,
+            "strongest": best,
+            "uncertainty": _uncertainty(judged, best),
+            "attacks": judged,
             **awareness(judged, self._kinds),
-        }  # fmt: skip
+        }
 
     def _more_items(self, who: Adversary, truth: Truth) -> float | None:
         """Items in the released record of a target beyond those that are known, on average over the targets."""
@@ -238,7 +299,9 @@ class Audit:
         for a, kind in zip(self.attacks, self._kinds, strict=True):
             label = f"{a.name} ({kind})" if kind else a.name
             if names.count(a.name) > 1 and not kind:
-                changed = {k: v for k, v in a.options().items() if v != attack(a.name).options().get(k)}
+                changed = {
+                    k: v for k, v in a.options().items() if v != attack(a.name).options().get(k)
+                }
                 label += "".join(f" {k}={v}" for k, v in changed.items())
             while label in labels:
                 label += "'"
@@ -280,17 +343,25 @@ def _attacks(given: Attack | Sequence[str | Attack] | str) -> list[Attack]:
     """The requested attacks, given by name or as objects."""
     names: Sequence[str | Attack] = [given] if isinstance(given, str | Attack) else given
     if not isinstance(names, Iterable):
-        raise ParameterError(f"attacks is a {type(given).__name__}: use names of attacks, or attacks")
+        raise ParameterError(
+            f"attacks is a {type(given).__name__}: use names of attacks, or attacks"
+        )
     if list(names) == ["all"]:
         names = [*attack_names(), *(attack(name, **options) for name, options in VARIANTS)]
     return [a if isinstance(a, Attack) else attack(a) for a in names]
 
 
-def _uncertainty(judged: list[dict[str, Any]], best: dict[str, Any] | None) -> dict[str, Any] | None:
+def _uncertainty(
+    judged: list[dict[str, Any]], best: dict[str, Any] | None
+) -> dict[str, Any] | None:
     """Remaining uncertainty in bits: from the likelihood if it ran, else from the lineup of the strongest attack."""
     label = best["attack"] if best else judged[0]["attack"]["label"]
     by_model = [r for r in judged if r["attack"]["name"] == MODEL]
     chosen = (by_model or [r for r in judged if r["attack"]["label"] == label])[0]
     if chosen["lineup_bits"] is None:
         return None
-    return {"attack": chosen["attack"]["label"], "calibrated": bool(by_model), **chosen["lineup_bits"]}
+    return {
+        "attack": chosen["attack"]["label"],
+        "calibrated": bool(by_model),
+        **chosen["lineup_bits"],
+    }

@@ -1,7 +1,7 @@
 """Thresholds at which misses equal false matches, and the error rates at each threshold (present/absent pairs).
 
-`credit` of an answer: 1 if the best record is the target, 1/n if n records tie at the top and the target is one of them,
-else 0.
+`credit` of an answer: 1 if the best record is the target, 1/n if n records tie at the top and the
+target is one of them, else 0.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def sweep(credit: Array, present: Array, absent: Array) -> Swept:
     credit
         Credit of each answer, 0 to 1.
     present, absent
-        The criterion's statistic with the target in the data, and with it removed. A query is answered when its
-        statistic is at least the threshold.
+        The criterion's statistic with the target in the data, and with it removed. A query is
+        answered when its statistic is at least the threshold.
     """
     thresholds = np.unique(np.concatenate([present, absent, [np.inf]]))
     order = np.argsort(present, kind="stable")
@@ -42,15 +42,18 @@ def sweep(credit: Array, present: Array, absent: Array) -> Swept:
     true_rate = np.clip((below[-1] - below[first]) / max(present.size, 1), 0.0, 1.0)
     # no query is answered at the last threshold: remove what rounding leaves of the sum
     true_rate[first == present.size] = 0.0
-    false_rate = (others.size - np.searchsorted(others, thresholds, side="left")) / max(absent.size, 1)
+    false_rate = (others.size - np.searchsorted(others, thresholds, side="left")) / max(
+        absent.size, 1
+    )
     return thresholds, true_rate, false_rate
 
 
 def equal_error(credit: Array, present: Array, absent: Array) -> float:
     """Threshold at which dismissed right answers (of all right ones) and false matches are equally frequent.
 
-    This is the false negative rate of NS08 (footnote 4), "the chance of erroneously dismissing a correct match". Where no
-    answer is right, every match is an error, and the threshold is one that no query reaches. The higher one of a tie wins.
+    This is the false negative rate of NS08 (footnote 4), "the chance of erroneously dismissing a
+    correct match". Where no answer is right, every match is an error, and the threshold is one that
+    no query reaches. The higher one of a tie wins.
 
     >>> equal_error(np.array([True, True]), np.array([5.0, 4.0]), np.array([1.0, 2.0]))
     4.0
@@ -68,15 +71,27 @@ def at_false_rate(
     """Best share matched correctly among thresholds whose false-match rate is at most `false_rate`."""
     thresholds, true_rate, found = swept or sweep(credit, present, absent)
     k = int(np.flatnonzero(found <= false_rate)[0])
-    return {"false_rate": false_rate, "true_rate": float(true_rate[k]), "threshold": _finite(thresholds[k])}
+    return {
+        "false_rate": false_rate,
+        "true_rate": float(true_rate[k]),
+        "threshold": _finite(thresholds[k]),
+    }
 
 
-def det_curve(credit: Array, present: Array, absent: Array, swept: Swept | None = None) -> list[dict[str, float]]:
+def det_curve(
+    credit: Array, present: Array, absent: Array, swept: Swept | None = None
+) -> list[dict[str, float]]:
     """Points of the curve (threshold, true rate, false rate), at most `DET_POINTS` of them."""
     thresholds, true_rate, false_rate = swept or sweep(credit, present, absent)
-    keep = np.unique(np.linspace(0, thresholds.size - 1, min(DET_POINTS, thresholds.size)).astype(int))
+    keep = np.unique(
+        np.linspace(0, thresholds.size - 1, min(DET_POINTS, thresholds.size)).astype(int)
+    )
     return [
-        {"threshold": _finite(thresholds[k]), "true_rate": float(true_rate[k]), "false_rate": float(false_rate[k])}
+        {
+            "threshold": _finite(thresholds[k]),
+            "true_rate": float(true_rate[k]),
+            "false_rate": float(false_rate[k]),
+        }
         for k in keep.tolist()
     ]
 
@@ -97,7 +112,8 @@ def at_threshold(threshold: float, credit: Array, present: Array, absent: Array)
         "matched_wrong": Rate.of(matched * (1.0 - worth))._asdict(),
         "false_match": false_match._asdict(),
         "precision": [
-            {"prior": p, "precision": _or_none(precision(matched_right.rate, false_match.rate, p))} for p in PRIORS
+            {"prior": p, "precision": _or_none(precision(matched_right.rate, false_match.rate, p))}
+            for p in PRIORS
         ],
     }
 

@@ -12,4 +12,6 @@ def canonical(content: Any) -> bytes:
     >>> canonical({"b": 1, "a": [0.5]})
     b'{"a":[0.5],"b":1}'
     """
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return json.dumps(
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()

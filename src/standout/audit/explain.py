@@ -50,13 +50,19 @@ def _flat_fact(fact: dict[str, Any]) -> dict[str, Any]:
     for who in ("best", "runner_up", "target"):
         part = fact[who]
         held = part["holds"] if part else None
-        row |= {f"{who}_holds": held is not None if part else None, f"{who}_value": held["value"] if held else None,
-                f"{who}_day": held["day"] if held else None,
-                f"{who}_contribution": part["contribution"] if part else None}  # fmt: skip
+        row |= {
+            f"{who}_holds": held is not None if part else None,
+            f"{who}_value": held["value"] if held else None,
+            f"{who}_day": held["day"] if held else None,
+            f"{who}_contribution": part["contribution"] if part else None,
+        }
     without = fact["without"]
-    row |= {"same_best_without": without["same_best"] if without else None,
-            "eccentricity_without": without["eccentricity"] if without else None,
-            "rank_so_far": fact["after"]["rank"], "bits_so_far": fact["after"]["bits"]}  # fmt: skip
+    row |= {
+        "same_best_without": without["same_best"] if without else None,
+        "eccentricity_without": without["eccentricity"] if without else None,
+        "rank_so_far": fact["after"]["rank"],
+        "bits_so_far": fact["after"]["bits"],
+    }
     return row
 
 
@@ -64,7 +70,9 @@ def find_record(dataset: Dataset, label: Any) -> int:
     """Return the index of the record with this label. Errors do not repeat the label."""
     at = int(find_labels(dataset.record_labels, np.array([label]))[0])
     if at < 0:
-        raise InputError("no record has the label that was given; labels are those of the record column")
+        raise InputError(
+            "no record has the label that was given; labels are those of the record column"
+        )
     return at
 
 
@@ -81,12 +89,20 @@ def draw(dataset: Dataset, record: int, adversary: Adversary, seed: int = 0) -> 
     return who.sample(dataset, [record], seed)
 
 
-def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFAULT, *, target: int | None = None,
-            labels: bool = True, engine: Any = "memory") -> Explanation:  # fmt: skip
+def explain(
+    dataset: Dataset,
+    knowledge: Knowledge,
+    attack_: str | Attack = DEFAULT,
+    *,
+    target: int | None = None,
+    labels: bool = True,
+    engine: Any = "memory",
+) -> Explanation:
     """Explain the answer to one query.
 
-    The attack answers three kinds of queries: all facts, all facts but one, and the facts up to each, the rarest item
-    first. A fact's contribution to a record is what its score loses without the fact.
+    The attack answers three kinds of queries: all facts, all facts but one, and the facts up to
+    each, the rarest item first. A fact's contribution to a record is what its score loses without
+    the fact.
 
     Parameters
     ----------
@@ -97,7 +113,8 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFA
     attack_
         Name of an attack, or an attack.
     target
-        Index of the record that the query is about, where that is known. Bits are counted for it, else for the best record.
+        Index of the record that the query is about, where that is known. Bits are counted for it,
+        else for the best record.
     labels
         Whether to include the labels of records and items.
     engine
@@ -125,32 +142,52 @@ def explain(dataset: Dataset, knowledge: Knowledge, attack_: str | Attack = DEFA
     best, second = _first_two(whole, target)
     seen = how.run(dataset, asked, engine, watch=np.full(len(sets), watched))
     if second < 0 and int(seen.best[0]) == best:
-        # an exact score may exclude all other records; then the second comes from the scores of partial queries
+        # an exact score may exclude all other records; then the second comes from the scores of
+        # partial queries
         second = int(seen.runner_up[0])
     compared = sorted({r for r in (best, second, target) if r is not None and r >= 0})
     scores = dict(zip(compared, how.scores_of(dataset, asked, compared, engine).T, strict=True))
-    shown = {"best": best, "runner_up": second, "target": None if target in (best, second) else target}
+    shown = {
+        "best": best,
+        "runner_up": second,
+        "target": None if target in (best, second) else target,
+    }
     rows = [
         {
             **_fact(dataset, knowledge, f, int(facts.item[f]), int(support[f]), labels),
-            **{name: _share(dataset, record, facts, f, scores, 1 + place) for name, record in shown.items()},
+            **{
+                name: _share(dataset, record, facts, f, scores, 1 + place)
+                for name, record in shown.items()
+            },
             **_turns(seen, whole, place, order.size, best),
         }
         for place, f in enumerate(order.tolist())
     ]
-    return Explanation({
-        "attack": {"name": how.name, "options": how.options()},
-        "n_records": dataset.n_records,
-        "known": knowledge.adversary.words(dataset) if knowledge.adversary else f"{order.size} facts from outside",
-        "value_error": float(dataset.cleaning.value_error),
-        "verdict": _verdict(whole, 0) | {"n_tied": int(whole.n_tied[0])},
-        "best": _who(dataset, best, labels) | {"score": _number(scores[best][0])},
-        "runner_up": _who(dataset, second, labels) | {"score": _number(scores[second][0])} if second >= 0 else None,
-        "target": None if target is None else _who(dataset, target, labels)
-        | {"score": _number(scores[target][0]), "rank": int(whole.rank[0]), "found": bool(whole.credit[0] > 0)},
-        "bits": {"prior": float(np.log2(dataset.n_records)), "left": _bits(whole, 0)},
-        "facts": rows,
-    })  # fmt: skip
+    return Explanation(
+        {
+            "attack": {"name": how.name, "options": how.options()},
+            "n_records": dataset.n_records,
+            "known": knowledge.adversary.words(dataset)
+            if knowledge.adversary
+            else f"{order.size} facts from outside",
+            "value_error": float(dataset.cleaning.value_error),
+            "verdict": _verdict(whole, 0) | {"n_tied": int(whole.n_tied[0])},
+            "best": _who(dataset, best, labels) | {"score": _number(scores[best][0])},
+            "runner_up": _who(dataset, second, labels) | {"score": _number(scores[second][0])}
+            if second >= 0
+            else None,
+            "target": None
+            if target is None
+            else _who(dataset, target, labels)
+            | {
+                "score": _number(scores[target][0]),
+                "rank": int(whole.rank[0]),
+                "found": bool(whole.credit[0] > 0),
+            },
+            "bits": {"prior": float(np.log2(dataset.n_records)), "left": _bits(whole, 0)},
+            "facts": rows,
+        }
+    )
 
 
 def _first_two(whole: Verdicts, target: int | None) -> tuple[int, int]:
@@ -166,7 +203,10 @@ def _turns(seen: Verdicts, whole: Verdicts, place: int, n: int, best: int) -> di
     without = 1 + place
     rest = _verdict(seen, without) | {"same_best": int(seen.best[without]) == best}
     run, at = (whole, 0) if place == n - 1 else (seen, 1 + n + place)
-    return {"without": rest if n > 1 else None, "after": {"rank": int(run.rank[at]), "bits": _bits(run, at)}}
+    return {
+        "without": rest if n > 1 else None,
+        "after": {"rank": int(run.rank[at]), "bits": _bits(run, at)},
+    }
 
 
 def _fact_sets(order: Array) -> list[Array]:
@@ -185,13 +225,20 @@ def _subqueries(knowledge: Knowledge, sets: list[Array]) -> Knowledge:
     ptr = np.zeros(len(sets) + 1, np.int64)
     np.cumsum([s.size for s in sets], out=ptr[1:])
     return replace(
-        knowledge, query_ptr=ptr, item=knowledge.item[chosen], value=knowledge.value[chosen], time=knowledge.time[chosen],
-        queries=np.arange(len(sets)), length=np.repeat(knowledge.length, len(sets)),
+        knowledge,
+        query_ptr=ptr,
+        item=knowledge.item[chosen],
+        value=knowledge.value[chosen],
+        time=knowledge.time[chosen],
+        queries=np.arange(len(sets)),
+        length=np.repeat(knowledge.length, len(sets)),
         _index=None if knowledge._index is None else knowledge._index[chosen],
-    )  # fmt: skip
+    )
 
 
-def _fact(dataset: Dataset, knowledge: Knowledge, f: int, item: int, support: int, labels: bool) -> dict[str, Any]:
+def _fact(
+    dataset: Dataset, knowledge: Knowledge, f: int, item: int, support: int, labels: bool
+) -> dict[str, Any]:
     value, time = float(knowledge.value[f]), float(knowledge.time[f])
     return {
         "item": _text(knowledge.item[f]) if labels else None,
@@ -211,19 +258,30 @@ def _share(
     # a query without facts gives every record the score 0
     rest = scores[record][without] if facts.item.size > 1 else 0.0
     added = _number(scores[record][0] - rest) if np.isfinite(rest) else None
-    return {"holds": _held(dataset, record, int(facts.item[f]), float(facts.day[f])), "contribution": added}
+    return {
+        "holds": _held(dataset, record, int(facts.item[f]), float(facts.day[f])),
+        "contribution": added,
+    }
 
 
 def _held(dataset: Dataset, record: int, item: int, day: float) -> dict[str, Any] | None:
     """The record's entry for an item, the nearest in time where there are several; None where it has none."""
     lo, hi = int(dataset.record_ptr[record]), int(dataset.record_ptr[record + 1])
-    places = lo + np.flatnonzero(dataset.record_item[lo:hi] == item) if item >= 0 else np.empty(0, np.int64)
+    places = (
+        lo + np.flatnonzero(dataset.record_item[lo:hi] == item)
+        if item >= 0
+        else np.empty(0, np.int64)
+    )
     if places.size == 0:
         return None
     days = np.full(places.size, np.nan)
     if dataset.has_time:
         raw = dataset.record_tick[places].astype(np.int64)
-        days = np.where(raw == dataset.no_tick, np.nan, (raw + float(dataset.first_tick)) / dataset.ticks_per_day)
+        days = np.where(
+            raw == dataset.no_tick,
+            np.nan,
+            (raw + float(dataset.first_tick)) / dataset.ticks_per_day,
+        )
     gaps = np.abs(days - day)
     k = 0 if np.isnan(gaps).all() else int(np.nanargmin(gaps))
     code = int(dataset.record_code[places[k]]) if dataset.has_value else dataset.n_levels
@@ -240,14 +298,22 @@ def _time_text(day: float, dataset: Dataset) -> str:
 
 def _verdict(seen: Verdicts, q: int) -> dict[str, Any]:
     return {
-        "score": _number(seen.score[q]), "second": _number(seen.second[q]), "sigma": _number(seen.sigma[q]),
-        "eccentricity": _number(seen.eccentricity[q]), "statistic": _number(seen.statistic[q]), "matched": bool(seen.matched[q]),
-        "posterior": _number(seen.posterior[q]), "absent": _number(seen.absent[q]),
-    }  # fmt: skip
+        "score": _number(seen.score[q]),
+        "second": _number(seen.second[q]),
+        "sigma": _number(seen.sigma[q]),
+        "eccentricity": _number(seen.eccentricity[q]),
+        "statistic": _number(seen.statistic[q]),
+        "matched": bool(seen.matched[q]),
+        "posterior": _number(seen.posterior[q]),
+        "absent": _number(seen.absent[q]),
+    }
 
 
 def _who(dataset: Dataset, record: int, labels: bool) -> dict[str, Any]:
-    return {"label": _text(dataset.record_labels[record]) if labels else None, "n_items": int(dataset.lengths[record])}
+    return {
+        "label": _text(dataset.record_labels[record]) if labels else None,
+        "n_items": int(dataset.lengths[record]),
+    }
 
 
 def _bits(seen: Verdicts, q: int) -> float | None:

@@ -31,7 +31,8 @@ PARTS = ("provenance", "data", "results", "warnings", "sections", "source")
 class Findings:
     """What an audit found: one result per adversary, which contains the numbers of all attacks.
 
-    `to_frame` gives one row per adversary and attack; `save` and `load` write and read JSON; `print` gives three sentences.
+    `to_frame` gives one row per adversary and attack; `save` and `load` write and read JSON;
+    `print` gives three sentences.
     """
 
     provenance: Mapping[str, Any]
@@ -51,7 +52,10 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as in the JSON file."""
-        plain = {"schema_version": SCHEMA_VERSION, **{name: thaw(getattr(self, name)) for name in PARTS}}
+        plain = {
+            "schema_version": SCHEMA_VERSION,
+            **{name: thaw(getattr(self, name)) for name in PARTS},
+        }
         return {**plain, "sha256": checksum(plain)}
 
     def to_json(self) -> str:
@@ -76,7 +80,9 @@ class Findings:
                 return replace(found, warnings=(*found.warnings, NO_CHECKSUM))
             if stated != checksum(content):
                 wrong = "it has no checksum" if stated is None else "its checksum does not fit"
-                raise InputError(f"{str(path)!r} is damaged: {wrong}; make it again with `standout audit`")
+                raise InputError(
+                    f"{str(path)!r} is damaged: {wrong}; make it again with `standout audit`"
+                )
             return found
         except OSError as error:
             raise InputError(f"cannot read findings {str(path)!r}: {error.strerror}") from None
@@ -90,17 +96,25 @@ class Findings:
 
         version = data.get("schema_version") if isinstance(data, dict) else None
         if version not in range(1, SCHEMA_VERSION + 1):
-            raise InputError(f"not findings of schema version 1 to {SCHEMA_VERSION}; make them with `standout audit`")
+            raise InputError(
+                f"not findings of schema version 1 to {SCHEMA_VERSION}; make them with `standout audit`"
+            )
         try:
             plain = from_version_1(data) if version == 1 else data
             plain = plain if version == SCHEMA_VERSION else from_version_2(plain)
         except KeyError as error:
-            raise InputError(f"the findings lack {error.args[0]!r}; make them again with `standout audit`") from None
+            raise InputError(
+                f"the findings lack {error.args[0]!r}; make them again with `standout audit`"
+            ) from None
         except (TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError):
-            raise InputError("the findings are damaged; make them again with `standout audit`") from None
+            raise InputError(
+                "the findings are damaged; make them again with `standout audit`"
+            ) from None
         missing = [name for name in PARTS if name not in plain]
         if missing:
-            raise InputError(f"the findings lack {missing[0]!r}; make them again with `standout audit`")
+            raise InputError(
+                f"the findings lack {missing[0]!r}; make them again with `standout audit`"
+            )
         check_structure({**plain, "schema_version": SCHEMA_VERSION}, cls.schema())
         return cls(**{name: plain[name] for name in PARTS})
 
@@ -124,7 +138,9 @@ class Findings:
         """One row per adversary and attack, as a pandas frame."""
         import pandas as pd
 
-        return pd.DataFrame([_row(result, one) for result in self.results for one in result["attacks"]])
+        return pd.DataFrame(
+            [_row(result, one) for result in self.results for one in result["attacks"]]
+        )
 
     def _repr_html_(self) -> str:
         """For notebooks: the answer and the risk, as in the report."""
@@ -145,17 +161,30 @@ class Findings:
 
 def checksum(content: Mapping[str, Any]) -> str:
     """SHA-256 of the content of a findings file, without the checksum itself."""
-    return sha256(canonical({name: x for name, x in content.items() if name != "sha256"})).hexdigest()
+    return sha256(
+        canonical({name: x for name, x in content.items() if name != "sha256"})
+    ).hexdigest()
 
 
 def _row(result: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
     who = dict(result["adversary"])
     words = who.pop("words")
-    row: dict[str, Any] = {"adversary": words, **who, "attack": one["attack"]["label"], "n": result["n_targets"]}
+    row: dict[str, Any] = {
+        "adversary": words,
+        **who,
+        "attack": one["attack"]["label"],
+        "n": result["n_targets"],
+    }
     row |= {name: result[name] for name in ("n_eligible", "n_records", "eligible_share")}
-    row |= {f"{name}{part}": result[name] and result[name]["rate" if not part else part[1:]]
-            for name in ("unique", "found", "sure") for part in ("", "_low", "_high")}  # fmt: skip
-    row |= {name: result[name] and result[name]["rate"] for name in ("unique_all", "found_all", "sure_all")}
+    row |= {
+        f"{name}{part}": result[name] and result[name]["rate" if not part else part[1:]]
+        for name in ("unique", "found", "sure")
+        for part in ("", "_low", "_high")
+    }
+    row |= {
+        name: result[name] and result[name]["rate"]
+        for name in ("unique_all", "found_all", "sure_all")
+    }
     row |= {"hit": one["hit"]["rate"], "hit_low": one["hit"]["low"], "hit_high": one["hit"]["high"]}
     row |= {
         "hit_all": one["hit_all"]["rate"],
@@ -167,7 +196,10 @@ def _row(result: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
     row |= {f"k{r['k']}": r["rate"] for r in one["k_identified"]}
     row["bits"] = one["lineup_bits"]["mean"] if one["lineup_bits"] else None
     row["rank_bits"] = one["rank_bits"]["mean"] if one["rank_bits"] else None
-    row |= {"random": one["baselines"]["random"], "popularity": one["baselines"]["popularity"]["rate"]}
+    row |= {
+        "random": one["baselines"]["random"],
+        "popularity": one["baselines"]["popularity"]["rate"],
+    }
     tuned = one["calibrated"]
     for name in ("matched_right", "matched_wrong", "false_match"):
         row[f"calibrated_{name}"] = tuned[name]["rate"] if tuned else None

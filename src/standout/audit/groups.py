@@ -17,8 +17,8 @@ SMALLEST = 10
 def cut(size: Array, fewest: int = 1) -> list[int]:
     """Largest number of each group: groups of about a quarter of the targets, and of at least a twentieth and `fewest`.
 
-    A number that a quarter of the targets share is a group of its own, so that a few people beside a crowd are not
-    counted with it.
+    A number that a quarter of the targets share is a group of its own, so that a few people beside
+    a crowd are not counted with it.
 
     >>> cut(np.arange(8)), cut(np.array([1] * 9 + [50] * 91)), cut(np.array([1] * 2 + [50] * 98))
     ([1, 3, 5, 7], [1, 50], [50])

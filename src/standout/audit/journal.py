@@ -50,7 +50,8 @@ class Journal:
         Parameters
         ----------
         about
-            Everything that the result depends on, as plain data: data, knowledge, attacks, targets, seed, versions.
+            Everything that the result depends on, as plain data: data, knowledge, attacks, targets,
+            seed, versions.
         work
             Computes the result: plain data and arrays of numbers.
         """
@@ -105,7 +106,8 @@ def resumable(what: str, about: Callable[[], Any], work: Callable[[], T]) -> T:
     what
         Name of the work.
     about
-        Everything else that the result depends on, as plain data; called only if there is a journal.
+        Everything else that the result depends on, as plain data; called only if there is a
+        journal.
     work
         Computes the result: plain data and arrays of numbers.
     """

@@ -42,7 +42,8 @@ class Truth:
         persons
             Record indices in the source, one per query.
         place
-            Record index in the release of every record of the source, -1 = none; None where both are the same data.
+            Record index in the release of every record of the source, -1 = none; None where both
+            are the same data.
         keys
             Keys of these records, from which their random draws start.
         seed
@@ -66,12 +67,20 @@ class Trial:
         """Credit of each answer: 1/(records tied at the top) if the target is one of them, else 0."""
         found = np.asarray(self.present.credit, dtype=np.float64)
         if np.isnan(found[truth.target >= 0]).any():
-            raise ParameterError("the targets were not watched: run the attack with watch=truth.target")
+            raise ParameterError(
+                "the targets were not watched: run the attack with watch=truth.target"
+            )
         return np.where(truth.target >= 0, found, 0.0)
 
 
-def judge(trial: Trial, truth: Truth, release: Catalog, lengths: Array | None = None, rarest: Array | None = None,
-          eligible_share: float = 1.0) -> dict[str, Any]:  # fmt: skip
+def judge(
+    trial: Trial,
+    truth: Truth,
+    release: Catalog,
+    lengths: Array | None = None,
+    rarest: Array | None = None,
+    eligible_share: float = 1.0,
+) -> dict[str, Any]:
     """All numbers of one trial, as plain data. No label, no index of a record.
 
     Parameters
@@ -83,11 +92,14 @@ def judge(trial: Trial, truth: Truth, release: Catalog, lengths: Array | None = 
     rarest
         Per query: how many records of the release hold the rarest of the known items, to group by.
     eligible_share
-        Share of all records that could be targets; in rates of all records the others count as not found.
+        Share of all records that could be targets; in rates of all records the others count as not
+        found.
     """
     present, absent = trial.present, trial.absent
     if present.best.size != truth.target.size or absent.best.size != truth.target.size:
-        raise ParameterError("verdicts and truth differ in length: every query needs exactly one answer")
+        raise ParameterError(
+            "verdicts and truth differ in length: every query needs exactly one answer"
+        )
     credit = trial.credit(truth)
     hit = Rate.of(credit)
     ranks = _ranks(trial, truth)
@@ -100,11 +112,15 @@ def judge(trial: Trial, truth: Truth, release: Catalog, lengths: Array | None = 
         "k_identified": [_identified(ranks, k, eligible_share) for k in KS],
         "n_without_candidates": int((present.n_candidates == 0).sum()),
         "lineup_bits": _bits(present.bits, release.n_records),
-        "rank_bits": _bits(np.where(ranks > 0, np.log2(np.maximum(ranks, 1)), np.nan), release.n_records),
+        "rank_bits": _bits(
+            np.where(ranks > 0, np.log2(np.maximum(ranks, 1)), np.nan), release.n_records
+        ),
         "baselines": _baselines(truth, release),
         "calibrated": _calibrated(trial, truth, credit, eligible_share),
         "by_length": [] if lengths is None else _by_group(credit, lengths, "shortest", "longest"),
-        "by_rarity": [] if rarest is None else _by_group(credit, rarest, "rarest_from", "rarest_to"),
+        "by_rarity": []
+        if rarest is None
+        else _by_group(credit, rarest, "rarest_from", "rarest_to"),
     }
     if trial.attack.lineup:
         result["lineup"] = calibrate.reliability(present.share, credit)
@@ -134,7 +150,10 @@ def _bits(bits: Array, n_records: int) -> dict[str, Any] | None:
         "n": int(known.size),
         "prior": float(np.log2(n_records)),
         "mean": float(known.mean()),
-        "quantiles": [{"level": p, "bits": float(x)} for p, x in zip(LEVELS, np.quantile(known, LEVELS), strict=True)],
+        "quantiles": [
+            {"level": p, "bits": float(x)}
+            for p, x in zip(LEVELS, np.quantile(known, LEVELS), strict=True)
+        ],
     }
 
 
@@ -144,7 +163,9 @@ def _baselines(truth: Truth, release: Catalog) -> dict[str, Any]:
     return {"random": 1.0 / release.n_records, "popularity": Rate.of(credit)._asdict()}
 
 
-def _calibrated(trial: Trial, truth: Truth, credit: Array, eligible_share: float) -> dict[str, Any] | None:
+def _calibrated(
+    trial: Trial, truth: Truth, credit: Array, eligible_share: float
+) -> dict[str, Any] | None:
     """Threshold at equal error on one half; everything that depends on it on the other half."""
     chosen, reported = truth.calibration, ~truth.calibration
     if not chosen.any() or not reported.any():
@@ -168,4 +189,8 @@ def _by_group(credit: Array, size: Array, low: str, high: str) -> list[dict[str,
     ends = cut(size, SMALLEST)
     first_of = [int(size.min()), *(end + 1 for end in ends[:-1])]
     groups = [(lo, hi, (size >= lo) & (size <= hi)) for lo, hi in zip(first_of, ends, strict=True)]
-    return [{low: lo, high: hi, **Rate.of(credit[inside])._asdict()} for lo, hi, inside in groups if inside.any()]
+    return [
+        {low: lo, high: hi, **Rate.of(credit[inside])._asdict()}
+        for lo, hi, inside in groups
+        if inside.any()
+    ]

@@ -1,7 +1,8 @@
 """How far a release is what its labels and its stated defense say: people, entries, values and times, compared with the source.
 
-People are compared that a random choice names. It is derived from the seed and from the content of both datasets, so that it is
-reproducible, and whoever makes a release does not know it before the release is finished.
+People are compared that a random choice names. It is derived from the seed and from the content of
+both datasets, so that it is reproducible, and whoever makes a release does not know it before the
+release is finished.
 """
 
 from __future__ import annotations
@@ -78,16 +79,23 @@ class Gaps(NamedTuple):
     def distance(self, other: Gaps) -> tuple[float, float]:
         """Largest difference of the two distributions, and how large chance makes it; every person has the same weight.
 
-        All times of a person may be shifted together, so the number of people counts, and not the number of entries.
+        All times of a person may be shifted together, so the number of people counts, and not the
+        number of entries.
         """
         scale = max(1e-300, np.abs(self.by).max(), np.abs(other.by).max())
-        levels, at = np.unique(np.round(np.append(self.by, other.by) / scale, 6), return_inverse=True)
+        levels, at = np.unique(
+            np.round(np.append(self.by, other.by) / scale, 6), return_inverse=True
+        )
         below, people = [], []
         for who, level in ((self.who, at[: self.by.size]), (other.who, at[self.by.size :])):
             count = np.bincount(who)
             people.append(int((count > 0).sum()))
-            below.append(np.cumsum(np.bincount(level, 1 / count[who], minlength=levels.size)) / people[-1])
-        return float(np.abs(below[0] - below[1]).max()), sqrt(log(2 / CHANCE) / 2 * sum(1 / n for n in people))
+            below.append(
+                np.cumsum(np.bincount(level, 1 / count[who], minlength=levels.size)) / people[-1]
+            )
+        return float(np.abs(below[0] - below[1]).max()), sqrt(
+            log(2 / CHANCE) / 2 * sum(1 / n for n in people)
+        )
 
 
 class Pairs(NamedTuple):
@@ -129,21 +137,35 @@ def match(source: Dataset, release: Dataset, place: Array, seed: int) -> Match:
         at = find_labels(example.record_labels, source.record_labels)
         chosen = people[at[people] >= 0]
         if chosen.size < people.size // 2:  # another sample of people
-            chosen = np.sort(rng.choice(np.flatnonzero(at >= 0), min(COMPARED, int((at >= 0).sum())), replace=False))
+            chosen = np.sort(
+                rng.choice(
+                    np.flatnonzero(at >= 0), min(COMPARED, int((at >= 0).sum())), replace=False
+                )
+            )
         expected = _pairs(source, example, chosen, at[chosen], rng)
         hidden, upper = _hidden(found.lead, expected.lead, False)
         doubts = tuple(_other_than(found, expected, str(release.defense)))
     renamed = min(n_missing, n_added) / source.n_records
     share = there.size / source.n_records
     return Match(
-        source.n_records, n_missing, n_added, int(people.size), hidden * share + renamed,
-        min(1.0, upper * share + renamed), doubts,
-    )  # fmt: skip
+        source.n_records,
+        n_missing,
+        n_added,
+        int(people.size),
+        hidden * share + renamed,
+        min(1.0, upper * share + renamed),
+        doubts,
+    )
 
 
 def _hidden(lead: Array, expected: Array, is_all: bool) -> tuple[float, float]:
     """Share of people whose lead is lost, and its 95 % bound; a wrong label has a lead of 0 on average."""
-    if not lead.size or not expected.size or abs(expected).max() == 0 or expected.mean() < LEAST_LEAD:
+    if (
+        not lead.size
+        or not expected.size
+        or abs(expected).max() == 0
+        or expected.mean() < LEAST_LEAD
+    ):
         return 0.0, 1.0
     share = float(np.clip(1 - lead.mean() / expected.mean(), 0.0, 1.0))
     if is_all and lead.size == expected.size:
@@ -158,8 +180,14 @@ def _hidden(lead: Array, expected: Array, is_all: bool) -> tuple[float, float]:
 
 def _changed(found: Pairs) -> list[str]:
     """What differs from the source although no defense is stated."""
-    words = {"added": "entries that the person does not have", "value": "other values", "time": "other times"}
-    shares = {name: float(found.measures[name].mean()) for name in words if found.measures[name].size}
+    words = {
+        "added": "entries that the person does not have",
+        "value": "other values",
+        "time": "other times",
+    }
+    shares = {
+        name: float(found.measures[name].mean()) for name in words if found.measures[name].size
+    }
     return [
         f"{100 * shares[name]:.0f} % of the compared entries are {word}, and no defense is stated"
         for name, word in words.items()
@@ -169,8 +197,14 @@ def _changed(found: Pairs) -> list[str]:
 
 def _other_than(found: Pairs, expected: Pairs, claim: str) -> list[str]:
     """In what a release differs from another run of the stated defense."""
-    words = {"kept": "kept entries", "added": "added entries", "value": "changed values", "time": "changed times",
-             "value_gap": "changes of values", "time_gap": "changes of times"}  # fmt: skip
+    words = {
+        "kept": "kept entries",
+        "added": "added entries",
+        "value": "changed values",
+        "time": "changed times",
+        "value_gap": "changes of values",
+        "time_gap": "changes of times",
+    }
     out = []
     for name, word in words.items():
         mine, theirs = found.measures[name], expected.measures[name]
@@ -184,22 +218,33 @@ def _other_than(found: Pairs, expected: Pairs, claim: str) -> list[str]:
         if found.gaps[name].by.size and expected.gaps[name].by.size:
             distance, chance = found.gaps[name].distance(expected.gaps[name])
             if distance > SLACK + chance:
-                out.append(f"differences of {word} are not distributed as another run of {claim} leaves them")
+                out.append(
+                    f"differences of {word} are not distributed as another run of {claim} leaves them"
+                )
     return out
 
 
-def _pairs(source: Dataset, release: Dataset, people: Array, own: Array, rng: np.random.Generator) -> Pairs:
+def _pairs(
+    source: Dataset, release: Dataset, people: Array, own: Array, rng: np.random.Generator
+) -> Pairs:
     """Resemblance of people to their own and to other records, and what became of their entries."""
     names = _names(source, release)
     weight = np.log1p(release.n_records / np.maximum(release.supports, 1))
     mine = _matrix(source, people, names, weight)
     theirs = _matrix(release, own, None, weight)
     others = _matrix(
-        release, np.sort(rng.choice(release.n_records, min(OTHERS, release.n_records), replace=False)), None, weight
+        release,
+        np.sort(rng.choice(release.n_records, min(OTHERS, release.n_records), replace=False)),
+        None,
+        weight,
     )
     alike = (mine @ others.T).toarray() / np.maximum(_norms(others), 1e-12)
-    same = np.asarray(mine.multiply(theirs).sum(axis=1)).reshape(-1) / np.maximum(_norms(theirs), 1e-12)
-    lead, perfect = (np.sign(np.round(x[:, None] - alike, 9)).mean(axis=1) for x in (same, _norms(mine)))
+    same = np.asarray(mine.multiply(theirs).sum(axis=1)).reshape(-1) / np.maximum(
+        _norms(theirs), 1e-12
+    )
+    lead, perfect = (
+        np.sign(np.round(x[:, None] - alike, 9)).mean(axis=1) for x in (same, _norms(mine))
+    )
     held = _norms(mine) > 0
     return Pairs(lead[held], perfect[held], *_measures(source, release, people, own, names))
 
@@ -219,10 +264,15 @@ def _names(source: Dataset, release: Dataset) -> Array:
 def _matrix(data: Dataset, records: Array, names: Array | None, weight: Array) -> sparse.csr_array:
     """(records, items of the release): weight of each item that a record holds."""
     ptr, at = rows_of(data.record_ptr, records)
-    row, item = np.repeat(np.arange(records.size), np.diff(ptr)), data.record_item[at].astype(np.int64)
+    row, item = (
+        np.repeat(np.arange(records.size), np.diff(ptr)),
+        data.record_item[at].astype(np.int64),
+    )
     item = item if names is None else names[item]
     pairs = np.unique(np.stack([row[item >= 0], item[item >= 0]]), axis=1)
-    return sparse.csr_array((weight[pairs[1]], (pairs[0], pairs[1])), shape=(records.size, weight.size))
+    return sparse.csr_array(
+        (weight[pairs[1]], (pairs[0], pairs[1])), shape=(records.size, weight.size)
+    )
 
 
 def _norms(matrix: sparse.csr_array) -> Array:
@@ -267,14 +317,21 @@ class _Entries(NamedTuple):
 
 def _entries(data: Dataset, records: Array, names: Array | None, n_items: int) -> _Entries:
     ptr, at = rows_of(data.record_ptr, records)
-    row, item = np.repeat(np.arange(records.size), np.diff(ptr)), data.record_item[at].astype(np.int64)
+    row, item = (
+        np.repeat(np.arange(records.size), np.diff(ptr)),
+        data.record_item[at].astype(np.int64),
+    )
     item = item if names is None else names[item]
     value, day = np.full(at.size, np.nan), np.full(at.size, np.nan)
     if data.has_value:
         value = np.append(data.levels, np.nan)[np.minimum(data.record_code[at], data.n_levels)]
     if data.has_time:
         tick = data.record_tick[at].astype(np.float64)
-        day = np.where(data.record_tick[at] == data.no_tick, np.nan, (tick + data.first_tick) / data.ticks_per_day)
+        day = np.where(
+            data.record_tick[at] == data.no_tick,
+            np.nan,
+            (tick + data.first_tick) / data.ticks_per_day,
+        )
     there = item >= 0
     key, first = np.unique(row[there] * n_items + item[there], return_index=True)
     return _Entries(key, value[there][first], day[there][first])

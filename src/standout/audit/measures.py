@@ -1,8 +1,9 @@
 """Three measures of risk on the same people: unique, found and sure.
 
 *unique*: the person's record is the only one of the release that could have produced what is known, within the stated errors.
-It needs no model of how facts are chosen. *found*: the best guess of the strongest attack is right. *sure*: an attacker's
-calibrated posterior of the best record is at least `SURE`, and the record is the right one.
+It needs no model of how facts are chosen. *found*: the best guess of the strongest attack is right.
+*sure*: an attacker's calibrated posterior of the best record is at least `SURE`, and the record is
+the right one.
 """
 
 from __future__ import annotations
@@ -27,15 +28,18 @@ MEASURES = ("unique", "found", "sure")
 SURE = 0.95
 """Smallest calibrated posterior of an attacker who is sure."""
 
-NO_POSTERIOR = "no attack that ran gives a probability that its answer is right; add the attack `likelihood`"
+NO_POSTERIOR = (
+    "no attack that ran gives a probability that its answer is right; add the attack `likelihood`"
+)
 REFUTED = "the probabilities that the attacks state are too high, so nobody can be called sure"
 
 
 def is_sure(present: Verdicts, shift: float = 0.0) -> Array:
     """Bool (queries): whether the posterior of the best record is at least `SURE` and it is the target.
 
-    The attack must have run with `watch=targets`. The posterior is that of the attack: the default likelihood assumes that the
-    target is in the release with probability 1/2. All are False for an attack without a posterior (`has_posterior`).
+    The attack must have run with `watch=targets`. The posterior is that of the attack: the default
+    likelihood assumes that the target is in the release with probability 1/2. All are False for an
+    attack without a posterior (`has_posterior`).
 
     Parameters
     ----------
@@ -59,8 +63,8 @@ def has_posterior(present: Verdicts) -> bool:
 def holds(trial: Trial, chosen: Array) -> bool:
     """Whether the queries `chosen` do not refute that answers with a posterior of at least `SURE` are right as often as that.
 
-    With its target present and with it removed, each query counts once, as a prior of 1/2 weights them; another prior weights
-    the two accordingly.
+    With its target present and with it removed, each query counts once, as a prior of 1/2 weights
+    them; another prior weights the two accordingly.
     """
     prior = float(getattr(trial.attack, "prior", 0.5))
     named = trial.present.posterior[chosen] >= SURE
@@ -79,11 +83,20 @@ def surest(trials: Mapping[str, Trial], truth: Truth, reported: Array) -> tuple[
     honest = [label for label in stated if holds(trials[label], chosen)]
     if not honest:
         return "", REFUTED
-    return max(honest, key=lambda label: int((is_sure(trials[label].present) & (truth.target >= 0))[chosen].sum())), ""
+    return max(
+        honest,
+        key=lambda label: int((is_sure(trials[label].present) & (truth.target >= 0))[chosen].sum()),
+    ), ""
 
 
-def measured(trials: Mapping[str, Trial], truth: Truth, who: Adversary, unique: Array | None, strongest: Mapping[str, Any] | None,
-             eligible_share: float) -> dict[str, Any]:  # fmt: skip
+def measured(
+    trials: Mapping[str, Trial],
+    truth: Truth,
+    who: Adversary,
+    unique: Array | None,
+    strongest: Mapping[str, Any] | None,
+    eligible_share: float,
+) -> dict[str, Any]:
     """The three rates on the same targets, as a part of an adversary's result.
 
     Parameters
@@ -95,13 +108,19 @@ def measured(trials: Mapping[str, Trial], truth: Truth, who: Adversary, unique: 
     unique
         Per query: whether the target is unique; None where that is not defined.
     strongest
-        The strongest attack as `strongest` reports it; None if there are too few targets to choose one.
+        The strongest attack as `strongest` reports it; None if there are too few targets to choose
+        one.
     eligible_share
-        Share of all records that could be targets; in rates of all records the others count as not found.
+        Share of all records that could be targets; in rates of all records the others count as not
+        found.
     """
     reported = ~truth.calibration if strongest else np.ones(truth.target.size, np.bool_)
     credit = {label: trial.credit(truth) for label, trial in trials.items()}
-    found = strongest["attack"] if strongest else max(credit, key=lambda label: float(credit[label].sum()))
+    found = (
+        strongest["attack"]
+        if strongest
+        else max(credit, key=lambda label: float(credit[label].sum()))
+    )
     sure, why_not_sure = surest(trials, truth, reported)
     hits = {
         "unique": unique,
@@ -116,10 +135,16 @@ def measured(trials: Mapping[str, Trial], truth: Truth, who: Adversary, unique: 
         out[name] = None if rate is None else rate._asdict()
         out[f"{name}_all"] = None if rate is None else rate.of_all(eligible_share)._asdict()
     reasons = {"unique": why_not_unique(who), "sure": why_not_sure}
-    return {**out, "sure_attack": sure or None, "not_measured": {name: why for name, why in reasons.items() if why}}
+    return {
+        **out,
+        "sure_attack": sure or None,
+        "not_measured": {name: why for name, why in reasons.items() if why},
+    }
 
 
 def _with_calibration(rate: Rate, present: Verdicts, counted: Array) -> Rate:
     """The rate of *sure* with an interval that also holds for what the calibration on few canaries leaves open."""
-    fewer, more = (Rate.from_count(int((is_sure(present, z) & counted).sum()), rate.n) for z in (-Z_95, Z_95))
+    fewer, more = (
+        Rate.from_count(int((is_sure(present, z) & counted).sum()), rate.n) for z in (-Z_95, Z_95)
+    )
     return rate._replace(low=min(rate.low, fewer.low), high=max(rate.high, more.high))

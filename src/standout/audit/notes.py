@@ -46,7 +46,9 @@ def _coarser_than_source(source: Catalog) -> list[str]:
     cut, made = source.cleaning.finest_time, []
     if source.has_time and finer_than(cut, source.time_resolution):
         words = cut_words(cut, source.time_resolution)
-        made.append(f"{words[0].upper()}{words[1:]}. Knowledge of times to the {cut} was not measured.")
+        made.append(
+            f"{words[0].upper()}{words[1:]}. Knowledge of times to the {cut} was not measured."
+        )
     if source.rounded_to:
         made.append(
             f"The data has more than {MOST_LEVELS:,} distinct values; they were {rounded_words(source.rounded_to)}. Knowledge of "
@@ -78,7 +80,11 @@ def _not_tried(audit: Audit) -> str:
 
 def _all_attacked(audit: Audit, results: Sequence[Plain]) -> str:
     """One note for all kinds of knowledge with fewer eligible records than requested."""
-    few = [r["n_eligible"] for r in results if audit.targets is not None and r["n_eligible"] < audit.targets]
+    few = [
+        r["n_eligible"]
+        for r in results
+        if audit.targets is not None and r["n_eligible"] < audit.targets
+    ]
     if not few:
         return ""
     low, high = min(few), max(few)
@@ -99,7 +105,9 @@ def _not_released(audit: Audit, results: Sequence[Plain]) -> str:
 def _other_labels(audit: Audit) -> str:
     """Note on labels that name other people or items in the release; the gate refuses such a release."""
     note = audit.other_labels
-    return f"{note[0].upper()}{note[1:]}. The rates of this audit may be far too low." if note else ""
+    return (
+        f"{note[0].upper()}{note[1:]}. The rates of this audit may be far too low." if note else ""
+    )
 
 
 def _other_scales(audit: Audit) -> list[str]:
@@ -110,7 +118,12 @@ def _other_scales(audit: Audit) -> list[str]:
     made = []
     # a level that stands for several values need not occur
     exact = not (source.level_low.size or release.level_low.size)
-    if exact and source.has_value and release.has_value and not np.isin(source.levels, release.levels).any():
+    if (
+        exact
+        and source.has_value
+        and release.has_value
+        and not np.isin(source.levels, release.levels).any()
+    ):
         made.append(
             "No value of the source occurs in the release: where values are known, the attacks find too few people if the "
             "release only uses another unit. Give both the same unit, or state the defense."
@@ -126,7 +139,10 @@ def _other_scales(audit: Audit) -> list[str]:
 def _apart(source: Catalog, release: Catalog) -> bool:
     """Whether the days of the two do not overlap."""
     first, last = (
-        [(data.first_tick + more * data.tick_span) // data.ticks_per_day for data in (source, release)]
+        [
+            (data.first_tick + more * data.tick_span) // data.ticks_per_day
+            for data in (source, release)
+        ]
         for more in (0, 1)
     )
     return max(first) > min(last)

@@ -69,13 +69,17 @@ def _result(rows: list[Plain], winner: Plain | None, n_records: int) -> dict[str
         "eligible_share": share,
         "more_items": None,
         "strongest": best,
-        "uncertainty": {"attack": shown["attack"]["label"], "calibrated": bool(by_model), **bits} if bits else None,
+        "uncertainty": {"attack": shown["attack"]["label"], "calibrated": bool(by_model), **bits}
+        if bits
+        else None,
         "attacks": attacks,
     }
 
 
 def _attack(row: Plain, share: float) -> dict[str, Any]:
-    kept = {k: v for k, v in row.items() if k not in ("adversary", "n_targets", "n_eligible", "bits")}
+    kept = {
+        k: v for k, v in row.items() if k not in ("adversary", "n_targets", "n_eligible", "bits")
+    }
     tuned = row["calibrated"]
     return {
         **kept,
@@ -84,7 +88,9 @@ def _attack(row: Plain, share: float) -> dict[str, Any]:
         "n_without_candidates": None,
         "lineup_bits": {"n": row["n_targets"], **row["bits"]} if row["bits"] else None,
         "rank_bits": None,
-        "calibrated": {**tuned, "matched_right_all": tuned["matched_right"]["rate"] * share} if tuned else None,
+        "calibrated": {**tuned, "matched_right_all": tuned["matched_right"]["rate"] * share}
+        if tuned
+        else None,
         "by_rarity": row.get("by_rarity", []),
     }
 

@@ -14,15 +14,21 @@ MODEL = "likelihood"
 
 ADAPTIVE, NAIVE, IGNORING, FITTED = "adaptive", "naive", "changed channels ignored", "fitted"
 OPTIONS: dict[str, dict[str, Any]] = {
-    ADAPTIVE: {}, NAIVE: {"adapt": False}, IGNORING: {"adapt": "ignore"}, FITTED: {"noise": "fit"},
-}  # fmt: skip
+    ADAPTIVE: {},
+    NAIVE: {"adapt": False},
+    IGNORING: {"adapt": "ignore"},
+    FITTED: {"noise": "fit"},
+}
 """Options of each attacker, the aware one first."""
 
 
-def attackers(attacks: Sequence[Attack], source: Catalog, release: Catalog) -> tuple[list[Attack], list[str]]:
+def attackers(
+    attacks: Sequence[Attack], source: Catalog, release: Catalog
+) -> tuple[list[Attack], list[str]]:
     """The attacks to run, and the kind of attacker that each one is ("" where there is only one).
 
-    On a release that a defense made from the source, an attack that adapts is joined by its unaware variants.
+    On a release that a defense made from the source, an attack that adapts is joined by its unaware
+    variants.
     """
     out: list[tuple[Attack, str]] = []
     for one in attacks:
@@ -62,5 +68,8 @@ def awareness(judged: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> dict
     }
     if not found:
         return {}
-    unaware = max((found[kind] for kind in found if kind != ADAPTIVE), key=lambda one: float(one["hit"]["rate"]))
+    unaware = max(
+        (found[kind] for kind in found if kind != ADAPTIVE),
+        key=lambda one: float(one["hit"]["rate"]),
+    )
     return {"awareness": {"naive": found[NAIVE], "unaware": unaware, "adaptive": found[ADAPTIVE]}}

@@ -23,12 +23,19 @@ def progress_bar(console: Console | None = None) -> Iterator[Progress]:
 
     log = console or RichConsole(stderr=True)
     bar = Bar(
-        TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
-        console=log, disable=log.quiet or not (log.is_terminal or log.is_jupyter), transient=True,
-    )  # fmt: skip
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=log,
+        disable=log.quiet or not (log.is_terminal or log.is_jupyter),
+        transient=True,
+    )
     with bar:
         task = bar.add_task("", total=None)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+        yield lambda what, done, total: bar.update(
+            task, description=what, completed=done, total=total
+        )
 
 
 @contextmanager
@@ -38,7 +45,8 @@ def reporting(progress: Progress | bool | None) -> Iterator[Progress]:
     Parameters
     ----------
     progress
-        A function, True for a bar, False for nothing, None for a bar if standard error is a terminal.
+        A function, True for a bar, False for nothing, None for a bar if standard error is a
+        terminal.
     """
     if callable(progress):
         yield progress

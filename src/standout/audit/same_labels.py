@@ -1,7 +1,8 @@
 """Whether labels mean the same in source and release: records with one label the same person, items the same thing.
 
-Records and items are matched by label. If the release has new labels that also occur in the source (pseudonyms 1 … N, shuffled),
-every label names somebody else, nobody is "found", and the release would look safe.
+Records and items are matched by label. If the release has new labels that also occur in the source
+(pseudonyms 1 … N, shuffled), every label names somebody else, nobody is "found", and the release
+would look safe.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ def lead_of_records(source: Dataset, release: Dataset, place: Array) -> Array:
     theirs = {r: _tokens(release, r, None, levels) for r in np.unique(candidates).tolist()}
     alike = np.zeros(candidates.shape)
     for kind in range(KINDS):
-        alike += _excess([x[kind] for x in mine], {r: x[kind] for r, x in theirs.items()}, candidates)
+        alike += _excess(
+            [x[kind] for x in mine], {r: x[kind] for r, x in theirs.items()}, candidates
+        )
     return _lead(alike)
 
 
@@ -122,7 +125,9 @@ def content_random(source: Dataset, release: Dataset, seed: int = 0) -> np.rando
 
 def _candidates(own: Array, n: int) -> Array:
     """(own, own and others): each index, followed by others of the n."""
-    steps = np.unique(np.arange(1, OTHERS + 1) * n // (OTHERS + 1)) if n > OTHERS else np.arange(1, n)
+    steps = (
+        np.unique(np.arange(1, OTHERS + 1) * n // (OTHERS + 1)) if n > OTHERS else np.arange(1, n)
+    )
     return np.asarray((own[:, None] + np.append(0, steps)) % max(n, 1))
 
 
@@ -136,7 +141,8 @@ def _holders(data: Dataset, records: Array) -> dict[int, Array]:
     """Positions in `records` of the holders of each item."""
     ptr, at = rows_of(data.record_ptr, records)
     pairs = np.unique(
-        data.record_item[at].astype(np.int64) * records.size + np.repeat(np.arange(records.size), np.diff(ptr))
+        data.record_item[at].astype(np.int64) * records.size
+        + np.repeat(np.arange(records.size), np.diff(ptr))
     )
     item, holder = np.divmod(pairs, max(records.size, 1))
     there, first = np.unique(item, return_index=True)
@@ -163,7 +169,9 @@ def _tokens(data: Dataset, record: int, items: Array | None, levels: Array) -> t
 
 def _excess(mine: list[Array], theirs: dict[int, Array], candidates: Array) -> Array:
     """(people, candidates): common tokens beyond what popularity and length let expect, in standard deviations."""
-    every, counts = np.unique(np.concatenate([*theirs.values(), np.empty(0, np.int64)]), return_counts=True)
+    every, counts = np.unique(
+        np.concatenate([*theirs.values(), np.empty(0, np.int64)]), return_counts=True
+    )
     out, total = np.zeros(candidates.shape), int(counts.sum())
     if not total:
         return out
@@ -174,5 +182,7 @@ def _excess(mine: list[Array], theirs: dict[int, Array], candidates: Array) -> A
             other = theirs[record]
             expected = popular * other.size
             if expected:
-                out[k, c] = (np.intersect1d(tokens, other, assume_unique=True).size - expected) / sqrt(expected)
+                out[k, c] = (
+                    np.intersect1d(tokens, other, assume_unique=True).size - expected
+                ) / sqrt(expected)
     return out

@@ -22,10 +22,13 @@ EQUAL_SHARE = 0.005
 """The same as a share of the targets, where there are few."""
 
 
-def strongest(trials: dict[str, Trial], truth: Truth, eligible_share: float = 1.0) -> dict[str, Any] | None:
+def strongest(
+    trials: dict[str, Trial], truth: Truth, eligible_share: float = 1.0
+) -> dict[str, Any] | None:
     """Attack with most hits on the calibration half, its rate on the other half, and its lead over Scoreboard-RH.
 
-    Of attacks whose hits differ by less than one person, the one with fewest false matches is chosen.
+    Of attacks whose hits differ by less than one person, the one with fewest false matches is
+    chosen.
 
     Parameters
     ----------
@@ -53,7 +56,10 @@ def strongest(trials: dict[str, Trial], truth: Truth, eligible_share: float = 1.
         "hit_all": hit.of_all(eligible_share)._asdict(),
     }
     if REFERENCE in credit:
-        row["versus"] = {"attack": REFERENCE, **paired(credit[winner][reported], credit[REFERENCE][reported])}
+        row["versus"] = {
+            "attack": REFERENCE,
+            **paired(credit[winner][reported], credit[REFERENCE][reported]),
+        }
     return row
 
 
@@ -65,8 +71,9 @@ def _false_matches(trial: Trial, chosen: Array) -> int:
 def paired(first: Array, second: Array) -> dict[str, Any]:
     """Difference of two hit rates on the same targets, with a sign-flip test and a 95 % interval.
 
-    Hits are credits from 0 to 1. Where no record ties, the test is the exact McNemar test. `only_first` and `only_second`
-    count people: those whose record came first alone in one of the two.
+    Hits are credits from 0 to 1. Where no record ties, the test is the exact McNemar test.
+    `only_first` and `only_second` count people: those whose record came first alone in one of the
+    two.
     """
     gap = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     alone, other = np.asarray(first) == 1, np.asarray(second) == 1

@@ -16,7 +16,9 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "string": lambda x: isinstance(x, str),
     "integer": lambda x: isinstance(x, int) and not isinstance(x, bool) and abs(x) < 2**63,
     # a threshold that nobody reaches is the largest float
-    "number": lambda x: isinstance(x, float) or (isinstance(x, int) and not isinstance(x, bool) and abs(x) < 2**63),
+    "number": lambda x: (
+        isinstance(x, float) or (isinstance(x, int) and not isinstance(x, bool) and abs(x) < 2**63)
+    ),
     "boolean": lambda x: isinstance(x, bool),
     "null": lambda x: x is None,
 }
@@ -25,13 +27,19 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
 def check_structure(data: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     """Raise `InputError` where the data does not fit the schema of the findings.
 
-    It reads the keywords that the schema uses; `jsonschema` is not needed to open findings. Provenance may lack parts.
+    It reads the keywords that the schema uses; `jsonschema` is not needed to open findings.
+    Provenance may lack parts.
     """
-    parts = {**schema["properties"], "provenance": {**schema["properties"]["provenance"], "required": ["versions"]}}
+    parts = {
+        **schema["properties"],
+        "provenance": {**schema["properties"]["provenance"], "required": ["versions"]},
+    }
     place = misfit(data, {**schema, "properties": parts}, schema["$defs"], "findings")
     place = place or _inconsistent(data)
     if place is not None:
-        raise InputError(f"the findings are damaged at {place[:100]}; make them again with `standout audit`")
+        raise InputError(
+            f"the findings are damaged at {place[:100]}; make them again with `standout audit`"
+        )
 
 
 def misfit(x: Any, rule: Mapping[str, Any], defs: Mapping[str, Any], place: str) -> str | None:
@@ -63,7 +71,9 @@ def _fits(x: Any, rule: Mapping[str, Any]) -> bool:
         return False
     if "enum" in rule and x not in rule["enum"]:
         return False
-    if _TYPES["number"](x) and not rule.get("minimum", -math.inf) <= x <= rule.get("maximum", math.inf):
+    if _TYPES["number"](x) and not rule.get("minimum", -math.inf) <= x <= rule.get(
+        "maximum", math.inf
+    ):
         return False
     if isinstance(x, str) and "pattern" in rule and not re.search(rule["pattern"], x):
         return False
@@ -72,7 +82,9 @@ def _fits(x: Any, rule: Mapping[str, Any]) -> bool:
     return not _TYPES["object"](x) or all(name in x for name in rule.get("required", ()))
 
 
-def _misfit_inside(x: Any, rule: Mapping[str, Any], defs: Mapping[str, Any], place: str) -> str | None:
+def _misfit_inside(
+    x: Any, rule: Mapping[str, Any], defs: Mapping[str, Any], place: str
+) -> str | None:
     if _TYPES["array"](x) and "items" in rule:
         inside = [(one, rule["items"], f"{place}[{k}]") for k, one in enumerate(x)]
     elif _TYPES["object"](x):
@@ -80,10 +92,21 @@ def _misfit_inside(x: Any, rule: Mapping[str, Any], defs: Mapping[str, Any], pla
         if others is False and any(name not in known for name in x):
             return f"{place}, which has a part that is not known"
         rules = {name: known.get(name, others) for name in x}
-        inside = [(x[name], one, f"{place}.{name}") for name, one in rules.items() if isinstance(one, Mapping)]
+        inside = [
+            (x[name], one, f"{place}.{name}")
+            for name, one in rules.items()
+            if isinstance(one, Mapping)
+        ]
     else:
         return None
-    return next((found for part in inside if (found := misfit(part[0], part[1], defs, part[2])) is not None), None)
+    return next(
+        (
+            found
+            for part in inside
+            if (found := misfit(part[0], part[1], defs, part[2])) is not None
+        ),
+        None,
+    )
 
 
 def _inconsistent(data: Mapping[str, Any]) -> str | None:

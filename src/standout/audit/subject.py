@@ -46,7 +46,9 @@ def source_of(data: Any, name: str = "source") -> Catalog:
 def released(source: Catalog, release: Any, defense: Any, seed: int) -> Catalog:
     """The data to attack: the release that was given, what the defense makes, or the source itself."""
     if defense is not None and not callable(getattr(defense, "apply", None)):
-        raise ParameterError(f"defense is a {type(defense).__name__}: use an object with apply(source, seed)")
+        raise ParameterError(
+            f"defense is a {type(defense).__name__}: use an object with apply(source, seed)"
+        )
     if release is None and defense is not None:
         release = defense.apply(in_memory(source, "a defense"), seed=seed)
     return source if release is None or release is source else source_of(release, "release")
@@ -69,7 +71,11 @@ def target_number(targets: Any) -> int | None:
         return None
     whole = isinstance(targets, int | np.integer) and not isinstance(targets, bool)
     if not whole or targets < 1:
-        shown = repr(targets) if isinstance(targets, int | float | str | np.number) else f"a {type(targets).__name__}"
+        shown = (
+            repr(targets)
+            if isinstance(targets, int | float | str | np.number)
+            else f"a {type(targets).__name__}"
+        )
         raise ParameterError(f"targets={shown}: use a whole number ≥ 1 or 'all'")
     return int(targets)
 
@@ -92,11 +98,20 @@ def describe_data(dataset: Catalog) -> dict[str, Any]:
             days["finest"] = dataset.cleaning.finest_time
     values = None
     if dataset.has_value:
-        values = {"levels": dataset.n_levels, "low": float(dataset.levels[0]), "high": float(dataset.levels[-1])}
+        values = {
+            "levels": dataset.n_levels,
+            "low": float(dataset.levels[0]),
+            "high": float(dataset.levels[-1]),
+        }
         if dataset.rounded_to:
             values["rounded_to"] = dataset.rounded_to
     return {
-        "n_records": dataset.n_records, "n_items": dataset.n_items, "n_entries": dataset.n_entries,
-        "n_pairs": dataset.n_pairs, "values": values, "days": days, "cleaning": asdict(dataset.cleaning),
+        "n_records": dataset.n_records,
+        "n_items": dataset.n_items,
+        "n_entries": dataset.n_entries,
+        "n_pairs": dataset.n_pairs,
+        "values": values,
+        "days": days,
+        "cleaning": asdict(dataset.cleaning),
         "not_measured": dataset.not_measured,
-    }  # fmt: skip
+    }

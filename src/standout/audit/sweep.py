@@ -71,16 +71,20 @@ class Axes:
     choose: str = "uniform"
 
 
-def default_sweep(dataset: Catalog, size: str = "default", asked: Axes | None = None) -> list[Adversary]:
+def default_sweep(
+    dataset: Catalog, size: str = "default", asked: Axes | None = None
+) -> list[Adversary]:
     """Adversaries to try on this data: the given options, crossed with the sweep over the others.
 
-    Numbers of items, each with all facts right and with a quarter of them wrong (from 4 items on: a quarter of one or two
-    facts is less than one fact, and one wrong fact of two would be half), over rows that fit the channels of the data:
-    items only, values exact, values rough, days exact, days rough, both exact, both rough. In data that is read to the hour or
-    to the minute, exact times are exact to the hour or the minute, and there are two rows more: times to within 12 hours,
-    which is to know the day, and to within 2 hours or 30 minutes. Where that gives more
-    than about 30 cells, the default sweep tries all amounts for the weakest row, the strongest row and the row with
-    every channel rough; the rows between them are tried with 2, 4 and 8 right facts. "full" tries every combination.
+    Numbers of items, each with all facts right and with a quarter of them wrong (from 4 items on: a
+    quarter of one or two facts is less than one fact, and one wrong fact of two would be half),
+    over rows that fit the channels of the data: items only, values exact, values rough, days exact,
+    days rough, both exact, both rough. In data that is read to the hour or to the minute, exact
+    times are exact to the hour or the minute, and there are two rows more: times to within 12
+    hours, which is to know the day, and to within 2 hours or 30 minutes. Where that gives more than
+    about 30 cells, the default sweep tries all amounts for the weakest row, the strongest row and
+    the row with every channel rough; the rows between them are tried with 2, 4 and 8 right facts.
+    "full" tries every combination.
 
     Parameters
     ----------
@@ -105,7 +109,11 @@ def default_sweep(dataset: Catalog, size: str = "default", asked: Axes | None = 
     ]
     if size == "default" and len(cells) > ABOUT:
         cells = [c for c in cells if c[0] in corners or _kept(c[1], c[2], axes, amounts)]
-        cells = [c for c in cells if not (c[1] == MANY and c[2] and axes.knows is None and axes.wrong is None)]
+        cells = [
+            c
+            for c in cells
+            if not (c[1] == MANY and c[2] and axes.knows is None and axes.wrong is None)
+        ]
     lost = sorted(set(axes.wrong or ()) - {w for _, _, w in cells})
     if lost:
         raise ParameterError(
@@ -123,12 +131,20 @@ def fitting(who: Adversary, dataset: Catalog) -> Adversary:
     return who if dataset.has_value or who.value_within is None else replace(who, value_within=None)
 
 
-def _adversary(row: tuple[Within, Within], knows: int, wrong: float, axes: Axes, dataset: Catalog) -> Adversary:
+def _adversary(
+    row: tuple[Within, Within], knows: int, wrong: float, axes: Axes, dataset: Catalog
+) -> Adversary:
     """One adversary. If no value or day can be wrong and `wrong_kind` is not given, wrong facts are wrong items."""
     # a wrong fact of an adversary who knows neither values nor days can only be a wrong item
     kind = "item" if row == (None, None) else axes.wrong_kind or "value"
-    who = Adversary(knows=knows, wrong=wrong, wrong_kind=kind, value_within=row[0], time_within=row[1],
-                    choose=axes.choose)  # fmt: skip
+    who = Adversary(
+        knows=knows,
+        wrong=wrong,
+        wrong_kind=kind,
+        value_within=row[0],
+        time_within=row[1],
+        choose=axes.choose,
+    )
     try:
         return fitting(who, dataset)
     except ParameterError:
@@ -140,9 +156,9 @@ def _adversary(row: tuple[Within, Within], knows: int, wrong: float, axes: Axes,
 def rough_value(levels: Array, counts: Array | None = None) -> Within:
     """Tolerance of a roughly known value on this scale, None if it would carry no information.
 
-    At most 20 even steps: one step. Amounts and counts, also with a few negative ones such as returns: 10 % of the value.
-    Scales around 0, where a share of the value means little: a twentieth of the range that holds the middle 80 % of
-    the values.
+    At most 20 even steps: one step. Amounts and counts, also with a few negative ones such as
+    returns: 10 % of the value. Scales around 0, where a share of the value means little: a
+    twentieth of the range that holds the middle 80 % of the values.
 
     Parameters
     ----------
@@ -160,7 +176,9 @@ def rough_value(levels: Array, counts: Array | None = None) -> Within:
     if step is not None and levels[-1] - levels[0] <= (FEW_STEPS + 0.5) * step:
         return _plain(step)
     below = np.cumsum(np.ones(levels.size) if counts is None else counts).astype(np.float64)
-    few, low, high = (float(levels[np.searchsorted(below, p * below[-1])]) for p in (FEW_NEGATIVE, 0.1, 0.9))
+    few, low, high = (
+        float(levels[np.searchsorted(below, p * below[-1])]) for p in (FEW_NEGATIVE, 0.1, 0.9)
+    )
     return ROUGH_AMOUNT if few >= 0 or low == high else _plain((high - low) / PART_OF_SCALE)
 
 
@@ -193,7 +211,9 @@ def _holders(dataset: Catalog, k: int, choose: str) -> int:
     return Adversary(knows=k, value_within=None, choose=choose).n_eligible(dataset)
 
 
-def _rows(dataset: Catalog, axes: Axes, size: str) -> tuple[list[tuple[Within, Within]], set[tuple[Within, Within]]]:
+def _rows(
+    dataset: Catalog, axes: Axes, size: str
+) -> tuple[list[tuple[Within, Within]], set[tuple[Within, Within]]]:
     """(value tolerance, time tolerance) of each row, and the rows that bound the others."""
     values: Sequence[Within] = axes.value_within or _exact_and_rough(
         rough_value(dataset.levels, _counts(dataset)), dataset.has_value and dataset.n_levels > 1
@@ -201,7 +221,12 @@ def _rows(dataset: Catalog, axes: Axes, size: str) -> tuple[list[tuple[Within, W
     times: Sequence[Within] = axes.time_within or _times(dataset)
     rows = [(v, t) for v in values for t in times]
     corners = {(values[0], times[0]), (values[-1], times[-1])}
-    if len(values) == 3 and len(times) >= 3 and axes.value_within is None and axes.time_within is None:
+    if (
+        len(values) == 3
+        and len(times) >= 3
+        and axes.value_within is None
+        and axes.time_within is None
+    ):
         corners.add((values[1], times[1]))
         if size == "default":
             # rows with both channels lie between both rough and both exact
@@ -216,7 +241,9 @@ def _times(dataset: Catalog) -> tuple[Within, ...]:
     rough = days if span > 2 * days else None
     if dataset.time_resolution == "day" or not dataset.tick_span:
         return _exact_and_rough(rough, dataset.has_time and dataset.tick_span > 0)
-    fine = [within for within in FINE_TIMES[dataset.time_resolution] if _is_shorter(within, dataset)]
+    fine = [
+        within for within in FINE_TIMES[dataset.time_resolution] if _is_shorter(within, dataset)
+    ]
     return (None, *(() if rough is None else (rough,)), *fine, 0)
 
 

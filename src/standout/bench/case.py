@@ -62,7 +62,13 @@ class Case:
 
     @classmethod
     def of(
-        cls, path: Path, data: Dataset, n_targets: int, knows: int = 8, threads: int | None = None, again: bool = False
+        cls,
+        path: Path,
+        data: Dataset,
+        n_targets: int,
+        knows: int = 8,
+        threads: int | None = None,
+        again: bool = False,
     ) -> Case:
         """Draw queries against a loaded release; `again`: targets may occur more than once."""
         who = Adversary(knows=knows, wrong=min(2, knows // 4), value_within=1, time_within=14)
@@ -83,7 +89,9 @@ class Case:
         nobody = np.full(facts.n_queries, -1, np.int64)
         if name == "presence":
             known = Known.of(self.data, facts, nobody)
-            return known.plan(Combine.SUM, np.ones((known.item.size, 1)), np.zeros((known.item.size, 1)))
+            return known.plan(
+                Combine.SUM, np.ones((known.item.size, 1)), np.zeros((known.item.size, 1))
+            )
         return attack(name).fit(self.data, facts).compile(self.data, facts, nobody)
 
     def postings(self, plan: Plan) -> int:

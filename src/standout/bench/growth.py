@@ -24,11 +24,19 @@ ENOUGH = 20_000_000
 
 def measure(size: float, rounds: int = 3) -> Iterator[Line]:
     """Time per run while one quantity grows. Records: more people of the same kind. Entries: the same people, longer records."""
-    sizes = [s for s in (size / 1000, size / 316, size / 100, size / 31.6, size / 10, size / 3.16, size) if s >= 0.001]
+    sizes = [
+        s
+        for s in (size / 1000, size / 316, size / 100, size / 31.6, size / 10, size / 3.16, size)
+        if s >= 0.001
+    ]
     largest = Dataset.read(twin_file(size))
     for s in sizes:
-        data = largest if s == size else largest.take(np.arange(round(largest.n_records * s / size)))
-        yield _point("records", data.n_records, Case.of(Path(), data, _targets(data), again=True), rounds)
+        data = (
+            largest if s == size else largest.take(np.arange(round(largest.n_records * s / size)))
+        )
+        yield _point(
+            "records", data.n_records, Case.of(Path(), data, _targets(data), again=True), rounds
+        )
     for share in (0.03, 0.1, 0.3, 1.0):
         data = _thinned(largest, share)
         yield _point("entries", data.n_entries, Case.of(Path(), data, _targets(data)), rounds)
@@ -52,9 +60,14 @@ def _point(what: str, x: float, case: Case, rounds: int) -> Line:
     each = 1.0 if what == "targets" else 1.0 / plan.n_queries
     runs = plan.tables.fact.item.size * case.data.index.n_blocks
     return {
-        "what": "growth", "by": what, "x": x, "seconds": seconds * each, "postings": case.postings(plan) * each,
-        "records": case.data.n_records * plan.n_queries * each, "runs": runs * each,
-    }  # fmt: skip
+        "what": "growth",
+        "by": what,
+        "x": x,
+        "seconds": seconds * each,
+        "postings": case.postings(plan) * each,
+        "records": case.data.n_records * plan.n_queries * each,
+        "runs": runs * each,
+    }
 
 
 def _thinned(data: Dataset, share: float) -> Dataset:
@@ -108,12 +121,25 @@ def chart(lines: list[Line]) -> Any:
         frame["milliseconds"] = 1e3 * frame["seconds"]
         title = "core ms" if by == "targets" else "core ms per target"
         panels.append(
-            alt.Chart(frame, title=f"time grows as {by} to the power {exponent:.2f}", width=260, height=200)
+            alt.Chart(
+                frame,
+                title=f"time grows as {by} to the power {exponent:.2f}",
+                width=260,
+                height=200,
+            )
             .mark_line(point=True)
             .encode(
-                alt.X("x:Q", scale=alt.Scale(type="log"), axis=alt.Axis(tickCount=5, format="~s"), title=by),
+                alt.X(
+                    "x:Q",
+                    scale=alt.Scale(type="log"),
+                    axis=alt.Axis(tickCount=5, format="~s"),
+                    title=by,
+                ),
                 alt.Y(
-                    "milliseconds:Q", scale=alt.Scale(type="log"), axis=alt.Axis(tickCount=5, format="~g"), title=title
+                    "milliseconds:Q",
+                    scale=alt.Scale(type="log"),
+                    axis=alt.Axis(tickCount=5, format="~g"),
+                    title=title,
                 ),
             )
         )

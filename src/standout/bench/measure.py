@@ -34,10 +34,20 @@ def machine() -> Line:
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = [x.split(":", 1)[1].strip() for x in info.read_text().splitlines() if x.startswith("model name")]
+        names = [
+            x.split(":", 1)[1].strip()
+            for x in info.read_text().splitlines()
+            if x.startswith("model name")
+        ]
         model = names[0] if names else model
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    return {"what": "machine", "cpu": model, "cores": os.cpu_count(), "load": load, "python": platform.python_version()}
+    return {
+        "what": "machine",
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "load": load,
+        "python": platform.python_version(),
+    }
 
 
 def peak_mib() -> float:
@@ -48,9 +58,13 @@ def peak_mib() -> float:
 def _line(case: Case, plan: Plan, what: str, took: Took, **more: Any) -> Line:
     n, postings = plan.n_queries, case.postings(plan)
     return {
-        "what": what, "ms_per_target": 1e3 * took.wall / n, "ns_per_posting_core": 1e9 * took.core / postings,
-        "targets": n, "peak_mib": peak_mib(), **more,
-    }  # fmt: skip
+        "what": what,
+        "ms_per_target": 1e3 * took.wall / n,
+        "ns_per_posting_core": 1e9 * took.core / postings,
+        "targets": n,
+        "peak_mib": peak_mib(),
+        **more,
+    }
 
 
 def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
@@ -71,12 +85,22 @@ def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
     for work in works[1:3]:
         work()
     *took, alone = best_of(rounds, *works, partial(MemoryEngine(1).map, Score(rh), case.shards))
-    yield {"what": "all cores against one", "cores": case.threads, "speed_up": alone.wall / took[0].wall}
-    yield _line(case, rh, "standout: scoreboard-rh", took[0], found=_hit_rate(case, rh, mine, engine))
+    yield {
+        "what": "all cores against one",
+        "cores": case.threads,
+        "speed_up": alone.wall / took[0].wall,
+    }
+    yield _line(
+        case, rh, "standout: scoreboard-rh", took[0], found=_hit_rate(case, rh, mine, engine)
+    )
     yield _line(case, odds, "standout: likelihood", took[1], times_rh=took[1].core / took[0].core)
-    yield _line(case, rh, "standout: lineup of scoreboard-rh", took[2], times_rh=took[2].core / took[0].core)
+    yield _line(
+        case, rh, "standout: lineup of scoreboard-rh", took[2], times_rh=took[2].core / took[0].core
+    )
     if same is not None:
-        yield _line(case, rh, "C loop", took[3], same=same, ours_over_theirs=took[0].core / took[3].core)
+        yield _line(
+            case, rh, "C loop", took[3], same=same, ours_over_theirs=took[0].core / took[3].core
+        )
 
 
 def _hit_rate(case: Case, plan: Plan, seen: Partials, engine: MemoryEngine) -> float:
@@ -87,7 +111,8 @@ def _hit_rate(case: Case, plan: Plan, seen: Partials, engine: MemoryEngine) -> f
 
 def _same(a: Partials, b: Partials) -> bool:
     exact = all(
-        np.array_equal(getattr(a, f), getattr(b, f)) for f in ("best", "best_score", "second", "second_score", "total")
+        np.array_equal(getattr(a, f), getattr(b, f))
+        for f in ("best", "best_score", "second", "second_score", "total")
     )
     return exact and bool(np.allclose(a.squares, b.squares, rtol=1e-9))
 
@@ -107,22 +132,39 @@ def others(case: Case, n: int) -> Iterator[Line]:
     matrix = peers.item_major(case)
     try:
         took, best, second = peers.topn(case, matrix, n)
-        same = bool(np.array_equal(best, counts) and np.array_equal(second, np.minimum(seconds, counts)))
+        same = bool(
+            np.array_equal(best, counts) and np.array_equal(second, np.minimum(seconds, counts))
+        )
         yield _line(
-            case, presence, "sparse_dot_topn, presence only", took, same=same,
+            case,
+            presence,
+            "sparse_dot_topn, presence only",
+            took,
+            same=same,
             theirs_over_ours=took.core / ours_presence.core,
-        )  # fmt: skip
+        )
     except EngineError as error:
         yield {"what": "sparse_dot_topn", "skipped": str(error)}
     few = max(n // 4, 1)
     took, first = peers.scipy_product(case, matrix, few)
-    yield _line(case, case.plan("presence", few), "SciPy product, presence only, 1 core", took,
-                same=bool(np.array_equal(first, count.best[:few])),
-                theirs_over_ours=took.core / few / (ours_presence.core / n))  # fmt: skip
+    yield _line(
+        case,
+        case.plan("presence", few),
+        "SciPy product, presence only, 1 core",
+        took,
+        same=bool(np.array_equal(first, count.best[:few])),
+        theirs_over_ours=took.core / few / (ours_presence.core / n),
+    )
     del matrix
     took, found = peers.sql(case, few)
-    yield _line(case, case.plan("scoreboard-rh", few), "DuckDB SQL, full score", took,
-                same=bool(np.array_equal(found, rh.best[:few])), theirs_over_ours=took.core / few / (ours.core / n))  # fmt: skip
+    yield _line(
+        case,
+        case.plan("scoreboard-rh", few),
+        "DuckDB SQL, full score",
+        took,
+        same=bool(np.array_equal(found, rh.best[:few])),
+        theirs_over_ours=took.core / few / (ours.core / n),
+    )
 
 
 _START = """
@@ -144,9 +186,12 @@ def starting() -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as folder:
         for what in ("first use: compile the kernel", "later starts: load it"):
             done = subprocess.run(
-                [sys.executable, "-c", _START], capture_output=True, text=True, check=True,
+                [sys.executable, "-c", _START],
+                capture_output=True,
+                text=True,
+                check=True,
                 env={**os.environ, "NUMBA_CACHE_DIR": folder},
-            )  # fmt: skip
+            )
             yield {"what": what, "start_s": float(done.stdout)}
 
 
@@ -168,9 +213,14 @@ _THEIRS = (
 def reading(size: float, threads: int) -> Iterator[Line]:
     """Parquet to a queryable index: ours against DuckDB's sorted table, each in a separate process."""
     path = str(twin_file(size))
-    for what, work in (("standout: read and index", _OURS), ("DuckDB: CREATE TABLE … ORDER BY item", _THEIRS)):
+    for what, work in (
+        ("standout: read and index", _OURS),
+        ("DuckDB: CREATE TABLE … ORDER BY item", _THEIRS),
+    ):
         code = _READ.format(work=work.format(path=path, threads=threads))
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
         if done.returncode:
             yield {"what": what, "skipped": done.stderr.strip().splitlines()[-1]}
         else:

@@ -21,7 +21,9 @@ def item_major(case: Case) -> Any:
     data = case.data
     ones = np.ones(data.n_entries, np.float32)
     ptr = data.record_ptr.astype(np.int32)
-    return csr_matrix((ones, data.record_item.astype(np.int32), ptr), shape=(data.n_records, data.n_items)).T.tocsr()
+    return csr_matrix(
+        (ones, data.record_item.astype(np.int32), ptr), shape=(data.n_records, data.n_items)
+    ).T.tocsr()
 
 
 def queries(case: Case, n: int) -> Any:
@@ -38,11 +40,25 @@ def topn(case: Case, matrix: Any, n: int) -> tuple[Took, Array, Array]:
     try:
         from sparse_dot_topn import sp_matmul_topn
     except ImportError:
-        raise EngineError("sparse_dot_topn is not installed (pip install 'standout[bench]'): it is left out") from None
+        raise EngineError(
+            "sparse_dot_topn is not installed (pip install 'standout[bench]'): it is left out"
+        ) from None
     q = queries(case, n)
-    took, out = shortest(lambda: sp_matmul_topn(q, matrix, top_n=2, sort=True, n_threads=case.threads))
-    best = np.array([out.data[lo:hi].max(initial=0) for lo, hi in zip(out.indptr[:-1], out.indptr[1:], strict=True)])
-    second = np.array([out.data[lo:hi].min(initial=99) for lo, hi in zip(out.indptr[:-1], out.indptr[1:], strict=True)])
+    took, out = shortest(
+        lambda: sp_matmul_topn(q, matrix, top_n=2, sort=True, n_threads=case.threads)
+    )
+    best = np.array(
+        [
+            out.data[lo:hi].max(initial=0)
+            for lo, hi in zip(out.indptr[:-1], out.indptr[1:], strict=True)
+        ]
+    )
+    second = np.array(
+        [
+            out.data[lo:hi].min(initial=99)
+            for lo, hi in zip(out.indptr[:-1], out.indptr[1:], strict=True)
+        ]
+    )
     return took, best, second
 
 
@@ -86,8 +102,15 @@ def sql(case: Case, n: int) -> tuple[Took, Array]:
     )
     facts = case.facts.part(0, n)
     labels = case.data.item_labels[facts.item]
-    frame = pa.table({"query": facts.query, "item": labels, "value": facts.value, "day": facts.day,
-                      "w": ns08.wt(case.data.supports[facts.item])})  # fmt: skip
+    frame = pa.table(
+        {
+            "query": facts.query,
+            "item": labels,
+            "value": facts.value,
+            "day": facts.day,
+            "w": ns08.wt(case.data.supports[facts.item]),
+        }
+    )
     db.register("facts", frame)
     took, rows = shortest(lambda: db.execute(SQL).fetchnumpy())
     db.close()

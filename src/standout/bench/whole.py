@@ -23,17 +23,25 @@ from standout.scoring.plan import Plan
 def default_audit(case: Case, targets: int = TARGETS) -> dict[str, Any]:
     """Core seconds of an audit with the default sweep and attacks, and what the C loop takes for as many queries.
 
-    The C loop scores the knowledge of each target once, with the tables of scoreboard-rh. The audit asks each query six
-    times: three attacks, with the target in the release and without. Its time includes drawing, fitting and judging.
+    The C loop scores the knowledge of each target once, with the tables of scoreboard-rh. The audit
+    asks each query six times: three attacks, with the target in the release and without. Its time
+    includes drawing, fitting and judging.
     """
-    audit = Audit(case.data, targets=2, seed=SEED, engine=MemoryEngine(case.threads), describe=False)
+    audit = Audit(
+        case.data, targets=2, seed=SEED, engine=MemoryEngine(case.threads), describe=False
+    )
     audit.run(progress=False)
     # knowledge for calibration is part of the audit
     forget(case.data, "presence")
     audit.targets = targets
     took, _ = timed(lambda: audit.run(progress=False))
-    line = {"what": "default audit", "seconds": took.wall, "core_seconds": took.core, "kinds": len(audit.adversaries),
-            "targets": targets}  # fmt: skip
+    line = {
+        "what": "default audit",
+        "seconds": took.wall,
+        "core_seconds": took.core,
+        "kinds": len(audit.adversaries),
+        "targets": targets,
+    }
     try:
         lib = reference.build()
     except EngineError as error:
@@ -43,7 +51,11 @@ def default_audit(case: Case, targets: int = TARGETS) -> dict[str, Any]:
     for who in audit.adversaries:
         run = partial(reference.run, lib, _plan(case, who, targets), case.data.index, case.threads)
         theirs += shortest(run)[0].core
-    return {**line, "c_core_seconds": n_runs * theirs, "ours_over_theirs": took.core / (n_runs * theirs)}
+    return {
+        **line,
+        "c_core_seconds": n_runs * theirs,
+        "ours_over_theirs": took.core / (n_runs * theirs),
+    }
 
 
 def _plan(case: Case, who: Any, n: int) -> Plan:
@@ -53,6 +65,8 @@ def _plan(case: Case, who: Any, n: int) -> Plan:
     facts = who.sample(data, chosen, SEED).bind(data)
     plan = attack("scoreboard-rh").compile(data, facts, np.full(facts.n_queries, -1, np.int64))
     value, time = plan.tables.fact.value, plan.tables.row.time
-    value = np.ascontiguousarray(np.broadcast_to(value, (value.shape[0], max(value.shape[1], data.n_levels + 1))))
+    value = np.ascontiguousarray(
+        np.broadcast_to(value, (value.shape[0], max(value.shape[1], data.n_levels + 1)))
+    )
     time = np.ascontiguousarray(np.broadcast_to(time, (time.shape[0], max(time.shape[1], 3))))
     return plan.replace_tables(value=value, time=time)

@@ -20,15 +20,39 @@ from standout.cli.stopping import Stop, clean_stop, say_stopped
 from standout.data.reading.remote import without_secrets
 from standout.errors import StandoutError, command_line
 
-VERBS = ("demo", "audit", "columns", "describe", "bound", "reproduce", "twin", "defend", "link", "match-items", "report",
-         "explain", "check", "policy", "verify", "diff", "bench", "doctor")  # fmt: skip
+VERBS = (
+    "demo",
+    "audit",
+    "columns",
+    "describe",
+    "bound",
+    "reproduce",
+    "twin",
+    "defend",
+    "link",
+    "match-items",
+    "report",
+    "explain",
+    "check",
+    "policy",
+    "verify",
+    "diff",
+    "bench",
+    "doctor",
+)
 """In the order of `--help`. `standout.cli.NAME` has a function of the same name, with _ for -."""
 
 _INTERNAL = 70
 """Exit code for an error in this program, as in sysexits.h."""
 _FULL = ": is a disk full, or a quota reached? Make room, or set TMPDIR to another disk"
 _LOCKED = ": choose folders that you may write (--out, TMPDIR)"
-_HINTS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EFBIG: _FULL, errno.EACCES: _LOCKED, errno.EROFS: _LOCKED}
+_HINTS = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,
+    errno.EACCES: _LOCKED,
+    errno.EROFS: _LOCKED,
+}
 _stop = Stop()
 
 
@@ -88,7 +112,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Options of `standout` itself."""
@@ -128,7 +155,10 @@ def _fail(message: str, code: int) -> None:
 
 def _internal(error: Exception) -> str:
     """Where an error in this program happened: its own text may quote labels or values."""
-    places = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
+    places = [
+        f"{Path(frame.filename).name}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+    ]
     return (
         f"internal error ({type(error).__name__} at {' > '.join(places[-4:])}). Please report this line. "
         "STANDOUT_TRACEBACK=1 shows the whole error, which may quote the data"

@@ -26,8 +26,12 @@ Out = Annotated[
         help="Folder for findings.json and report.html. Default: standout-out, or the next free standout-out-2, …"
     ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the findings that the output folder holds.")]
-Title = Annotated[str | None, typer.Option(help="Name of the dataset, shown in the title of the report.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the findings that the output folder holds.")
+]
+Title = Annotated[
+    str | None, typer.Option(help="Name of the dataset, shown in the title of the report.")
+]
 Pdf = Annotated[bool, typer.Option("--pdf", help="Write report.pdf as well. Needs chromium.")]
 Release = Annotated[
     Path | None,
@@ -37,7 +41,10 @@ Release = Annotated[
 ]
 DefenseText = Annotated[
     str | None,
-    typer.Option("--defense", help="Defense that made the release. Default: as in FILE.manifest.json, else unknown."),
+    typer.Option(
+        "--defense",
+        help="Defense that made the release. Default: as in FILE.manifest.json, else unknown.",
+    ),
 ]
 SplitTime = Annotated[
     str | None,
@@ -65,14 +72,23 @@ def audit(
     master: Master = None,
     sweep: Sweep = "default",
     knows: Annotated[str | None, typer.Option(help="Numbers of known items, e.g. 2,4,8.")] = None,
-    wrong: Annotated[str | None, typer.Option(help="Wrong facts among them, e.g. 0,2, or a share, e.g. 25%.")] = None,
-    wrong_kind: Annotated[str | None, typer.Option(help="What a wrong fact is: value or item.")] = None,
+    wrong: Annotated[
+        str | None, typer.Option(help="Wrong facts among them, e.g. 0,2, or a share, e.g. 25%.")
+    ] = None,
+    wrong_kind: Annotated[
+        str | None, typer.Option(help="What a wrong fact is: value or item.")
+    ] = None,
     value_within: Annotated[
-        str | None, typer.Option(help="Largest error of known values, e.g. 0,1,10%,none (none: values are not known).")
+        str | None,
+        typer.Option(
+            help="Largest error of known values, e.g. 0,1,10%,none (none: values are not known)."
+        ),
     ] = None,
     time_within: Annotated[
         str | None,
-        typer.Option(help="Largest error of known times in days, e.g. 0,14,2h,30min,none (none: not known)."),
+        typer.Option(
+            help="Largest error of known times in days, e.g. 0,14,2h,30min,none (none: not known)."
+        ),
     ] = None,
     choose: Annotated[
         str, typer.Option(help="Items that may be known: uniform, outside-top:K, rare:SHARE@T.")
@@ -86,9 +102,9 @@ def audit(
 ) -> None:
     """Attack a release and report how many people are found with how much knowledge.
 
-    The sweep tries 1, 2, 4, 8 and 16 known items, all of them right and with a quarter wrong, with values and days unknown, rough
-    and exact, as far as the data has them. --knows, --wrong, --value-within, --time-within and --choose replace that part
-    of the sweep.
+    The sweep tries 1, 2, 4, 8 and 16 known items, all of them right and with a quarter wrong, with
+    values and days unknown, rough and exact, as far as the data has them. --knows, --wrong,
+    --value-within, --time-within and --choose replace that part of the sweep.
 
     --split-time takes the knowledge from before a day and releases what came after: no entry is in both.
 
@@ -113,18 +129,24 @@ def audit(
         if release is not None:
             raise ParameterError("--split-time makes its own release: leave out --release")
         if redact:
-            raise ParameterError("--redact does not search links.json and links.html: leave it out with --split-time")
+            raise ParameterError(
+                "--redact does not search links.json and links.html: leave it out with --split-time"
+            )
         audit_split(path, reading.keywords, split_time, out, seed, engine, json, fresh)
         return
     asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
-    with Session(out, json=json, overwrite=overwrite, title=title, pdf=pdf, redact=redact, fresh=fresh) as session:
+    with Session(
+        out, json=json, overwrite=overwrite, title=title, pdf=pdf, redact=redact, fresh=fresh
+    ) as session:
         cluster = spark_for(engine, master)
         session.check(attacks, targets, engine)
         budget = None if cluster is not None else budget_for(path, engine, memory, session.log)
         keywords = reading.keywords
         dataset: Catalog
         if cluster is not None:
-            dataset = session.busy("reading on Spark", lambda: read_on_spark(path, cluster, keywords))
+            dataset = session.busy(
+                "reading on Spark", lambda: read_on_spark(path, cluster, keywords)
+            )
         elif budget is not None:
             dataset = session.read_in_parts(path, budget, keywords)
         else:
@@ -135,15 +157,24 @@ def audit(
         if release is not None:
             judged = session.busy(
                 "reading the release",
-                lambda: read_release(release, in_memory(dataset, "--release"), reading.keywords, defense),
+                lambda: read_release(
+                    release, in_memory(dataset, "--release"), reading.keywords, defense
+                ),
             )
             session.say_data(judged)
             session.log.print(f"  release: {judged.defense or 'no defense is known'}", markup=False)
         session.audit(dataset, attacks, targets, seed, engine, sweep, asked, judged)
 
 
-def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, value_within: str | None,
-          time_within: str | None, choose: str) -> Axes:  # fmt: skip
+def _axes(
+    sweep: str,
+    knows: str | None,
+    wrong: str | None,
+    kind: str | None,
+    value_within: str | None,
+    time_within: str | None,
+    choose: str,
+) -> Axes:
     """The options as axes of the sweep; invalid values are refused before the data is read."""
     from standout.adversary.adversary import Adversary
     from standout.audit.sweep import Axes
@@ -152,12 +183,16 @@ def _axes(sweep: str, knows: str | None, wrong: str | None, kind: str | None, va
         raise ParameterError(f"--sweep {sweep!r}: use {' or '.join(SWEEPS)}")
     asked = Axes(
         knows=None if knows is None else tuple(options.whole_numbers(knows, "knows")),
-        wrong=None if wrong is None else tuple(_share_or_count(part, wrong) for part in wrong.split(",")),
+        wrong=None
+        if wrong is None
+        else tuple(_share_or_count(part, wrong) for part in wrong.split(",")),
         wrong_kind=kind,
-        value_within=None if value_within is None else tuple(_tolerance(part, value_within) for part in value_within.split(",")),
+        value_within=None
+        if value_within is None
+        else tuple(_tolerance(part, value_within) for part in value_within.split(",")),
         time_within=None if time_within is None else options.time_tolerances(time_within),
         choose=choose,
-    )  # fmt: skip
+    )
     most = max(asked.knows or (16,))
     for k in asked.knows or (most,):
         Adversary(knows=k, wrong_kind=kind or "value", choose=choose)
@@ -192,5 +227,7 @@ def _share_or_count(part: str, text: str) -> float:
     except ValueError:
         number = -1.0
     if number < 0 or (number >= 1 and not number.is_integer()):
-        raise ParameterError(f"--wrong {text!r}: use whole numbers, or shares like 25%, separated by commas")
+        raise ParameterError(
+            f"--wrong {text!r}: use whole numbers, or shares like 25%, separated by commas"
+        )
     return int(number) if number.is_integer() else number

@@ -11,13 +11,27 @@ SIZES = (0.01, 0.1, 1.0)
 
 
 def bench(
-    size: Annotated[float, typer.Option(help="Share of the Netflix Prize's records: 0.01, 0.1 or 1.")] = 0.1,
-    targets: Annotated[int, typer.Option(help="Targets that our engine and the C loop attack.")] = 500,
-    out: Annotated[Path | None, typer.Option(help="File for one JSON line per measurement.")] = None,
-    peers: Annotated[bool, typer.Option(help="Also time sparse_dot_topn, SciPy and DuckDB SQL.")] = True,
-    reading: Annotated[bool, typer.Option(help="Also time reading and indexing against DuckDB.")] = True,
-    starting: Annotated[bool, typer.Option(help="Also time the first use, with compilation, and later starts.")] = True,
-    audit: Annotated[bool, typer.Option(help="Also time a default audit, against the C loop.")] = True,
+    size: Annotated[
+        float, typer.Option(help="Share of the Netflix Prize's records: 0.01, 0.1 or 1.")
+    ] = 0.1,
+    targets: Annotated[
+        int, typer.Option(help="Targets that our engine and the C loop attack.")
+    ] = 500,
+    out: Annotated[
+        Path | None, typer.Option(help="File for one JSON line per measurement.")
+    ] = None,
+    peers: Annotated[
+        bool, typer.Option(help="Also time sparse_dot_topn, SciPy and DuckDB SQL.")
+    ] = True,
+    reading: Annotated[
+        bool, typer.Option(help="Also time reading and indexing against DuckDB.")
+    ] = True,
+    starting: Annotated[
+        bool, typer.Option(help="Also time the first use, with compilation, and later starts.")
+    ] = True,
+    audit: Annotated[
+        bool, typer.Option(help="Also time a default audit, against the C loop.")
+    ] = True,
     growth: Annotated[
         Path | None, typer.Option(help="Measure growth, and draw it into this .png or .svg file.")
     ] = None,
@@ -38,7 +52,9 @@ def bench(
     from standout.errors import ParameterError
 
     if not 0 < size <= 1:
-        raise ParameterError(f"--size {size}: use a share above 0 and at most 1, such as {', '.join(map(str, SIZES))}")
+        raise ParameterError(
+            f"--size {size}: use a share above 0 and at most 1, such as {', '.join(map(str, SIZES))}"
+        )
     if targets < 1:
         raise ParameterError(f"--targets {targets}: at least one")
     if growth is not None and growth.suffix not in (".png", ".svg"):
@@ -67,7 +83,11 @@ def bench(
     if growth is not None:
         with busy("growth …"):
             points = list(measure_growth(size))
-        lines += [*points, {"what": "exponents", **exponents(points)}, {"what": "linear model", **linear(points)}]
+        lines += [
+            *points,
+            {"what": "exponents", **exponents(points)},
+            {"what": "linear model", **linear(points)},
+        ]
         chart(points).save(str(growth), scale_factor=2)
     _show(lines)
     if out is not None:
@@ -81,7 +101,13 @@ def _show(lines: list[dict[str, Any]]) -> None:
     first = lines[0]
     title = f"{first['cpu']}, {first['cores']} cores (load {first['load']:.1f} at the start); size {first['size']:g}"
     table = Table(
-        "", "ms per target", "core ns per posting", "ratio of core time", "same answers", "peak MiB", title=title
+        "",
+        "ms per target",
+        "core ns per posting",
+        "ratio of core time",
+        "same answers",
+        "peak MiB",
+        title=title,
     )
     for line in lines[1:]:
         if line["what"] == "growth":
@@ -92,9 +118,13 @@ def _show(lines: list[dict[str, Any]]) -> None:
             f"{k} {v:.3g}" for k, v in line.items() if k not in _COLUMNS and isinstance(v, float)
         )
         table.add_row(
-            line["what"], _number(line, "ms_per_target"), _number(line, "ns_per_posting_core"), ratio or rest, same,
+            line["what"],
+            _number(line, "ms_per_target"),
+            _number(line, "ns_per_posting_core"),
+            ratio or rest,
+            same,
             _number(line, "peak_mib", 0),
-        )  # fmt: skip
+        )
     # a file or a pipe has no width: do not wrap lines there
     wide = None if Console().is_terminal else 150
     Console(highlight=False, markup=False, width=wide).print(table)

@@ -18,18 +18,33 @@ if TYPE_CHECKING:
 def bound(
     path: options.DataPath,
     reading: options.Reading,
-    epsilon: Annotated[float, typer.Option(help="Probability with which a guarantee of a theorem may fail.")] = 0.05,
-    delta: Annotated[float, typer.Option(help="How much the answer may differ from the target, from 0 to 1.")] = 0.2,
-    k: Annotated[int, typer.Option("--k", help="Number of candidates in the lineup of Theorem 3.")] = 10,
-    gamma: Annotated[float, typer.Option(help="Noise of known values as a share of the scale (DSS12).")] = 0.1,
+    epsilon: Annotated[
+        float, typer.Option(help="Probability with which a guarantee of a theorem may fail.")
+    ] = 0.05,
+    delta: Annotated[
+        float, typer.Option(help="How much the answer may differ from the target, from 0 to 1.")
+    ] = 0.2,
+    k: Annotated[
+        int, typer.Option("--k", help="Number of candidates in the lineup of Theorem 3.")
+    ] = 10,
+    gamma: Annotated[
+        float, typer.Option(help="Noise of known values as a share of the scale (DSS12).")
+    ] = 0.1,
     knows: Annotated[int, typer.Option(help="Items known, for DSS12's Theorem 3.")] = 10,
-    value_within: Annotated[str, typer.Option(help="Values at most this far apart agree; none ignores values.")] = "1",
+    value_within: Annotated[
+        str, typer.Option(help="Values at most this far apart agree; none ignores values.")
+    ] = "1",
     time_within: Annotated[
-        str, typer.Option(help="Times at most this far apart agree: days, or 30min, 2h, 2w; none ignores times.")
+        str,
+        typer.Option(
+            help="Times at most this far apart agree: days, or 30min, 2h, 2w; none ignores times."
+        ),
     ] = "14",
     population: Annotated[
         float | None,
-        typer.Option(help="Size of the population that the release is a sample of. Default: 10 × records."),
+        typer.Option(
+            help="Size of the population that the release is a sample of. Default: 10 × records."
+        ),
     ] = None,
     targets: Annotated[int, typer.Option(help="Records attacked per measurement.")] = 300,
     seed: options.Seed = 0,
@@ -79,7 +94,13 @@ def show(found: Bounds, console: Console) -> None:
     for name in ("theorem", "promises", "requires", "measured", "assumptions"):
         table.add_column(name, overflow="fold")
     for row in found.rows:
-        table.add_row(row.theorem, row.says, row.asks, row.measured, "hold" if row.holds else "do not all hold")
+        table.add_row(
+            row.theorem,
+            row.says,
+            row.asks,
+            row.measured,
+            "hold" if row.holds else "do not all hold",
+        )
     console.print(table)
     printed: set[str] = set()
     for row in found.rows:

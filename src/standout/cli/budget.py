@@ -16,14 +16,17 @@ SHARE = 0.8
 def budget_for(path: str, engine: str, memory: str | None, log: Console) -> int | None:
     """Bytes of memory for data that is read in parts; None to hold it in memory.
 
-    Without --memory and --engine chunked, an estimate of the data's size decides, and a sentence says so.
+    Without --memory and --engine chunked, an estimate of the data's size decides, and a sentence
+    says so.
     """
     from standout.data.chunked.estimate import needed_memory
     from standout.data.chunked.memory import LEAST, MEMORY, available_memory, bytes_of, in_words
 
     if engine not in ("memory", "chunked"):
         if memory is not None:
-            raise ParameterError(f"--memory is for --engine chunked, which reads data in parts; --engine is {engine}")
+            raise ParameterError(
+                f"--memory is for --engine chunked, which reads data in parts; --engine is {engine}"
+            )
         return None
     if memory is not None or engine == "chunked":
         return bytes_of(memory or MEMORY)

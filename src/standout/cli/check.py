@@ -17,22 +17,33 @@ if TYPE_CHECKING:
     from standout.gate.policy import Policy
     from standout.gate.verdict import Verdict
 
-Targets = Annotated[str | None, typer.Option(help="Number of records to attack, or all. Default: the policy's.")]
+Targets = Annotated[
+    str | None, typer.Option(help="Number of records to attack, or all. Default: the policy's.")
+]
 Release = Annotated[
-    Path | None, typer.Option(help="What is published, if PATH is the source: records are matched by label.")
+    Path | None,
+    typer.Option(help="What is published, if PATH is the source: records are matched by label."),
 ]
 DefenseText = Annotated[
     str | None,
-    typer.Option("--defense", help="Defense that made the release. Default: as in FILE.manifest.json, else unknown."),
+    typer.Option(
+        "--defense",
+        help="Defense that made the release. Default: as in FILE.manifest.json, else unknown.",
+    ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the verdict as JSON, and nothing else, on standard output.")]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print the verdict as JSON, and nothing else, on standard output."),
+]
 
 
 @options.reads()
 def check(
     path: options.DataPath,
     reading: options.Reading,
-    policy: Annotated[Path, typer.Option(help="TOML file with the limits; `standout policy init` writes one.")],
+    policy: Annotated[
+        Path, typer.Option(help="TOML file with the limits; `standout policy init` writes one.")
+    ],
     release: Release = None,
     defense: DefenseText = None,
     targets: Targets = None,
@@ -45,21 +56,31 @@ def check(
             help="Plant known people in the data, in memory, and require that they are found. Default: on.",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the verdict as JSON to this file.")] = None,
-    page: Annotated[Path | None, typer.Option(help="Write the page that a person signs to this HTML file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the verdict as JSON to this file.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Write the page that a person signs to this HTML file.")
+    ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Write SARIF 2.1.0 to this file.")] = None,
-    evidence: Annotated[Path | None, typer.Option(help="Write evidence for `standout verify` to this file.")] = None,
+    evidence: Annotated[
+        Path | None, typer.Option(help="Write evidence for `standout verify` to this file.")
+    ] = None,
     sign: Annotated[
-        Path | None, typer.Option(help="Sign the evidence with this private key (Ed25519, PEM, no password).")
+        Path | None,
+        typer.Option(help="Sign the evidence with this private key (Ed25519, PEM, no password)."),
     ] = None,
     redact: Redact = False,
-    github: Annotated[bool, typer.Option("--github", help="Print GitHub annotations on standard output.")] = False,
+    github: Annotated[
+        bool, typer.Option("--github", help="Print GitHub annotations on standard output.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Check a release against a policy. Exit code: 0 pass, 1 fail, 3 cannot tell, 2 bad input.
 
-    A limit counts as kept only if a one-sided 95 % bound of the measured rate lies below it: too few targets never pass.
+    A limit counts as kept only if a one-sided 95 % bound of the measured rate lies below it: too
+    few targets never pass.
 
     Example: standout check ratings.csv --policy policy.toml --junit check.xml
     """
@@ -93,21 +114,36 @@ def check(
     with waiting(quiet) as progress:
         from standout.gate.check import check as run
 
-        verdict = run(source, rules, release=published, targets=wanted, seed=seed, engine=engine, progress=progress)
+        verdict = run(
+            source,
+            rules,
+            release=published,
+            targets=wanted,
+            seed=seed,
+            engine=engine,
+            progress=progress,
+        )
     name = Path(path if release is None else release).name
-    texts = _texts(verdict, name, out=out, page=page, junit=junit, sarif=sarif, evidence=evidence, key=sign)
+    texts = _texts(
+        verdict, name, out=out, page=page, junit=junit, sarif=sarif, evidence=evidence, key=sign
+    )
     said = _printed(verdict, "json" if json else "github" if github else "table")
     if redact:
         from standout.cli.redacting import refuse_labels
 
-        refuse_labels({**{str(file): text for file, text in texts.items()}, "standard output": said}, source, published)
+        refuse_labels(
+            {**{str(file): text for file, text in texts.items()}, "standard output": said},
+            source,
+            published,
+        )
     write(texts)
     print(said, end="")
     sys.exit(verdict.exit_code)
 
 
-def read_both(path: str, release: Path | None, defense: str | None, quiet: bool,
-              keywords: dict[str, Any]) -> tuple[Dataset, Dataset | None]:  # fmt: skip
+def read_both(
+    path: str, release: Path | None, defense: str | None, quiet: bool, keywords: dict[str, Any]
+) -> tuple[Dataset, Dataset | None]:
     """Read the source and, if it is named, the release with the defense that made it."""
     from standout.cli.release import read_release
     from standout.cli.waiting import read_quietly
@@ -129,8 +165,17 @@ def with_self_test(policy: Policy, wanted: bool | None) -> Policy:
     return policy if wanted is None else replace(policy, self_test=wanted)
 
 
-def _texts(verdict: Verdict, name: str, *, out: Path | None, page: Path | None, junit: Path | None, sarif: Path | None,
-           evidence: Path | None, key: Path | None) -> dict[Path, str]:  # fmt: skip
+def _texts(
+    verdict: Verdict,
+    name: str,
+    *,
+    out: Path | None,
+    page: Path | None,
+    junit: Path | None,
+    sarif: Path | None,
+    evidence: Path | None,
+    key: Path | None,
+) -> dict[Path, str]:
     """Content of each requested file. `name` is the name of the data without its folder, which may name people."""
     from standout.gate import formats
     from standout.gate.evidence import evidence_text

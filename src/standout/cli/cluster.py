@@ -26,7 +26,9 @@ def spark_for(engine: str, master: str | None) -> SparkEngine | None:
     """The Spark engine, started, if that is the one; None for every other engine."""
     if engine != "spark":
         if master is not None:
-            raise ParameterError(f"--master is for --engine spark, and the engine is {engine!r}: leave it out")
+            raise ParameterError(
+                f"--master is for --engine spark, and the engine is {engine!r}: leave it out"
+            )
         return None
     from standout.engines.spark import SparkEngine
 
@@ -39,5 +41,7 @@ def read_on_spark(path: str, engine: SparkEngine, keywords: dict[str, Any]) -> S
 
     given = [name for name in _NOT_ON_SPARK if name in keywords]
     if given:
-        raise ParameterError(f"{', '.join(given)}: Spark reads the files itself; leave it out with --engine spark")
+        raise ParameterError(
+            f"{', '.join(given)}: Spark reads the files itself; leave it out with --engine spark"
+        )
     return SparkDataset.read(path, engine=engine, **keywords)

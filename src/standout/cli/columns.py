@@ -45,7 +45,9 @@ def show(found: Inventory, console: Console) -> None:
     """Print the table, then the question that the user has to answer, if there is one."""
     from rich.table import Table
 
-    table = Table("column", "used as", "why", "direct identifier", box=None, pad_edge=False, show_edge=False)
+    table = Table(
+        "column", "used as", "why", "direct identifier", box=None, pad_edge=False, show_edge=False
+    )
     for use in found.columns:
         # names come from the file: brackets in them are not markup
         cells = (use.name, use.role, use.reason, use.identifier or "")

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 Apply = Annotated[
     str | None,
-    typer.Option(help="Defense to apply, or several: 'drop-entries(share=0.5) | coarsen-time(to=month)'. Needs --out."),
+    typer.Option(
+        help="Defense to apply, or several: 'drop-entries(share=0.5) | coarsen-time(to=month)'. Needs --out."
+    ),
 ]
 Out = Annotated[
     Path | None,
@@ -40,11 +42,16 @@ NewIds = Annotated[
 ]
 IdMap = Annotated[
     Path | None,
-    typer.Option(help="With --new-ids: write old and new ids to this CSV file. It undoes --new-ids: keep it secret."),
+    typer.Option(
+        help="With --new-ids: write old and new ids to this CSV file. It undoes --new-ids: keep it secret."
+    ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
 Defenses = Annotated[
-    str, typer.Option(help="Defenses to compare, comma-separated: names, or texts as for --apply. Default: all.")
+    str,
+    typer.Option(
+        help="Defenses to compare, comma-separated: names, or texts as for --apply. Default: all."
+    ),
 ]
 Strengths = Annotated[
     str | None,
@@ -53,10 +60,16 @@ Strengths = Annotated[
     ),
 ]
 Measure = Annotated[
-    str, typer.Option(help="Loss that counts as the cost: ndcg, recall, rating, popularity, pairs, time or entries.")
+    str,
+    typer.Option(
+        help="Loss that counts as the cost: ndcg, recall, rating, popularity, pairs, time or entries."
+    ),
 ]
 Json = Annotated[
-    bool, typer.Option("--json", help="Print the frontier as JSON on standard output, and nothing else there.")
+    bool,
+    typer.Option(
+        "--json", help="Print the frontier as JSON on standard output, and nothing else there."
+    ),
 ]
 
 
@@ -79,17 +92,20 @@ def defend(
 ) -> None:
     """Compare defenses by risk and utility, or apply one and write the release.
 
-    Without --apply: every defense is tried at several strengths. The result is a table, a chart and the least costly defense
-    that brings the share of people found below 5%. A run that was stopped goes on where it was.
+    Without --apply: every defense is tried at several strengths. The result is a table, a chart and
+    the least costly defense that brings the share of people found below 5%. A run that was stopped
+    goes on where it was.
 
-    Example: standout defend ratings.csv --defenses drop-entries,coarsen-time,drop-time --out frontier
+    Example: standout defend ratings.csv --defenses drop-entries,coarsen-time,drop-time --out
+    frontier
 
-    With --apply: the release is written, with a manifest of the published parameters. It has the columns for record, item,
-    value and time, called as in the input; all other columns are left out.
-    The ids of the records are kept, so that `standout audit SOURCE --release FILE` can judge the release; --new-ids replaces
-    them.
+    With --apply: the release is written, with a manifest of the published parameters. It has the
+    columns for record, item, value and time, called as in the input; all other columns are left
+    out. The ids of the records are kept, so that `standout audit SOURCE --release FILE` can judge
+    the release; --new-ids replaces them.
 
-    Example: standout defend ratings.csv --apply "drop-entries(share=0.5) | coarsen-time(to=month)" --out release.csv
+    Example: standout defend ratings.csv --apply "drop-entries(share=0.5) | coarsen-time(to=month)"
+    --out release.csv
     """
     if id_map is not None and not new_ids:
         raise ParameterError("--id-map is for --new-ids: give both")
@@ -98,20 +114,40 @@ def defend(
             raise ParameterError("--new-ids is for the release that --apply writes: give both")
         from standout.cli.defend_frontier import show_frontier
 
-        show_frontier(path, reading, defenses=defenses, strengths=strengths, targets=targets, seed=seed or 0, measure=measure,
-                      out=out, overwrite=overwrite, fresh=fresh, json=json)  # fmt: skip
+        show_frontier(
+            path,
+            reading,
+            defenses=defenses,
+            strengths=strengths,
+            targets=targets,
+            seed=seed or 0,
+            measure=measure,
+            out=out,
+            overwrite=overwrite,
+            fresh=fresh,
+            json=json,
+        )
         return
     if json or fresh or defenses != "all" or strengths is not None:
         raise ParameterError(
             "--json, --fresh, --defenses and --strengths compare defenses: leave them out with --apply"
         )
-    write_release(path, reading, apply, out, seed, new_ids=new_ids, id_map=id_map, overwrite=overwrite)
+    write_release(
+        path, reading, apply, out, seed, new_ids=new_ids, id_map=id_map, overwrite=overwrite
+    )
 
 
 def write_release(
-    path: str, reading: options.Reading, text: str, out: Path | None, seed: int | None, *, new_ids: bool = False,
-    id_map: Path | None = None, overwrite: bool,
-) -> None:  # fmt: skip
+    path: str,
+    reading: options.Reading,
+    text: str,
+    out: Path | None,
+    seed: int | None,
+    *,
+    new_ids: bool = False,
+    id_map: Path | None = None,
+    overwrite: bool,
+) -> None:
     """Read the data, apply the defense that `text` describes, write the release, its manifest and, if asked for, the ids."""
     from secrets import randbits
 
@@ -130,7 +166,9 @@ def write_release(
     if id_map is not None:
         _check_out(id_map, path, overwrite, "--id-map")
         if id_map.resolve() in (out.resolve(), manifest_path(out).resolve()):
-            raise ParameterError("--id-map and --out name the same file, or its manifest: give each its own")
+            raise ParameterError(
+                "--id-map and --out name the same file, or its manifest: give each its own"
+            )
     check_suffix(out, path)
     source = read_quietly(path, False, **reading.keywords)
     with Console(stderr=True).status("applying the defense …"):
@@ -163,7 +201,9 @@ def _check_out(out: Path, path: str, overwrite: bool, option: str = "--out") -> 
     if out.is_dir():
         raise ParameterError(f"{option} {str(out)!r} is a folder: name a file")
     if not out.parent.is_dir():
-        raise ParameterError(f"{option} {str(out)!r}: the folder {str(out.parent)!r} does not exist")
+        raise ParameterError(
+            f"{option} {str(out)!r}: the folder {str(out.parent)!r} does not exist"
+        )
     refuse_inputs([out], [path])
     if out.exists() and not overwrite:
         raise ParameterError(f"{option} {str(out)!r} exists: name another file, or use --overwrite")
@@ -183,7 +223,11 @@ def _summary(source: Dataset, release: Dataset) -> list[str]:
         )
     if release.level_low.size:
         error = float((release.level_high - release.levels).max())
-        lines.append(f"The data has too many distinct values to keep all: written values differ by up to {error:.6g}.")
+        lines.append(
+            f"The data has too many distinct values to keep all: written values differ by up to {error:.6g}."
+        )
     if release.n_records < source.n_records:
-        lines.append("The other records are not in the release, because they were not sampled or have no entry left.")
+        lines.append(
+            "The other records are not in the release, because they were not sampled or have no entry left."
+        )
     return lines

@@ -23,9 +23,20 @@ CELLS = "cells"
 """Folder of finished cells, in the output folder."""
 
 
-def show_frontier(path: str, reading: options.Reading, *, defenses: str = "all", strengths: str | None = None,
-                  targets: str = "1000", seed: int = 0, measure: str = "ndcg", out: Path | None = None,
-                  overwrite: bool = False, fresh: bool = False, json: bool = False) -> None:  # fmt: skip
+def show_frontier(
+    path: str,
+    reading: options.Reading,
+    *,
+    defenses: str = "all",
+    strengths: str | None = None,
+    targets: str = "1000",
+    seed: int = 0,
+    measure: str = "ndcg",
+    out: Path | None = None,
+    overwrite: bool = False,
+    fresh: bool = False,
+    json: bool = False,
+) -> None:
     """Measure the frontier, write frontier.json and frontier.html, print the table and the sentence."""
     from rich.console import Console
 
@@ -47,8 +58,18 @@ def show_frontier(path: str, reading: options.Reading, *, defenses: str = "all",
         source = read_quietly(path, json, **reading.keywords)
         log = Console(stderr=True, quiet=json, highlight=False)
         with waiting(json) as progress:
-            found = frontier(source, wanted, values, targets=n_targets, seed=seed, measure=measure, work=folder / CELLS,
-                             fresh=fresh, progress=progress, log=lambda text: log.print(text, markup=False))  # fmt: skip
+            found = frontier(
+                source,
+                wanted,
+                values,
+                targets=n_targets,
+                seed=seed,
+                measure=measure,
+                work=folder / CELLS,
+                fresh=fresh,
+                progress=progress,
+                log=lambda text: log.print(text, markup=False),
+            )
         render_frontier(found, folder / FILES[1])
         found.save(folder / FILES[0])
     if json:
@@ -64,19 +85,26 @@ def show(found: Frontier, console: Console) -> None:
     from rich.text import Text
 
     others: list[str] = [
-        m for m in ("rating", "popularity", "time", "entries") if m in found.measures and m != found.measure
+        m
+        for m in ("rating", "popularity", "time", "entries")
+        if m in found.measures and m != found.measure
     ]
     table, unlimited = _table(found, others), console.options.update(width=10_000)
     while others and console.measure(table, options=unlimited).maximum > console.width:
         others.pop()  # the report has all of them
         table = _table(found, others)
     # a line longer than the terminal is better than a name that is cut
-    width, console.width = console.width, max(console.width, console.measure(table, options=unlimited).maximum)
+    width, console.width = (
+        console.width,
+        max(console.width, console.measure(table, options=unlimited).maximum),
+    )
     console.print(table)
     console.width = width
     for cell in found.cells:
         if "not_measured" in cell:
-            console.print(Text(f"not measured: {cell['defense']}: {cell['not_measured']}", style="dim"))
+            console.print(
+                Text(f"not measured: {cell['defense']}: {cell['not_measured']}", style="dim")
+            )
     console.print(Text(found.sentence), soft_wrap=not console.is_terminal)
 
 
@@ -87,15 +115,32 @@ def _table(found: Frontier, others: list[str]) -> Table:
     from standout.report.frontier import SHORT
     from standout.report.words import between, percent
 
-    table = Table(title="Risk and cost of every defense tried", title_justify="left", box=None, pad_edge=False)
-    for title in ("", "defense", "found", "95% interval", f"loss, {SHORT[found.measure]}", *(SHORT[m] for m in others)):
-        table.add_column(title, justify="left" if title in ("", "defense") else "right", no_wrap=True)
+    table = Table(
+        title="Risk and cost of every defense tried", title_justify="left", box=None, pad_edge=False
+    )
+    for title in (
+        "",
+        "defense",
+        "found",
+        "95% interval",
+        f"loss, {SHORT[found.measure]}",
+        *(SHORT[m] for m in others),
+    ):
+        table.add_column(
+            title, justify="left" if title in ("", "defense") else "right", no_wrap=True
+        )
     for row in sorted(found.rows(), key=lambda r: (-r["rate"], r["cost"])):
         table.add_row(
-            "*" if row["front"] else "", row["defense"], percent(row["rate"]), between(row),
+            "*" if row["front"] else "",
+            row["defense"],
+            percent(row["rate"]),
+            between(row),
             f"{100 * row['cost']:.1f}% ± {100 * row['noise']:.1f}",
-            *("–" if row[f"{m}_loss"] is None else f"{100 * row[f'{m}_loss']:.0f}%" for m in others),
-        )  # fmt: skip
+            *(
+                "–" if row[f"{m}_loss"] is None else f"{100 * row[f'{m}_loss']:.0f}%"
+                for m in others
+            ),
+        )
     table.caption = "* on the front: no other setting is measurably better"
     table.caption_justify = "left"
     return table
@@ -137,7 +182,9 @@ def strength_values(text: str | None) -> Any:
     for part in text.split(";"):
         name, equals, values = part.partition("=")
         if not equals or not name.strip() or name.strip() in out:
-            raise ParameterError(f"--strengths {text!r}: use DEFENSE=VALUE,VALUE; DEFENSE=VALUE, each defense once")
+            raise ParameterError(
+                f"--strengths {text!r}: use DEFENSE=VALUE,VALUE; DEFENSE=VALUE, each defense once"
+            )
         out[name.strip()] = _values(values)
     return out
 
@@ -159,5 +206,7 @@ def _check_folder(folder: Path, overwrite: bool) -> None:
         raise ParameterError(f"--out {str(folder)!r} is a file; name a folder")
     # frontier.json is written last: without it a run was killed while it wrote, and goes on
     if not overwrite and (folder / FILES[0]).exists():
-        raise ParameterError(f"--out {str(folder)!r} holds another frontier: name another folder, or use --overwrite")
+        raise ParameterError(
+            f"--out {str(folder)!r} holds another frontier: name another folder, or use --overwrite"
+        )
     check_writable(folder)

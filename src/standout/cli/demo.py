@@ -29,6 +29,8 @@ def demo(
 
     with Session(out, json=json, overwrite=overwrite, fresh=fresh) as session:
         session.check(attacks, targets, "memory")
-        dataset = session.busy("making a synthetic release", lambda: twin_dataset(n_records=records, seed=seed))
+        dataset = session.busy(
+            "making a synthetic release", lambda: twin_dataset(n_records=records, seed=seed)
+        )
         session.say_data(dataset)
         session.audit(dataset, attacks, targets, seed, "memory")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from standout.gate.regression import Regression
 
 ATTACKS = ",".join(DEFAULT_ATTACKS)
-Data = Annotated[str, typer.Argument(help="findings.json, a folder that contains it, or a release.")]
+Data = Annotated[
+    str, typer.Argument(help="findings.json, a folder that contains it, or a release.")
+]
 
 
 @options.reads()
@@ -36,7 +38,8 @@ def diff(
 ) -> None:
     """Compare the risk of two releases on the same people, or of two audits. Exit code: 0 not risen, 1 risen, 3 cannot tell.
 
-    Two findings are compared as measured on different people; two releases are attacked on the people whose label is in both.
+    Two findings are compared as measured on different people; two releases are attacked on the
+    people whose label is in both.
 
     Example: standout diff old.csv new.csv
     """
@@ -49,8 +52,16 @@ def diff(
     with waiting(json) as progress:
         from standout.gate.regression import diff as run
 
-        done = run(first, second, source=truth, attacks=attack_list(attacks), targets=target_count(targets), seed=seed,
-                   engine=engine, progress=progress)  # fmt: skip
+        done = run(
+            first,
+            second,
+            source=truth,
+            attacks=attack_list(attacks),
+            targets=target_count(targets),
+            seed=seed,
+            engine=engine,
+            progress=progress,
+        )
     if json:
         import json as json_text
 
@@ -70,7 +81,9 @@ def _load(path: str, quiet: bool, columns: dict[str, Any]) -> Any:
         file = file / "findings.json"
     if file.is_file() and file.suffix == ".json":
         if columns:
-            raise ParameterError(f"{str(path)!r} holds findings: leave out the options about reading data")
+            raise ParameterError(
+                f"{str(path)!r} holds findings: leave out the options about reading data"
+            )
         return Findings.load(file)
     return read_quietly(path, quiet, **columns)
 
@@ -83,12 +96,28 @@ def _show(done: Regression) -> None:
     console = Console(highlight=False)
     console.print(Text(str(done)), soft_wrap=not console.is_terminal)
     grid = Table(box=None, pad_edge=False)
-    for name, side in (("knows", "left"), ("attack", "left"), ("n", "right"), ("old", "right"), ("new", "right"),
-                       ("change, points", "right"), ("p (Holm)", "right")):  # fmt: skip
+    for name, side in (
+        ("knows", "left"),
+        ("attack", "left"),
+        ("n", "right"),
+        ("old", "right"),
+        ("new", "right"),
+        ("change, points", "right"),
+        ("p (Holm)", "right"),
+    ):
         grid.add_column(name, justify=side)  # type: ignore[arg-type]
     for row in sorted(done.rows, key=lambda row: -row["difference"])[:20]:
-        change = f"{100 * row['difference']:+.1f} ({100 * row['low']:+.1f} to {100 * row['high']:+.1f})"
-        cells = (row["adversary"], row["attack"], f"{row['n']:,}", f"{100 * row['old']:.1f}%", f"{100 * row['new']:.1f}%",
-                 change, f"{row['p_rose_holm']:.2g}")  # fmt: skip
+        change = (
+            f"{100 * row['difference']:+.1f} ({100 * row['low']:+.1f} to {100 * row['high']:+.1f})"
+        )
+        cells = (
+            row["adversary"],
+            row["attack"],
+            f"{row['n']:,}",
+            f"{100 * row['old']:.1f}%",
+            f"{100 * row['new']:.1f}%",
+            change,
+            f"{row['p_rose_holm']:.2g}",
+        )
         grid.add_row(*(Text(cell) for cell in cells))
     console.print(grid)

@@ -37,8 +37,22 @@ def examine() -> dict[str, str]:
     from standout import __version__
     from standout.report.pdf import find_browser
 
-    out = {"standout": __version__, "python": platform.python_version(), "cores": str(os.cpu_count())}
-    needed = ("numpy", "numba", "duckdb", "pyarrow", "scipy", "pandas", "altair", "vl-convert-python", "jinja2")
+    out = {
+        "standout": __version__,
+        "python": platform.python_version(),
+        "cores": str(os.cpu_count()),
+    }
+    needed = (
+        "numpy",
+        "numba",
+        "duckdb",
+        "pyarrow",
+        "scipy",
+        "pandas",
+        "altair",
+        "vl-convert-python",
+        "jinja2",
+    )
     optional = {
         "cupy-cuda12x": "gpu",
         "implicit": "utility",
@@ -55,7 +69,10 @@ def examine() -> dict[str, str]:
                 if name in optional
                 else "missing: reinstall standout"
             )
-    out["browser"] = find_browser() or "not found (needed for --pdf and the browser tests): apt-get install chromium"
+    out["browser"] = (
+        find_browser()
+        or "not found (needed for --pdf and the browser tests): apt-get install chromium"
+    )
     out["java"] = _java()
     for name in ("memory", "chunked", "gpu"):
         out[f"engine {name}"] = _try_engine(name)
@@ -75,7 +92,9 @@ def _java() -> str:
     if java is None:
         return f"not found (needed for --engine spark): {install}"
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=True).stderr
+        said = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=30, check=True
+        ).stderr
     except (OSError, subprocess.SubprocessError):
         return f"does not start: {install}"
     return said.splitlines()[0] if said else "works"
@@ -97,15 +116,22 @@ def readers() -> dict[str, str]:
     """Which sources can be read here, and how to get the others."""
     import duckdb
 
-    out = {"reader files": "works: delimited text, JSON lines, Parquet, Arrow, xlsx, SQLite, DuckDB, gz, zst, zip"}
-    out["reader postgresql://"] = _works_with("adbc_driver_postgresql", "pip install 'standout[postgresql]'")
+    out = {
+        "reader files": "works: delimited text, JSON lines, Parquet, Arrow, xlsx, SQLite, DuckDB, gz, zst, zip"
+    }
+    out["reader postgresql://"] = _works_with(
+        "adbc_driver_postgresql", "pip install 'standout[postgresql]'"
+    )
     out["reader https://"] = "works"
     for scheme, system in (("s3", "S3FileSystem"), ("gs", "GcsFileSystem")):
         out[f"reader {scheme}://"] = _works_with(
-            f"pyarrow.fs:{system}", "this build of pyarrow lacks it: pip install --force-reinstall pyarrow"
+            f"pyarrow.fs:{system}",
+            "this build of pyarrow lacks it: pip install --force-reinstall pyarrow",
         )
     with duckdb.connect() as con:
-        rows = con.execute("SELECT extension_name FROM duckdb_extensions() WHERE installed").fetchall()
+        rows = con.execute(
+            "SELECT extension_name FROM duckdb_extensions() WHERE installed"
+        ).fetchall()
     for name, kind in (("delta", "Delta tables"), ("iceberg", "Iceberg tables")):
         install = f"python -c \"import duckdb; duckdb.sql('INSTALL {name}')\""
         out[f"reader {kind}"] = "works" if (name,) in rows else f"not installed: {install}"
@@ -137,7 +163,9 @@ def _try_engine(name: str) -> str:
     dataset = Dataset.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 2, 3], value=[1, 2, 3, 4, 5, 1])
     try:
         engine = {"memory": MemoryEngine, "chunked": ChunkedEngine, "gpu": GpuEngine}[name]()
-        verdicts = attack("scoreboard-rh").run(dataset, Knowledge.from_arrays([0, 0], [1, 2], value=[3, 4]), engine)
+        verdicts = attack("scoreboard-rh").run(
+            dataset, Knowledge.from_arrays([0, 0], [1, 2], value=[3, 4]), engine
+        )
     except StandoutError as error:
         return f"no: {error}"
     return "works" if verdicts.best[0] == 1 else "BROKEN: found the wrong record"

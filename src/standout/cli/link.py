@@ -23,38 +23,61 @@ LAWFUL = (
 
 @options.reads()
 def link(
-    release: Annotated[str, typer.Argument(help="The release: file, folder or glob, as for audit.")],
-    knowledge: Annotated[str, typer.Argument(help="The second file: what is known of people, one row per fact.")],
+    release: Annotated[
+        str, typer.Argument(help="The release: file, folder or glob, as for audit.")
+    ],
+    knowledge: Annotated[
+        str, typer.Argument(help="The second file: what is known of people, one row per fact.")
+    ],
     reading: options.Reading,
-    person: Annotated[str | None, typer.Option(help="Second file: column that names the person.")] = None,
+    person: Annotated[
+        str | None, typer.Option(help="Second file: column that names the person.")
+    ] = None,
     known_item: Annotated[str | None, typer.Option(help="Second file: column of the item.")] = None,
-    known_value: Annotated[str | None, typer.Option(help="Second file: column of the value; '' for none.")] = None,
-    known_time: Annotated[str | None, typer.Option(help="Second file: column of the time; '' for none.")] = None,
+    known_value: Annotated[
+        str | None, typer.Option(help="Second file: column of the value; '' for none.")
+    ] = None,
+    known_time: Annotated[
+        str | None, typer.Option(help="Second file: column of the time; '' for none.")
+    ] = None,
     truth: Annotated[
         str | None,
-        typer.Option(help="Second file: column with the person's record in the release, to judge the links."),
+        typer.Option(
+            help="Second file: column with the person's record in the release, to judge the links."
+        ),
     ] = None,
     items: Annotated[
-        Path | None, typer.Option(help="Map of items, made with `standout match-items` and confirmed.")
+        Path | None,
+        typer.Option(help="Map of items, made with `standout match-items` and confirmed."),
     ] = None,
-    one_to_one: Annotated[bool, typer.Option("--one-to-one", help="A record belongs to one person at most.")] = False,
+    one_to_one: Annotated[
+        bool, typer.Option("--one-to-one", help="A record belongs to one person at most.")
+    ] = False,
     overlap: Annotated[
         str | None,
-        typer.Option(help="Share of these people who are in the release: 'fit' to estimate it, or a share like 0.4."),
+        typer.Option(
+            help="Share of these people who are in the release: 'fit' to estimate it, or a share like 0.4."
+        ),
     ] = None,
-    pairs: Annotated[Path | None, typer.Option(help="Write the pairs, with labels, to this CSV file.")] = None,
+    pairs: Annotated[
+        Path | None, typer.Option(help="Write the pairs, with labels, to this CSV file.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for links.json and links.html.")] = FOLDER,
     seed: options.Seed = 0,
     engine: options.Engine = "memory",
     fresh: options.Fresh = False,
     json: Annotated[
-        bool, typer.Option("--json", help="Print the findings as JSON on standard output, and nothing else there.")
+        bool,
+        typer.Option(
+            "--json", help="Print the findings as JSON on standard output, and nothing else there."
+        ),
     ] = False,
 ) -> None:
     """Link the people of a second file to a release, without ground truth, and say how sure an attacker would be.
 
-    The noise between the two files is fitted. A link is accepted by the gap between the best record and the others. Only
-    counts are written, unless --pairs asks for the pairs. A run that was stopped goes on where it was.
+    The noise between the two files is fitted. A link is accepted by the gap between the best record
+    and the others. Only counts are written, unless --pairs asks for the pairs. A run that was
+    stopped goes on where it was.
 
     Example: standout link ratings.csv tags.csv --known-time timestamp --truth userId
     """
@@ -86,8 +109,16 @@ def link(
     session.say_data(second)
     right = _truth(knowledge, second, data, truth) if truth is not None else None
     with journaled(out, fresh=fresh) as journal, waiting(json) as progress:
-        found = run(data, second, one_to_one=one_to_one, items=named, overlap=share, engine=engine, seed=seed,
-                    progress=progress)  # fmt: skip
+        found = run(
+            data,
+            second,
+            one_to_one=one_to_one,
+            items=named,
+            overlap=share,
+            engine=engine,
+            seed=seed,
+            progress=progress,
+        )
         if right is not None:
             from standout.linking.truth import judged
 
@@ -96,8 +127,16 @@ def link(
     _write(found, out, pairs, json)
 
 
-def audit_split(path: str, keywords: dict[str, Any], at: str, out: Path | None, seed: int, engine: str,
-                json: bool, fresh: bool) -> None:  # fmt: skip
+def audit_split(
+    path: str,
+    keywords: dict[str, Any],
+    at: str,
+    out: Path | None,
+    seed: int,
+    engine: str,
+    json: bool,
+    fresh: bool,
+) -> None:
     """`standout audit --split-time`: knowledge from before a day, the release from that day on."""
     from standout.cli.session import Session, check_writable
     from standout.cli.waiting import waiting
@@ -114,7 +153,9 @@ def audit_split(path: str, keywords: dict[str, Any], at: str, out: Path | None, 
     session = Session(folder, json=json)
     data = session.busy("reading", lambda: Dataset.read(path, **keywords))
     session.say_data(data)
-    session.log.print(f"  knowledge from before {split_day(data, at)}, the release from that day on", markup=False)
+    session.log.print(
+        f"  knowledge from before {split_day(data, at)}, the release from that day on", markup=False
+    )
     with journaled(folder, fresh=fresh) as journal, waiting(json) as progress:
         found = time_shifted(data, at, engine=engine, seed=seed, progress=progress)
     say_reused(journal, session.log)
@@ -138,7 +179,9 @@ def _check_out(out: Path) -> None:
         raise ParameterError(f"--out {str(out)!r} is a file; name a folder")
 
 
-def _columns(person: str | None, item: str | None, value: str | None, time: str | None) -> dict[str, Any]:
+def _columns(
+    person: str | None, item: str | None, value: str | None, time: str | None
+) -> dict[str, Any]:
     """Keywords of reading the second file; what is not named is guessed."""
     named = {"record": person, "item": item, "value": value, "time": time}
     return {name: column for name, column in named.items() if column is not None}
@@ -154,12 +197,16 @@ def _truth(path: str, second: Dataset, data: Dataset, column: str) -> Any:
 
     person = next((use.name for use in second.cleaning.columns if use.role == "record"), None)
     if person is None:
-        raise InputError(f"--truth {column!r}: the second file has no columns; use a delimited file")
+        raise InputError(
+            f"--truth {column!r}: the second file has no columns; use a delimited file"
+        )
     if column == person:
         return truth_of(data, second.record_labels)
     told = Dataset.read(path, record=person, item=column, value="", time="", repeats="first")
     if (told.lengths > 1).any():
-        raise InputError(f"--truth {column!r}: {int((told.lengths > 1).sum()):,} people have several records there")
+        raise InputError(
+            f"--truth {column!r}: {int((told.lengths > 1).sum()):,} people have several records there"
+        )
     label = np.full(second.n_records, None, object)
     at = np.searchsorted(second.record_labels, told.record_labels)
     label[at] = told.item_labels[told.record_item[told.record_ptr[:-1]]].astype(object)

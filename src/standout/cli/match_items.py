@@ -9,15 +9,29 @@ import typer
 
 
 def match_items(
-    release: Annotated[str, typer.Argument(help="Delimited file with the release's items and their titles.")],
+    release: Annotated[
+        str, typer.Argument(help="Delimited file with the release's items and their titles.")
+    ],
     second: Annotated[str, typer.Argument(help="The same of the second file.")],
     out: Annotated[Path, typer.Option(help="CSV file for the proposals.")] = Path("map.csv"),
-    item: Annotated[str | None, typer.Option(help="Column of the release's item. Default: guessed.")] = None,
-    title: Annotated[str | None, typer.Option(help="Column of the release's title. Default: guessed.")] = None,
-    year: Annotated[str | None, typer.Option(help="Column of the release's year. Default: guessed.")] = None,
-    second_item: Annotated[str | None, typer.Option(help="Column of the second file's item.")] = None,
-    second_title: Annotated[str | None, typer.Option(help="Column of the second file's title.")] = None,
-    second_year: Annotated[str | None, typer.Option(help="Column of the second file's year.")] = None,
+    item: Annotated[
+        str | None, typer.Option(help="Column of the release's item. Default: guessed.")
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="Column of the release's title. Default: guessed.")
+    ] = None,
+    year: Annotated[
+        str | None, typer.Option(help="Column of the release's year. Default: guessed.")
+    ] = None,
+    second_item: Annotated[
+        str | None, typer.Option(help="Column of the second file's item.")
+    ] = None,
+    second_title: Annotated[
+        str | None, typer.Option(help="Column of the second file's title.")
+    ] = None,
+    second_year: Annotated[
+        str | None, typer.Option(help="Column of the second file's year.")
+    ] = None,
     least: Annotated[float, typer.Option(help="Lowest similarity of titles, 0 to 100.")] = 80.0,
 ) -> None:
     """Propose a map of items for `standout link --items`. Write yes into its column confirm where a match is right.
@@ -37,7 +51,10 @@ def match_items(
     refuse_inputs([out], [release, second])
     log = Console(stderr=True, highlight=False)
     with log.status("matching items …"):
-        mine, other = read_items(release, item, title, year), read_items(second, second_item, second_title, second_year)
+        mine, other = (
+            read_items(release, item, title, year),
+            read_items(second, second_item, second_title, second_year),
+        )
         rows = propose(mine, other, least)
     write_whole(out, csv_text(COLUMNS, ([row[c] for c in COLUMNS] for row in rows)))
     same = sum(row["score"] == 100 for row in rows)

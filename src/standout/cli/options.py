@@ -33,10 +33,16 @@ Memory = Annotated[
     ),
 ]
 Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Start from the beginning: ignore finished parts of a run that was stopped.")
+    bool,
+    typer.Option(
+        "--fresh", help="Start from the beginning: ignore finished parts of a run that was stopped."
+    ),
 ]
 Json = Annotated[
-    bool, typer.Option("--json", help="Print the findings as JSON on standard output, and nothing else there.")
+    bool,
+    typer.Option(
+        "--json", help="Print the findings as JSON on standard output, and nothing else there."
+    ),
 ]
 
 
@@ -49,38 +55,70 @@ _RECORD = "Column that names the person. Default: guessed."
 _READING: dict[str, tuple[Any, Any]] = {
     "record": (Annotated[str | None, _option(_RECORD)], None),
     "item": (Annotated[str | None, _option("Column that names the item. Default: guessed.")], None),
-    "value": (Annotated[str | None, _option("Column with the value; '' for none. Default: guessed.")], None),
-    "time": (Annotated[str | None, _option("Column with the time; '' for none. Default: guessed.")], None),
+    "value": (
+        Annotated[str | None, _option("Column with the value; '' for none. Default: guessed.")],
+        None,
+    ),
+    "time": (
+        Annotated[str | None, _option("Column with the time; '' for none. Default: guessed.")],
+        None,
+    ),
     "repeats": (
-        Annotated[str, _option("Repeated (record, item) pairs: keep, last, first, max, sum or count.")],
+        Annotated[
+            str, _option("Repeated (record, item) pairs: keep, last, first, max, sum or count.")
+        ],
         "keep",
     ),
     "skip_bad": (Annotated[bool, _option("Drop rows that do not parse.", "--skip-bad")], False),
     "max_bad": (
-        Annotated[float | None, _option("Largest share of rows that --skip-bad may drop. Default: 0.01.")],
+        Annotated[
+            float | None, _option("Largest share of rows that --skip-bad may drop. Default: 0.01.")
+        ],
         None,
     ),
     "time_unit": (
-        Annotated[str | None, _option("Numeric times: s, ms, us, ns, min, hour, day or week. Dates: m/d or d/m.")],
+        Annotated[
+            str | None,
+            _option("Numeric times: s, ms, us, ns, min, hour, day or week. Dates: m/d or d/m."),
+        ],
         None,
     ),
-    "date_format": (Annotated[str | None, _option("Format of dates, e.g. '%d.%m.%Y %H:%M'.")], None),
-    "encoding": (Annotated[str | None, _option("Encoding of text, e.g. cp1252. Default: detected.")], None),
+    "date_format": (
+        Annotated[str | None, _option("Format of dates, e.g. '%d.%m.%Y %H:%M'.")],
+        None,
+    ),
+    "encoding": (
+        Annotated[str | None, _option("Encoding of text, e.g. cp1252. Default: detected.")],
+        None,
+    ),
     "delimiter": (
         Annotated[str | None, _option("Field separator, e.g. ';' or tab. Default: detected.")],
         None,
     ),
-    "decimal": (Annotated[str | None, _option("Decimal sign of values: . or , Default: detected.")], None),
+    "decimal": (
+        Annotated[str | None, _option("Decimal sign of values: . or , Default: detected.")],
+        None,
+    ),
     "header": (
         Annotated[
-            bool | None, _option("Whether the first line holds names. Default: detected.", "--header/--no-header")
+            bool | None,
+            _option(
+                "Whether the first line holds names. Default: detected.", "--header/--no-header"
+            ),
         ],
         None,
     ),
-    "names": (Annotated[str | None, _option("Names of the columns of a file without a header: user,item,time.")], None),
+    "names": (
+        Annotated[
+            str | None, _option("Names of the columns of a file without a header: user,item,time.")
+        ],
+        None,
+    ),
     "wide": (Annotated[bool, _option("Rows are records, columns are items.", "--wide")], False),
     "zeros": (
-        Annotated[str | None, _option("With --wide: keep (a zero is an entry) or drop (it is not).")],
+        Annotated[
+            str | None, _option("With --wide: keep (a zero is an entry) or drop (it is not).")
+        ],
         None,
     ),
     "table": (Annotated[str | None, _option("Table of a database, or sheet of a workbook.")], None),
@@ -139,7 +177,11 @@ def _expanded(verb: Callable[..., None], record: str) -> list[inspect.Parameter]
         for name, (kind, default) in _READING.items():
             if name == "record":
                 kind = Annotated[str | None, _option(_RECORD, record)]
-            parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+            parameters.append(
+                inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+                )
+            )
     return parameters
 
 
@@ -155,7 +197,9 @@ def numbers(text: str, name: str) -> list[float | None]:
         try:
             out.append(None if word == "none" else float(word))
         except ValueError:
-            raise ParameterError(f"--{name} {text!r}: use numbers separated by commas, or none") from None
+            raise ParameterError(
+                f"--{name} {text!r}: use numbers separated by commas, or none"
+            ) from None
     return out
 
 
@@ -168,7 +212,9 @@ def time_tolerances(text: str) -> tuple[float | str | None, ...]:
     from standout.data.times import days_within
 
     words = [part.strip().lower() for part in text.split(",")]
-    withins = [int(word) if word.isdecimal() else None if word == "none" else word for word in words]
+    withins = [
+        int(word) if word.isdecimal() else None if word == "none" else word for word in words
+    ]
     try:
         for within in withins:
             if within is not None:

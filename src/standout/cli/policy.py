@@ -15,8 +15,12 @@ DOMAINS = ("general", "health", "commerce", "media", "mobility", "research")
 def policy(
     action: Annotated[str, typer.Argument(help="init: write a policy.")],
     domain: Annotated[str, typer.Option(help=f"Kind of data: {', '.join(DOMAINS)}.")] = "general",
-    out: Annotated[Path, typer.Option("--out", "-o", help="TOML file to write.")] = Path("policy.toml"),
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    out: Annotated[Path, typer.Option("--out", "-o", help="TOML file to write.")] = Path(
+        "policy.toml"
+    ),
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file if it exists.")
+    ] = False,
 ) -> None:
     """Write a commented policy for `standout check`. Its limits are proposals with a stated source; none of them means safe.
 

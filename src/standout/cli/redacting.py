@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 Redact = Annotated[
     bool,
     typer.Option(
-        "--redact", help="Search the output for labels of the data before it is written; refuse if one is found."
+        "--redact",
+        help="Search the output for labels of the data before it is written; refuse if one is found.",
     ),
 ]
 

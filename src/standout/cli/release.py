@@ -13,7 +13,9 @@ OF_ENTRIES = ("repeats", "skip_bad", "max_bad")
 """Options of reading that apply to the release as well if its manifest says how to read it."""
 
 
-def read_release(path: Path, source: Dataset, keywords: dict[str, Any], defense: str | None) -> Dataset:
+def read_release(
+    path: Path, source: Dataset, keywords: dict[str, Any], defense: str | None
+) -> Dataset:
     """Read a release and attach its source and the published parameters of its defense.
 
     Parameters
@@ -34,7 +36,10 @@ def read_release(path: Path, source: Dataset, keywords: dict[str, Any], defense:
 
     manifest = read_manifest(path)
     if manifest is not None:
-        how = {**{name: keywords[name] for name in OF_ENTRIES if name in keywords}, **manifest.reading}
+        how = {
+            **{name: keywords[name] for name in OF_ENTRIES if name in keywords},
+            **manifest.reading,
+        }
     else:
         how = _as_source(path, source, keywords)
     known = parse_defense(defense) if defense is not None else manifest and manifest.defense
@@ -51,16 +56,24 @@ def read_release(path: Path, source: Dataset, keywords: dict[str, Any], defense:
 def _as_source(path: Path, source: Dataset, keywords: dict[str, Any]) -> dict[str, Any]:
     """Keywords of the source, with the columns that it uses; values and times may be missing in the release.
 
-    A column for values or times that the release lacks is guessed among the columns that the source does not have: it may
-    have another name there, and without it the risk would look lower.
+    A column for values or times that the release lacks is guessed among the columns that the source
+    does not have: it may have another name there, and without it the risk would look lower.
     """
     from standout.data.reading.options import ReadOptions
     from standout.data.reading.read import inspect_columns
 
-    used = {use.role: use.name for use in source.cleaning.columns if use.role in ("record", "item", "value", "time")}
+    used = {
+        use.role: use.name
+        for use in source.cleaning.columns
+        if use.role in ("record", "item", "value", "time")
+    }
     if keywords.get("wide") or not used:
         return keywords
-    bare = {name: x for name, x in keywords.items() if name not in ("record", "item", "value", "time", "ignore")}
+    bare = {
+        name: x
+        for name, x in keywords.items()
+        if name not in ("record", "item", "value", "time", "ignore")
+    }
     there = {use.name for use in inspect_columns(path, ReadOptions(**bare)).columns}
     roles = {role: used[role] for role in ("record", "item") if used[role] in there}
     renamed = there - {use.name for use in source.cleaning.columns}

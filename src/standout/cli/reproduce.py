@@ -18,10 +18,13 @@ def reproduce(
     paper: Annotated[str, typer.Argument(help="ns08, f06 or dss12.")],
     data: Annotated[
         str | None,
-        typer.Option(help="File or folder, as for audit. Default: a synthetic twin of the Netflix Prize data."),
+        typer.Option(
+            help="File or folder, as for audit. Default: a synthetic twin of the Netflix Prize data."
+        ),
     ] = None,
     mentions: Annotated[
-        str | None, typer.Option(help="f06: file of public mentions by people in the data, e.g. tags.csv.")
+        str | None,
+        typer.Option(help="f06: file of public mentions by people in the data, e.g. tags.csv."),
     ] = None,
     simulate_mentions: Annotated[
         bool, typer.Option("--simulate-mentions", help="f06: generate mentions from the data.")
@@ -31,7 +34,9 @@ def reproduce(
         "standout-out/reproduction"
     ),
     seed: options.Seed = 0,
-    records: Annotated[int, typer.Option(help="Records of the twin, if there is no --data.")] = 20_000,
+    records: Annotated[
+        int, typer.Option(help="Records of the twin, if there is no --data.")
+    ] = 20_000,
     only: Annotated[str | None, typer.Option(help="Only these figures, e.g. fig04,fig08.")] = None,
     engine: options.Engine = "memory",
     fresh: options.Fresh = False,
@@ -69,8 +74,13 @@ def reproduce(
     if said is not None:
         log.print(f"mentions: {said.note}", markup=False)
     with journaled(out, fresh=fresh) as journal, log.status("reproducing …") as status:
-        summary = reproduce(paper, Setting(dataset, number, seed, said, engine, source), out, only,
-                            lambda what, done, total: status.update(f"{what} ({done + 1} of {total}) …"))  # fmt: skip
+        summary = reproduce(
+            paper,
+            Setting(dataset, number, seed, said, engine, source),
+            out,
+            only,
+            lambda what, done, total: status.update(f"{what} ({done + 1} of {total}) …"),
+        )
     say_reused(journal, log)
     _show(summary.lines)
     typer.echo(f"summary: {out / 'summary.html'}")
@@ -110,7 +120,9 @@ def _show(lines: list[Line]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("figure", "what", "published", "measured", "difference", "result", box=None, pad_edge=False)
+    table = Table(
+        "figure", "what", "published", "measured", "difference", "result", box=None, pad_edge=False
+    )
     for x in lines:
         table.add_row(x.label, x.what, x.published, x.measured, x.difference, x.word)
     Console(highlight=False).print(table)

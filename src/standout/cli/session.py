@@ -38,7 +38,8 @@ class Session:
     Parameters
     ----------
     out
-        Output folder. None: `standout-out`, or the next free `standout-out-2`, … where that holds findings already.
+        Output folder. None: `standout-out`, or the next free `standout-out-2`, … where that holds
+        findings already.
     json
         Whether standard output is for JSON alone.
     overwrite
@@ -53,8 +54,17 @@ class Session:
         Whether to ignore finished parts of an earlier run.
     """
 
-    def __init__(self, out: Path | None, *, json: bool = False, overwrite: bool = False, title: str | None = None,
-                 pdf: bool = False, redact: bool = False, fresh: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        out: Path | None,
+        *,
+        json: bool = False,
+        overwrite: bool = False,
+        title: str | None = None,
+        pdf: bool = False,
+        redact: bool = False,
+        fresh: bool = False,
+    ) -> None:
         from rich.console import Console
 
         self._redact, self._fresh = redact, fresh
@@ -86,7 +96,10 @@ class Session:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._drafts.close()
         if self._work is not None:
@@ -106,7 +119,9 @@ class Session:
                 self.out = _next_free(self.out, taken=self.out)
                 work = WorkFolder(self.out)
         except OSError as error:
-            raise ParameterError(f"--out {str(self.out)!r} cannot be written to: {error.strerror}") from None
+            raise ParameterError(
+                f"--out {str(self.out)!r} cannot be written to: {error.strerror}"
+            ) from None
         self._work = work
 
     def busy(self, what: str, work: Callable[[], T]) -> T:
@@ -121,18 +136,23 @@ class Session:
 
         work = None if self._work is None else self._work.data
         with progress_bar(self.log) as progress:
-            return ChunkedDataset.read(path, memory=memory, work=work, progress=progress, **keywords)
+            return ChunkedDataset.read(
+                path, memory=memory, work=work, progress=progress, **keywords
+            )
 
     def say_data(self, dataset: Catalog) -> None:
         """Print what was read and what cleaning did, and before it a folder that nobody named."""
         if self._elsewhere:
-            self.log.print(f"{FOLDER} holds the findings of another audit; writing to {self.out}", markup=False)
+            self.log.print(
+                f"{FOLDER} holds the findings of another audit; writing to {self.out}", markup=False
+            )
             self._elsewhere = False
         c = dataset.cleaning
         self.log.print(
             f"{dataset.n_records:,} records × {dataset.n_items:,} items, {dataset.n_entries:,} entries"
-            f" from {c.rows_read:,} rows", markup=False,
-        )  # fmt: skip
+            f" from {c.rows_read:,} rows",
+            markup=False,
+        )
         for note in c.notes:
             self.log.print(f"  {note}", markup=False)
         counted = (
@@ -169,8 +189,17 @@ class Session:
         target_count(targets)
         engine_of(engine)
 
-    def audit(self, dataset: Catalog, attacks: str, targets: str, seed: int, engine: str, sweep: str = "default",
-              asked: Axes | None = None, release: Catalog | None = None) -> Findings:  # fmt: skip
+    def audit(
+        self,
+        dataset: Catalog,
+        attacks: str,
+        targets: str,
+        seed: int,
+        engine: str,
+        sweep: str = "default",
+        asked: Axes | None = None,
+        release: Catalog | None = None,
+    ) -> Findings:
         """Run the audit, write findings and report, print the table; without a release the dataset itself is attacked."""
         from standout.audit.audit import Audit
         from standout.audit.journal import Journal
@@ -178,10 +207,22 @@ class Session:
         from standout.audit.sweep import Axes, default_sweep
         from standout.cli.workfolder import say_reused
 
-        chosen = default_sweep(dataset, sweep, asked) if asked is not None and asked != Axes() else None
+        chosen = (
+            default_sweep(dataset, sweep, asked) if asked is not None and asked != Axes() else None
+        )
         made_by = None if release is None else release.defense
-        job = Audit(dataset, chosen, attack_list(attacks), target_count(targets), seed, engine, sweep=sweep, release=release,
-                    defense=made_by, journal=None if self._work is None else Journal(self._work.path))  # fmt: skip
+        job = Audit(
+            dataset,
+            chosen,
+            attack_list(attacks),
+            target_count(targets),
+            seed,
+            engine,
+            sweep=sweep,
+            release=release,
+            defense=made_by,
+            journal=None if self._work is None else Journal(self._work.path),
+        )
         job.check_labels()
         with progress_bar(self.log) as progress:
             findings = job.run(progress)
@@ -211,7 +252,12 @@ class Session:
             self.out = _next_free(self.out)
         try:
             self.out.parent.mkdir(parents=True, exist_ok=True)
-            draft = self._drafts.enter_context(scratch_folder(self.out.parent, f".{self.out.name[:100]}.")) / "files"
+            draft = (
+                self._drafts.enter_context(
+                    scratch_folder(self.out.parent, f".{self.out.name[:100]}.")
+                )
+                / "files"
+            )
             draft.mkdir()
             findings.save(draft / FILES[0])
             self.busy("drawing the report", lambda: render(findings, draft / FILES[1]))
@@ -289,8 +335,12 @@ def refuse_inputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path | 
         for given in map(Path, read):
             with suppress(OSError):  # too long for a name of a file, as a text or an address may be
                 inside = given.is_dir() and out.resolve().is_relative_to(given.resolve())
-                if (inside and out.suffix not in _WRITTEN) or (given.exists() and out.samefile(given)):
-                    raise ParameterError(f"{str(out)!r} is the file that is read: name another one for the output")
+                if (inside and out.suffix not in _WRITTEN) or (
+                    given.exists() and out.samefile(given)
+                ):
+                    raise ParameterError(
+                        f"{str(out)!r} is the file that is read: name another one for the output"
+                    )
 
 
 def _move(draft: Path, folder: Path) -> None:

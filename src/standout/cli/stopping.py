@@ -42,13 +42,19 @@ def clean_stop() -> Iterator[Stop]:
         return
 
     def interrupt(signum: int, frame: FrameType | None) -> None:
-        if stop.signum is None:  # a second signal must not interrupt the removal of files: the watcher acts on it
+        if (
+            stop.signum is None
+        ):  # a second signal must not interrupt the removal of files: the watcher acts on it
             stop.signum = signum
             raise KeyboardInterrupt
 
-    wanted = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    wanted = [
+        getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+    ]
     # a signal that is ignored stays ignored: nohup
-    before = {s: signal.signal(s, interrupt) for s in wanted if signal.getsignal(s) != signal.SIG_IGN}
+    before = {
+        s: signal.signal(s, interrupt) for s in wanted if signal.getsignal(s) != signal.SIG_IGN
+    }
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     previous = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)

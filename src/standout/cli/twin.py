@@ -13,9 +13,13 @@ NAMES = ("netflix-prize",)
 
 
 def twin(
-    name: Annotated[str, typer.Argument(help="Dataset to imitate: netflix-prize.")] = "netflix-prize",
+    name: Annotated[
+        str, typer.Argument(help="Dataset to imitate: netflix-prize.")
+    ] = "netflix-prize",
     out: Annotated[Path, typer.Option(help="Parquet file to write.")] = Path("twin.parquet"),
-    records: Annotated[int, typer.Option(help="Number of records; 480,189 is full size.")] = 480_189,
+    records: Annotated[
+        int, typer.Option(help="Number of records; 480,189 is full size.")
+    ] = 480_189,
     seed: options.Seed = 0,
 ) -> None:
     """Write a synthetic release with the marginals of the Netflix Prize data, as Parquet.

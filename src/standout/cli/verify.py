@@ -19,21 +19,29 @@ def verify(
     reading: options.Reading,
     release: Release = None,
     defense: DefenseText = None,
-    policy: Annotated[Path | None, typer.Option(help="The policy that the evidence must be about.")] = None,
-    key: Annotated[Path | None, typer.Option(help="Public key (Ed25519, PEM) of the signer.")] = None,
+    policy: Annotated[
+        Path | None, typer.Option(help="The policy that the evidence must be about.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="Public key (Ed25519, PEM) of the signer.")
+    ] = None,
     cells: Annotated[
         int | None,
-        typer.Option(min=1, help="Pairs of adversary and attack to run again, chosen at random. Default: all."),
+        typer.Option(
+            min=1,
+            help="Pairs of adversary and attack to run again, chosen at random. Default: all.",
+        ),
     ] = None,
     engine: options.Engine = "memory",
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Check evidence against the data: run it again, and derive its tests, table and verdict from the counts.
 
-    With --cells, only some pairs are run again. Then the evidence holds only if --key shows who made the other counts.
+    With --cells, only some pairs are run again. Then the evidence holds only if --key shows who
+    made the other counts.
 
-    Exit code: 0 the evidence holds and its verdict is pass, 1 it is contradicted or its verdict is fail, 3 it is too old or
-    cannot be judged, 2 bad input.
+    Exit code: 0 the evidence holds and its verdict is pass, 1 it is contradicted or its verdict is
+    fail, 3 it is too old or cannot be judged, 2 bad input.
 
     Example: standout verify evidence.json ratings.csv --policy policy.toml --key release.pub
     """
@@ -44,7 +52,9 @@ def verify(
     from standout.gate.evidence import load_evidence
     from standout.gate.policy import Policy
 
-    Policy.from_dict(load_evidence(evidence)["policy"])  # refuses damaged evidence before the data is read
+    Policy.from_dict(
+        load_evidence(evidence)["policy"]
+    )  # refuses damaged evidence before the data is read
     wanted = None if policy is None else Policy.load(policy)
     engine_of(engine)
     keywords = reading.keywords
@@ -53,7 +63,14 @@ def verify(
         from standout.gate.verify import verify as run
 
         done = run(
-            evidence, source, release=published, policy=wanted, key=key, cells=cells, engine=engine, progress=progress
+            evidence,
+            source,
+            release=published,
+            policy=wanted,
+            key=key,
+            cells=cells,
+            engine=engine,
+            progress=progress,
         )
     print(json_text.dumps(done.to_dict(), indent=1, ensure_ascii=False) if json else done)
     sys.exit(done.exit_code)

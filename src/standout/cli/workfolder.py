@@ -32,7 +32,8 @@ _held: list[WorkFolder] = []
 def journaled(out: Path, *, fresh: bool = False) -> Iterator[Journal]:
     """Lock the output folder against a second run and keep finished parts beside it, until the block succeeds.
 
-    A run that is stopped or killed leaves its parts, and the same command continues from there, unless it is to be `fresh`.
+    A run that is stopped or killed leaves its parts, and the same command continues from there,
+    unless it is to be `fresh`.
     """
     work = WorkFolder(out)
     try:
@@ -40,7 +41,9 @@ def journaled(out: Path, *, fresh: bool = False) -> Iterator[Journal]:
     except OSError as error:
         raise ParameterError(f"--out {str(out)!r} cannot be written to: {error.strerror}") from None
     if not taken:
-        raise ParameterError(f"another run is writing to {str(out)!r}: wait for it, or name another folder with --out")
+        raise ParameterError(
+            f"another run is writing to {str(out)!r}: wait for it, or name another folder with --out"
+        )
     journal = Journal(work.path)
     try:
         with journal.active():
@@ -67,8 +70,8 @@ def give_back_all() -> None:
 class WorkFolder:
     """A hidden folder that one process holds at a time. The lock of a process that was killed is free at once.
 
-    A folder of that name that this user did not make, that others may read, or that is a link is left alone: the run gets a
-    folder of its own, which is removed at the end.
+    A folder of that name that this user did not make, that others may read, or that is a link is
+    left alone: the run gets a folder of its own, which is removed at the end.
     """
 
     def __init__(self, out: Path) -> None:
@@ -124,7 +127,9 @@ class WorkFolder:
         if isinstance(error, KeyboardInterrupt):
             error.add_note("nothing was written")
             if keep:
-                error.add_note(f"{n_kept} finished parts are kept: the same command continues from there")
+                error.add_note(
+                    f"{n_kept} finished parts are kept: the same command continues from there"
+                )
 
     @property
     def data(self) -> Path:
@@ -155,7 +160,9 @@ class WorkFolder:
 def _opened(path: Path) -> IO[bytes] | None:
     """The lock file, made if there is none; None if something else has its name."""
     try:
-        handle = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600), "rb+", buffering=0)
+        handle = os.fdopen(
+            os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600), "rb+", buffering=0
+        )
     except OSError as error:
         if error.errno in _NOT_A_LOCK:
             return None

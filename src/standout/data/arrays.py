@@ -20,19 +20,27 @@ Array = npt.NDArray[Any]
 
 
 def from_arrays(
-    record: Any, item: Any, value: Any = None, time: Any = None, *, repeats: str = "keep", resolution: str | None = None
+    record: Any,
+    item: Any,
+    value: Any = None,
+    time: Any = None,
+    *,
+    repeats: str = "keep",
+    resolution: str | None = None,
 ) -> Dataset:
     """Make a dataset of one-dimensional arrays, one element per entry.
 
     Parameters
     ----------
     record, item
-        Labels of any kind. None, NaN and empty text are missing labels: the row is dropped and counted.
+        Labels of any kind. None, NaN and empty text are missing labels: the row is dropped and
+        counted.
     value
         Numbers; None or NaN = this entry has no value.
     time
-        Days since 1970-01-01 (fractions are times of day), dates or `datetime64`; None, NaN or NaT: no time. Times with a
-        zone are converted to UTC. What is finer than the resolution is cut off, with a note.
+        Days since 1970-01-01 (fractions are times of day), dates or `datetime64`; None, NaN or NaT:
+        no time. Times with a zone are converted to UTC. What is finer than the resolution is cut
+        off, with a note.
     repeats
         What to do with repeated (record, item) pairs: keep, last, first, max, sum or count.
     resolution
@@ -48,7 +56,10 @@ def from_arrays(
     n, n_kept = int(kept.size), int(kept.sum())
     no_record = int((record_index < 0).sum())
     cleaning = Cleaning(
-        rows_read=n, rows_without_record=no_record, rows_without_item=n - n_kept - no_record, repeats=repeats
+        rows_read=n,
+        rows_without_record=no_record,
+        rows_without_item=n - n_kept - no_record,
+        repeats=repeats,
     )
     if not n_kept:
         raise InputError(f"no row has both a record and an item; rows read: {n:,}")
@@ -67,17 +78,21 @@ def from_arrays(
         notes += resolution_notes(times.unit, times.resolution, resolution is not None)
     cleaning = replace(cleaning, notes=notes, finest_time=times.unit if times else "")
     rows = Rows(record_index, item_index, numbers, tick, moment)
-    return assemble(rows, record_labels, item_labels, cleaning, times.resolution if times else "day")
+    return assemble(
+        rows, record_labels, item_labels, cleaning, times.resolution if times else "day"
+    )
 
 
 def from_sparse(matrix: Any) -> Dataset:
     """Make a dataset of a SciPy sparse matrix: rows are records, columns items, stored numbers values.
 
-    A matrix of booleans has no values. As in SciPy, numbers stored twice at one position are added. Rows
-    and columns without a stored number are left out; a stored zero is an entry.
+    A matrix of booleans has no values. As in SciPy, numbers stored twice at one position are added.
+    Rows and columns without a stored number are left out; a stored zero is an entry.
     """
     if not hasattr(matrix, "tocoo") or len(matrix.shape) != 2:
-        raise ParameterError(f"from_sparse takes a two-dimensional SciPy sparse matrix, not {type(matrix).__name__}")
+        raise ParameterError(
+            f"from_sparse takes a two-dimensional SciPy sparse matrix, not {type(matrix).__name__}"
+        )
     coo = matrix.tocoo()
     if coo.nnz == 0:
         raise InputError(f"the sparse matrix of shape {coo.shape} holds no entry")
@@ -104,11 +119,15 @@ def _check_shapes(**arrays: Any) -> None:
         except ValueError:
             shape = (0, 0)  # a list of lists of different lengths
         if len(shape) != 1:
-            raise ParameterError(f"{name} has {len(shape)} dimensions: give one element per entry, in one dimension")
+            raise ParameterError(
+                f"{name} has {len(shape)} dimensions: give one element per entry, in one dimension"
+            )
         sizes[name] = shape[0]
     if len(set(sizes.values())) > 1:
         lengths = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
-        raise ParameterError(f"arrays differ in length ({lengths}): give one element per entry in each")
+        raise ParameterError(
+            f"arrays differ in length ({lengths}): give one element per entry in each"
+        )
 
 
 def _taken(values: Any, kept: Array) -> Any:
@@ -129,7 +148,9 @@ def _numbers(values: Any) -> Array:
         plain = array.tolist()
         return np.array([np.nan if _is_missing(x) else _number(x) for x in plain], np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"value holds {array.dtype} where numbers belong: give numbers, or leave value out") from None
+        raise InputError(
+            f"value holds {array.dtype} where numbers belong: give numbers, or leave value out"
+        ) from None
 
 
 def _number(x: Any) -> float:

@@ -21,7 +21,11 @@ Array = npt.NDArray[Any]
 
 
 def assemble(
-    rows: Rows, record_labels: Array, item_labels: Array, cleaning: Cleaning, resolution: str = "day"
+    rows: Rows,
+    record_labels: Array,
+    item_labels: Array,
+    cleaning: Cleaning,
+    resolution: str = "day",
 ) -> Dataset:
     """Make a dataset from rows in memory; `cleaning` holds what was done so far and how repeats are merged."""
     n_before = rows.record.size
@@ -42,7 +46,9 @@ def assemble(
     if ticks is not None:
         ticks = np.where(np.isnan(ticks), builder.no_tick, ticks).astype(builder.tick.dtype)
     builder.add(rows.record.astype(np.uint32), rows.item.astype(np.uint32), codes, ticks)
-    return complete(builder, record_labels, item_labels, scale, first_tick, span, cleaning, n_before, resolution)
+    return complete(
+        builder, record_labels, item_labels, scale, first_tick, span, cleaning, n_before, resolution
+    )
 
 
 def complete(
@@ -113,9 +119,13 @@ def check_finite(n_infinite: int) -> None:
         raise InputError(f"{n_infinite:,} infinite values: replace or remove them")
 
 
-def scale_of(high: Array, counts: Array, cleaning: Cleaning, low: Array | None = None, n_distinct: int | None = None) -> tuple[
-    Scale, Cleaning
-]:  # fmt: skip
+def scale_of(
+    high: Array,
+    counts: Array,
+    cleaning: Cleaning,
+    low: Array | None = None,
+    n_distinct: int | None = None,
+) -> tuple[Scale, Cleaning]:
     """Scale of values that are counted, and the cleaning with the coding error.
 
     Parameters
@@ -125,19 +135,24 @@ def scale_of(high: Array, counts: Array, cleaning: Cleaning, low: Array | None =
     cleaning
         What was cleaned so far.
     low, n_distinct
-        Where `high` holds the upper ends of narrow ranges of values: their lower ends, and about how many values there are.
+        Where `high` holds the upper ends of narrow ranges of values: their lower ends, and about
+        how many values there are.
     """
     scale = code_values(high, counts, low)
     width = typical_width(scale, high, counts) if scale.error else 0.0
     cleaning = replace(cleaning, value_error=scale.error, value_width=width)
     if scale.error:
         about = n_distinct is not None
-        note = coding_note(n_distinct or high.size, scale.levels.size, width, scale.error, about=about)
+        note = coding_note(
+            n_distinct or high.size, scale.levels.size, width, scale.error, about=about
+        )
         cleaning = replace(cleaning, notes=(*cleaning.notes, note))
     return scale, cleaning
 
 
-def _counted(tick: Array | None, cleaning: Cleaning, resolution: str) -> tuple[Array | None, int, int, Cleaning]:
+def _counted(
+    tick: Array | None, cleaning: Cleaning, resolution: str
+) -> tuple[Array | None, int, int, Cleaning]:
     """Ticks after the first one, the first tick, the largest offset."""
     if tick is None:
         return None, 0, 0, cleaning

@@ -41,7 +41,11 @@ class Background:
         if self.value.shape[0] > 1 or dataset.n_items == 1:
             return np.asarray(self.value[items], np.float64)
         distinct, place = np.unique(items, return_inverse=True)
-        return dataset.map(_CountValues(distinct, dataset.n_levels)).total[place.reshape(-1)].astype(np.float64)
+        return (
+            dataset.map(_CountValues(distinct, dataset.n_levels))
+            .total[place.reshape(-1)]
+            .astype(np.float64)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,7 +95,9 @@ class _CountEntries(Task[_Tables]):
         """Zeros."""
         return _Tables(np.zeros(self.value_shape, np.int32), np.zeros(self.day_shape, np.int32))
 
-    def run(self, shard: Shard, into: _Tables | None = None, queries: Range | None = None) -> _Tables:
+    def run(
+        self, shard: Shard, into: _Tables | None = None, queries: Range | None = None
+    ) -> _Tables:
         """Histograms of the shard's entries."""
         out = self.empty() if into is None else into
         _count_entries(shard.ptr, shard.code, shard.tick, shard.no_tick, self.bin_ticks, *out)
@@ -124,8 +130,19 @@ def _count_values(ptr: Array, code: Array, items: Array, out: Array) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _histogram_of(lo: int, hi: int, record_item: Array, record_code: Array, record_tick: Array, item: int, n_levels: int,
-                  no_tick: int, bin_ticks: int, value: Array, day: Array) -> None:  # fmt: skip
+def _histogram_of(
+    lo: int,
+    hi: int,
+    record_item: Array,
+    record_code: Array,
+    record_tick: Array,
+    item: int,
+    n_levels: int,
+    no_tick: int,
+    bin_ticks: int,
+    value: Array,
+    day: Array,
+) -> None:
     """Count the entries lo … hi-1; only those of `item` unless it is -1."""
     for k in range(lo, hi):
         if item < 0 or record_item[k] == item:
@@ -149,7 +166,9 @@ def background(dataset: Catalog) -> Background:
     rows = dataset.n_items if dataset.n_levels * dataset.n_items <= CELLS else 1
     days = dataset.n_items if n_bins * dataset.n_items <= CELLS else 1
     value, day = dataset.map(_CountEntries((rows, dataset.n_levels), (days, n_bins), bin_ticks))
-    made = Background(value, day, bin_ticks, value.sum(axis=0, dtype=np.int64), day.sum(axis=0, dtype=np.int64))
+    made = Background(
+        value, day, bin_ticks, value.sum(axis=0, dtype=np.int64), day.sum(axis=0, dtype=np.int64)
+    )
     dataset.__dict__["_background"] = made
     return made
 
@@ -158,6 +177,17 @@ def entries_of(dataset: Catalog, rows: Rows, place: int, item: int) -> tuple[Arr
     """Histograms (levels, bins of time) of a fetched record's entries of an item, or of all its items for -1."""
     known = background(dataset)
     value, day = np.zeros(dataset.n_levels, np.int64), np.zeros(known.all_days.size, np.int64)
-    _histogram_of(rows.ptr[place], rows.ptr[place + 1], rows.item, rows.code, rows.tick, item, dataset.n_levels,
-                  dataset.no_tick, known.bin_ticks, value, day)  # fmt: skip
+    _histogram_of(
+        rows.ptr[place],
+        rows.ptr[place + 1],
+        rows.item,
+        rows.code,
+        rows.tick,
+        item,
+        dataset.n_levels,
+        dataset.no_tick,
+        known.bin_ticks,
+        value,
+        day,
+    )
     return value, day

@@ -17,9 +17,20 @@ Array = npt.NDArray[Any]
 
 @njit(nogil=True, cache=True)
 def _place(
-    cursor: Array, ptr: Array, n_items: int, n_levels: int, tick_span: int, no_tick: int,
-    record: Array, item: Array, code: Array, tick: Array, to_item: Array, to_code: Array, to_tick: Array,
-) -> bool:  # fmt: skip
+    cursor: Array,
+    ptr: Array,
+    n_items: int,
+    n_levels: int,
+    tick_span: int,
+    no_tick: int,
+    record: Array,
+    item: Array,
+    code: Array,
+    tick: Array,
+    to_item: Array,
+    to_code: Array,
+    to_tick: Array,
+) -> bool:
     """Put each entry into the next free slot of its record; False at the first entry that is out of range."""
     has_code = to_code.size > 0
     has_tick = to_tick.size > 0
@@ -47,7 +58,14 @@ def _place(
 
 @njit(nogil=True, cache=True)
 def _sort_records(
-    first: int, stop: int, ptr: Array, item: Array, code: Array, tick: Array, code_bits: int, tick_bits: int
+    first: int,
+    stop: int,
+    ptr: Array,
+    item: Array,
+    code: Array,
+    tick: Array,
+    code_bits: int,
+    tick_bits: int,
 ) -> None:
     """Order the entries of each record by item, then tick, then value code."""
     item_shift, tick_shift = np.uint64(code_bits + tick_bits), np.uint64(code_bits)
@@ -144,7 +162,9 @@ class EntryBuilder:
                 f"{n_items:,} items with so many values and ticks are more than a sort key of 64 bits holds"
             )
 
-    def add(self, record: Array, item: Array, code: Array | None = None, tick: Array | None = None) -> None:
+    def add(
+        self, record: Array, item: Array, code: Array | None = None, tick: Array | None = None
+    ) -> None:
         """Place one batch; `code` and `tick` only where the channel exists.
 
         Raises
@@ -160,9 +180,20 @@ class EntryBuilder:
             ticks.size if self.tick.size else record.size,
         )
         placed = sizes == (record.size,) * 3 and _place(
-            self._cursor, self.ptr, self.n_items, self._n_levels, self._tick_span, self.no_tick,
-            record, item, codes, ticks, self.item, self.code, self.tick,
-        )  # fmt: skip
+            self._cursor,
+            self.ptr,
+            self.n_items,
+            self._n_levels,
+            self._tick_span,
+            self.no_tick,
+            record,
+            item,
+            codes,
+            ticks,
+            self.item,
+            self.code,
+            self.tick,
+        )
         if not placed:
             raise rows_differ()
 
@@ -179,7 +210,10 @@ class EntryBuilder:
             spans = pairwise(edges)
             list(
                 pool.map(
-                    lambda s: _sort_records(s[0], s[1], self.ptr, self.item, self.code, self.tick, *self._bits), spans
+                    lambda s: _sort_records(
+                        s[0], s[1], self.ptr, self.item, self.code, self.tick, *self._bits
+                    ),
+                    spans,
                 )
             )
         lengths = np.zeros(n_records, np.int64)

@@ -8,13 +8,16 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def once(owner: Any, name: str, key: Hashable, compute: Callable[[], T], most: int | None = None) -> T:
+def once(
+    owner: Any, name: str, key: Hashable, compute: Callable[[], T], most: int | None = None
+) -> T:
     """Result of `compute` for this key, computed once as long as `owner` exists.
 
     Parameters
     ----------
     owner
-        Object that the result depends on. It must not change. A copy made with `dataclasses.replace` has no results yet.
+        Object that the result depends on. It must not change. A copy made with
+        `dataclasses.replace` has no results yet.
     name
         What is computed.
     key

@@ -27,8 +27,9 @@ Array = npt.NDArray[Any]
 class Catalog(ValueScale, ABC):
     """Items, scales, totals and counts of a dataset: O(items), wherever the records lie.
 
-    `Dataset` has its records in memory. Other subclasses have them on disk or on a cluster. Attacks, adversaries and
-    audits read the attributes below, fetch single records with `rows`, and run everything else as tasks with `map`.
+    `Dataset` has its records in memory. Other subclasses have them on disk or on a cluster.
+    Attacks, adversaries and audits read the attributes below, fetch single records with `rows`, and
+    run everything else as tasks with `map`.
     """
 
     item_labels: Array
@@ -109,7 +110,10 @@ class Catalog(ValueScale, ABC):
     @property
     def shape_text(self) -> str:
         """Numbers of records, items and entries, and the channels, in words."""
-        values, times = ", values" if self.has_value else "", f", {self.time_resolution}s" if self.has_time else ""
+        values, times = (
+            ", values" if self.has_value else "",
+            f", {self.time_resolution}s" if self.has_time else "",
+        )
         return f"{self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries{values}{times}"
 
     @property
@@ -136,7 +140,11 @@ class Catalog(ValueScale, ABC):
     def rounded_to(self) -> float:
         """Width of a typical cell that several values share; 0 if every value is kept exactly."""
         # data that an earlier version saved does not have the width
-        return float(self.cleaning.value_width or 2 * self.cleaning.value_error) if self.level_low.size else 0.0
+        return (
+            float(self.cleaning.value_width or 2 * self.cleaning.value_error)
+            if self.level_low.size
+            else 0.0
+        )
 
     @property
     def not_measured(self) -> list[str]:
@@ -179,4 +187,6 @@ class Catalog(ValueScale, ABC):
 def check_dataset(data: Any, name: str = "dataset") -> None:
     """Refuse what is not a dataset; `name` is the argument."""
     if not isinstance(data, Catalog):
-        raise ParameterError(f"{name} is a {type(data).__name__}: use a Dataset (Dataset.read, from_arrays)")
+        raise ParameterError(
+            f"{name} is a {type(data).__name__}: use a Dataset (Dataset.read, from_arrays)"
+        )

@@ -1,7 +1,8 @@
 """`Channel`: how a defense changed the data, as far as its published parameters say; an adaptive attacker may assume it.
 
-A defense states its channel, `Dataset.channel` carries it, and the adaptive likelihood reads it. A field at its default
-says that the defense did not change that. Channels of defenses that are applied one after the other combine with `then`.
+A defense states its channel, `Dataset.channel` carries it, and the adaptive likelihood reads it. A
+field at its default says that the defense did not change that. Channels of defenses that are
+applied one after the other combine with `then`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class ValueMap:
     def then(self, other: ValueMap) -> ValueMap:
         """Return this change followed by another one."""
         if not np.array_equal(self.release, other.source):
-            raise ParameterError("the second change of values does not start from the levels that the first one leaves")
+            raise ParameterError(
+                "the second change of values does not start from the levels that the first one leaves"
+            )
         return ValueMap(self.source, other.release, sparse.csr_array(self.chance @ other.chance))
 
 
@@ -117,7 +120,12 @@ class Channel:
         """Whether no field says that anything changed."""
         numbers = (self.lost, self.hidden, self.moved, self.replaced, self.attributes)
         parts = (self.items, self.cap, self.value, self.time)
-        return self.sampled == self.kept_pairs == 1 and not any(numbers) and not self.dropped and parts == (None,) * 4
+        return (
+            self.sampled == self.kept_pairs == 1
+            and not any(numbers)
+            and not self.dropped
+            and parts == (None,) * 4
+        )
 
     def then(self, other: Channel) -> Channel:
         """Channel of two defenses, this one first."""
@@ -131,7 +139,9 @@ class Channel:
             lost=_either(self.lost, other.lost),
             hidden=_either(self.hidden, other.hidden),
             cap=min(caps, default=None),
-            source_lengths=self.source_lengths if self.source_lengths is not None else other.source_lengths,
+            source_lengths=self.source_lengths
+            if self.source_lengths is not None
+            else other.source_lengths,
             moved=_either(self.moved, other.moved),
             replaced=_either(self.replaced, other.replaced),
             collided=_either(self.collided, other.collided),
@@ -172,5 +182,9 @@ def _joined(first: ItemMap | None, second: ItemMap | None) -> ItemMap | None:
     place = np.array([at.get(label, -1) for label in first.release.tolist()], np.int64)
     kept = place >= 0
     place = place[kept]
-    return ItemMap(first.source[kept], second.release[place], first.chance[kept] * second.chance[place],
-                   first.published and second.published)  # fmt: skip
+    return ItemMap(
+        first.source[kept],
+        second.release[place],
+        first.chance[kept] * second.chance[place],
+        first.published and second.published,
+    )

@@ -16,12 +16,14 @@ _PLAIN = (bool, int, float, complex, str, bytes)
 def content_digest(*parts: Any) -> str:
     """SHA-256 of objects: arrays by type, shape and bytes, dataclasses by their fields, other objects by their attributes.
 
-    Equal digests mean equal content. The same object may get another digest later, if it caches numbers in its attributes.
+    Equal digests mean equal content. The same object may get another digest later, if it caches
+    numbers in its attributes.
 
     Raises
     ------
     TypeError
-        If an object holds something that has no content to compare, such as an open file or a function within a function.
+        If an object holds something that has no content to compare, such as an open file or a
+        function within a function.
 
     Examples
     --------

@@ -34,9 +34,9 @@ REPEATS = ("keep", "last", "first", "max", "sum", "count")
 class Dataset(Catalog):
     """Records × items. Make one with `Dataset.read`, `from_arrays`, `from_frame`, `from_sparse` or `open`.
 
-    Indices run over sorted labels. `record_item[record_ptr[r]:record_ptr[r+1]]` are the items of record `r`, sorted;
-    an item that the record holds several times (`repeats="keep"`) occurs several times, by time. `lengths` and
-    `supports` count distinct (record, item) pairs.
+    Indices run over sorted labels. `record_item[record_ptr[r]:record_ptr[r+1]]` are the items of
+    record `r`, sorted; an item that the record holds several times (`repeats="keep"`) occurs
+    several times, by time. `lengths` and `supports` count distinct (record, item) pairs.
     """
 
     record_labels: Array
@@ -91,25 +91,29 @@ class Dataset(Catalog):
     ) -> Dataset:
         """Read a file, a folder, a glob, a table of a database, an object store, a web address or standard input.
 
-        Formats are recognized by content: CSV and other delimited text, JSON lines, Parquet, Arrow, xlsx, SQLite,
-        DuckDB, gz and zst of text, the MovieLens and Netflix Prize layouts, and folders that `save` wrote.
+        Formats are recognized by content: CSV and other delimited text, JSON lines, Parquet, Arrow,
+        xlsx, SQLite, DuckDB, gz and zst of text, the MovieLens and Netflix Prize layouts, and
+        folders that `save` wrote.
 
         Parameters
         ----------
         path
-            File, folder, glob, list of files with the same columns, `file.db::table`, `book.xlsx::sheet`, "-",
-            or an address: `postgresql://user@host/db`, `s3://bucket/path`, `gs://…`, `https://…`.
+            File, folder, glob, list of files with the same columns, `file.db::table`,
+            `book.xlsx::sheet`, "-", or an address: `postgresql://user@host/db`, `s3://bucket/path`,
+            `gs://…`, `https://…`.
         record, item, value, time
-            Column names. Default: guessed, see `cleaning.columns`. None (or "") for a missing `value` or `time`.
+            Column names. Default: guessed, see `cleaning.columns`. None (or "") for a missing
+            `value` or `time`.
         repeats
-            What to do with repeated (record, item) pairs: keep (all events), last, first, max, sum or count.
+            What to do with repeated (record, item) pairs: keep (all events), last, first, max, sum
+            or count.
         skip_bad
             Drop rows that do not parse instead of refusing the file.
         max_bad
             Largest share of rows that `skip_bad` may drop. Default: 0.01.
         time_unit
-            "s", "ms", "us", "ns", "min", "hour", "day" or "week" for numeric times; found by their size if that is
-            unambiguous. "m/d" or "d/m" for ambiguous dates in text.
+            "s", "ms", "us", "ns", "min", "hour", "day" or "week" for numeric times; found by their
+            size if that is unambiguous. "m/d" or "d/m" for ambiguous dates in text.
         date_format
             Format of dates in text, such as "%d.%m.%Y %H:%M".
         encoding, delimiter
@@ -117,7 +121,8 @@ class Dataset(Catalog):
         decimal
             "." or ",": decimal sign of values in text. Default: detected.
         header, names
-            Whether text files begin with the names of the columns (default: detected), and the names if not.
+            Whether text files begin with the names of the columns (default: detected), and the
+            names if not.
         wide
             Rows are records and columns are items. Empty cells are not entries.
         zeros
@@ -127,14 +132,36 @@ class Dataset(Catalog):
         table
             Table of a database, or sheet of a workbook.
         resolution
-            "day", "hour" or "minute": how finely times are kept. Default: the finest of the three that the times have; seconds
-            are read to the minute, with a note. A saved dataset keeps the one it was saved with.
+            "day", "hour" or "minute": how finely times are kept. Default: the finest of the three
+            that the times have; seconds are read to the minute, with a note. A saved dataset keeps
+            the one it was saved with.
         """
         from standout.data.reading.read import read
 
-        return read(path, ReadOptions(record, item, value, time, repeats, skip_bad, max_bad, time_unit, date_format,
-                                      encoding, delimiter, decimal, header, names, wide, zeros, ignore, table,
-                                      resolution))  # fmt: skip
+        return read(
+            path,
+            ReadOptions(
+                record,
+                item,
+                value,
+                time,
+                repeats,
+                skip_bad,
+                max_bad,
+                time_unit,
+                date_format,
+                encoding,
+                delimiter,
+                decimal,
+                header,
+                names,
+                wide,
+                zeros,
+                ignore,
+                table,
+                resolution,
+            ),
+        )
 
     @classmethod
     def from_arrays(
@@ -153,19 +180,44 @@ class Dataset(Catalog):
         return from_arrays(record, item, value, time, repeats=repeats, resolution=resolution)
 
     @classmethod
-    def from_frame(cls, frame: Any, *, record: Column = GUESS, item: Column = GUESS, value: Column = GUESS,
-                   time: Column = GUESS, repeats: str = "keep", time_unit: str | None = None,
-                   date_format: str | None = None, wide: bool = False, zeros: str | None = None,
-                   ignore: Sequence[str] | str | None = None, resolution: str | None = None) -> Dataset:  # fmt: skip
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        record: Column = GUESS,
+        item: Column = GUESS,
+        value: Column = GUESS,
+        time: Column = GUESS,
+        repeats: str = "keep",
+        time_unit: str | None = None,
+        date_format: str | None = None,
+        wide: bool = False,
+        zeros: str | None = None,
+        ignore: Sequence[str] | str | None = None,
+        resolution: str | None = None,
+    ) -> Dataset:
         """Make a dataset of a pandas, polars or pyarrow frame, or a DuckDB relation; the options mean the same as in `read`.
 
         A column that is left out is guessed; None says that there is no such channel.
         """
         from standout.data.reading.read import from_frame
 
-        return from_frame(frame, ReadOptions(record, item, value, time, repeats, time_unit=time_unit,
-                                             date_format=date_format, wide=wide, zeros=zeros, ignore=ignore,
-                                             resolution=resolution))  # fmt: skip
+        return from_frame(
+            frame,
+            ReadOptions(
+                record,
+                item,
+                value,
+                time,
+                repeats,
+                time_unit=time_unit,
+                date_format=date_format,
+                wide=wide,
+                zeros=zeros,
+                ignore=ignore,
+                resolution=resolution,
+            ),
+        )
 
     @classmethod
     def from_sparse(cls, matrix: Any) -> Dataset:
@@ -209,7 +261,8 @@ class Dataset(Catalog):
         items
             Indices in any order, or one bool per item. The result has them in ascending order.
         drop_empty
-            Whether records that hold none of these items are left out; otherwise record indices stay the same.
+            Whether records that hold none of these items are left out; otherwise record indices
+            stay the same.
         """
         from standout.data.derive import select
 
@@ -223,9 +276,9 @@ class Dataset(Catalog):
         keep
             One bool per entry; all entries by default.
         changes
-            Per kept entry: `value` (on the scale, NaN = none), `day` (whole ticks, in days since 1970-01-01, NaN = none), `item`
-            (an index).
-            For all: `levels` (another scale), `item_labels` (other items), `drop` (channels to remove: "value", "time").
+            Per kept entry: `value` (on the scale, NaN = none), `day` (whole ticks, in days since
+            1970-01-01, NaN = none), `item` (an index). For all: `levels` (another scale),
+            `item_labels` (other items), `drop` (channels to remove: "value", "time").
         """
         from standout.data.derive import with_entries
 
@@ -286,8 +339,19 @@ class Dataset(Catalog):
         """SHA-256 of the content: labels, entries, levels. The order of the rows in the file does not matter."""
         resolution = np.frombuffer(self.time_resolution.encode(), np.uint8)
         more = () if self.time_resolution == "day" else (resolution,)
-        return digest(self.record_labels, self.item_labels, self.record_ptr, self.record_item, self.record_code, self.record_tick,
-                      self.levels, np.array([self.first_tick]), self.level_low, self.level_high, *more)  # fmt: skip
+        return digest(
+            self.record_labels,
+            self.item_labels,
+            self.record_ptr,
+            self.record_item,
+            self.record_code,
+            self.record_tick,
+            self.levels,
+            np.array([self.first_tick]),
+            self.level_low,
+            self.level_high,
+            *more,
+        )
 
     @cached_property
     def index(self) -> Shard:
@@ -313,8 +377,15 @@ class Dataset(Catalog):
         ptr, (item, code, tick) = gather_rows(
             self.record_ptr, chosen, self.record_item, self.record_code, self.record_tick
         )
-        return Rows(chosen, ptr, item, code, tick, self.lengths[chosen].astype(np.int64),
-                    self.record_keys[chosen])  # fmt: skip
+        return Rows(
+            chosen,
+            ptr,
+            item,
+            code,
+            tick,
+            self.lengths[chosen].astype(np.int64),
+            self.record_keys[chosen],
+        )
 
     def lengths_of(self, records: Array) -> Array:
         """int64: distinct items of each record; 0 for record -1."""
@@ -336,9 +407,20 @@ class Dataset(Catalog):
     def _shard(self, lo: int, hi: int, block_size: int) -> Shard:
         if not 1 <= block_size <= 65_536:
             raise ParameterError(f"block_size={block_size}: a block holds 1 to 65,536 records")
-        shard = build_shard(self.record_ptr, self.record_item, self.record_code, self.record_tick, self.n_items, lo, hi,
-                            block_size, self.has_repeats)  # fmt: skip
-        shard.__dict__["lengths"] = np.ascontiguousarray(self.lengths[lo:hi], np.int64)  # counted already
+        shard = build_shard(
+            self.record_ptr,
+            self.record_item,
+            self.record_code,
+            self.record_tick,
+            self.n_items,
+            lo,
+            hi,
+            block_size,
+            self.has_repeats,
+        )
+        shard.__dict__["lengths"] = np.ascontiguousarray(
+            self.lengths[lo:hi], np.int64
+        )  # counted already
         return shard.with_keys(self.lazy_keys)
 
     def __repr__(self) -> str:
@@ -348,7 +430,11 @@ class Dataset(Catalog):
 def in_memory(data: Catalog, what: str) -> Dataset:
     """The data itself if its records are in memory; `what` needs that."""
     if not isinstance(data, Catalog):
-        raise ParameterError(f"{what} needs a Dataset (Dataset.read, from_arrays), not a {type(data).__name__}")
+        raise ParameterError(
+            f"{what} needs a Dataset (Dataset.read, from_arrays), not a {type(data).__name__}"
+        )
     if not isinstance(data, Dataset):
-        raise EngineError(f"{what} needs the records in memory: read the data with Dataset.read, or a part of it")
+        raise EngineError(
+            f"{what} needs the records in memory: read the data with Dataset.read, or a part of it"
+        )
     return data

@@ -1,7 +1,7 @@
 """Datasets made from a dataset: some of its records, some of its items, or its records with other entries.
 
-Labels, value scale and time origin stay where nothing else is asked for, rows stay sorted, lengths and supports are
-counted again. Use these instead of the constructor of `Dataset`.
+Labels, value scale and time origin stay where nothing else is asked for, rows stay sorted, lengths
+and supports are counted again. Use these instead of the constructor of `Dataset`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def take(dataset: Dataset, records: Any, drop_empty: bool = True) -> Dataset:
     """Dataset of the chosen records, in ascending order; with `drop_empty` without the items that none of them holds."""
     chosen = _chosen(records, dataset.n_records, "records")
     ptr, at = rows_of(dataset.record_ptr, chosen)
-    changed = replace(dataset, record_labels=dataset.record_labels[chosen], **_entries(dataset, ptr, at))
+    changed = replace(
+        dataset, record_labels=dataset.record_labels[chosen], **_entries(dataset, ptr, at)
+    )
     return _without_items(changed, changed.supports > 0) if drop_empty else changed
 
 
@@ -68,8 +70,8 @@ def with_entries(
     levels
         The scale, ascending; that of the dataset by default. It needs `value`.
     day
-        Time of each kept entry in days since 1970-01-01, NaN = none: whole ticks of the dataset's resolution. The time origin
-        moves only for a time before it.
+        Time of each kept entry in days since 1970-01-01, NaN = none: whole ticks of the dataset's
+        resolution. The time origin moves only for a time before it.
     drop
         Channels that the result lacks: "value", "time".
     """
@@ -78,7 +80,14 @@ def with_entries(
         raise ParameterError(f"keep: one bool per entry is needed, {dataset.n_entries:,} in all")
     at = np.flatnonzero(kept)
     ptr = np.concatenate([[0], np.cumsum(kept)])[dataset.record_ptr].astype(np.int64)
-    if item is None and item_labels is None and value is None and levels is None and day is None and not drop:
+    if (
+        item is None
+        and item_labels is None
+        and value is None
+        and levels is None
+        and day is None
+        and not drop
+    ):
         return replace(dataset, **_entries(dataset, ptr, at))
     changed = replace(dataset, **_entries(dataset, ptr, at))
     changed = replace(changed, **_items(changed, item, item_labels))
@@ -89,13 +98,22 @@ def with_entries(
     changed = _dropped(changed, drop)
     record = np.repeat(np.arange(dataset.n_records), np.diff(ptr))
     # the entries of a record are sorted by item, then tick, then value
-    keys = (*(a for a in (changed.record_code, changed.record_tick) if a.size), changed.record_item, record)
+    keys = (
+        *(a for a in (changed.record_code, changed.record_tick) if a.size),
+        changed.record_item,
+        record,
+    )
     order = np.lexsort(keys)
     return replace(
         changed,
-        **_counted(changed, ptr, changed.record_item[order], _part(changed.record_code, order),
-                   _part(changed.record_tick, order)),
-    )  # fmt: skip
+        **_counted(
+            changed,
+            ptr,
+            changed.record_item[order],
+            _part(changed.record_code, order),
+            _part(changed.record_tick, order),
+        ),
+    )
 
 
 def _chosen(which: Any, n: int, name: str) -> Array:
@@ -104,10 +122,14 @@ def _chosen(which: Any, n: int, name: str) -> Array:
     if array.dtype == np.bool_ and array.shape == (n,):
         return np.flatnonzero(array)
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        raise ParameterError(f"{name}: use a one-dimensional array of indices, or one bool for each of {n:,}")
+        raise ParameterError(
+            f"{name}: use a one-dimensional array of indices, or one bool for each of {n:,}"
+        )
     chosen = np.unique(array).astype(np.int64)
     if chosen.size != array.size:
-        raise ParameterError(f"{name}: {array.size - chosen.size:,} indices are given more than once")
+        raise ParameterError(
+            f"{name}: {array.size - chosen.size:,} indices are given more than once"
+        )
     if chosen.size and (chosen[0] < 0 or chosen[-1] >= n):
         raise ParameterError(f"{name}: indices run from 0 to {n - 1:,}")
     return chosen
@@ -120,7 +142,11 @@ def _part(channel: Array, at: Array) -> Array:
 def _entries(dataset: Dataset, ptr: Array, at: Array) -> dict[str, Any]:
     """Fields of a dataset that holds the entries `at` in rows that start at `ptr`."""
     return _counted(
-        dataset, ptr, dataset.record_item[at], _part(dataset.record_code, at), _part(dataset.record_tick, at)
+        dataset,
+        ptr,
+        dataset.record_item[at],
+        _part(dataset.record_code, at),
+        _part(dataset.record_tick, at),
     )
 
 
@@ -128,9 +154,14 @@ def _counted(dataset: Dataset, ptr: Array, item: Array, code: Array, tick: Array
     lengths, supports = np.zeros(ptr.size - 1, np.int64), np.zeros(dataset.n_items, np.int64)
     count_pairs(ptr, item, lengths, supports)
     return {
-        "record_ptr": ptr, "record_item": item, "record_code": code, "record_tick": tick,
-        "lengths": lengths, "supports": supports, "origin": None,
-    }  # fmt: skip
+        "record_ptr": ptr,
+        "record_item": item,
+        "record_code": code,
+        "record_tick": tick,
+        "lengths": lengths,
+        "supports": supports,
+        "origin": None,
+    }
 
 
 def _without_items(dataset: Dataset, kept: Array) -> Dataset:
@@ -139,25 +170,32 @@ def _without_items(dataset: Dataset, kept: Array) -> Dataset:
         return dataset
     number = np.cumsum(kept) - 1
     return replace(
-        dataset, item_labels=dataset.item_labels[kept], supports=dataset.supports[kept],
+        dataset,
+        item_labels=dataset.item_labels[kept],
+        supports=dataset.supports[kept],
         record_item=number[dataset.record_item].astype(smallest_unsigned(int(kept.sum()))),
-    )  # fmt: skip
+    )
 
 
 def _items(dataset: Dataset, item: Any, item_labels: Any) -> dict[str, Any]:
     """Fields of a dataset whose entries have other items."""
     labels = dataset.item_labels if item_labels is None else np.asarray(item_labels)
     index = dataset.record_item if item is None else np.asarray(item)
-    if index.shape != (dataset.n_entries,) or (index.size and not np.issubdtype(index.dtype, np.integer)):
-        raise ParameterError(f"item: one index per kept entry is needed, {dataset.n_entries:,} in all")
+    if index.shape != (dataset.n_entries,) or (
+        index.size and not np.issubdtype(index.dtype, np.integer)
+    ):
+        raise ParameterError(
+            f"item: one index per kept entry is needed, {dataset.n_entries:,} in all"
+        )
     if index.size and (int(index.min()) < 0 or int(index.max()) >= labels.size):
         raise ParameterError(f"item: indices run from 0 to {labels.size - 1:,}")
     if labels.ndim != 1 or (labels.size > 1 and not bool((labels[1:] > labels[:-1]).all())):
         raise ParameterError("item_labels: use ascending labels without duplicates")
     return {
-        "item_labels": labels, "record_item": index.astype(smallest_unsigned(labels.size)),
+        "item_labels": labels,
+        "record_item": index.astype(smallest_unsigned(labels.size)),
         "supports": np.zeros(labels.size, np.int64),
-    }  # fmt: skip
+    }
 
 
 def _values(dataset: Dataset, value: Any, levels: Any) -> dict[str, Any]:
@@ -165,7 +203,9 @@ def _values(dataset: Dataset, value: Any, levels: Any) -> dict[str, Any]:
     n = dataset.n_entries
     values = np.asarray([] if value is None else value, dtype=np.float64)
     if (n and not dataset.has_value) or values.shape != (n,):
-        raise ParameterError(f"value: one number per kept entry ({n:,}) of a dataset with values is needed")
+        raise ParameterError(
+            f"value: one number per kept entry ({n:,}) of a dataset with values is needed"
+        )
     scale = dataset.levels if levels is None else np.asarray(levels, np.float64)
     if (
         scale.ndim != 1
@@ -178,7 +218,9 @@ def _values(dataset: Dataset, value: Any, levels: Any) -> dict[str, Any]:
     known = ~np.isnan(values)
     if (scale[code[known]] != values[known]).any():
         raise ParameterError("value: some values are not on the dataset's scale (see `levels`)")
-    made: dict[str, Any] = {"record_code": np.where(known, code, scale.size).astype(code_type(scale.size))}
+    made: dict[str, Any] = {
+        "record_code": np.where(known, code, scale.size).astype(code_type(scale.size))
+    }
     if levels is not None:
         made |= {"levels": scale, "level_low": np.empty(0), "level_high": np.empty(0)}
     return made
@@ -188,7 +230,9 @@ def _ticks(dataset: Dataset, day: Any) -> dict[str, Any]:
     """Fields of a dataset whose entries have other times, given in days."""
     days, n = np.asarray(day, dtype=np.float64), dataset.n_entries
     if (n and not dataset.has_time) or days.shape != (n,):
-        raise ParameterError(f"day: one number per kept entry ({n:,}) of a dataset with times is needed")
+        raise ParameterError(
+            f"day: one number per kept entry ({n:,}) of a dataset with times is needed"
+        )
     known = ~np.isnan(days)
     exact = days * dataset.ticks_per_day
     ticks = np.rint(exact)
@@ -214,5 +258,7 @@ def _dropped(dataset: Dataset, channels: Collection[str]) -> Dataset:
         dataset = replace(dataset, record_code=code, levels=none, level_low=none, level_high=none)
     if "time" in channels:
         tick = np.empty(0, dataset.record_tick.dtype)
-        dataset = replace(dataset, record_tick=tick, first_tick=0, tick_span=0, time_resolution="day")
+        dataset = replace(
+            dataset, record_tick=tick, first_tick=0, tick_span=0, time_resolution="day"
+        )
     return dataset

@@ -50,7 +50,9 @@ def to_arrow(dataset: Dataset) -> pa.Table:
     if day is not None:
         gone = np.isnan(day)
         # of dates the days count, of date-times the seconds
-        unit, kind = (1, pa.date32()) if dataset.time_resolution == "day" else (86_400, pa.timestamp("s"))
+        unit, kind = (
+            (1, pa.date32()) if dataset.time_resolution == "day" else (86_400, pa.timestamp("s"))
+        )
         whole = np.rint(np.where(gone, 0, day) * unit).astype(np.int32 if unit == 1 else np.int64)
         columns["time"] = pa.array(whole, mask=gone).cast(kind)
     return pa.table(columns)

@@ -1,8 +1,8 @@
 """Item-major form in blocks of records: the posting lists that scoring kernels read.
 
-A block holds `block_size` consecutive records. Inside a block the entries are sorted by item, then by record, so that one
-known item of one query is one contiguous run, and the block's accumulator stays in cache. A record is stored as its
-offset in the block, in 16 bits.
+A block holds `block_size` consecutive records. Inside a block the entries are sorted by item, then
+by record, so that one known item of one query is one contiguous run, and the block's accumulator
+stays in cache. A record is stored as its offset in the block, in 16 bits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ MOST_COUNTS = 4
 class Shard:
     """Posting lists of the consecutive records `first_record … first_record + n_records - 1`.
 
-    A shard is self-contained: it can be pickled and scored on another machine. A range of its blocks is again a shard.
+    A shard is self-contained: it can be pickled and scored on another machine. A range of its
+    blocks is again a shard.
     """
 
     first_record: int
@@ -129,30 +130,57 @@ class Shard:
     def slice(self, first_block: int, stop_block: int) -> Shard:
         """Blocks `first_block … stop_block-1` as a shard that shares the arrays of this one."""
         if not 0 <= first_block < stop_block <= self.n_blocks:
-            raise ParameterError(f"blocks {first_block} to {stop_block}: the shard has blocks 0 to {self.n_blocks}")
+            raise ParameterError(
+                f"blocks {first_block} to {stop_block}: the shard has blocks 0 to {self.n_blocks}"
+            )
         if stop_block - first_block == self.n_blocks:
             return self
         lo = first_block * self.block_size
         hi = min(stop_block * self.block_size, self.n_records)
         whole = self if self.parent is None else self.parent
-        return replace(self, first_record=self.first_record + lo, n_records=hi - lo, ptr=self.ptr[first_block:stop_block],
-                       parent=whole)  # fmt: skip
+        return replace(
+            self,
+            first_record=self.first_record + lo,
+            n_records=hi - lo,
+            ptr=self.ptr[first_block:stop_block],
+            parent=whole,
+        )
 
     def slices(self, most: int) -> list[Shard]:
         """At most `most` slices of about the same number of blocks, in order."""
-        edges = np.linspace(0, self.n_blocks, max(min(most, self.n_blocks), 1) + 1).astype(int).tolist()
+        edges = (
+            np.linspace(0, self.n_blocks, max(min(most, self.n_blocks), 1) + 1).astype(int).tolist()
+        )
         return [self.slice(lo, hi) for lo, hi in pairwise(edges)]
 
     def with_blocks(self, block_size: int, threads: int | None = None) -> Shard:
         """Shard of the same records in blocks of another size."""
         if not 1 <= block_size <= LARGEST_BLOCK:
-            raise ParameterError(f"block_size={block_size}: a block holds 1 to {LARGEST_BLOCK:,} records")
+            raise ParameterError(
+                f"block_size={block_size}: a block holds 1 to {LARGEST_BLOCK:,} records"
+            )
         rows = self.rows(np.arange(self.n_records))
-        made = build_shard(rows.ptr, rows.item, rows.code, rows.tick, self.n_items, 0, self.n_records, block_size,
-                           self.has_repeats, threads)  # fmt: skip
+        made = build_shard(
+            rows.ptr,
+            rows.item,
+            rows.code,
+            rows.tick,
+            self.n_items,
+            0,
+            self.n_records,
+            block_size,
+            self.has_repeats,
+            threads,
+        )
         made = replace(made, first_record=self.first_record)
         made.__dict__["lengths"] = self.lengths
-        made.__dict__.update({name: self.__dict__[name] for name in ("keys", "_keys_of_all") if name in self.__dict__})
+        made.__dict__.update(
+            {
+                name: self.__dict__[name]
+                for name in ("keys", "_keys_of_all")
+                if name in self.__dict__
+            }
+        )
         return made
 
     def rows(self, records: Array) -> Rows:
@@ -163,7 +191,9 @@ class Shard:
         place = np.cumsum(held) - 1
         n = self.local.size if self.parent is None else int(self.ptr[-1, -1] - self.ptr[0, 0])
         in_parts(
-            lambda b: _count_rows(b, self.block_size, self.ptr, self.local, held, place, ptr), range(self.n_blocks), n
+            lambda b: _count_rows(b, self.block_size, self.ptr, self.local, held, place, ptr),
+            range(self.n_blocks),
+            n,
         )
         np.cumsum(ptr, out=ptr)
         item = np.empty(int(ptr[-1]), np.int32)
@@ -171,12 +201,32 @@ class Shard:
         tick = np.empty(item.size if self.tick.size else 0, self.tick.dtype)
         at = ptr[:-1].copy()
         in_parts(
-            lambda b: _fill_rows(b, self.block_size, self.ptr, self.local, self.code, self.tick, held, place, at, item, code,
-                                 tick),
-            range(self.n_blocks), n,
-        )  # fmt: skip
-        return Rows(self.first_record + records, ptr, item, code, tick, self.lengths[records],
-                    self.keys[records])  # fmt: skip
+            lambda b: _fill_rows(
+                b,
+                self.block_size,
+                self.ptr,
+                self.local,
+                self.code,
+                self.tick,
+                held,
+                place,
+                at,
+                item,
+                code,
+                tick,
+            ),
+            range(self.n_blocks),
+            n,
+        )
+        return Rows(
+            self.first_record + records,
+            ptr,
+            item,
+            code,
+            tick,
+            self.lengths[records],
+            self.keys[records],
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Fields without caches; a slice takes only its own entries along."""
@@ -225,8 +275,18 @@ class Rows:
     def shard(self, n_items: int, has_repeats: bool) -> Shard:
         """These records as a shard of their own: the record at `places` p has index p there."""
         n = self.record.size
-        made = build_shard(self.ptr, self.item, self.code, self.tick, n_items, 0, n, min(max(n, 1), LARGEST_BLOCK),
-                           has_repeats, threads=1)  # fmt: skip
+        made = build_shard(
+            self.ptr,
+            self.item,
+            self.code,
+            self.tick,
+            n_items,
+            0,
+            n,
+            min(max(n, 1), LARGEST_BLOCK),
+            has_repeats,
+            threads=1,
+        )
         made.__dict__.update(lengths=self.lengths, keys=self.keys)
         return made
 
@@ -238,10 +298,20 @@ class Rows:
         order = np.argsort(record)
         ptr = np.concatenate([self.ptr, self.ptr[-1] + other.ptr[1:]])
         starts, at = rows_of(ptr, order)
-        both = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("item", "code", "tick"))
+        both = (
+            np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("item", "code", "tick")
+        )
         item, code, tick = (entries[at] if entries.size else entries for entries in both)
-        return Rows(record[order], starts, item, code, tick, np.concatenate([self.lengths, other.lengths])[order],
-                    np.concatenate([self.keys, other.keys])[order])  # fmt: skip
+        return Rows(
+            record[order],
+            starts,
+            item,
+            code,
+            tick,
+            np.concatenate([self.lengths, other.lengths])[order],
+            np.concatenate([self.keys, other.keys])[order],
+        )
 
 
 def rows_of(ptr: Array, row: Array) -> tuple[Array, Array]:
@@ -260,7 +330,9 @@ def gather_rows(ptr: Array, row: Array, *entries: Array) -> tuple[Array, list[Ar
     starts = np.concatenate([[0], np.cumsum(ptr[row + 1] - ptr[row])]).astype(np.int64)
     out = [np.empty(starts[-1] if array.size else 0, array.dtype) for array in entries]
     # parts of about as many entries
-    edges = np.unique(np.searchsorted(starts, np.arange(0, starts[-1] + ENTRIES_PER_PART, ENTRIES_PER_PART)))
+    edges = np.unique(
+        np.searchsorted(starts, np.arange(0, starts[-1] + ENTRIES_PER_PART, ENTRIES_PER_PART))
+    )
     edges = np.minimum(edges, row.size)
 
     def copy(part: tuple[int, int]) -> None:
@@ -276,7 +348,10 @@ def gather_rows(ptr: Array, row: Array, *entries: Array) -> tuple[Array, list[Ar
 
 
 def in_parts(
-    work: Callable[[Any], None], parts: Sequence[Any], n_entries: int | None = None, threads: int | None = None
+    work: Callable[[Any], None],
+    parts: Sequence[Any],
+    n_entries: int | None = None,
+    threads: int | None = None,
 ) -> None:
     """Run `work` for each part, on all cores unless `threads` says otherwise; `n_entries` are the entries of all parts."""
     n = min(threads or os.cpu_count() or 1, len(parts))
@@ -306,7 +381,9 @@ def _count_marked(block_size: int, ptr: Array, local: Array, marked: Array, out:
 
 
 @njit(nogil=True, cache=True)
-def _count_rows(b: int, block_size: int, ptr: Array, local: Array, held: Array, place: Array, out: Array) -> None:
+def _count_rows(
+    b: int, block_size: int, ptr: Array, local: Array, held: Array, place: Array, out: Array
+) -> None:
     """Count the entries of the wanted records of block `b`: `out[1 + place]`."""
     for p in range(np.int64(ptr[b, 0]), np.int64(ptr[b, ptr.shape[1] - 1])):
         r = b * block_size + np.int64(local[p])
@@ -315,8 +392,20 @@ def _count_rows(b: int, block_size: int, ptr: Array, local: Array, held: Array, 
 
 
 @njit(nogil=True, cache=True)
-def _fill_rows(b: int, block_size: int, ptr: Array, local: Array, code: Array, tick: Array, held: Array, place: Array,
-               at: Array, row_item: Array, row_code: Array, row_tick: Array) -> None:  # fmt: skip
+def _fill_rows(
+    b: int,
+    block_size: int,
+    ptr: Array,
+    local: Array,
+    code: Array,
+    tick: Array,
+    held: Array,
+    place: Array,
+    at: Array,
+    row_item: Array,
+    row_code: Array,
+    row_tick: Array,
+) -> None:
     """Copy the entries of the wanted records of block `b`; `at` holds the next free position of each."""
     for i in range(ptr.shape[1] - 1):
         for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
@@ -332,8 +421,18 @@ def _fill_rows(b: int, block_size: int, ptr: Array, local: Array, code: Array, t
 
 
 @njit(nogil=True, cache=True)
-def _fill_block(first: int, stop: int, record_ptr: Array, record_item: Array, record_code: Array, record_tick: Array,
-                ptr: Array, local: Array, code: Array, tick: Array) -> None:  # fmt: skip
+def _fill_block(
+    first: int,
+    stop: int,
+    record_ptr: Array,
+    record_item: Array,
+    record_code: Array,
+    record_tick: Array,
+    ptr: Array,
+    local: Array,
+    code: Array,
+    tick: Array,
+) -> None:
     """Counting sort of the entries of records `first … stop-1` by item; records stay in order."""
     n_items = ptr.size - 1
     start = ptr[0]
@@ -359,8 +458,18 @@ def _fill_block(first: int, stop: int, record_ptr: Array, record_item: Array, re
                 tick[slot] = record_tick[k]
 
 
-def build_shard(record_ptr: Array, record_item: Array, record_code: Array, record_tick: Array, n_items: int,
-                first: int, stop: int, block_size: int, has_repeats: bool, threads: int | None = None) -> Shard:  # fmt: skip
+def build_shard(
+    record_ptr: Array,
+    record_item: Array,
+    record_code: Array,
+    record_tick: Array,
+    n_items: int,
+    first: int,
+    stop: int,
+    block_size: int,
+    has_repeats: bool,
+    threads: int | None = None,
+) -> Shard:
     """Index the records `first … stop-1`, on all cores unless `threads` says otherwise."""
     n_blocks = max(1, -(-(stop - first) // block_size))
     origin = int(record_ptr[first])
@@ -374,7 +483,9 @@ def build_shard(record_ptr: Array, record_item: Array, record_code: Array, recor
         lo = first + b * block_size
         hi = min(stop, lo + block_size)
         ptr[b, 0] = int(record_ptr[lo]) - origin
-        _fill_block(lo, hi, record_ptr, record_item, record_code, record_tick, ptr[b], local, code, tick)
+        _fill_block(
+            lo, hi, record_ptr, record_item, record_code, record_tick, ptr[b], local, code, tick
+        )
 
     in_parts(fill, range(n_blocks), n, threads)
     return Shard(first, stop - first, block_size, ptr, local, code, tick, has_repeats)

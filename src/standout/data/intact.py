@@ -41,7 +41,9 @@ def file_checksums(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """CRC-32 of each file, several files at a time."""
     listed = sorted(names)
     with ThreadPoolExecutor() as pool:
-        return dict(zip(listed, pool.map(lambda name: file_checksum(folder / name), listed), strict=True))
+        return dict(
+            zip(listed, pool.map(lambda name: file_checksum(folder / name), listed), strict=True)
+        )
 
 
 def meta_checksum(meta: Mapping[str, Any]) -> str:
@@ -78,7 +80,8 @@ def is_sound(ds: Dataset) -> bool:
         ds.record_labels.dtype.kind in "iufUO",
         ds.item_labels.dtype.kind in "iufUO",
         ds.time_resolution in TICKS_PER_DAY,
-        type(ds.first_tick) is int and abs(ds.first_tick) <= _LATEST_DAY * TICKS_PER_DAY.get(ds.time_resolution, 0),
+        type(ds.first_tick) is int
+        and abs(ds.first_tick) <= _LATEST_DAY * TICKS_PER_DAY.get(ds.time_resolution, 0),
         type(ds.tick_span) is int and 0 <= ds.tick_span < ds.no_tick,
     ]
     return (
@@ -122,7 +125,10 @@ def is_index_of(index: Shard, ds: Dataset) -> bool:
     numbers = (index.first_record, index.n_records, index.block_size)
     if not all(type(x) is int for x in numbers) or type(index.has_repeats) is not bool:
         return False
-    if not 1 <= index.block_size <= LARGEST_BLOCK or (index.first_record, index.n_records) != (0, ds.n_records):
+    if not 1 <= index.block_size <= LARGEST_BLOCK or (index.first_record, index.n_records) != (
+        0,
+        ds.n_records,
+    ):
         return False
     n_blocks = max(1, -(-ds.n_records // index.block_size))
     sizes = [

@@ -1,7 +1,8 @@
 """Files that an earlier run of this user wrote and nobody else: each carries a MAC, whose key lies in the user's state folder.
 
-A folder beside the data may come with the data, from anybody: an archive, a shared disk, a repository. Nothing in it is
-believed unless the MAC is right, and the MAC covers what the file is about, so that no file can take the place of another.
+A folder beside the data may come with the data, from anybody: an archive, a shared disk, a
+repository. Nothing in it is believed unless the MAC is right, and the MAC covers what the file is
+about, so that no file can take the place of another.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Kept:
     Parameters
     ----------
     folder
-        Folder of the files, made when the first is written. One that another user made, that others may read, or that is a
-        link is not used.
+        Folder of the files, made when the first is written. One that another user made, that others
+        may read, or that is a link is not used.
     kind
         Beginning of the names of the files.
     """
@@ -84,7 +85,9 @@ class Kept:
         """Key of this user, if the folder may be used."""
         problem = why_not_private(self.folder)
         if problem is not None:
-            _warn(f"the folder {self.folder.name!r} is not used, and nothing is kept for a later run: {problem}")
+            _warn(
+                f"the folder {self.folder.name!r} is not used, and nothing is kept for a later run: {problem}"
+            )
             return None
         key = user_key()
         if key is None:
@@ -125,10 +128,15 @@ def work_folder(work: str | Path | None) -> Path | None:
         if not os.path.lexists(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise ParameterError(f"work={folder.name!r} cannot be written to: {error.strerror}") from None
+        raise ParameterError(
+            f"work={folder.name!r} cannot be written to: {error.strerror}"
+        ) from None
     problem = why_not_private(folder)
     if problem is not None:
-        warnings.warn(f"work={folder.name!r} is not used, and nothing is kept for a later run: {problem}", stacklevel=3)
+        warnings.warn(
+            f"work={folder.name!r} is not used, and nothing is kept for a later run: {problem}",
+            stacklevel=3,
+        )
     return folder if problem is None else None
 
 
@@ -207,7 +215,9 @@ def stamp(path: Path) -> list[Any]:
         If it is not a file of this user, or a link.
     """
     about = path.lstat()
-    if not stat.S_ISREG(about.st_mode) or (sys.platform != "win32" and about.st_uid != os.geteuid()):
+    if not stat.S_ISREG(about.st_mode) or (
+        sys.platform != "win32" and about.st_uid != os.geteuid()
+    ):
         raise OSError("not a file of this user")
     return [path.name, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns]
 

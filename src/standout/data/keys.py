@@ -53,7 +53,8 @@ def number_equal(hashes: Array, known: Array | None = None, earlier: Array | Non
     hashes
         uint64 (records).
     known, earlier
-        Hashes (sorted, distinct) of records before the first of these, and how many records each has there.
+        Hashes (sorted, distinct) of records before the first of these, and how many records each
+        has there.
 
     Examples
     --------

@@ -80,7 +80,9 @@ def _texts_numbered(array: Array) -> tuple[Array, Array] | None:
         return None
     at = {label: k for k, label in enumerate(distinct)}
     place = np.array([*(at.get(x, -1) for x in texts), -1], np.int64)
-    return text_labels(distinct), place[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
+    return text_labels(distinct), place[
+        encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
+    ]
 
 
 def integers_of(texts: list[str]) -> Array | None:
@@ -158,7 +160,11 @@ def _whole_numbers(array: Array) -> Array:
     if array.dtype.kind == "f":
         floats = array.astype(np.float64)
         whole = bool(np.all(np.isfinite(floats)) and np.all(floats == np.floor(floats)))
-        return floats.astype(np.int64) if whole and bool(np.all(np.abs(floats) < 2.0**63)) else floats + 0.0
+        return (
+            floats.astype(np.int64)
+            if whole and bool(np.all(np.abs(floats) < 2.0**63))
+            else floats + 0.0
+        )
     if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.int64).max:
         return array
     return array.astype(np.int64)

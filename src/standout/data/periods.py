@@ -24,7 +24,9 @@ def period_starts(days: Array, period: str) -> Array:
     dates = days.astype("datetime64[D]")
     if period == "quarter":
         month = dates.astype("datetime64[M]").astype(np.int64)
-        return np.asarray((month - month % 3).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64))
+        return np.asarray(
+            (month - month % 3).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+        )
     unit = {"month": "M", "year": "Y"}[period]
     return np.asarray(dates.astype(f"datetime64[{unit}]").astype("datetime64[D]").astype(np.int64))
 

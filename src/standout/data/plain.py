@@ -30,7 +30,8 @@ def from_text(text: str | bytes) -> Any:
     Raises
     ------
     ValueError
-        If the text is anything else: not JSON, or an array of another type, shape or size than it says.
+        If the text is anything else: not JSON, or an array of another type, shape or size than it
+        says.
     """
     try:
         return _decoded(json.loads(text, parse_constant=_refused))
@@ -46,13 +47,21 @@ def _encoded(x: Any) -> Any:
     if isinstance(x, np.ndarray):
         if x.dtype.kind not in _KINDS:
             raise TypeError(f"an array of {x.dtype} is not kept")
-        return {"array": [x.dtype.str, list(x.shape), base64.b64encode(np.ascontiguousarray(x).tobytes()).decode()]}
+        return {
+            "array": [
+                x.dtype.str,
+                list(x.shape),
+                base64.b64encode(np.ascontiguousarray(x).tobytes()).decode(),
+            ]
+        }
     if isinstance(x, tuple):
         return {"tuple": [_encoded(one) for one in x]}
     if isinstance(x, list):
         return [_encoded(one) for one in x]
     if isinstance(x, dict):
-        if not all(isinstance(name, str) for name in x) or (len(x) == 1 and next(iter(x)) in _SPECIAL):
+        if not all(isinstance(name, str) for name in x) or (
+            len(x) == 1 and next(iter(x)) in _SPECIAL
+        ):
             raise TypeError("keys of a kept result are names")
         return {name: _encoded(one) for name, one in x.items()}
     if isinstance(x, np.generic):
@@ -82,7 +91,11 @@ def _decoded(x: Any) -> Any:
 
 def _array(kind: str, shape: list[int], content: str) -> Any:
     dtype = np.dtype(kind)
-    if dtype.kind not in _KINDS or dtype.str != kind or not all(type(n) is int and n >= 0 for n in shape):
+    if (
+        dtype.kind not in _KINDS
+        or dtype.str != kind
+        or not all(type(n) is int and n >= 0 for n in shape)
+    ):
         raise ValueError("not an array of numbers")
     # a size that does not fit the shape is refused by NumPy
     return np.frombuffer(base64.b64decode(content, validate=True), dtype).reshape(shape).copy()

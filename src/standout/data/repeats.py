@@ -39,15 +39,18 @@ def check_repeats(repeats: str, has_value: bool) -> None:
     if repeats not in REPEATS:
         raise ParameterError(f"repeats={repeats!r}: choose one of {', '.join(REPEATS)}")
     if repeats in ("max", "sum") and not has_value:
-        raise ParameterError(f"repeats={repeats!r} needs values: name a value column, or choose last, first or count")
+        raise ParameterError(
+            f"repeats={repeats!r} needs values: name a value column, or choose last, first or count"
+        )
 
 
 def merge_repeats(rows: Rows, how: str, n_records: int, n_items: int) -> Rows:
     """One row per (record, item) pair.
 
-    `last` and `first` go by time, then by row; a missing time comes first. `max` keeps the row of the largest
-    value, the later one of equals. `sum` and `count` put the sum or the number of rows as the value and keep the
-    last time. Missing values add nothing to a sum; a pair that has only those has no value.
+    `last` and `first` go by time, then by row; a missing time comes first. `max` keeps the row of
+    the largest value, the later one of equals. `sum` and `count` put the sum or the number of rows
+    as the value and keep the last time. Missing values add nothing to a sum; a pair that has only
+    those has no value.
     """
     none = np.empty(0, np.float64)
     value = none if rows.value is None else rows.value
@@ -58,7 +61,12 @@ def merge_repeats(rows: Rows, how: str, n_records: int, n_items: int) -> Rows:
         new_value = _without_rounding_noise(merged)
     elif how == "count":
         new_value = merged
-    return Rows(rows.record[kept], rows.item[kept], new_value, None if rows.tick is None else rows.tick[kept])
+    return Rows(
+        rows.record[kept],
+        rows.item[kept],
+        new_value,
+        None if rows.tick is None else rows.tick[kept],
+    )
 
 
 def _without_rounding_noise(sums: Array) -> Array:
@@ -72,8 +80,9 @@ def _without_rounding_noise(sums: Array) -> Array:
 
 
 @njit(nogil=True, cache=True)
-def _merge(how: int, record: Array, item: Array, value: Array, moment: Array, n_records: int, n_items: int
-           ) -> tuple[Array, Array]:  # fmt: skip
+def _merge(
+    how: int, record: Array, item: Array, value: Array, moment: Array, n_records: int, n_items: int
+) -> tuple[Array, Array]:
     """Row that represents each pair, and the pair's sum or count."""
     n = record.size
     has_value, has_moment = value.size > 0, moment.size > 0
@@ -106,13 +115,20 @@ def _merge(how: int, record: Array, item: Array, value: Array, moment: Array, n_
             now, then = 0.0, 0.0
             if has_moment:
                 now, then = moment[k], moment[kept[s]]
-                now, then = (-np.inf if np.isnan(now) else now), (-np.inf if np.isnan(then) else then)
+                now, then = (
+                    (-np.inf if np.isnan(now) else now),
+                    (-np.inf if np.isnan(then) else then),
+                )
             if how == _FIRST:
                 if now < then:
                     kept[s] = k
             elif how == _MAX:
                 equal = v == merged[s] or (np.isnan(v) and np.isnan(merged[s]))
-                if v > merged[s] or (np.isnan(merged[s]) and not np.isnan(v)) or (equal and now >= then):
+                if (
+                    v > merged[s]
+                    or (np.isnan(merged[s]) and not np.isnan(v))
+                    or (equal and now >= then)
+                ):
                     kept[s] = k
                     merged[s] = v
             else:

@@ -40,7 +40,9 @@ class ValueScale:
     @property
     def level_bounds(self) -> tuple[Array, Array]:
         """Smallest and largest value that each level stands for; both are `levels` if the coding is exact."""
-        return (self.level_low, self.level_high) if self.level_low.size else (self.levels, self.levels)
+        return (
+            (self.level_low, self.level_high) if self.level_low.size else (self.levels, self.levels)
+        )
 
     @cached_property
     def value_grid(self) -> float | None:
@@ -50,7 +52,8 @@ class ValueScale:
     def reach(self, tolerance: Any) -> Array:
         """(levels,): the tolerance plus the largest error by rounding of a difference of values: 3.4 - 2.4 is not 1 in binary.
 
-        The error is relative to the values: a fixed one would make all values of a small unit equal.
+        The error is relative to the values: a fixed one would make all values of a small unit
+        equal.
         """
         low, high = self.level_bounds
         error = ROUNDING * (np.maximum(np.abs(low), np.abs(high)) + tolerance)
@@ -61,7 +64,11 @@ class ValueScale:
         """(levels,): distance to the nearest other level; 0.3 is none of 0.1 + 0.2."""
         apart = np.diff(self.levels)
         apart[apart <= np.finfo(np.float64).eps * np.abs(self.levels[1:])] = np.inf
-        return np.minimum(np.append(apart, np.inf), np.append(np.inf, apart)) if self.n_levels else apart
+        return (
+            np.minimum(np.append(apart, np.inf), np.append(np.inf, apart))
+            if self.n_levels
+            else apart
+        )
 
     def value_gaps(self, values: Any) -> Array:
         """(values, levels): signed distance from each value to the level's cell, 0 inside it; NaN stays NaN."""

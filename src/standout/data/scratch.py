@@ -1,6 +1,7 @@
 """Temporary folders that hold raw data: private, removed at the end, and swept later if a run was killed.
 
-Each folder holds a file that its process keeps locked. A folder whose file is not locked belongs to no process.
+Each folder holds a file that its process keeps locked. A folder whose file is not locked belongs to
+no process.
 """
 
 from __future__ import annotations
@@ -86,7 +87,11 @@ def sweep(parent: Path, prefix: str = PREFIX) -> None:
     """Remove folders with this beginning whose process no longer exists."""
     with suppress(OSError):
         for entry in os.scandir(parent):
-            if entry.name.startswith(prefix) and entry.is_dir(follow_symlinks=False) and _is_left_behind(entry):
+            if (
+                entry.name.startswith(prefix)
+                and entry.is_dir(follow_symlinks=False)
+                and _is_left_behind(entry)
+            ):
                 shutil.rmtree(entry.path, ignore_errors=True)
 
 

@@ -17,7 +17,14 @@ import numpy.typing as npt
 from standout.data.cleaning import Cleaning, ColumnUse
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
-from standout.data.intact import are_unchanged, file_checksums, is_counted_right, is_index_of, is_sound, meta_checksum
+from standout.data.intact import (
+    are_unchanged,
+    file_checksums,
+    is_counted_right,
+    is_index_of,
+    is_sound,
+    meta_checksum,
+)
 from standout.data.labels import text_labels
 from standout.data.scratch import scratch_folder
 from standout.errors import InputError, ParameterError
@@ -28,7 +35,16 @@ FORMAT = "standout-dataset"
 SCHEMA = 3
 """Version 2 has checksums of all files; version 3 has ticks of a resolution, before it ticks were days."""
 _LABELS = ("record_labels", "item_labels")
-_ARRAYS = (*_LABELS, "record_ptr", "record_item", "record_code", "record_tick", "levels", "lengths", "supports")
+_ARRAYS = (
+    *_LABELS,
+    "record_ptr",
+    "record_item",
+    "record_code",
+    "record_tick",
+    "levels",
+    "lengths",
+    "supports",
+)
 _BOUNDS = ("level_low", "level_high")
 """Written only if values are not kept exactly; folders of older versions lack it."""
 _INDEX_ARRAYS = ("ptr", "local", "code", "tick")
@@ -40,9 +56,21 @@ _OLD_NAMES = {
 }
 """Names of files and numbers before version 3, where times were days."""
 _INDEX_NUMBERS = ("first_record", "n_records", "block_size", "has_repeats")
-_NO_CHECKSUMS = "saved by an older version without checksums: damage may go unnoticed; save it again"
-DAMAGES = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, OverflowError,
-            SyntaxError, TokenError)  # fmt: skip
+_NO_CHECKSUMS = (
+    "saved by an older version without checksums: damage may go unnoticed; save it again"
+)
+DAMAGES = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    EOFError,
+    OverflowError,
+    SyntaxError,
+    TokenError,
+)
 """What a damaged file makes NumPy and Python raise."""
 
 
@@ -53,7 +81,9 @@ def save_folder(ds: Dataset, folder: str | Path) -> None:
     """
     target = Path(folder)
     if target.exists() and not _is_replaceable(target):
-        raise ParameterError(f"{target.name} exists and is not a saved dataset: choose another folder")
+        raise ParameterError(
+            f"{target.name} exists and is not a saved dataset: choose another folder"
+        )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with scratch_folder(target.parent, f".{target.name[:100]}-") as made:
@@ -63,14 +93,17 @@ def save_folder(ds: Dataset, folder: str | Path) -> None:
             put_folder(building, target)
             sync_folder(target.parent)
     except OSError as error:
-        raise ParameterError(f"cannot write {target.name[:100]}: {error.strerror or type(error).__name__}") from None
+        raise ParameterError(
+            f"cannot write {target.name[:100]}: {error.strerror or type(error).__name__}"
+        ) from None
 
 
 def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
     """Open a folder that `save_folder` wrote; arrays are mapped into memory.
 
-    Types, sizes and the range of every index are always checked. Checksums are compared unless `verify` is False.
-    A folder of schema 1 has no checksums: its entries are counted again, and its index is built again on first use.
+    Types, sizes and the range of every index are always checked. Checksums are compared unless
+    `verify` is False. A folder of schema 1 has no checksums: its entries are counted again, and its
+    index is built again on first use.
     """
     source = Path(folder)
     meta = read_meta(source)
@@ -84,7 +117,9 @@ def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
     except DAMAGES:
         whole = False
     if ds is None or not whole:
-        raise InputError(f"{source.name} is a saved dataset, but damaged: save it again from the original data")
+        raise InputError(
+            f"{source.name} is a saved dataset, but damaged: save it again from the original data"
+        )
     return ds
 
 
@@ -92,7 +127,9 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     """The dataset of a folder, not checked yet; with its index where the folder has checksums."""
     old = _OLD_NAMES if meta["schema"] < 3 else {}
     arrays: dict[str, Any] = {name: load_array(source, old.get(name, name)) for name in _ARRAYS}
-    arrays |= {name: load_array(source, name) for name in _BOUNDS if (source / f"{name}.npy").exists()}
+    arrays |= {
+        name: load_array(source, name) for name in _BOUNDS if (source / f"{name}.npy").exists()
+    }
     cleaning = cleaning_of(meta)
     if not _has_checksums(meta):
         cleaning = replace(cleaning, notes=(*cleaning.notes, _NO_CHECKSUMS))
@@ -101,7 +138,8 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     ds = _with_bounds(Dataset(**arrays, **times, cleaning=cleaning))
     if _has_checksums(meta):
         index_arrays: dict[str, Any] = {
-            name: load_array(source, old.get(f"index_{name}", f"index_{name}")) for name in _INDEX_ARRAYS
+            name: load_array(source, old.get(f"index_{name}", f"index_{name}"))
+            for name in _INDEX_ARRAYS
         }
         index = Shard(**meta["index"], **index_arrays).with_keys(ds.lazy_keys)
         ds.__dict__["index"] = index  # the cached property finds it there
@@ -111,7 +149,9 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
 def cleaning_of(meta: dict[str, Any]) -> Cleaning:
     """What reading did, as saved."""
     columns = tuple(ColumnUse(**use) for use in meta["cleaning"].get("columns", ()))
-    return Cleaning(**{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns})
+    return Cleaning(
+        **{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns}
+    )
 
 
 def _with_bounds(ds: Dataset) -> Dataset:
@@ -130,7 +170,9 @@ def is_saved(folder: Path) -> bool:
     try:
         if not (folder / "meta.json").is_file():  # reading a pipe would wait for ever
             return False
-        return bool(json.loads((folder / "meta.json").read_text(encoding="utf-8"))["format"] == FORMAT)
+        return bool(
+            json.loads((folder / "meta.json").read_text(encoding="utf-8"))["format"] == FORMAT
+        )
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
@@ -141,7 +183,9 @@ def read_meta(source: Path) -> dict[str, Any]:
         raise InputError(f"{source.name} is not a folder that Dataset.save wrote")
     other = next((path.name for path in source.glob("*.npy") if not path.is_file()), None)
     if other is not None:
-        raise InputError(f"{source.name} is a saved dataset, but damaged: {other!r} in it is not a file")
+        raise InputError(
+            f"{source.name} is a saved dataset, but damaged: {other!r} in it is not a file"
+        )
     meta = json.loads((source / "meta.json").read_text(encoding="utf-8"))
     if meta.get("schema") not in range(1, SCHEMA + 1):
         raise InputError(
@@ -182,11 +226,17 @@ def _write(ds: Dataset, folder: Path) -> None:
     index = ds.index
     for name in _INDEX_ARRAYS:
         dump_array(folder, f"index_{name}", getattr(index, name))
-    times = {"first_tick": ds.first_tick, "tick_span": ds.tick_span, "time_resolution": ds.time_resolution}
+    times = {
+        "first_tick": ds.first_tick,
+        "tick_span": ds.tick_span,
+        "time_resolution": ds.time_resolution,
+    }
     write_meta(folder, times, {name: getattr(index, name) for name in _INDEX_NUMBERS}, ds.cleaning)
 
 
-def write_meta(folder: Path, times: dict[str, Any], index: dict[str, Any], cleaning: Cleaning) -> None:
+def write_meta(
+    folder: Path, times: dict[str, Any], index: dict[str, Any], cleaning: Cleaning
+) -> None:
     """Write meta.json for the arrays that the folder holds, with their checksums.
 
     Parameters
@@ -200,7 +250,13 @@ def write_meta(folder: Path, times: dict[str, Any], index: dict[str, Any], clean
     cleaning
         What reading did.
     """
-    meta = {"format": FORMAT, "schema": SCHEMA, **times, "index": index, "cleaning": asdict(cleaning)}
+    meta = {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        **times,
+        "index": index,
+        "cleaning": asdict(cleaning),
+    }
     sums = file_checksums(folder, (path.name for path in folder.glob("*.npy")))
     meta["checksums"] = {"meta.json": meta_checksum(meta), **sums}
     with (folder / "meta.json").open("w", encoding="utf-8") as file:
@@ -248,7 +304,10 @@ def load_array(folder: Path, name: str) -> Array:
         _mapped(folder / f"{name}.bytes.npy").tobytes(),
         _mapped(folder / f"{name}.ends.npy").tolist(),
     )
-    texts = [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+    texts = [
+        data[a:b].decode("utf-8", "surrogatepass")
+        for a, b in zip([0, *ends[:-1]], ends, strict=True)
+    ]
     return text_labels(texts)
 
 

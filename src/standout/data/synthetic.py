@@ -1,13 +1,14 @@
 """A synthetic twin of the Netflix Prize data: artificial people with the marginals of the real data.
 
-The model, in words. A *person* joins on a day, rates so many items over so many days until some last day; early
-joiners rate more, and most of a record falls on a few days of burst. An *item* enters the catalog on a day, is little
-rated until its disc appears, then most, then less. Which item a person rates depends on its popularity (the longer
-the record, the further down the tail), on the person's taste (a mix of latent groups) and on the item's age. A
+The model, in words. A *person* joins on a day, rates so many items over so many days until some
+last day; early joiners rate more, and most of a record falls on a few days of burst. An *item*
+enters the catalog on a day, is little rated until its disc appears, then most, then less. Which
+item a person rates depends on its popularity (the longer the record, the further down the tail), on
+the person's taste (a mix of latent groups) and on the item's age. A
 *value* is the item's quality plus the person's leniency plus chance, cut into 1 to 5.
 
-The numbers are solved from marginals in `twin.model` and `twin.items`; the draws are in `twin.kernels`;
-`twin.marginals` measures any data the way the real marginals were measured.
+The numbers are solved from marginals in `twin.model` and `twin.items`; the draws are in
+`twin.kernels`; `twin.marginals` measures any data the way the real marginals were measured.
 """
 
 from __future__ import annotations
@@ -42,14 +43,25 @@ def _pieces(
     n_records: int, n_items: int, mean_length: float | None, seed: int, piece: int, threads: int
 ) -> Iterator[Columns]:
     """Entries of `piece` records after `piece` records, in order, a few pieces ahead on threads."""
-    for name, number in (("n_records", n_records), ("n_items", n_items), ("piece", piece), ("threads", threads)):
+    for name, number in (
+        ("n_records", n_records),
+        ("n_items", n_items),
+        ("piece", piece),
+        ("threads", threads),
+    ):
         if number < 1:
             raise ParameterError(f"{name}={number}: a twin needs at least one")
     if not 0 <= seed < 2**63:
         raise ParameterError(f"seed={seed}: a seed is a whole number from 0 to 2**63 - 1")
-    mean = real_marginals()["mean_entries_per_record"] * n_items / N_ITEMS if mean_length is None else mean_length
+    mean = (
+        real_marginals()["mean_entries_per_record"] * n_items / N_ITEMS
+        if mean_length is None
+        else mean_length
+    )
     if not 0 < mean <= 0.5 * n_items:
-        raise ParameterError(f"mean_length={mean:g}: records hold at most half of the {n_items} items on average")
+        raise ParameterError(
+            f"mean_length={mean:g}: records hold at most half of the {n_items} items on average"
+        )
     people, catalog = twin_model(n_items, float(mean), seed)
 
     def draw(first: int) -> Columns:
@@ -87,14 +99,16 @@ def twin(
     Parameters
     ----------
     n_records
-        Number of people. A smaller number gives the first records of a larger twin, as in a random sample, so that
-        every marginal of a record stays and supports shrink in proportion.
+        Number of people. A smaller number gives the first records of a larger twin, as in a random
+        sample, so that every marginal of a record stays and supports shrink in proportion.
     n_items
-        Number of items. Fewer items are the real catalog thinned evenly over its ranks, and records thin with it.
+        Number of items. Fewer items are the real catalog thinned evenly over its ranks, and records
+        thin with it.
     seed
         Random seed of people and items.
     mean_length
-        Mean number of entries per record; 208.3 × n_items / 17,770 by default. Lengths keep their shape.
+        Mean number of entries per record; 208.3 × n_items / 17,770 by default. Lengths keep their
+        shape.
     batch_records
         Records per batch. Does not change the data.
     threads
@@ -103,13 +117,21 @@ def twin(
     Yields
     ------
     pyarrow.RecordBatch
-        Columns record (int32), item (int32), value (uint8, 1 to 5), day (date32), by record, then day.
+        Columns record (int32), item (int32), value (uint8, 1 to 5), day (date32), by record, then
+        day.
     """
     import pyarrow as pa
 
     names = ["record", "item", "value", "day"]
-    for record, item, value, day in _pieces(n_records, n_items, mean_length, seed, batch_records, threads):
-        columns = [pa.array(record), pa.array(item), pa.array(value), pa.array(day).cast(pa.date32())]
+    for record, item, value, day in _pieces(
+        n_records, n_items, mean_length, seed, batch_records, threads
+    ):
+        columns = [
+            pa.array(record),
+            pa.array(item),
+            pa.array(value),
+            pa.array(day).cast(pa.date32()),
+        ]
         yield pa.RecordBatch.from_arrays(columns, names=names)
 
 
@@ -132,7 +154,11 @@ def twin_arrays(
 
 
 def twin_dataset(
-    n_records: int = 20_000, n_items: int = N_ITEMS, *, seed: int = 0, mean_length: float | None = None
+    n_records: int = 20_000,
+    n_items: int = N_ITEMS,
+    *,
+    seed: int = 0,
+    mean_length: float | None = None,
 ) -> Dataset:
     """Make a twin as a `Dataset`; parameters as in `twin`."""
     from standout.data.dataset import Dataset
@@ -160,8 +186,12 @@ def write_twin(
 
     path = Path(path)
     if not path.parent.is_dir():
-        raise ParameterError(f"no folder {str(path.parent)!r} to write the twin into; make it first")
-    schema = pa.schema({"record": pa.int32(), "item": pa.int32(), "value": pa.uint8(), "day": pa.date32()})
+        raise ParameterError(
+            f"no folder {str(path.parent)!r} to write the twin into; make it first"
+        )
+    schema = pa.schema(
+        {"record": pa.int32(), "item": pa.int32(), "value": pa.uint8(), "day": pa.date32()}
+    )
     n_entries = 0
     with whole_file(path) as draft, pq.ParquetWriter(draft, schema, compression="zstd") as writer:
         waiting: list[pa.RecordBatch] = []

@@ -1,7 +1,8 @@
 """Tasks: what an engine runs on each shard. Each is small and can be pickled, and its results merge.
 
-For every task: the results of any cut into shards, merged in any order, are the result of the whole, and `empty` is
-neutral. Integers are identical bit for bit; floating-point sums agree within 1e-9.
+For every task: the results of any cut into shards, merged in any order, are the result of the
+whole, and `empty` is neutral. Integers are identical bit for bit; floating-point sums agree within
+1e-9.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class Task(ABC, Generic[R]):
         shard
             Some records of the release.
         into
-            Result of other shards to merge with; it may be changed. Shards must come in ascending order of their records.
+            Result of other shards to merge with; it may be changed. Shards must come in ascending
+            order of their records.
         queries
             First query, and one after the last; the other queries stay empty. Default: all.
         """
@@ -77,7 +79,15 @@ class FetchRows(Task[Rows]):
     def empty(self) -> Rows:
         """No rows."""
         none = np.empty(0, np.int64)
-        return Rows(none, np.zeros(1, np.int64), np.empty(0, np.int32), none, none, none, np.empty(0, np.uint64))
+        return Rows(
+            none,
+            np.zeros(1, np.int64),
+            np.empty(0, np.int32),
+            none,
+            none,
+            none,
+            np.empty(0, np.uint64),
+        )
 
     def run(self, shard: Shard, into: Rows | None = None, queries: Range | None = None) -> Rows:
         """Rows of those records that the shard holds."""

@@ -21,8 +21,11 @@ def run_on_threads(task: Task[R], shards: Sequence[Shard], threads: int) -> R:
     """Run the task on slices of the shards and merge the results."""
     # a few slices per thread, so that no thread idles
     n = 1 if threads == 1 else 4 * threads
-    # ascending, also for each thread: kernels keep the earlier record if a later one has the same score
-    slices = [piece for shard in sorted(shards, key=lambda s: s.first_record) for piece in shard.slices(n)]
+    # ascending, also for each thread: kernels keep the earlier record if a later one has the same
+    # score
+    slices = [
+        piece for shard in sorted(shards, key=lambda s: s.first_record) for piece in shard.slices(n)
+    ]
     # with fewer slices than threads, several threads take the same slice for different queries
     queries = query_ranges(task.n_queries, -(-n // max(len(slices), 1)))
     waiting, lock = iter([(piece, some) for piece in slices for some in queries]), Lock()

@@ -76,7 +76,11 @@ def default_resolution(unit: str, n_minutes: float) -> str:
     >>> default_resolution("second", 1e6), default_resolution("hour", 1e6), default_resolution("second", 2e7)
     ('minute', 'hour', 'hour')
     """
-    fitting = [name for name, n in TICKS_PER_DAY.items() if n_minutes * n / TICKS_PER_DAY["minute"] <= LONGEST_SPAN]
+    fitting = [
+        name
+        for name, n in TICKS_PER_DAY.items()
+        if n_minutes * n / TICKS_PER_DAY["minute"] <= LONGEST_SPAN
+    ]
     return next((name for name in reversed(fitting) if not finer_than(name, unit)), "day")
 
 
@@ -124,7 +128,9 @@ def check_span(first_tick: float, last_tick: float, resolution: str = "day") -> 
             f"the times span {years:,.0f} years, and with {resolution}s at most {LONGEST_SPAN / per_year:,.0f} years can be "
             "read: use a coarser resolution (--resolution), or check the unit of the times (--time-unit)"
         )
-    raise InputError(f"the times span {years:,.0f} years: is the unit right? Say it with time_unit (--time-unit)")
+    raise InputError(
+        f"the times span {years:,.0f} years: is the unit right? Say it with time_unit (--time-unit)"
+    )
 
 
 def days_within(within: Any) -> Fraction:
@@ -156,7 +162,9 @@ def needed_resolution(withins: Any) -> str:
     ('day', 'hour', 'minute')
     """
     days = [days_within(w) for w in withins if w is not None]
-    return next(name for name, n in TICKS_PER_DAY.items() if all((d * n).denominator == 1 for d in days))
+    return next(
+        name for name, n in TICKS_PER_DAY.items() if all((d * n).denominator == 1 for d in days)
+    )
 
 
 def ticks_within(within: Any, resolution: str) -> int:
@@ -194,7 +202,11 @@ def time_words(within: Any, resolution: str = "day") -> str:
     """
     if resolution == "day" and not isinstance(within, str):
         return "days exact" if within == 0 else f"days ±{within:g}"
-    return f"times to the {resolution}" if days_within(within) == 0 else f"times ±{within_text(within)}"
+    return (
+        f"times to the {resolution}"
+        if days_within(within) == 0
+        else f"times ±{within_text(within)}"
+    )
 
 
 def within_text(within: Any) -> str:
@@ -206,7 +218,12 @@ def within_text(within: Any) -> str:
     if not isinstance(within, str):
         within = f"{within:g}d"
     number, unit = re.findall(r"[\d.]+|[a-z]+", within)
-    one, more = {"min": ("min", "min"), "h": ("h", "h"), "d": ("day", "days"), "w": ("week", "weeks")}[unit]
+    one, more = {
+        "min": ("min", "min"),
+        "h": ("h", "h"),
+        "d": ("day", "days"),
+        "w": ("week", "weeks"),
+    }[unit]
     return f"{number} {one if number == '1' else more}"
 
 
@@ -250,15 +267,18 @@ class Times(NamedTuple):
 def times_of(values: Any, resolution: str | None = None) -> Times:
     """Times in any form, in ticks of the resolution; None: of the finest resolution that they have.
 
-    Numbers are days. Dates, date-times, `datetime64` and ISO text are converted; times with a zone become UTC, times
-    without one are taken as they are.
+    Numbers are days. Dates, date-times, `datetime64` and ISO text are converted; times with a zone
+    become UTC, times without one are taken as they are.
 
     >>> times_of([1.75, -0.5, None])[::3], times_of([1.75, -0.5, None], "day").tick
     ((array([ 42., -12.,  nan]), 'hour'), array([ 1., -1., nan]))
     """
     array, moment = _moments(values)
     known = ~np.isnan(moment)
-    ticks = {name: _ticks(array, moment, name) for name in (TICKS_PER_DAY if resolution is None else (resolution,))}
+    ticks = {
+        name: _ticks(array, moment, name)
+        for name in (TICKS_PER_DAY if resolution is None else (resolution,))
+    }
     minute = ticks["minute"] if "minute" in ticks else _ticks(array, moment, "minute")
     if array.dtype.kind == "M":
         whole = {"minute": bool((array == array.astype("datetime64[m]"))[known].all())}
@@ -284,7 +304,11 @@ def _ticks(array: Array, moment: Array, resolution: str) -> Array:
     """Ticks of times, which are float64 days or datetime64."""
     if array.dtype.kind != "M":
         return to_ticks(moment, resolution)
-    return np.where(np.isnat(array), np.nan, array.astype(f"datetime64[{_NUMPY[resolution]}]").astype(np.float64))
+    return np.where(
+        np.isnat(array),
+        np.nan,
+        array.astype(f"datetime64[{_NUMPY[resolution]}]").astype(np.float64),
+    )
 
 
 def _moments(values: Any) -> tuple[Array, Array]:
@@ -295,7 +319,9 @@ def _moments(values: Any) -> tuple[Array, Array]:
     if array.dtype.kind in "iuf":
         moment = array.astype(np.float64)
         if bool(np.isinf(moment).any()):
-            raise InputError(f"{int(np.isinf(moment).sum()):,} infinite times: replace or remove them")
+            raise InputError(
+                f"{int(np.isinf(moment).sum()):,} infinite times: replace or remove them"
+            )
         known = moment[~np.isnan(moment)]
         if known.size and bool((np.abs(known) > MOST_DAYS).all()):
             raise InputError(
@@ -304,10 +330,14 @@ def _moments(values: Any) -> tuple[Array, Array]:
             )
         return moment, moment
     if array.dtype.kind != "M":
-        raise InputError(f"time holds {array.dtype} where days or dates belong: give those, or leave time out")
+        raise InputError(
+            f"time holds {array.dtype} where days or dates belong: give those, or leave time out"
+        )
     nat = np.isnat(array)
     day = np.where(nat, np.nan, array.astype("datetime64[D]").astype(np.float64))
-    return array, day + np.where(nat, 0, (array - array.astype("datetime64[D]")) / np.timedelta64(1, "D"))
+    return array, day + np.where(
+        nat, 0, (array - array.astype("datetime64[D]")) / np.timedelta64(1, "D")
+    )
 
 
 def _parsed(values: list[Any]) -> Array:
@@ -321,7 +351,9 @@ def _parsed(values: list[Any]) -> Array:
     try:
         moments = [_in_utc(x) if isinstance(x, datetime) else x for x in present]
         if all(isinstance(x, (date, str, np.datetime64)) or x is None for x in moments):
-            with catch_warnings():  # NumPy converts texts with a zone to UTC, and says that it does not keep the zone
+            with (
+                catch_warnings()
+            ):  # NumPy converts texts with a zone to UTC, and says that it does not keep the zone
                 simplefilter("ignore", UserWarning)
                 return np.array(moments, "datetime64[us]")
     except (ValueError, TypeError, OverflowError):

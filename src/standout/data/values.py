@@ -56,9 +56,10 @@ def code_type(n_levels: int) -> np.dtype[Any]:
 def code_values(distinct: Array, counts: Array, lows: Array | None = None) -> Scale:
     """Levels for the distinct values.
 
-    Up to 4,095 distinct values are their own levels. More are covered by at most 4,095 cells, as narrow as
-    possible on the scale asinh((v - median) / step), which is even near the median and logarithmic far from it: small
-    counts stay exact even with a few huge ones. The level is the middle of its cell.
+    Up to 4,095 distinct values are their own levels. More are covered by at most 4,095 cells, as
+    narrow as possible on the scale asinh((v - median) / step), which is even near the median and
+    logarithmic far from it: small counts stay exact even with a few huge ones. The level is the
+    middle of its cell.
 
     Parameters
     ----------
@@ -143,18 +144,20 @@ def percent(within: Any) -> float | None:
     if not isinstance(within, str):
         return None
     try:
-        share = float(within.strip().removesuffix("%")) / 100 if within.strip().endswith("%") else -1.0
+        share = (
+            float(within.strip().removesuffix("%")) / 100 if within.strip().endswith("%") else -1.0
+        )
     except ValueError:
         return None
     return share if 0 <= share < np.inf else None
 
 
-def coding_note(n_distinct: int, n_levels: int, width: float, error: float, *, about: bool = False) -> str:
+def coding_note(
+    n_distinct: int, n_levels: int, width: float, error: float, *, about: bool = False
+) -> str:
     """One sentence about values that are not kept exactly."""
     many = f"about {n_distinct:,}" if about else f"{n_distinct:,}"
-    return (
-        f"value: {many} distinct values coded as {n_levels} levels, {rounded_words(width)}, largest error {error:.6g}"
-    )
+    return f"value: {many} distinct values coded as {n_levels} levels, {rounded_words(width)}, largest error {error:.6g}"
 
 
 def rounded_words(width: float) -> str:
@@ -170,7 +173,8 @@ def value_words(within: float | str, rounded: float = 0.0) -> str:
     """How exactly values are known; `rounded` is the width of a typical cell of a scale that is not exact, 0 if it is.
 
     >>> value_words(0), value_words(0, 0.03), value_words(0.5, 0.03), value_words("10%"), value_words(0.01, 0.03)
-    ('values exact', 'values rounded to about 0.03', 'values ±0.5', 'values ±10%', 'values ±0.01, rounded to about 0.03')
+    ('values exact', 'values rounded to about 0.03', 'values ±0.5', 'values ±10%', 'values ±0.01,
+    rounded to about 0.03')
     """
     if isinstance(within, str):
         return f"values ±{within.replace(' ', '')}"
@@ -205,9 +209,13 @@ def _compressed(low: Array, high: Array, counts: Array) -> tuple[Array, Array]:
     if size > 1e150:  # differences would overflow
         low, high = low / size, high / size
     total = np.cumsum(counts, dtype=np.float64)
-    quarter = high[np.minimum(np.searchsorted(total, total[-1] * np.array([0.25, 0.5, 0.75])), high.size - 1)]
+    quarter = high[
+        np.minimum(np.searchsorted(total, total[-1] * np.array([0.25, 0.5, 0.75])), high.size - 1)
+    ]
     # if more than half of the values are equal, the quartiles carry no information about the others
-    spread = (quarter[2] - quarter[0]) or float(np.average(np.abs(high - quarter[1]), weights=counts))
+    spread = (quarter[2] - quarter[0]) or float(
+        np.average(np.abs(high - quarter[1]), weights=counts)
+    )
     gap = float(np.diff(high).min(initial=np.inf))
     with np.errstate(over="ignore", invalid="ignore"):
         steps = (high - high[0]) / gap
@@ -224,7 +232,10 @@ def _narrowest_cover(t_low: Array, t_high: Array) -> Array:
     """Starts of the narrowest cover by at most 4,095 cells of equal width, found by bisection."""
     narrow, wide = 0.0, float(t_high[-1] - t_low[0])
     best = np.zeros(1, np.int64)
-    lows, highs = t_low.tolist(), t_high.tolist()  # bisect is ten times faster than NumPy for one number at a time
+    lows, highs = (
+        t_low.tolist(),
+        t_high.tolist(),
+    )  # bisect is ten times faster than NumPy for one number at a time
     for _ in range(60):
         width = (narrow + wide) / 2
         start = _cover(lows, highs, width)

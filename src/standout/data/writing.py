@@ -59,13 +59,24 @@ class FileLayout:
         roles = {role: self.columns[role] if role in there else "" for role in ROLES}
         if self.kind == "parquet":
             return dict(roles)
-        names = None if self.header else [name for role, name in self.columns.items() if role in there]
-        return {**roles, "delimiter": self.delimiter, **({"header": True} if names is None else {"names": names})}
+        names = (
+            None if self.header else [name for role, name in self.columns.items() if role in there]
+        )
+        return {
+            **roles,
+            "delimiter": self.delimiter,
+            **({"header": True} if names is None else {"names": names}),
+        }
 
 
 def present(dataset: Dataset) -> set[str]:
     """Roles that the entries have."""
-    return {"record", "item", *(["value"] if dataset.has_value else []), *(["time"] if dataset.has_time else [])}
+    return {
+        "record",
+        "item",
+        *(["value"] if dataset.has_value else []),
+        *(["time"] if dataset.has_time else []),
+    }
 
 
 def layout_like(path: Any, keywords: dict[str, Any], source: Dataset, out: Path) -> FileLayout:
@@ -101,7 +112,9 @@ def new_ids(dataset: Dataset) -> Array:
     return np.array(list(made))
 
 
-def write_entries(dataset: Dataset, layout: FileLayout, path: Path, ids: Array | None = None) -> None:
+def write_entries(
+    dataset: Dataset, layout: FileLayout, path: Path, ids: Array | None = None
+) -> None:
     """Write one row per entry; times are ISO dates or date-times, columns of channels that the data lacks are left out.
 
     Parameters
@@ -113,7 +126,8 @@ def write_entries(dataset: Dataset, layout: FileLayout, path: Path, ids: Array |
     path
         The file.
     ids
-        Other label of each record. Rows are sorted by it, so that their order does not give away the old labels.
+        Other label of each record. Rows are sorted by it, so that their order does not give away
+        the old labels.
     """
     table = dataset.to_arrow()
     if ids is not None:
@@ -133,9 +147,16 @@ def write_entries(dataset: Dataset, layout: FileLayout, path: Path, ids: Array |
 
         with pa.output_stream(str(draft), compression=PACKED.get(path.suffix.lower())) as stream:
             table.to_pandas(date_as_object=False).to_csv(
-                stream, sep=layout.delimiter, header=layout.header, index=False, float_format="%.15g", date_format=dates,
-                lineterminator="\n", mode="wb", encoding="utf-8",
-            )  # fmt: skip
+                stream,
+                sep=layout.delimiter,
+                header=layout.header,
+                index=False,
+                float_format="%.15g",
+                date_format=dates,
+                lineterminator="\n",
+                mode="wb",
+                encoding="utf-8",
+            )
 
     write_file(path, write)
 
@@ -143,7 +164,9 @@ def write_entries(dataset: Dataset, layout: FileLayout, path: Path, ids: Array |
 def write_ids(dataset: Dataset, ids: Array, path: Path) -> None:
     """Write the old and the new label of each record as CSV, to a file that only this user may read."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([("old", "new"), *zip(dataset.record_labels, ids, strict=True)])
+    csv.writer(text, lineterminator="\n").writerows(
+        [("old", "new"), *zip(dataset.record_labels, ids, strict=True)]
+    )
     try:
         path.unlink(missing_ok=True)
         with private_file(path) as file:
@@ -169,13 +192,22 @@ def _found(path: Any, keywords: dict[str, Any], *, look: bool = True) -> tuple[s
     from standout.data.reading.layout import find_layout
     from standout.data.reading.options import ReadOptions
 
-    if str(path) == "-" or "://" in str(path) or Path(str(path)).is_fifo() or str(path).lower().endswith(".zip"):
+    if (
+        str(path) == "-"
+        or "://" in str(path)
+        or Path(str(path)).is_fifo()
+        or str(path).lower().endswith(".zip")
+    ):
         return "stream", ",", True
     found = find_source(path)
     if found.kind != "text" or not look:
         return found.kind, ",", True
     head = head_of(found.paths[0])
-    lines = [line for line in decoded(head, keywords.get("encoding") or encoding_of(head)).splitlines() if line.strip()]
+    lines = [
+        line
+        for line in decoded(head, keywords.get("encoding") or encoding_of(head)).splitlines()
+        if line.strip()
+    ]
     layout = find_layout(lines, found.name, ReadOptions(**keywords))
     return found.kind, layout.delimiter, layout.header
 
@@ -189,18 +221,27 @@ def _kind(out: Path, source: str) -> str:
     suffix = _suffix(out)
     if suffix in PARQUET:
         if out.suffix.lower() in PACKED:
-            raise ParameterError(f"--out {out.name!r}: Parquet is compressed already, leave out {out.suffix}")
+            raise ParameterError(
+                f"--out {out.name!r}: Parquet is compressed already, leave out {out.suffix}"
+            )
         return "parquet"
     if suffix in TEXT:
         return "text"
     if source in ("text", "parquet") and suffix not in OTHERS:
         return source
-    raise ParameterError(f"--out {out.name!r}: let the name end in .csv or .parquet, so that the format is clear")
+    raise ParameterError(
+        f"--out {out.name!r}: let the name end in .csv or .parquet, so that the format is clear"
+    )
 
 
 def _columns(source: Dataset, wide: bool) -> dict[str, str]:
     """Names of the columns in the source's order; the names of the roles if the source has none."""
-    uses = {} if wide else {use.role: use.name for use in source.cleaning.columns if use.role in ROLES}
+    uses = (
+        {} if wide else {use.role: use.name for use in source.cleaning.columns if use.role in ROLES}
+    )
     free = {role: role for role in ROLES if role not in uses}
     # a channel without a column of its own must not take the name of another one
-    return {**uses, **{role: name if name not in uses.values() else f"{name}_" for role, name in free.items()}}
+    return {
+        **uses,
+        **{role: name if name not in uses.values() else f"{name}_" for role, name in free.items()},
+    }

@@ -39,20 +39,26 @@ def whole(defense: str, value: Any, name: str, least: int, most: int | None = No
 def one_of(defense: str, value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return one of a few words."""
     if value not in choices:
-        raise ParameterError(f"{defense}: {name}={value!r}: use {', '.join(choices[:-1])} or {choices[-1]}")
+        raise ParameterError(
+            f"{defense}: {name}={value!r}: use {', '.join(choices[:-1])} or {choices[-1]}"
+        )
     return str(value)
 
 
 def needs_values(defense: str, dataset: Dataset) -> None:
     """Refuse data without values."""
     if dataset.n_levels == 0:
-        raise ParameterError(f"{defense} changes values, and the data has none: leave it out, or name a value column")
+        raise ParameterError(
+            f"{defense} changes values, and the data has none: leave it out, or name a value column"
+        )
 
 
 def needs_times(defense: str, dataset: Dataset) -> None:
     """Refuse data without times."""
     if not dataset.has_time and dataset.n_entries:
-        raise ParameterError(f"{defense} changes times, and the data has none: leave it out, or name a time column")
+        raise ParameterError(
+            f"{defense} changes times, and the data has none: leave it out, or name a time column"
+        )
 
 
 def _number(defense: str, value: Any, name: str, wanted: str) -> float:

@@ -12,7 +12,13 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from standout.audit.same_labels import CLEARLY, above_chance, check_same_labels, lead_of_items, lead_of_records
+from standout.audit.same_labels import (
+    CLEARLY,
+    above_chance,
+    check_same_labels,
+    lead_of_items,
+    lead_of_records,
+)
 from standout.data.channel import Channel, Origin
 from standout.data.dataset import Dataset
 from standout.data.derive import with_entries
@@ -26,9 +32,9 @@ Array = npt.NDArray[Any]
 class Defense(ABC):
     """One way to change the data before it is released.
 
-    A subclass defines `change` (source → changed data) and `channel` (what is published about the change); `apply`,
-    `describe` and `|` are the same for all. Parameters are keyword arguments of the constructor, stored under their names;
-    all of them are published.
+    A subclass defines `change` (source → changed data) and `channel` (what is published about the
+    change); `apply`, `describe` and `|` are the same for all. Parameters are keyword arguments of
+    the constructor, stored under their names; all of them are published.
     """
 
     name: ClassVar[str] = ""
@@ -52,7 +58,8 @@ class Defense(ABC):
     def again(self, release: Dataset) -> Defense:
         """Return the defense that changes the release about as much as this one changed its source: itself by default.
 
-        An attacker applies it to the release in order to calibrate P(absent). It knows the published parameters only.
+        An attacker applies it to the release in order to calibrate P(absent). It knows the
+        published parameters only.
         """
         return self
 
@@ -69,8 +76,8 @@ class Defense(ABC):
     def apply(self, source: Dataset, seed: int = 0) -> Dataset:
         """Make the release.
 
-        Record labels are kept. People whose records have no entry left, and items that nobody holds any more, are not in
-        the release.
+        Record labels are kept. People whose records have no entry left, and items that nobody holds
+        any more, are not in the release.
 
         Parameters
         ----------
@@ -80,15 +87,17 @@ class Defense(ABC):
             Random seed. It is not published: whoever knows it can undo part of the defense.
         """
         if not isinstance(source, Dataset):
-            raise ParameterError(f"source is a {type(source).__name__}: use a Dataset (Dataset.read, from_arrays)")
+            raise ParameterError(
+                f"source is a {type(source).__name__}: use a Dataset (Dataset.read, from_arrays)"
+            )
         inputs, release = self._run(source, _seed(seed))
         return replace(release, origin=Origin(source, self, self._channels(inputs, release)))
 
     def describe(self, source: Dataset, release: Dataset) -> Dataset:
         """Return a release that this defense made elsewhere, with its source and its published parameters.
 
-        Only published parameters are used, not the random numbers of the owner: what depends on chance is taken from
-        another run of the defense.
+        Only published parameters are used, not the random numbers of the owner: what depends on
+        chance is taken from another run of the defense.
 
         Parameters
         ----------
@@ -99,12 +108,17 @@ class Defense(ABC):
         """
         inputs, example = self._run(source, 0)
         missing = [
-            word for word, there, expected in (
-                ("values", release.has_value, example.has_value), ("times", release.has_time, example.has_time)
-            ) if there != expected
-        ]  # fmt: skip
+            word
+            for word, there, expected in (
+                ("values", release.has_value, example.has_value),
+                ("times", release.has_time, example.has_time),
+            )
+            if there != expected
+        ]
         if missing:
-            raise InputError(f"{self} leaves other channels than the release has: check its {' and '.join(missing)}")
+            raise InputError(
+                f"{self} leaves other channels than the release has: check its {' and '.join(missing)}"
+            )
         release = _on_scale(release, example, str(self))
         channel = self._channels(inputs, release)
         if channel.items is None:
@@ -128,7 +142,9 @@ class Defense(ABC):
 
     def __or__(self, other: Any) -> Defense:
         """Return the chain: this defense, then the other one."""
-        return Chain([*self.stages, *other.stages]) if isinstance(other, Defense) else NotImplemented
+        return (
+            Chain([*self.stages, *other.stages]) if isinstance(other, Defense) else NotImplemented
+        )
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(f'{k}={_shown(v)}' for k, v in self.parameters.items() if v is not None)})"
@@ -204,8 +220,13 @@ def _tidied(before: Dataset, after: Dataset, what: str) -> Dataset:
 
 def _check_labels(source: Dataset, example: Dataset, release: Dataset) -> None:
     """Refuse a release with shuffled labels, if another run of the defense leaves records that clearly resemble their source."""
-    expected, place = (find_labels(data.record_labels, source.record_labels) for data in (example, release))
-    if all(above_chance(lead(source, example, expected), CLEARLY) for lead in (lead_of_records, lead_of_items)):
+    expected, place = (
+        find_labels(data.record_labels, source.record_labels) for data in (example, release)
+    )
+    if all(
+        above_chance(lead(source, example, expected), CLEARLY)
+        for lead in (lead_of_records, lead_of_items)
+    ):
         check_same_labels(source, release, place)
 
 
@@ -228,13 +249,25 @@ def _on_scale(release: Dataset, example: Dataset, what: str) -> Dataset:
 
 _REGISTRY: dict[str, Callable[..., Defense]] = {}
 _BUILT_IN = {
-    "drop-entries": "suppress", "drop-rare-items": "suppress", "keep-top-items": "suppress", "cap-entries": "suppress",
+    "drop-entries": "suppress",
+    "drop-rare-items": "suppress",
+    "keep-top-items": "suppress",
+    "cap-entries": "suppress",
     "sample-records": "suppress",
-    "round-values": "values", "noise-values": "values", "geometric-values": "values", "drop-values": "values",
-    "coarsen-time": "times", "shift-time": "times", "drop-time": "times",
-    "swap-entries": "swap", "swap-attributes": "swap", "group-items": "items", "opaque-items": "items",
-    "suppress-km": "km", "randomized-response": "response",
-}  # fmt: skip
+    "round-values": "values",
+    "noise-values": "values",
+    "geometric-values": "values",
+    "drop-values": "values",
+    "coarsen-time": "times",
+    "shift-time": "times",
+    "drop-time": "times",
+    "swap-entries": "swap",
+    "swap-attributes": "swap",
+    "group-items": "items",
+    "opaque-items": "items",
+    "suppress-km": "km",
+    "randomized-response": "response",
+}
 
 D = TypeVar("D", bound=type[Defense])
 

@@ -1,7 +1,7 @@
 """Random numbers of a defense: functions of (seed, purpose, contents of the record, item, event), never a stream.
 
-The number that decides for an entry does not depend on the strength of the defense. So what a weak setting changes, a
-strong setting changes too.
+The number that decides for an entry does not depend on the strength of the defense. So what a weak
+setting changes, a strong setting changes too.
 """
 
 from __future__ import annotations
@@ -52,7 +52,13 @@ def stage_seed(seed: int, stage: int) -> int:
 def entry_bits(dataset: Dataset, seed: int, purpose: int) -> Array:
     """uint64 per entry."""
     return np.asarray(
-        _entry_bits(seed_bits(seed), int(purpose), dataset.record_keys, dataset.record_ptr, dataset.record_item)
+        _entry_bits(
+            seed_bits(seed),
+            int(purpose),
+            dataset.record_keys,
+            dataset.record_ptr,
+            dataset.record_item,
+        )
     )
 
 

@@ -35,15 +35,26 @@ SEEDS = 3
 RANKED = ("ndcg", "recall")
 """Measures of recommendations."""
 
-NUMBERS = ("ndcg", "recall", "rmse", "popularity_error", "pairs_error", "time_error", "entries", "items", "people",
-           "false_entries")  # fmt: skip
+NUMBERS = (
+    "ndcg",
+    "recall",
+    "rmse",
+    "popularity_error",
+    "pairs_error",
+    "time_error",
+    "entries",
+    "items",
+    "people",
+    "false_entries",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frontier:
     """Risk and utility of releases, one cell per defense and strength; the first cell is the undefended data.
 
-    `to_frame` gives one row per cell; `sentence` is the answer; `chart` draws it; `save` and `load` write and read JSON.
+    `to_frame` gives one row per cell; `sentence` is the answer; `chart` draws it; `save` and `load`
+    write and read JSON.
     """
 
     provenance: Mapping[str, Any]
@@ -74,7 +85,11 @@ class Frontier:
     @property
     def popularity_loss(self) -> float | None:
         """Cost of recommending the most popular items to everyone; None for measures that are not about recommendations."""
-        return _mean([one[self.measure] for one in self.undefended["popularity"]]) if self.measure in RANKED else None
+        return (
+            _mean([one[self.measure] for one in self.undefended["popularity"]])
+            if self.measure in RANKED
+            else None
+        )
 
     @property
     def measures(self) -> list[str]:
@@ -87,12 +102,15 @@ class Frontier:
         Parameters
         ----------
         measure
-            "ndcg" (top-10 recommendations), "recall" (top-20), "rating" (predicted values), "popularity" (shares of items),
-            "pairs" (items held together), "time" (entries per month) or "entries" (entries kept).
+            "ndcg" (top-10 recommendations), "recall" (top-20), "rating" (predicted values),
+            "popularity" (shares of items), "pairs" (items held together), "time" (entries per
+            month) or "entries" (entries kept).
         """
         if measure not in self.measures:
             known = ", ".join(self.measures)
-            raise ParameterError(f"measure={measure!r} was not measured on this data. Measured: {known}")
+            raise ParameterError(
+                f"measure={measure!r} was not measured on this data. Measured: {known}"
+            )
         return replace(self, measure=measure)
 
     @property
@@ -115,11 +133,23 @@ class Frontier:
         out = []
         for cell, best in zip(self.measured, self._on_front, strict=True):
             hit, cost = cell["risk"]["hit"], frontier_front.losses(cell, self.measure) or []
-            row = {"defense": cell["defense"], "family": cell["family"], "strength": cell["strength"], "front": best,
-                   "rate": hit["rate"], "low": hit["low"], "high": hit["high"], "n": hit["n"],
-                   "count": hit["count"], "attack": cell["risk"]["attack"], "adversary": cell["risk"]["adversary"],
-                   **_awareness(cell), "false_match": cell["risk"]["false_match"]["rate"],
-                   "cost": float(np.mean(cost)), "noise": frontier_front.spread(cost)}  # fmt: skip
+            row = {
+                "defense": cell["defense"],
+                "family": cell["family"],
+                "strength": cell["strength"],
+                "front": best,
+                "rate": hit["rate"],
+                "low": hit["low"],
+                "high": hit["high"],
+                "n": hit["n"],
+                "count": hit["count"],
+                "attack": cell["risk"]["attack"],
+                "adversary": cell["risk"]["adversary"],
+                **_awareness(cell),
+                "false_match": cell["risk"]["false_match"]["rate"],
+                "cost": float(np.mean(cost)),
+                "noise": frontier_front.spread(cost),
+            }
             row |= {f"{m}_loss": _mean([one[m] for one in cell["losses"]]) for m in MEASURES}
             row |= {name: _mean([one[name] for one in cell["utility"]]) for name in NUMBERS}
             out.append({**row, "seconds": cell["seconds"]})
@@ -127,9 +157,14 @@ class Frontier:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as in the JSON file."""
-        return {"schema_version": SCHEMA_VERSION, "measure": self.measure, "provenance": dict(self.provenance),
-                "cells": [dict(c) for c in self.cells], "sentence": self.sentence,
-                "front": [c["defense"] for c in self.front]}  # fmt: skip
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "measure": self.measure,
+            "provenance": dict(self.provenance),
+            "cells": [dict(c) for c in self.cells],
+            "sentence": self.sentence,
+            "front": [c["defense"] for c in self.front],
+        }
 
     def to_json(self) -> str:
         """The JSON text."""
@@ -149,14 +184,18 @@ class Frontier:
         except (ValueError, RecursionError):
             raise InputError(f"{str(path)!r} is not a frontier: not JSON") from None
         if not isinstance(data, dict) or data.get("schema_version") != SCHEMA_VERSION:
-            raise InputError(f"not a frontier of schema version {SCHEMA_VERSION}; make it with `standout defend`")
+            raise InputError(
+                f"not a frontier of schema version {SCHEMA_VERSION}; make it with `standout defend`"
+            )
         try:
             made = cls(data["provenance"], tuple(data["cells"]), data["measure"])
             # every number that is shown is read once here
             made.rows()
             return made.by(made.measure)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-            raise InputError("the frontier is damaged; make it again with `standout defend`") from None
+            raise InputError(
+                "the frontier is damaged; make it again with `standout defend`"
+            ) from None
 
     def _repr_html_(self) -> str:
         """For notebooks: the sentence, the chart and the table."""
@@ -169,11 +208,22 @@ class Frontier:
         return f"<Frontier: {len(self.measured)} cells, {len(self.front)} on the front>"
 
 
-def frontier(source: Any, defenses: Any = "all", strengths: Any = None, adversaries: Any = None,
-             attacks: Sequence[str | Attack] | None = None, targets: int | str | None = TARGETS, seed: int = 0,
-             *, seeds: int = SEEDS, measure: str = "ndcg", work: str | Path | None = None,
-             fresh: bool = False, progress: Progress | bool | None = None,
-             log: Callable[[str], None] | None = None) -> Frontier:  # fmt: skip
+def frontier(
+    source: Any,
+    defenses: Any = "all",
+    strengths: Any = None,
+    adversaries: Any = None,
+    attacks: Sequence[str | Attack] | None = None,
+    targets: int | str | None = TARGETS,
+    seed: int = 0,
+    *,
+    seeds: int = SEEDS,
+    measure: str = "ndcg",
+    work: str | Path | None = None,
+    fresh: bool = False,
+    progress: Progress | bool | None = None,
+    log: Callable[[str], None] | None = None,
+) -> Frontier:
     """Measure risk and utility of many defenses on the same targets and the same held-out entries.
 
     Parameters
@@ -181,16 +231,19 @@ def frontier(source: Any, defenses: Any = "all", strengths: Any = None, adversar
     source
         The data to protect: a `Dataset`, or a frame whose columns can be guessed.
     defenses
-        "all", or a list of names, texts such as "drop-entries(share=0.5) | drop-time" and objects with `apply`.
+        "all", or a list of names, texts such as "drop-entries(share=0.5) | drop-time" and objects
+        with `apply`.
     strengths
-        Values of the first parameter of every named defense, or a mapping from name to such values. Default: three per
-        defense, chosen for the data.
+        Values of the first parameter of every named defense, or a mapping from name to such values.
+        Default: three per defense, chosen for the data.
     adversaries
-        One `Adversary` or several; the worst of them counts. Default: 4 items with roughly known values and times.
+        One `Adversary` or several; the worst of them counts. Default: 4 items with roughly known
+        values and times.
     attacks
-        Attacks, of which the strongest counts. Default: Scoreboard-RH, also divided by the root of the length, and the
-        likelihood. On a defended release the likelihood runs as the adaptive attacker, who knows the published parameters
-        of the defense, and as the unaware ones: naive, with changed channels ignored, and fitted.
+        Attacks, of which the strongest counts. Default: Scoreboard-RH, also divided by the root of
+        the length, and the likelihood. On a defended release the likelihood runs as the adaptive
+        attacker, who knows the published parameters of the defense, and as the unaware ones: naive,
+        with changed channels ignored, and fitted.
     targets
         Number of records to attack.
     seed
@@ -200,20 +253,23 @@ def frontier(source: Any, defenses: Any = "all", strengths: Any = None, adversar
     measure
         Loss that counts as the cost; see `Frontier.by`.
     work
-        Folder for finished cells, private to this user. A run with the same folder and the same settings goes on where
-        another one stopped.
+        Folder for finished cells, private to this user. A run with the same folder and the same
+        settings goes on where another one stopped.
     fresh
         Whether to measure finished cells again.
     progress
-        True for a bar on standard error, False for none, None for a bar if standard error is a terminal, or a function.
+        True for a bar on standard error, False for none, None for a bar if standard error is a
+        terminal, or a function.
     log
-        Called with the number of cells before anything is measured, and with the expected time after the first defended
-        cell.
+        Called with the number of cells before anything is measured, and with the expected time
+        after the first defended cell.
     """
     data = in_memory(source_of(source), "a frontier")
     seed = seed_number(seed)
     if not isinstance(seeds, int) or seeds < 2:
-        raise ParameterError(f"seeds={seeds!r}: use at least 2 splits, so that the noise can be measured")
+        raise ParameterError(
+            f"seeds={seeds!r}: use at least 2 splits, so that the noise can be measured"
+        )
     if measure not in MEASURES:
         raise ParameterError(f"measure={measure!r}: use one of {', '.join(MEASURES)}")
     wanted = settings_of(data, defenses, strengths)
@@ -231,8 +287,14 @@ def settings_of(source: Dataset, defenses: Any = "all", strengths: Any = None) -
     from standout.defenses.parse import parse_defense
 
     everything = isinstance(defenses, str) and defenses == "all"
-    given = [defenses] if isinstance(defenses, str) or hasattr(defenses, "apply") else list(defenses)
-    names = [n for n in defense_names() if n in FIRST or n.startswith(("drop-", "opaque-"))] if everything else given
+    given = (
+        [defenses] if isinstance(defenses, str) or hasattr(defenses, "apply") else list(defenses)
+    )
+    names = (
+        [n for n in defense_names() if n in FIRST or n.startswith(("drop-", "opaque-"))]
+        if everything
+        else given
+    )
     plain = [n for n in names if isinstance(n, str) and n in defense_names()]
     if strengths is not None and (everything or not plain):
         raise ParameterError("strengths: name the defenses that they belong to")
@@ -241,22 +303,34 @@ def settings_of(source: Dataset, defenses: Any = "all", strengths: Any = None) -
     for one in names:
         if isinstance(one, str):
             texts = known.get(one, [one])
-            out += [Setting(parse_defense(t).name, k + 1, parse_defense(t)) for k, t in enumerate(texts)]
+            out += [
+                Setting(parse_defense(t).name, k + 1, parse_defense(t)) for k, t in enumerate(texts)
+            ]
         elif callable(getattr(one, "apply", None)):
             out.append(Setting(str(getattr(one, "name", type(one).__name__)), 1, one))
         else:
-            raise ParameterError(f"defenses holds a {type(one).__name__}: use a name, a text or a defense")
+            raise ParameterError(
+                f"defenses holds a {type(one).__name__}: use a name, a text or a defense"
+            )
     if everything:
         out += [
-            Setting(name, k + 1, parse_defense(t)) for name, texts in combinations(source) for k, t in enumerate(texts)
+            Setting(name, k + 1, parse_defense(t))
+            for name, texts in combinations(source)
+            for k, t in enumerate(texts)
         ]
     if not out:
-        raise ParameterError("no defense is left to try: the data lacks the values or times that they change")
+        raise ParameterError(
+            "no defense is left to try: the data lacks the values or times that they change"
+        )
     return out
 
 
-def _run(bench: Bench, wanted: Sequence[Setting], progress: Progress | bool | None,
-         log: Callable[[str], None] | None) -> list[dict[str, Any]]:  # fmt: skip
+def _run(
+    bench: Bench,
+    wanted: Sequence[Setting],
+    progress: Progress | bool | None,
+    log: Callable[[str], None] | None,
+) -> list[dict[str, Any]]:
     """Measure every cell that is not stored; the time of the first defended cell tells how long the rest will take."""
     found = [bench.stored(setting) for setting in wanted]
     missing = [k for k, cell in enumerate(found) if cell is None]
@@ -268,11 +342,14 @@ def _run(bench: Bench, wanted: Sequence[Setting], progress: Progress | bool | No
             report(wanted[k].text, n, len(missing))
             found[k] = cell = bench.measure(wanted[k])
             left = len(missing) - n - 1
-            # the undefended cell also tunes the models and prepares the splits, which the others share
+            # the undefended cell also tunes the models and prepares the splits, which the others
+            # share
             if wanted[k].defense is not None and left and not told and "not_measured" not in cell:
                 told = True
-                say(f"one cell took {cell['seconds']:.0f} s, the other {left} will take about "
-                    f"{max(cell['seconds'] * left / 60, 0.1):.1f} minutes")  # fmt: skip
+                say(
+                    f"one cell took {cell['seconds']:.0f} s, the other {left} will take about "
+                    f"{max(cell['seconds'] * left / 60, 0.1):.1f} minutes"
+                )
         report("done", len(missing), len(missing))
     return [cell for cell in found if cell is not None]
 
@@ -280,15 +357,21 @@ def _run(bench: Bench, wanted: Sequence[Setting], progress: Progress | bool | No
 def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
     risk = bench.risk
     return {
-        "created": datetime.now(UTC).isoformat(timespec="seconds"), "data": describe_data(data),
-        "data_sha256": data.fingerprint, "seed": risk.seed, "seeds": list(bench.seeds),
-        "n_targets": int(risk.targets.size), "n_reported": risk.n_reported, "n_eligible": risk.n_eligible,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "data": describe_data(data),
+        "data_sha256": data.fingerprint,
+        "seed": risk.seed,
+        "seeds": list(bench.seeds),
+        "n_targets": int(risk.targets.size),
+        "n_reported": risk.n_reported,
+        "n_eligible": risk.n_eligible,
         "adversaries": [{**who.to_dict(), "words": who.words(data)} for who in risk.adversaries],
         "attacks": labels_of(risk.attacks, [""] * len(risk.attacks)),
-        "settings": bench.settings.to_dict(), "held_out": 0.2,
+        "settings": bench.settings.to_dict(),
+        "held_out": 0.2,
         "wall_seconds": round(seconds, 3),
         "versions": {name: version(name) for name in ("standout", "numpy", "implicit")},
-    }  # fmt: skip
+    }
 
 
 def _awareness(cell: Mapping[str, Any]) -> dict[str, float | None]:
@@ -296,7 +379,11 @@ def _awareness(cell: Mapping[str, Any]) -> dict[str, float | None]:
     mine = [t for t in cell["risk"]["tried"] if t["adversary"] == cell["risk"]["adversary"]]
     rates = {t["kind"]: float(t["hit"]["rate"]) for t in mine if t["kind"]}
     unaware = [rate for kind, rate in rates.items() if kind != ADAPTIVE]
-    return {"naive": rates.get(NAIVE), "unaware": max(unaware, default=None), "adaptive": rates.get(ADAPTIVE)}
+    return {
+        "naive": rates.get(NAIVE),
+        "unaware": max(unaware, default=None),
+        "adaptive": rates.get(ADAPTIVE),
+    }
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -45,7 +45,11 @@ class Setting:
         if self.defense is None:
             return UNDEFENDED
         parameters = getattr(self.defense, "parameters", None)
-        return None if parameters is None else f"{self.text}\n{json.dumps(parameters, sort_keys=True, default=str)}"
+        return (
+            None
+            if parameters is None
+            else f"{self.text}\n{json.dumps(parameters, sort_keys=True, default=str)}"
+        )
 
 
 class Bench:
@@ -99,19 +103,28 @@ class Bench:
     def measure(self, setting: Setting) -> dict[str, Any]:
         """Measure a cell and keep it. A defense that cannot be applied gives a cell that only says why."""
         began = time.perf_counter()
-        cell: dict[str, Any] = {"family": setting.family, "strength": setting.strength, "defense": setting.text}
+        cell: dict[str, Any] = {
+            "family": setting.family,
+            "strength": setting.strength,
+            "defense": setting.text,
+        }
         try:
             if setting.defense is None:
                 release = self.source
             else:
                 release = setting.defense.apply(self.source, seed=self.risk.seed)
-            releases = [t.split.train if setting.defense is None else setting.defense.apply(t.split.train, seed=t.seed)
-                        for t in self.tests]  # fmt: skip
+            releases = [
+                t.split.train
+                if setting.defense is None
+                else setting.defense.apply(t.split.train, seed=t.seed)
+                for t in self.tests
+            ]
         except ParameterError as error:
             cell |= {"not_measured": str(error), "seconds": time.perf_counter() - began}
             return cell
         found = [
-            t.undefended if made is t.split.train else t.of(made) for t, made in zip(self.tests, releases, strict=True)
+            t.undefended if made is t.split.train else t.of(made)
+            for t, made in zip(self.tests, releases, strict=True)
         ]
         cell |= {
             "risk": self.risk.of(release),
@@ -130,10 +143,15 @@ class Bench:
         """Everything that the numbers of a cell depend on, except the defense."""
         risk = self.risk
         parts = [
-            CELL_VERSION, version("standout"), self.source.fingerprint, risk.seed, self.seeds,
-            [who.to_dict() for who in risk.adversaries], [(one.name, one.options()) for one in risk.attacks],
+            CELL_VERSION,
+            version("standout"),
+            self.source.fingerprint,
+            risk.seed,
+            self.seeds,
+            [who.to_dict() for who in risk.adversaries],
+            [(one.name, one.options()) for one in risk.attacks],
             int(risk.targets.size),
-        ]  # fmt: skip
+        ]
         return json.dumps(parts, sort_keys=True, default=str)
 
     def _about(self, text: str) -> dict[str, Any]:

@@ -39,7 +39,11 @@ def spread(values: Sequence[float]) -> float:
     from scipy.special import stdtrit
 
     n = len(values)
-    return float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2) * np.std(values, ddof=1) / math.sqrt(n)) if n > 1 else math.inf
+    return (
+        float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2) * np.std(values, ddof=1) / math.sqrt(n))
+        if n > 1
+        else math.inf
+    )
 
 
 def compare_cost(one: Cell, other: Cell, measure: str) -> int:
@@ -54,7 +58,9 @@ def compare_cost(one: Cell, other: Cell, measure: str) -> int:
 
 def compare_risk(one: Cell, other: Cell) -> int:
     """-1 if the first cell has the lower risk, 1 if the higher one, 0 if a paired test on the same targets cannot tell."""
-    gap = np.asarray(one["risk"]["credit"], np.float64) - np.asarray(other["risk"]["credit"], np.float64)
+    gap = np.asarray(one["risk"]["credit"], np.float64) - np.asarray(
+        other["risk"]["credit"], np.float64
+    )
     gap = gap[gap != 0]
     total = math.fsum(gap)
     if total == 0 or _p_value(gap, total) >= LEVEL:
@@ -100,10 +106,14 @@ def lowest_shown(n: int, n_cells: int) -> float:
     return at_most(0, n, 1 - (1 - CONFIDENCE) / max(n_cells, 1))
 
 
-def least_costly(cells: Sequence[Cell], measure: str, rate: float, n_cells: int) -> tuple[Cell, list[Cell]] | None:
+def least_costly(
+    cells: Sequence[Cell], measure: str, rate: float, n_cells: int
+) -> tuple[Cell, list[Cell]] | None:
     """Cheapest cell whose rate is shown to be below `rate`, and the cells whose cost cannot be told from its cost."""
     fine = [c for c in cells if highest_rate(c, n_cells) <= rate and losses(c, measure) is not None]
     if not fine:
         return None
-    best = min(fine, key=lambda c: (float(np.mean(losses(c, measure) or [])), c["risk"]["hit"]["rate"]))
+    best = min(
+        fine, key=lambda c: (float(np.mean(losses(c, measure) or [])), c["risk"]["hit"]["rate"])
+    )
     return best, [c for c in fine if c is not best and compare_cost(c, best, measure) == 0]

@@ -100,9 +100,15 @@ class RiskTest:
         Name of an engine, or an engine.
     """
 
-    def __init__(self, source: Dataset, adversaries: Sequence[Adversary] | None = None,
-                 attacks: Sequence[str | Attack] | None = None, targets: int | str | None = 1000, seed: int = 0,
-                 engine: Any = "memory") -> None:  # fmt: skip
+    def __init__(
+        self,
+        source: Dataset,
+        adversaries: Sequence[Adversary] | None = None,
+        attacks: Sequence[str | Attack] | None = None,
+        targets: int | str | None = 1000,
+        seed: int = 0,
+        engine: Any = "memory",
+    ) -> None:
         wanted = [default_adversary(source)] if adversaries is None else adversaries
         wanted = [wanted] if isinstance(wanted, Adversary) else list(wanted)
         if not wanted or any(not isinstance(who, Adversary) for who in wanted):
@@ -129,8 +135,8 @@ class RiskTest:
     def of(self, release: Dataset) -> dict[str, Any]:
         """Risk of a release: the attacker with most hits on one half of the targets, and her hit rate on the other half.
 
-        A person who is not in the release is not found. `credit` has one number per reported target, in the same order for
-        every release.
+        A person who is not in the release is not found. `credit` has one number per reported
+        target, in the same order for every release.
         """
         place = None
         if release is not self.source:
@@ -139,25 +145,46 @@ class RiskTest:
         made, kinds = attackers(self.attacks, self.source, release)
         labels = labels_of(made, kinds)
         tried: list[dict[str, Any]] = []
-        for turn, (who, knowledge) in enumerate(zip(self.adversaries, self._knowledge, strict=True)):
+        for turn, (who, knowledge) in enumerate(
+            zip(self.adversaries, self._knowledge, strict=True)
+        ):
             for label, one, kind in zip(labels, made, kinds, strict=True):
                 seen = one.run(release, knowledge, self.engine, watch=truth.target, lineup=False)
                 credit = np.where(truth.target >= 0, np.asarray(seen.credit, np.float64), 0.0)
                 if np.isnan(credit).any():
                     raise ParameterError(f"attack {label} gave no answer for some targets")
-                tried.append({"turn": turn, "adversary": who.words(self.source), "attack": label, "kind": kind,
-                              "one": one, "credit": credit})  # fmt: skip
+                tried.append(
+                    {
+                        "turn": turn,
+                        "adversary": who.words(self.source),
+                        "attack": label,
+                        "kind": kind,
+                        "one": one,
+                        "credit": credit,
+                    }
+                )
         chosen, reported = truth.calibration, ~truth.calibration
         best = strongest_of(tried, chosen)
         absent = best["one"].run(
             release, self._knowledge[best["turn"]], self.engine, exclude=truth.target, lineup=False
         )
         return {
-            "adversary": best["adversary"], "attack": best["attack"], "n_tried": len(tried),
+            "adversary": best["adversary"],
+            "attack": best["attack"],
+            "n_tried": len(tried),
             "n_not_released": int((truth.target < 0).sum()),
             "hit": Rate.of(best["credit"][reported])._asdict(),
             "false_match": Rate.of(absent.matched[reported])._asdict(),
-            "credit": [int(x) if x.is_integer() else round(x, 9) for x in best["credit"][reported].tolist()],
-            "tried": [{"adversary": t["adversary"], "attack": t["attack"], "kind": t["kind"],
-                       "hit": Rate.of(t["credit"][reported])._asdict()} for t in tried],
-        }  # fmt: skip
+            "credit": [
+                int(x) if x.is_integer() else round(x, 9) for x in best["credit"][reported].tolist()
+            ],
+            "tried": [
+                {
+                    "adversary": t["adversary"],
+                    "attack": t["attack"],
+                    "kind": t["kind"],
+                    "hit": Rate.of(t["credit"][reported])._asdict(),
+                }
+                for t in tried
+            ],
+        }

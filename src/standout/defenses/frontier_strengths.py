@@ -16,11 +16,22 @@ from standout.errors import ParameterError
 Array = npt.NDArray[Any]
 
 FIRST = {
-    "drop-entries": "share", "drop-rare-items": "min_support", "keep-top-items": "k", "cap-entries": "most",
-    "sample-records": "share", "round-values": "step", "noise-values": "within", "geometric-values": "a",
-    "coarsen-time": "to", "shift-time": "days", "swap-entries": "share", "swap-attributes": "share",
-    "group-items": "groups", "suppress-km": "k", "randomized-response": "epsilon",
-}  # fmt: skip
+    "drop-entries": "share",
+    "drop-rare-items": "min_support",
+    "keep-top-items": "k",
+    "cap-entries": "most",
+    "sample-records": "share",
+    "round-values": "step",
+    "noise-values": "within",
+    "geometric-values": "a",
+    "coarsen-time": "to",
+    "shift-time": "days",
+    "swap-entries": "share",
+    "swap-attributes": "share",
+    "group-items": "groups",
+    "suppress-km": "k",
+    "randomized-response": "epsilon",
+}
 """Parameter of each defense that `strengths` sets."""
 
 NEEDS = {
@@ -35,7 +46,9 @@ def default_strengths(name: str, source: Dataset) -> list[str]:
 
     The settings of a defense without strengths, such as drop-time, are the defense itself.
     """
-    if (name in NEEDS["value"] and source.n_levels < 2) or (name in NEEDS["time"] and not source.has_time):
+    if (name in NEEDS["value"] and source.n_levels < 2) or (
+        name in NEEDS["time"] and not source.has_time
+    ):
         return []
     if name == "swap-attributes" and not source.has_value and not source.has_time:
         return []
@@ -57,17 +70,25 @@ def with_values(name: str, values: Iterable[Any]) -> list[str]:
 
 def combinations(source: Dataset) -> list[tuple[str, list[str]]]:
     """Chains that a frontier tries in addition: all values and times removed, then items or entries removed."""
-    first = [x for x, there in (("drop-values", source.n_levels > 1), ("drop-time", source.has_time)) if there]
+    first = [
+        x
+        for x, there in (("drop-values", source.n_levels > 1), ("drop-time", source.has_time))
+        if there
+    ]
     if not first:
         return []
     begin = " | ".join(first)
     out = [(begin, [begin])] if len(first) > 1 else []
     for name in ("keep-top-items", "drop-entries", "cap-entries"):
-        out.append((f"{begin} | {name}", [f"{begin} | {one}" for one in default_strengths(name, source)]))
+        out.append(
+            (f"{begin} | {name}", [f"{begin} | {one}" for one in default_strengths(name, source)])
+        )
     return out
 
 
-def strengths_of(names: Sequence[str], source: Dataset, given: Any = None) -> list[tuple[str, list[str]]]:
+def strengths_of(
+    names: Sequence[str], source: Dataset, given: Any = None
+) -> list[tuple[str, list[str]]]:
     """Settings of several defenses.
 
     Parameters
@@ -77,15 +98,23 @@ def strengths_of(names: Sequence[str], source: Dataset, given: Any = None) -> li
     source
         The data to protect.
     given
-        None: the defaults. A list: values of the first parameter of every named defense. A mapping from name to such a list.
+        None: the defaults. A list: values of the first parameter of every named defense. A mapping
+        from name to such a list.
     """
     if given is None:
         return [(name, default_strengths(name, source)) for name in names]
     if isinstance(given, Mapping):
         if strange := [name for name in given if name not in names]:
-            raise ParameterError(f"strengths names {strange[0]!r}, which is not among the defenses: {', '.join(names)}")
+            raise ParameterError(
+                f"strengths names {strange[0]!r}, which is not among the defenses: {', '.join(names)}"
+            )
         return [
-            (name, with_values(name, _list(given[name])) if name in given else default_strengths(name, source))
+            (
+                name,
+                with_values(name, _list(given[name]))
+                if name in given
+                else default_strengths(name, source),
+            )
             for name in names
         ]
     return [(name, with_values(name, _list(given))) for name in names]
@@ -93,7 +122,9 @@ def strengths_of(names: Sequence[str], source: Dataset, given: Any = None) -> li
 
 def _list(values: Any) -> list[Any]:
     if isinstance(values, str) or not np.iterable(values) or not list(values):
-        raise ParameterError(f"strengths={values!r}: use a list of values, or a mapping from a defense to such a list")
+        raise ParameterError(
+            f"strengths={values!r}: use a list of values, or a mapping from a defense to such a list"
+        )
     return list(values)
 
 
@@ -105,7 +136,9 @@ def _min_supports(source: Dataset) -> list[int]:
     """Supports below which about 10 %, 40 % and 70 % of the pairs lie."""
     held = np.sort(source.supports[source.supports > 0])
     share = np.cumsum(held) / held.sum()
-    return [int(held[min(int(np.searchsorted(share, p)), held.size - 1)]) + 1 for p in (0.1, 0.4, 0.7)]
+    return [
+        int(held[min(int(np.searchsorted(share, p)), held.size - 1)]) + 1 for p in (0.1, 0.4, 0.7)
+    ]
 
 
 def _tops(source: Dataset) -> list[int]:
@@ -130,7 +163,9 @@ def _steps(source: Dataset) -> list[float]:
     held = np.bincount(source.record_code, minlength=source.n_levels + 1)[: source.n_levels]
     order = np.argsort(size, kind="stable")
     share = np.cumsum(held[order]) / held.sum()
-    return [float(f"{max(size[order][np.searchsorted(share, p)], 1e-9):.1g}") for p in (0.5, 0.9, 0.99)]
+    return [
+        float(f"{max(size[order][np.searchsorted(share, p)], 1e-9):.1g}") for p in (0.5, 0.9, 0.99)
+    ]
 
 
 def _half_steps(source: Dataset) -> list[float]:

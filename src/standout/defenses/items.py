@@ -33,9 +33,10 @@ class GroupItems(Defense):
     Parameters
     ----------
     groups
-        A mapping from item label to group label (items that it does not name keep their label); the path of such a mapping
-        as a JSON object or as a CSV file with two columns; or a number of groups. In the latter case the items are ordered by
-        popularity and cut into that many groups of equal size (up to one item), and a group is named after its most held item.
+        A mapping from item label to group label (items that it does not name keep their label); the
+        path of such a mapping as a JSON object or as a CSV file with two columns; or a number of
+        groups. In the latter case the items are ordered by popularity and cut into that many groups
+        of equal size (up to one item), and a group is named after its most held item.
     """
 
     # whether entries that meet are merged depends on whether any record has repeats
@@ -49,7 +50,9 @@ class GroupItems(Defense):
         labels, group = self._grouped(source)
         if np.array_equal(labels[group], source.item_labels):
             return source
-        return merged(source.with_entries(item=group[source.record_item], item_labels=labels), source)
+        return merged(
+            source.with_entries(item=group[source.record_item], item_labels=labels), source
+        )
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
         """Return the group of each item."""
@@ -63,18 +66,24 @@ class GroupItems(Defense):
         if isinstance(self.groups, int):
             part = source.popularity_rank * min(self.groups, source.n_items) // source.n_items
             _, first = np.unique(part[np.argsort(source.popularity_rank)], return_index=True)
-            heads, group = np.unique(np.argsort(source.popularity_rank)[first][part], return_inverse=True)
+            heads, group = np.unique(
+                np.argsort(source.popularity_rank)[first][part], return_inverse=True
+            )
             return source.item_labels[heads], group
         at = find_labels(source.item_labels, list(self.groups))
         if not (at >= 0).any():
-            raise ParameterError(f"{self.name}: none of the {len(self.groups):,} items in groups is in the data")
+            raise ParameterError(
+                f"{self.name}: none of the {len(self.groups):,} items in groups is in the data"
+            )
         name: list[Any] = source.item_labels.tolist()
         for place, group_label in zip(at.tolist(), self.groups.values(), strict=True):
             if place >= 0:
                 name[place] = group_label
         labels, group, _ = index_labels(name, "item")
         if (group < 0).any():
-            raise ParameterError(f"{self.name}: {int((group < 0).sum()):,} items have an empty group label")
+            raise ParameterError(
+                f"{self.name}: {int((group < 0).sum()):,} items have an empty group label"
+            )
         return labels, group
 
 
@@ -82,8 +91,8 @@ class GroupItems(Defense):
 class OpaqueItems(Defense):
     """Replace item labels by random numbers.
 
-    An attacker can still recognize an item by its popularity and its values, as far as these are public: the channel holds
-    the match that she can infer, and the probability that it is right.
+    An attacker can still recognize an item by its popularity and its values, as far as these are
+    public: the channel holds the match that she can infer, and the probability that it is right.
     """
 
     judged_by_result = True
@@ -91,8 +100,12 @@ class OpaqueItems(Defense):
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data with the numbers 1, 2, … as labels."""
         number = np.empty(source.n_items, np.int64)
-        number[np.argsort(draws.item_bits(source.n_items, seed, Purpose.LABELS))] = np.arange(source.n_items)
-        return source.with_entries(item=number[source.record_item], item_labels=np.arange(1, source.n_items + 1))
+        number[np.argsort(draws.item_bits(source.n_items, seed, Purpose.LABELS))] = np.arange(
+            source.n_items
+        )
+        return source.with_entries(
+            item=number[source.record_item], item_labels=np.arange(1, source.n_items + 1)
+        )
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
         """Return the match of the items by their popularity and values."""
@@ -102,17 +115,23 @@ class OpaqueItems(Defense):
 def matched_profiles(source: Dataset, release: Dataset) -> ItemMap:
     """Match of the items of two datasets by support and values.
 
-    If both have the same profiles, items with equal profiles are matched at random, and the probability is one over their
-    number. Otherwise another defense changed the profiles: items are matched by the order of their supports and mean values,
-    and the probability is one over the number of items of the release whose support lies within two standard
-    deviations of the expected one.
+    If both have the same profiles, items with equal profiles are matched at random, and the
+    probability is one over their number. Otherwise another defense changed the profiles: items are
+    matched by the order of their supports and mean values, and the probability is one over the
+    number of items of the release whose support lies within two standard deviations of the expected
+    one.
     """
     at = np.flatnonzero(source.supports > 0)
     one, other = _profiles(source), _profiles(release)
     mine, theirs = at[np.argsort(one[at], kind="stable")], np.argsort(other, kind="stable")
     if np.array_equal(one[mine], other[theirs]):
         _, inverse, count = np.unique(one[mine], return_inverse=True, return_counts=True)
-        return ItemMap(source.item_labels[mine], release.item_labels[theirs], 1.0 / count[inverse], published=False)
+        return ItemMap(
+            source.item_labels[mine],
+            release.item_labels[theirs],
+            1.0 / count[inverse],
+            published=False,
+        )
     mine = at[np.lexsort((_means(source)[at], -source.supports[at]))]
     theirs = np.lexsort((_means(release), -release.supports))
     n = min(mine.size, theirs.size)
@@ -120,9 +139,13 @@ def matched_profiles(source: Dataset, release: Dataset) -> ItemMap:
     expected = source.supports[mine[:n]] * share
     reach = 2 * np.sqrt(np.maximum(expected * (1 - share), 0.25))
     ascending = np.sort(release.supports)
-    near = np.searchsorted(ascending, expected + reach, side="right") - np.searchsorted(ascending, expected - reach)
+    near = np.searchsorted(ascending, expected + reach, side="right") - np.searchsorted(
+        ascending, expected - reach
+    )
     chance = 1.0 / np.maximum(near, 1)
-    return ItemMap(source.item_labels[mine[:n]], release.item_labels[theirs[:n]], chance, published=False)
+    return ItemMap(
+        source.item_labels[mine[:n]], release.item_labels[theirs[:n]], chance, published=False
+    )
 
 
 def _profiles(dataset: Dataset) -> Array:
@@ -130,7 +153,8 @@ def _profiles(dataset: Dataset) -> Array:
     total = starts(np.uint64(0), int(Purpose.LABELS), dataset.supports.astype(np.uint64))
     value = entry_values(dataset)
     if value is not None:
-        # a sum over the entries does not depend on their order; 32 bits forgive the rounding of a text file
+        # a sum over the entries does not depend on their order; 32 bits forgive the rounding of a
+        # text file
         with np.errstate(over="ignore"):
             known = np.where(np.isnan(value), np.inf, value).astype(np.float32) + np.float32(0)
         term = starts(np.uint64(1), int(Purpose.LABELS), known.view(np.uint32).astype(np.uint64))
@@ -157,7 +181,9 @@ def _groups(name: str, groups: Any) -> dict[Any, Any] | int:
     elif isinstance(groups, Integral) and not isinstance(groups, bool):
         return checks.whole(name, groups, "groups", 1)
     else:
-        raise ParameterError(f"{name}: groups is a {type(groups).__name__}: use a number, a mapping or a file")
+        raise ParameterError(
+            f"{name}: groups is a {type(groups).__name__}: use a number, a mapping or a file"
+        )
     if not found:
         raise ParameterError(f"{name}: groups names no item: map item labels to group labels")
     return found
@@ -177,5 +203,7 @@ def _read_groups(name: str, path: Path) -> dict[Any, Any]:
             raise InputError(f"{name}: {str(path)!r} is not valid JSON: {error}") from None
     rows = [row for row in csv.reader(text.splitlines()) if row]
     if any(len(row) < 2 for row in rows):
-        raise InputError(f"{name}: {str(path)!r} needs two columns, item and group, separated by a comma")
+        raise InputError(
+            f"{name}: {str(path)!r} needs two columns, item and group, separated by a comma"
+        )
     return {row[0]: row[1] for row in rows}

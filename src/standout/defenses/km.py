@@ -22,9 +22,10 @@ Array = npt.NDArray[Any]
 class SuppressKM(Defense):
     """Remove items until every set of at most m items that a record holds is held by at least k records.
 
-    Items are tried in the order of their support, the most held first. An item is kept if no set of at most m items, it and
-    kept ones, is held by 1 to k - 1 records; otherwise it is removed from all records. No removed item could be added again
-    without such a set; another choice of items may keep more entries.
+    Items are tried in the order of their support, the most held first. An item is kept if no set of
+    at most m items, it and kept ones, is held by 1 to k - 1 records; otherwise it is removed from
+    all records. No removed item could be added again without such a set; another choice of items
+    may keep more entries.
 
     Parameters
     ----------
@@ -54,18 +55,28 @@ def anonymous_items(dataset: Dataset, k: int, m: int) -> Array:
     if m == 1 or k == 1:
         return dataset.supports >= k
     record = entry_records(dataset)
-    first = np.concatenate([[True], (np.diff(dataset.record_item.astype(np.int64)) != 0) | (np.diff(record) != 0)])
+    first = np.concatenate(
+        [[True], (np.diff(dataset.record_item.astype(np.int64)) != 0) | (np.diff(record) != 0)]
+    )
     record, item = record[first], dataset.record_item[first].astype(np.int64)
     order = np.argsort(item, kind="stable")
     ptr = np.concatenate([[0], np.cumsum(dataset.supports)])
     tried = np.argsort(dataset.popularity_rank)[: int((dataset.supports >= k).sum())]
     kept = np.zeros(dataset.n_items, np.bool_)
-    kept[tried[_keep_greedily(tried, ptr, record[order], dataset.n_records, int(dataset.lengths.max()), k, m)]] = True
+    kept[
+        tried[
+            _keep_greedily(
+                tried, ptr, record[order], dataset.n_records, int(dataset.lengths.max()), k, m
+            )
+        ]
+    ] = True
     return kept
 
 
 @jit
-def _keep_greedily(tried: Array, ptr: Array, holders: Array, n_records: int, longest: int, k: int, m: int) -> Array:
+def _keep_greedily(
+    tried: Array, ptr: Array, holders: Array, n_records: int, longest: int, k: int, m: int
+) -> Array:
     """Mark the items that are kept, in the order in which they are tried."""
     keep = np.zeros(tried.size, np.bool_)
     n_kept = 0

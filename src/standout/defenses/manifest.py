@@ -1,6 +1,7 @@
 """The manifest of a release: what its owner publishes about the defense, in a file beside the release.
 
-It holds no seed: whoever knows the seed and a part of the data can compute the random numbers and undo the defense.
+It holds no seed: whoever knows the seed and a part of the data can compute the random numbers and
+undo the defense.
 """
 
 from __future__ import annotations
@@ -44,8 +45,15 @@ def manifest_of(release: Dataset, layout: FileLayout) -> dict[str, Any]:
         "format": FORMAT,
         "standout": version_of("standout"),
         "defense": str(release.defense),
-        "stages": [{"name": stage.name, "parameters": _plain(stage.parameters)} for stage in release.defense.stages],
-        "release": {"records": release.n_records, "items": release.n_items, "entries": release.n_entries},
+        "stages": [
+            {"name": stage.name, "parameters": _plain(stage.parameters)}
+            for stage in release.defense.stages
+        ],
+        "release": {
+            "records": release.n_records,
+            "items": release.n_items,
+            "entries": release.n_entries,
+        },
         **_collisions(release),
         "reading": layout.reading(release),
     }
@@ -61,7 +69,10 @@ def _collisions(release: Dataset) -> dict[str, int]:
 
 def write_manifest(release: Dataset, layout: FileLayout, path: Path) -> None:
     """Write the manifest of the release that is written to `path`."""
-    text = json.dumps(manifest_of(release, layout), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = (
+        json.dumps(manifest_of(release, layout), indent=1, ensure_ascii=False, allow_nan=False)
+        + "\n"
+    )
     write_file(manifest_path(path), lambda draft: draft.write_text(text, encoding="utf-8"))
 
 
@@ -76,7 +87,9 @@ def read_manifest(release: Path) -> Manifest | None:
             raise InputError(
                 f"{path.name} has format {said['format']!r}: this version of standout reads format {FORMAT}"
             )
-        stages = [(str(stage["name"]), _restored(dict(stage["parameters"]))) for stage in said["stages"]]
+        stages = [
+            (str(stage["name"]), _restored(dict(stage["parameters"]))) for stage in said["stages"]
+        ]
         reading = _checked_reading(dict(said["reading"]))
         _check_no_file(stages)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -92,7 +105,9 @@ def _checked_reading(reading: dict[str, Any]) -> dict[str, Any]:
     """Keywords of reading; a manifest may name columns and the layout of the text, and nothing that drops rows."""
     for name, value in reading.items():
         is_text = isinstance(value, str) and name in (*ROLES, "delimiter")
-        is_list = name == "names" and isinstance(value, list) and all(isinstance(x, str) for x in value)
+        is_list = (
+            name == "names" and isinstance(value, list) and all(isinstance(x, str) for x in value)
+        )
         if not (is_text or is_list or (name == "header" and value is True)):
             raise ValueError(name)
     return reading
@@ -100,7 +115,9 @@ def _checked_reading(reading: dict[str, Any]) -> dict[str, Any]:
 
 def _check_no_file(stages: list[tuple[str, dict[str, Any]]]) -> None:
     """Refuse a parameter that names a file to read: a manifest contains what it publishes."""
-    if any(name == "group-items" and isinstance(given.get("groups"), str) for name, given in stages):
+    if any(
+        name == "group-items" and isinstance(given.get("groups"), str) for name, given in stages
+    ):
         raise ValueError("groups")
 
 
@@ -118,4 +135,6 @@ def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _restored(parameters: dict[str, Any]) -> dict[str, Any]:
-    return {name: float(value) if value == INFINITE else value for name, value in parameters.items()}
+    return {
+        name: float(value) if value == INFINITE else value for name, value in parameters.items()
+    }

@@ -16,13 +16,19 @@ Array = npt.NDArray[Any]
 def merged(changed: Dataset, source: Dataset) -> Dataset:
     """The changed data with one entry per (record, item) pair, if the source has no repeats either.
 
-    Of several entries the latest stays, of equally late ones the one with the largest value; a missing time or value comes
-    last. Data with repeats keeps each entry as an event.
+    Of several entries the latest stays, of equally late ones the one with the largest value; a
+    missing time or value comes last. Data with repeats keeps each entry as an event.
     """
     if source.has_repeats or not changed.has_repeats:
         return changed
-    keep = _latest(changed.record_ptr, changed.record_item, changed.record_code, changed.record_tick, changed.n_levels,
-                   changed.no_tick)  # fmt: skip
+    keep = _latest(
+        changed.record_ptr,
+        changed.record_item,
+        changed.record_code,
+        changed.record_tick,
+        changed.n_levels,
+        changed.no_tick,
+    )
     return changed.with_entries(keep)
 
 

@@ -50,7 +50,11 @@ def _stage(part: str, text: str) -> Defense:
 def _value(word: str, text: str) -> Any:
     if word[:1] == "[" and word[-1:] == "]":
         inside = word[1:-1]
-        return [_value(part.strip(), text) for part in _split(inside, ",", text)] if inside.strip() else []
+        return (
+            [_value(part.strip(), text) for part in _split(inside, ",", text)]
+            if inside.strip()
+            else []
+        )
     if word[:1] in ("'", '"'):
         if len(word) < 2 or word[-1] != word[0]:
             raise _wrong(text, f"the quotes of {word} do not match")
@@ -100,4 +104,6 @@ def _split(text: str, sign: str, whole: str) -> list[str]:
 
 
 def _wrong(text: str, why: str) -> ParameterError:
-    return ParameterError(f'defense {text!r}: {why}. Example: "drop-entries(share=0.5) | coarsen-time(to=month)"')
+    return ParameterError(
+        f'defense {text!r}: {why}. Example: "drop-entries(share=0.5) | coarsen-time(to=month)"'
+    )

@@ -22,10 +22,11 @@ Array = npt.NDArray[Any]
 class RandomizedResponse(Defense):
     """Report the item of each entry truthfully with probability e^ε / (e^ε + K - 1), else one of the K - 1 other items.
 
-    K is the number of items in the catalog. All other items are equally likely. A replaced entry gets the value and time of
-    a random entry of its new item. ε covers the item of a single entry: the result is at most e^ε times as likely for
-    one item as for another. It does not cover the number of entries, the values and times, or a person with several
-    entries as a whole, for whom the ε of all entries add up.
+    K is the number of items in the catalog. All other items are equally likely. A replaced entry
+    gets the value and time of a random entry of its new item. ε covers the item of a single entry:
+    the result is at most e^ε times as likely for one item as for another. It does not cover the
+    number of entries, the values and times, or a person with several entries as a whole, for whom
+    the ε of all entries add up.
 
     Parameters
     ----------
@@ -67,7 +68,9 @@ class RandomizedResponse(Defense):
         comes_from = np.arange(source.n_entries)
         # an item that nobody holds has no values and times to give: the entry keeps its own
         giver = start[new] + (draws.uniforms(bits[lie]) * count[new]).astype(np.int64)
-        comes_from[lie] = np.where(count[new] > 0, by_item[np.minimum(giver, by_item.size - 1)], comes_from[lie])
+        comes_from[lie] = np.where(
+            count[new] > 0, by_item[np.minimum(giver, by_item.size - 1)], comes_from[lie]
+        )
         return merged(source.with_entries(item=item, **attributes(source, comes_from)), source)
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:

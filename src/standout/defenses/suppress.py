@@ -46,13 +46,18 @@ class DropEntries(Defense):
 
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data without the removed entries."""
-        return source.with_entries(draws.entry_uniforms(source, seed, Purpose.ENTRIES) >= self.share)
+        return source.with_entries(
+            draws.entry_uniforms(source, seed, Purpose.ENTRIES) >= self.share
+        )
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
         """Return the probabilities that an item is removed with all its events, and that an event is if another one is left."""
         if not source.has_repeats or self.share in (0, 1):
             return Channel(lost=self.share)
-        pair = np.repeat(np.arange(source.n_records), np.diff(source.record_ptr)) * source.n_items + source.record_item
+        pair = (
+            np.repeat(np.arange(source.n_records), np.diff(source.record_ptr)) * source.n_items
+            + source.record_item
+        )
         n_events = np.unique(pair, return_counts=True)[1]
         lost = float((self.share**n_events).mean())
         return Channel(lost=lost, hidden=1 - (1 - self.share) / (1 - lost))
@@ -89,7 +94,8 @@ class KeepTopItems(Defense):
     Parameters
     ----------
     k
-        Number of items to keep. Among items with the same support, those whose label sorts first are kept.
+        Number of items to keep. Among items with the same support, those whose label sorts first
+        are kept.
     """
 
     streaming = False
@@ -124,7 +130,9 @@ class CapEntries(Defense):
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data with shorter records."""
         bits = draws.entry_bits(source, seed, Purpose.CAP)
-        return source.with_entries(_lowest(source.record_ptr, source.record_item, bits, source.lengths, self.most))
+        return source.with_entries(
+            _lowest(source.record_ptr, source.record_item, bits, source.lengths, self.most)
+        )
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
         """Return the limit and the lengths of the source's records."""
@@ -138,7 +146,9 @@ class CapEntries(Defense):
         length = np.maximum(np.arange(published.size), 1)
         kept = np.average(np.minimum(self.most / length, 1.0)[1:], weights=published[1:])
         limits = np.arange(1, self.most + 1)
-        shares = np.array([np.minimum(n / np.maximum(release.lengths, 1), 1.0).mean() for n in limits])
+        shares = np.array(
+            [np.minimum(n / np.maximum(release.lengths, 1), 1.0).mean() for n in limits]
+        )
         return CapEntries(most=int(limits[np.abs(shares - kept).argmin()]))
 
 

@@ -23,9 +23,10 @@ Array = npt.NDArray[Any]
 class SwapEntries(Defense):
     """Exchange entries between records: item, value and time move together.
 
-    All entries are paired at random, and each pair is exchanged with the given probability. A pair within one record is
-    never exchanged. The number of entries of each item stays, except where an entry comes to a record that holds its item
-    already: of the two, the later one stays (data with repeats keeps both). The number of entries lost in this way is published.
+    All entries are paired at random, and each pair is exchanged with the given probability. A pair
+    within one record is never exchanged. The number of entries of each item stays, except where an
+    entry comes to a record that holds its item already: of the two, the later one stays (data with
+    repeats keeps both). The number of entries lost in this way is published.
 
     Parameters
     ----------
@@ -53,7 +54,10 @@ class SwapEntries(Defense):
         comes_from = np.arange(source.n_entries)
         comes_from[one[chosen]], comes_from[other[chosen]] = other[chosen], one[chosen]
         return merged(
-            source.with_entries(item=source.record_item[comes_from], **attributes(source, comes_from)), source
+            source.with_entries(
+                item=source.record_item[comes_from], **attributes(source, comes_from)
+            ),
+            source,
         )
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
@@ -68,8 +72,8 @@ class SwapEntries(Defense):
 class SwapAttributes(Defense):
     """Exchange values and times among the entries of an item; value and time of an entry stay together.
 
-    Of each item, the chosen entries are permuted at random, so that a chosen entry may keep its own value and time. Items
-    stay where they are, so that no entry is lost.
+    Of each item, the chosen entries are permuted at random, so that a chosen entry may keep its own
+    value and time. Items stay where they are, so that no entry is lost.
 
     Parameters
     ----------
@@ -85,7 +89,9 @@ class SwapAttributes(Defense):
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data with exchanged values and times."""
         if not source.has_value and not source.has_time:
-            raise ParameterError(f"{self.name} exchanges values and times, and the data has neither: leave it out")
+            raise ParameterError(
+                f"{self.name} exchanges values and times, and the data has neither: leave it out"
+            )
         bits = draws.entry_bits(source, seed, Purpose.ATTRIBUTES)
         chosen = np.flatnonzero(draws.uniforms(bits) < self.share)
         if not chosen.size:

@@ -45,7 +45,8 @@ class CoarsenTime(Defense):
         known = source.record_tick != source.no_tick
         day = np.full(source.n_entries, np.nan)
         day[known] = starts[
-            (source.first_tick + source.record_tick[known].astype(np.int64)) // source.ticks_per_day - first
+            (source.first_tick + source.record_tick[known].astype(np.int64)) // source.ticks_per_day
+            - first
         ]
         return source.with_entries(day=day)
 

@@ -76,8 +76,15 @@ class UtilityTest:
         Tested people; more are sampled.
     """
 
-    def __init__(self, source: Dataset, seed: int = 0, settings: Settings | None = None, *, share: float = SHARE,
-                 most: int = utility_ranking.MOST_PEOPLE) -> None:  # fmt: skip
+    def __init__(
+        self,
+        source: Dataset,
+        seed: int = 0,
+        settings: Settings | None = None,
+        *,
+        share: float = SHARE,
+        most: int = utility_ranking.MOST_PEOPLE,
+    ) -> None:
         self.split: Split = hold_out(source, seed, share)
         self.seed, self._most = seed, most
         self._given = settings
@@ -88,8 +95,10 @@ class UtilityTest:
         if self._given is not None:
             return self._given
         has_value = self.split.train.has_value
-        return Settings(utility_ranking.tune(self.split, self.seed),
-                        utility_rating.tune(self.split, self.seed) if has_value else None)  # fmt: skip
+        return Settings(
+            utility_ranking.tune(self.split, self.seed),
+            utility_rating.tune(self.split, self.seed) if has_value else None,
+        )
 
     @cached_property
     def undefended(self) -> Utility:
@@ -110,7 +119,10 @@ class UtilityTest:
     @cached_property
     def popularity_losses(self) -> dict[str, float]:
         """Loss of recommending the most popular items to everyone: what a release that tells nothing about people costs."""
-        found, whole = utility_ranking.rank_by_popularity(self.split, self.seed, self._most), self.undefended
+        found, whole = (
+            utility_ranking.rank_by_popularity(self.split, self.seed, self._most),
+            self.undefended,
+        )
         return {
             "ndcg": 1 - exact_mean(found.ndcg) / whole.ndcg,
             "recall": 1 - exact_mean(found.recall) / whole.recall if whole.recall > 0 else 0.0,
@@ -132,12 +144,16 @@ class UtilityTest:
         """Utility of a release of the training data (`split.train`)."""
         train = self.split.train
         matrix = self._matrix if release is train else matrix_of(train, release)
-        ranked = utility_ranking.rank(self.split, matrix, self.settings.ranking, self.seed, self._most)
+        ranked = utility_ranking.rank(
+            self.split, matrix, self.settings.ranking, self.seed, self._most
+        )
         rating = self.settings.rating
         return Utility(
             ndcg=exact_mean(ranked.ndcg),
             recall=exact_mean(ranked.recall),
-            rmse=None if rating is None else utility_rating.rating_error(self.split, matrix, rating, self.seed),
+            rmse=None
+            if rating is None
+            else utility_rating.rating_error(self.split, matrix, rating, self.seed),
             popularity_error=utility_counts.popularity_error(self._matrix, matrix),
             pairs_error=utility_counts.pairs_error(self._top_pairs, matrix),
             time_error=utility_counts.time_error(train, release),
@@ -159,10 +175,13 @@ class UtilityTest:
         }
 
 
-def rating_loss(error: float | None, undefended: float | None, constant: float | None) -> float | None:
+def rating_loss(
+    error: float | None, undefended: float | None, constant: float | None
+) -> float | None:
     """(error - undefended) / (constant - undefended): share of the gain over a constant prediction that is lost.
 
-    A release without values loses all. None if the source has no values or its values cannot be predicted.
+    A release without values loses all. None if the source has no values or its values cannot be
+    predicted.
 
     >>> rating_loss(0.9, 0.85, 1.05), rating_loss(None, 0.85, 1.05), rating_loss(None, None, None)
     (0.25, 1.0, None)

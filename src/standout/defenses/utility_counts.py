@@ -24,16 +24,19 @@ MOST_ITEMS = 2_000
 def popularity_error(source: Matrix, release: Matrix) -> float:
     """Half the sum of |share in the source - share in the release| over the items: 0 = same, 1 = nothing in common.
 
-    The share of an item is its share of all pairs. The pairs of a group are divided evenly among its members, because the
-    release does not tell more.
+    The share of an item is its share of all pairs. The pairs of a group are divided evenly among
+    its members, because the release does not tell more.
     """
     before, after = _item_counts(source), _item_counts(release)
     if after.sum() == 0:
         return 1.0
-    # what the release holds under names that are no item of the source (nothing, for defenses of this package)
+    # what the release holds under names that are no item of the source (nothing, for defenses of
+    # this package)
     strange = max(float(release.pairs.nnz - after.sum()), 0.0)
     shares = after / (after.sum() + strange)
-    return float((np.abs(before / before.sum() - shares).sum() + strange / (after.sum() + strange)) / 2)
+    return float(
+        (np.abs(before / before.sum() - shares).sum() + strange / (after.sum() + strange)) / 2
+    )
 
 
 def _item_counts(matrix: Matrix) -> Array:
@@ -49,8 +52,9 @@ Pairs = tuple[Array, Array, Array]
 def pairs_error(top: Pairs, release: Matrix) -> float:
     """Σ |share in the source - share in the release| / Σ share in the source, over the most frequent pairs of items.
 
-    The share of a pair is the share of people who hold both. Two items in one group are never seen together; pairs of
-    groups are divided evenly among the pairs of members. 0 = same, 1 = the pairs are gone.
+    The share of a pair is the share of people who hold both. Two items in one group are never seen
+    together; pairs of groups are divided evenly among the pairs of members. 0 = same, 1 = the pairs
+    are gone.
 
     Parameters
     ----------
@@ -67,7 +71,9 @@ def pairs_error(top: Pairs, release: Matrix) -> float:
     columns = release.pairs.tocsc()
     held = np.zeros(first.size)
     for k in np.flatnonzero(there):
-        mine, other = (columns.indices[columns.indptr[c] : columns.indptr[c + 1]] for c in (a[k], b[k]))
+        mine, other = (
+            columns.indices[columns.indptr[c] : columns.indptr[c + 1]] for c in (a[k], b[k])
+        )
         held[k] = np.intersect1d(mine, other, assume_unique=True).size
     held /= release.members[first] * release.members[second]
     after = held / max(release.pairs.shape[0], 1)
@@ -88,8 +94,8 @@ def top_pairs(source: Matrix, n: int = TOP_PAIRS) -> Pairs:
 def kept(source: Matrix, release: Matrix) -> dict[str, float]:
     """Shares of the source that are still in the release: entries (distinct pairs), items, people; and the false entries.
 
-    An entry is kept if the same person still holds the item (or its group). A false entry is one of the release that
-    the person does not hold in the source.
+    An entry is kept if the same person still holds the item (or its group). A false entry is one of
+    the release that the person does not hold in the source.
     """
     rows = np.flatnonzero(source.row_of >= 0)
     row = np.full(source.pairs.shape[0] + 1, -1, np.int64)
@@ -100,7 +106,10 @@ def kept(source: Matrix, release: Matrix) -> dict[str, float]:
     r, c = row[coo.row], item_of[coo.col]
     there = (r >= 0) & (c >= 0)
     width = release.pairs.shape[1]
-    own = np.repeat(np.arange(release.pairs.shape[0], dtype=np.int64), np.diff(release.pairs.indptr)) * width
+    own = (
+        np.repeat(np.arange(release.pairs.shape[0], dtype=np.int64), np.diff(release.pairs.indptr))
+        * width
+    )
     own = np.sort(own + release.pairs.indices)
     code = r[there] * width + c[there]
     at = np.minimum(np.searchsorted(own, code), max(own.size - 1, 0))
@@ -117,8 +126,8 @@ def kept(source: Matrix, release: Matrix) -> dict[str, float]:
 def time_error(train: Dataset, release: Dataset) -> float | None:
     """Half the sum of |share in the source - share in the release| over calendar months; None if the source has no times.
 
-    The share of a month is its share of all entries. Entries whose time the release does not tell are in no month:
-    a release without times has error 1.
+    The share of a month is its share of all entries. Entries whose time the release does not tell
+    are in no month: a release without times has error 1.
     """
     before = month_shares(train)
     if before is None:

@@ -1,8 +1,8 @@
 """Top-N recommendation: train `implicit` ALS on a release, recommend to the people of the source.
 
-A person whom the release lost gets no recommendations and counts as a miss, and so does a held-out item that it lost.
-Items of the person's training data are never recommended, whatever the release says about them: a release that hides
-them must not gain or lose by recommending them again.
+A person whom the release lost gets no recommendations and counts as a miss, and so does a held-out
+item that it lost. Items of the person's training data are never recommended, whatever the release
+says about them: a release that hides them must not gain or lose by recommending them again.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def library() -> Any:
     return implicit.als.AlternatingLeastSquares, threadpoolctl.threadpool_limits
 
 
-def rank(split: Split, matrix: Matrix, settings: RankingSettings, seed: int = 0, most: int = MOST_PEOPLE) -> Ranking:
+def rank(
+    split: Split, matrix: Matrix, settings: RankingSettings, seed: int = 0, most: int = MOST_PEOPLE
+) -> Ranking:
     """Train on a release and recommend to the people with held-out items.
 
     Parameters
@@ -122,11 +124,14 @@ def _judged(split: Split, people: Array, top: Array) -> Ranking:
     return Ranking(ndcg(found[:, :NDCG_AT], relevant), recall(found[:, :RECALL_AT], relevant))
 
 
-def recommend(split: Split, matrix: Matrix, people: Array, settings: RankingSettings, seed: int = 0) -> Array:
+def recommend(
+    split: Split, matrix: Matrix, people: Array, settings: RankingSettings, seed: int = 0
+) -> Array:
     """(people, 20) items of the training data, best first; -1 = none.
 
-    If the release groups items, a member of a group scores the group's score times its share of the group's
-    training pairs: the chance of the group times the chance of the member, by public popularity.
+    If the release groups items, a member of a group scores the group's score times its share of the
+    group's training pairs: the chance of the group times the chance of the member, by public
+    popularity.
     """
     train = split.train
     top = np.full((people.size, RECALL_AT), -1, np.int64)
@@ -136,15 +141,24 @@ def recommend(split: Split, matrix: Matrix, people: Array, settings: RankingSett
     model_of, limits = library()
     with limits(1, user_api="blas"):
         # implicit runs its own threads; more threads in the linear algebra library slow it down
-        model = model_of(**settings.to_dict(), num_threads=os.cpu_count() or 1, random_state=seed % 2**32)
+        model = model_of(
+            **settings.to_dict(), num_threads=os.cpu_count() or 1, random_state=seed % 2**32
+        )
         model.fit(matrix.pairs, show_progress=False)
         own = np.repeat(np.arange(train.n_records), np.diff(train.record_ptr))
         seen = _csr(train.n_records, train.n_items, own, train.record_item)[people[there]]
-        if matrix.grouped or not np.array_equal(matrix.column_of, np.arange(model.item_factors.shape[0])):
+        if matrix.grouped or not np.array_equal(
+            matrix.column_of, np.arange(model.item_factors.shape[0])
+        ):
             factors = model.item_factors[np.maximum(matrix.column_of, 0)]
             model.item_factors = (factors * matrix.weight[:, None]).astype(np.float32)
-        items, scores = model.recommend(matrix.row_of[people[there]], seen, N=RECALL_AT, filter_already_liked_items=True,
-                                        filter_items=np.flatnonzero(~matrix.held))  # fmt: skip
+        items, scores = model.recommend(
+            matrix.row_of[people[there]],
+            seen,
+            N=RECALL_AT,
+            filter_already_liked_items=True,
+            filter_items=np.flatnonzero(~matrix.held),
+        )
     # a list that runs out of items is filled with filtered ones, at the lowest score
     items = np.where(scores > -1e38, items, -1)
     top[there, : items.shape[1]] = items
@@ -154,8 +168,8 @@ def recommend(split: Split, matrix: Matrix, people: Array, settings: RankingSett
 def tune(split: Split, seed: int = 0, grid: Sequence[RankingSettings] = GRID) -> RankingSettings:
     """Settings with the best NDCG@10 on undefended data: part of the training data is held out once more.
 
-    Held-out pairs of `split` are not used. A tie goes to the settings that come first. Records that are too short for a second
-    split get the default settings.
+    Held-out pairs of `split` are not used. A tie goes to the settings that come first. Records that
+    are too short for a second split get the default settings.
     """
     try:
         inner = hold_out(_smaller(split, seed), seed)
@@ -173,12 +187,17 @@ def _smaller(split: Split, seed: int) -> Any:
     n = int(np.ceil(train.n_records * MOST_TUNING_ENTRIES / max(train.n_entries, 1)))
     if n >= train.n_records:
         return train
-    return train.take(sample_targets(train, np.arange(train.n_records), n, seed + PURPOSE_TUNING), drop_empty=False)
+    return train.take(
+        sample_targets(train, np.arange(train.n_records), n, seed + PURPOSE_TUNING),
+        drop_empty=False,
+    )
 
 
 def _csr(n_rows: int, n_columns: int, row: Array, column: Array) -> sparse.csr_matrix:
     """Matrix of ones at the given places; repeated places count once."""
-    made = sparse.csr_matrix((np.ones(row.size, np.float32), (row, column)), shape=(n_rows, n_columns))
+    made = sparse.csr_matrix(
+        (np.ones(row.size, np.float32), (row, column)), shape=(n_rows, n_columns)
+    )
     made.sum_duplicates()
     made.data[:] = 1.0
     return made

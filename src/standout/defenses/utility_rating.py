@@ -1,9 +1,9 @@
 """Rating error: predict held-out values with biased matrix factorization trained on a release.
 
-The model is value ≈ μ + b_person + b_item + p·q: biases by damped means, factors by alternating least squares with a penalty
-of λ per entry (ALS-WR, Zhou et al. 2008). No maintained library with this model installs beside NumPy 2 without a deep
-learning framework. Alternating least squares has no learning rate and no order of entries, so the result does not
-depend on the number of threads.
+The model is value ≈ μ + b_person + b_item + p·q: biases by damped means, factors by alternating
+least squares with a penalty of λ per entry (ALS-WR, Zhou et al. 2008). No maintained library with
+this model installs beside NumPy 2 without a deep learning framework. Alternating least squares has
+no learning rate and no order of entries, so the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -49,7 +49,12 @@ class RatingSettings:
         return asdict(self)
 
 
-GRID = (RatingSettings(0, 0.0, 0), RatingSettings(8, 0.05), RatingSettings(8, 0.1), RatingSettings(8, 0.2))
+GRID = (
+    RatingSettings(0, 0.0, 0),
+    RatingSettings(8, 0.05),
+    RatingSettings(8, 0.1),
+    RatingSettings(8, 0.2),
+)
 """Settings that tuning tries; 0 factors = biases alone."""
 
 
@@ -57,8 +62,9 @@ GRID = (RatingSettings(0, 0.0, 0), RatingSettings(8, 0.05), RatingSettings(8, 0.
 class Scale:
     """Units in which errors are measured.
 
-    A scale of few even steps is used as it is. On any other scale (amounts, quantities) a few extreme values would decide
-    everything, so that a value is replaced by its mid-rank among the values of the training data, from 0 to 1.
+    A scale of few even steps is used as it is. On any other scale (amounts, quantities) a few
+    extreme values would decide everything, so that a value is replaced by its mid-rank among the
+    values of the training data, from 0 to 1.
     """
 
     levels: Array
@@ -104,10 +110,13 @@ class RatingModel:
         return np.asarray(self.mean + self.row_bias[row] + self.column_bias[column] + product)
 
 
-def rating_error(split: Split, matrix: Matrix, settings: RatingSettings, seed: int = 0) -> float | None:
+def rating_error(
+    split: Split, matrix: Matrix, settings: RatingSettings, seed: int = 0
+) -> float | None:
     """Root mean squared error on the held-out values; None if the release has no values.
 
-    Every held-out pair with a value counts. A person or an item that the release lost is predicted by the rest of the model.
+    Every held-out pair with a value counts. A person or an item that the release lost is predicted
+    by the rest of the model.
     """
     known = ~np.isnan(split.value)
     if not known.any() or np.isnan(matrix.value).all():
@@ -145,7 +154,9 @@ def _or_infinite(error: float | None) -> float:
     return np.inf if error is None else error
 
 
-def fit_ratings(matrix: Matrix, scale: Scale, settings: RatingSettings, seed: int = 0) -> RatingModel:
+def fit_ratings(
+    matrix: Matrix, scale: Scale, settings: RatingSettings, seed: int = 0
+) -> RatingModel:
     """Train on the pairs of a release that have a value."""
     known = ~np.isnan(matrix.value)
     row = np.repeat(np.arange(matrix.pairs.shape[0]), np.diff(matrix.pairs.indptr))[known]
@@ -161,7 +172,9 @@ def fit_ratings(matrix: Matrix, scale: Scale, settings: RatingSettings, seed: in
     rest = rest - of_row[row] - of_column[column]
     p, q = np.zeros((n_rows + 1, settings.factors)), np.zeros((n_columns + 1, settings.factors))
     if settings.factors:
-        q[:-1] = np.random.default_rng([seed % 2**63, 74]).normal(0, 0.1, (n_columns, settings.factors))
+        q[:-1] = np.random.default_rng([seed % 2**63, 74]).normal(
+            0, 0.1, (n_columns, settings.factors)
+        )
         by_row = sparse.csr_matrix((rest, (row, column)), shape=(n_rows, n_columns))
         by_column = by_row.T.tocsr()
         for _ in range(settings.iterations):
@@ -171,7 +184,9 @@ def fit_ratings(matrix: Matrix, scale: Scale, settings: RatingSettings, seed: in
 
 
 def _damped(group: Array, rest: Array, n: int) -> Array:
-    return np.asarray(np.bincount(group, rest, minlength=n) / (np.bincount(group, minlength=n) + DAMPING))
+    return np.asarray(
+        np.bincount(group, rest, minlength=n) / (np.bincount(group, minlength=n) + DAMPING)
+    )
 
 
 def _solve(entries: sparse.csr_matrix, fixed: Array, penalty: float, out: Array) -> None:
@@ -187,7 +202,14 @@ def _solve(entries: sparse.csr_matrix, fixed: Array, penalty: float, out: Array)
 
 @njit(nogil=True, cache=True)
 def solve_rows(
-    ptr: Array, column: Array, rest: Array, fixed: Array, penalty: float, low: int, high: int, out: Array
+    ptr: Array,
+    column: Array,
+    rest: Array,
+    fixed: Array,
+    penalty: float,
+    low: int,
+    high: int,
+    out: Array,
 ) -> None:
     """Solve (Σ q qᵀ + penalty·n·1) p = Σ rest·q for the rows from `low` on; rows without entries get 0."""
     k = fixed.shape[1]

@@ -22,8 +22,8 @@ Array = npt.NDArray[Any]
 class Matrix:
     """Distinct (person, item) pairs of a release. Rows are people with at least one entry, ordered by contents.
 
-    The order of the rows depends on what the training data holds of each person, not on labels, so that a renamed or
-    reordered release gives the same matrix and the same model.
+    The order of the rows depends on what the training data holds of each person, not on labels, so
+    that a renamed or reordered release gives the same matrix and the same model.
     """
 
     pairs: sparse.csr_matrix
@@ -63,13 +63,20 @@ def matrix_of(train: Dataset, release: Dataset) -> Matrix:
     row = np.repeat(row_in_release, np.diff(release.record_ptr))
     known = row >= 0
     row, column = row[known], release.record_item[known].astype(np.int64)
-    # a release keeps the entries of a record together, sorted by item: after a stable sort so does the matrix
+    # a release keeps the entries of a record together, sorted by item: after a stable sort so does
+    # the matrix
     by_row = np.argsort(row, kind="stable")
     row, column = row[by_row], column[by_row]
-    first = np.concatenate([[True], (row[1:] != row[:-1]) | (column[1:] != column[:-1])])[: row.size]
+    first = np.concatenate([[True], (row[1:] != row[:-1]) | (column[1:] != column[:-1])])[
+        : row.size
+    ]
     pointer = np.concatenate([[0], np.cumsum(np.bincount(row[first], minlength=kept.size))])
     pairs = sparse.csr_matrix(
-        (np.ones(int(first.sum()), np.float32), column[first].astype(np.int32), pointer.astype(np.int32)),
+        (
+            np.ones(int(first.sum()), np.float32),
+            column[first].astype(np.int32),
+            pointer.astype(np.int32),
+        ),
         shape=(kept.size, release.n_items),
     )
     value = np.full(pairs.nnz, np.nan)
@@ -77,13 +84,20 @@ def matrix_of(train: Dataset, release: Dataset) -> Matrix:
         value = pair_means(np.cumsum(first) - 1, _values(train, release)[known][by_row])
     column_of = columns_of(train, release)
     sharing = np.bincount(column_of[column_of >= 0], minlength=release.n_items)
-    popular = np.bincount(column_of[column_of >= 0], train.supports[column_of >= 0], minlength=release.n_items)
+    popular = np.bincount(
+        column_of[column_of >= 0], train.supports[column_of >= 0], minlength=release.n_items
+    )
     inside = np.where(column_of >= 0, column_of, 0)
     return Matrix(
-        pairs, value, row_of, column_of,
+        pairs,
+        value,
+        row_of,
+        column_of,
         members=np.where(column_of >= 0, np.append(sharing, 1)[inside], 1),
-        weight=np.where(column_of >= 0, train.supports / np.maximum(np.append(popular, 1)[inside], 1), 0.0),
-    )  # fmt: skip
+        weight=np.where(
+            column_of >= 0, train.supports / np.maximum(np.append(popular, 1)[inside], 1), 0.0
+        ),
+    )
 
 
 def columns_of(train: Dataset, release: Dataset) -> Array:
@@ -100,8 +114,8 @@ def columns_of(train: Dataset, release: Dataset) -> Array:
 def _values(train: Dataset, release: Dataset) -> Array:
     """Value of each entry of the release, in the units of the source; NaN = none.
 
-    Where the defense publishes how it changed the values, a released value stands for the mean of the source's values
-    that may have become it, weighted by how often the training data holds them.
+    Where the defense publishes how it changed the values, a released value stands for the mean of
+    the source's values that may have become it, weighted by how often the training data holds them.
     """
     levels = release.levels
     change: ValueMap | None = release.channel.value if release.channel is not None else None

@@ -48,7 +48,8 @@ class Split:
 def hold_out(source: Dataset, seed: int = 0, share: float = SHARE) -> Split:
     """Hold out a share of each person's items, chosen by a hash of (seed, contents of the record, item).
 
-    A person with L items keeps L - ⌊share·L + 1/2⌋ of them for training. All entries of a repeated item go the same way.
+    A person with L items keeps L - ⌊share·L + 1/2⌋ of them for training. All entries of a repeated
+    item go the same way.
 
     Parameters
     ----------
@@ -61,8 +62,14 @@ def hold_out(source: Dataset, seed: int = 0, share: float = SHARE) -> Split:
     """
     if not 0 < share < 0.5:
         raise ParameterError(f"share={share}: hold out a share above 0 and below 0.5")
-    held = mark_held_out(source.record_ptr, source.record_item, source.record_keys, source.lengths,
-                         np.uint64(seed % 2**64), share)  # fmt: skip
+    held = mark_held_out(
+        source.record_ptr,
+        source.record_item,
+        source.record_keys,
+        source.lengths,
+        np.uint64(seed % 2**64),
+        share,
+    )
     if not held.any():
         raise EligibilityError(
             f"no person holds enough items to hold out {share:.0%} of them, so utility cannot be measured; "
@@ -74,7 +81,9 @@ def hold_out(source: Dataset, seed: int = 0, share: float = SHARE) -> Split:
     pair = np.cumsum(first) - 1
     value = np.full(int(first.sum()), np.nan)
     if source.has_value:
-        value = pair_means(pair, np.append(source.levels, np.nan)[source.record_code[held].astype(np.int64)])
+        value = pair_means(
+            pair, np.append(source.levels, np.nan)[source.record_code[held].astype(np.int64)]
+        )
     return Split(source.with_entries(~held), of[first], item[first], value)
 
 
@@ -102,7 +111,9 @@ def people_to_test(split: Split, most: int, seed: int = 0) -> Array:
 
 
 @jit
-def mark_held_out(ptr: Array, item: Array, keys: Array, lengths: Array, seed: int, share: float) -> Array:
+def mark_held_out(
+    ptr: Array, item: Array, keys: Array, lengths: Array, seed: int, share: float
+) -> Array:
     """Per entry: whether its pair is held out. The pairs of a record with the smallest hashes are."""
     out = np.zeros(item.size, np.bool_)
     for r in range(ptr.size - 1):

@@ -1,7 +1,8 @@
 """Defenses that change values: rounding, noise, removal.
 
-Noise moves a value by whole steps of the scale. If the scale is a regular grid (`Dataset.value_grid`), a step is a step of
-the grid, also over values that do not occur; otherwise a step leads to the next value that occurs.
+Noise moves a value by whole steps of the scale. If the scale is a regular grid
+(`Dataset.value_grid`), a step is a step of the grid, also over values that do not occur; otherwise
+a step leads to the next value that occurs.
 """
 
 from __future__ import annotations
@@ -77,13 +78,23 @@ class RoundValues(ValueDefense):
             image = given[np.searchsorted((given[1:] + given[:-1]) / 2, old, side="right")]
         elif self.step:
             # 15 digits: 3 · 0.1 is 0.30000000000000004
-            image = np.array([float(f"{x:.15g}") for x in np.floor(old / self.step + 0.5 + 1e-12) * self.step]) + 0.0
+            image = (
+                np.array(
+                    [
+                        float(f"{x:.15g}")
+                        for x in np.floor(old / self.step + 0.5 + 1e-12) * self.step
+                    ]
+                )
+                + 0.0
+            )
         else:
             return None
         if np.array_equal(image, old) and not source.level_low.size:
             return None
         new, column = np.unique(image, return_inverse=True)
-        chance = sparse.csr_array((np.ones(old.size), (np.arange(old.size), column)), shape=(old.size, new.size))
+        chance = sparse.csr_array(
+            (np.ones(old.size), (np.arange(old.size), column)), shape=(old.size, new.size)
+        )
         return ValueMap(old, new, chance)
 
 
@@ -116,7 +127,10 @@ class NoiseValues(ValueDefense):
             column = np.clip(place[row] + np.tile(np.arange(-far, far + 1), place.size), 0, n - 1)
             return _trimmed(source, new, row, column, np.tile(weight / (2 * steps + 1), place.size))
         reach = source.reach(self.within)
-        first, stop = np.searchsorted(new, new - reach), np.searchsorted(new, new + reach, side="right")
+        first, stop = (
+            np.searchsorted(new, new - reach),
+            np.searchsorted(new, new + reach, side="right"),
+        )
         width = stop - first
         row = np.repeat(np.arange(n), width)
         column = np.arange(row.size) - np.repeat(np.cumsum(width) - width - first, width)
@@ -127,7 +141,8 @@ class NoiseValues(ValueDefense):
 class GeometricValues(ValueDefense):
     """Add two-sided geometric noise: P(k steps) ∝ a^|k|, clipped to the scale.
 
-    Values that are one step apart give each result with probabilities that differ by the factor 1/a at most.
+    Values that are one step apart give each result with probabilities that differ by the factor 1/a
+    at most.
 
     Parameters
     ----------
@@ -174,7 +189,9 @@ def _levels(name: str, levels: Any) -> list[float]:
         raise ParameterError(f"{name}: levels={levels!r}: use a list of numbers")
     numbers = sorted({checks.at_least(name, x, "levels", -np.inf) for x in levels})
     if not 0 < len(numbers) <= MOST_LEVELS:
-        raise ParameterError(f"{name}: levels has {len(numbers):,} distinct numbers: use 1 to {MOST_LEVELS:,}")
+        raise ParameterError(
+            f"{name}: levels has {len(numbers):,} distinct numbers: use 1 to {MOST_LEVELS:,}"
+        )
     return numbers
 
 

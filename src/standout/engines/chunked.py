@@ -26,8 +26,8 @@ SLICES = 16
 class ChunkedEngine:
     """Runs tasks on the cores of this machine, and holds two shards at a time.
 
-    Each query visits the records in ascending order on one thread, so that results do not depend on the threads, and a
-    run that was stopped ends with the same bits.
+    Each query visits the records in ascending order on one thread, so that results do not depend on
+    the threads, and a run that was stopped ends with the same bits.
 
     Parameters
     ----------
@@ -44,8 +44,13 @@ class ChunkedEngine:
     name = "chunked"
     batch_queries = 16_384
 
-    def __init__(self, memory: str | float = MEMORY, threads: int | None = None, work: str | Path | None = None,
-                 progress: Callable[[int, int], None] | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        memory: str | float = MEMORY,
+        threads: int | None = None,
+        work: str | Path | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
         self.budget, self.threads = Budget(bytes_of(memory)), threads or os.cpu_count() or 1
         self.batch_bytes = self.budget.tables
         self.store = None if work is None else PartialStore(Path(work))
@@ -54,10 +59,16 @@ class ChunkedEngine:
 
     def map(self, task: Task[R], shards: Sequence[Shard | StoredShard]) -> R:
         """Run the task on each shard, in ascending order, and merge the results."""
-        parts = [part for shard in sorted(shards, key=lambda s: s.first_record) for part in self._parts(shard)]
+        parts = [
+            part
+            for shard in sorted(shards, key=lambda s: s.first_record)
+            for part in self._parts(shard)
+        ]
         key, done, out = None, 0, task.empty()
         if self.store is not None and all(isinstance(part, StoredShard) for part in parts):
-            key = self.store.key(task, [part.identity for part in parts if isinstance(part, StoredShard)])
+            key = self.store.key(
+                task, [part.identity for part in parts if isinstance(part, StoredShard)]
+            )
             if key is not None:
                 done, out = self.store.load(key, out)
         with ThreadPoolExecutor(self.threads) as pool:
@@ -79,7 +90,10 @@ class ChunkedEngine:
     def _read_ahead(self, parts: Sequence[Shard | StoredShard]) -> Iterator[Shard]:
         """The shards in order; the next one is read while the caller uses this one."""
         with ThreadPoolExecutor(1) as reader:
-            coming = [reader.submit(_loaded, part, self._buffers[k % 2]) for k, part in enumerate(parts[:1])]
+            coming = [
+                reader.submit(_loaded, part, self._buffers[k % 2])
+                for k, part in enumerate(parts[:1])
+            ]
             for k in range(len(parts)):
                 shard = coming.pop().result()
                 if k + 1 < len(parts):

@@ -39,11 +39,15 @@ def engine(which: str | Engine, data: Catalog | None = None) -> Engine:
     if home is not None:
         name = which if isinstance(which, str) else which.name
         if name not in ("memory", home.name):
-            raise ParameterError(f"engine={name!r}: the records of this dataset are not in memory; use {home.name!r}")
+            raise ParameterError(
+                f"engine={name!r}: the records of this dataset are not in memory; use {home.name!r}"
+            )
         return home
     if not isinstance(which, str):
         if not callable(getattr(which, "map", None)):
-            raise ParameterError(f"engine is a {type(which).__name__}: use the name of an engine, or an engine")
+            raise ParameterError(
+                f"engine is a {type(which).__name__}: use the name of an engine, or an engine"
+            )
         return which
     if which == "memory":
         return MemoryEngine()
@@ -53,7 +57,9 @@ def engine(which: str | Engine, data: Catalog | None = None) -> Engine:
         try:
             return GpuEngine()
         except EngineError as error:
-            warnings.warn(f"{error}: engine 'memory' runs instead, with the same answers", stacklevel=2)
+            warnings.warn(
+                f"{error}: engine 'memory' runs instead, with the same answers", stacklevel=2
+            )
             return MemoryEngine()
     if which == "chunked":
         from standout.engines.chunked import ChunkedEngine

@@ -31,7 +31,8 @@ class GpuEngine:
     Parameters
     ----------
     block_size
-        Records whose scores are in shared memory at once; by default, as many as fit beside the tables.
+        Records whose scores are in shared memory at once; by default, as many as fit beside the
+        tables.
     threads, per_sm
         Shape of the launch.
     batch_queries
@@ -42,7 +43,11 @@ class GpuEngine:
     batch_bytes = 2**34
 
     def __init__(
-        self, block_size: int | None = None, threads: int = THREADS, per_sm: int = PER_SM, batch_queries: int = 32_768
+        self,
+        block_size: int | None = None,
+        threads: int = THREADS,
+        per_sm: int = PER_SM,
+        batch_queries: int = 32_768,
     ) -> None:
         if block_size is not None and (block_size < 4 or block_size % 4):
             raise ParameterError(
@@ -83,7 +88,9 @@ class GpuEngine:
         if task.beta is None:
             return found
         beta = task.empty().beta
-        return found._replace(beta=beta, mass=self._device.mass(task.plan, index, found.best_score, beta))
+        return found._replace(
+            beta=beta, mass=self._device.mass(task.plan, index, found.best_score, beta)
+        )
 
     def index(self, shard: Shard, plan: Plan | None = None) -> DeviceIndex:
         """Index of the shard on the device, built on first use and cached as long as the shard exists."""

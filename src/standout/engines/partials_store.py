@@ -26,7 +26,8 @@ class PartialStore:
     Parameters
     ----------
     folder
-        Folder for the files; made on first use. Only files that this user wrote are read (`data.kept`).
+        Folder for the files; made on first use. Only files that this user wrote are read
+        (`data.kept`).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -58,7 +59,12 @@ class PartialStore:
         if found is not None:
             with suppress(ValueError, TypeError):
                 name, done, values = from_text(found)
-                if name == _name(empty) and type(done) is int and done > 0 and _are_alike(values, _values(empty)):
+                if (
+                    name == _name(empty)
+                    and type(done) is int
+                    and done > 0
+                    and _are_alike(values, _values(empty))
+                ):
                     self.n_reused += done
                     return done, type(empty)(*values)
         return 0, empty
@@ -67,7 +73,10 @@ class PartialStore:
         """Keep the result of the first `done` shards in the place of the result of fewer."""
         values = _values(result)
         # other results, of tasks that are not ours, are computed again
-        if all(_is_numbers(x) for x in values) and 0 < sum(np.asarray(x).nbytes for x in values) <= LARGEST:
+        if (
+            all(_is_numbers(x) for x in values)
+            and 0 < sum(np.asarray(x).nbytes for x in values) <= LARGEST
+        ):
             self._files.keep(key, to_text([_name(result), done, values]).encode())
 
 

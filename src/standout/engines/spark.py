@@ -21,7 +21,16 @@ import pyarrow as pa
 from standout import errors
 from standout.data.index import Shard
 from standout.data.tasks import Result, Task
-from standout.engines.spark_worker import FAILED, Answer, MergeResults, RunKept, RunTask, Sent, merged, seats_for
+from standout.engines.spark_worker import (
+    FAILED,
+    Answer,
+    MergeResults,
+    RunKept,
+    RunTask,
+    Sent,
+    merged,
+    seats_for,
+)
 from standout.errors import EngineError, InputError
 
 R = TypeVar("R", bound=Result)
@@ -47,7 +56,8 @@ _JAVA = "apt-get install default-jre-headless"
 class ClusterShards:
     """Shards in a persisted Spark DataFrame: one row per shard, with its number and the pickled shard.
 
-    Python workers keep the shards that they were sent, as far as there is room. Tasks are first run on those.
+    Python workers keep the shards that they were sent, as far as there is room. Tasks are first run
+    on those.
     """
 
     frame: Any
@@ -77,8 +87,8 @@ class SparkEngine:
     session
         A SparkSession. Default: the active one, else a new one.
     master
-        Where a new session runs, such as "local[2]" or "spark://host:7077". Default: Spark's own settings, else all
-        cores of this machine.
+        Where a new session runs, such as "local[2]" or "spark://host:7077". Default: Spark's own
+        settings, else all cores of this machine.
     """
 
     name = "spark"
@@ -116,7 +126,9 @@ class SparkEngine:
             shards.n_missed = shards.n_missed + 1 if 2 * len(found.missing) > shards.n_shards else 0
             done = task.empty() if found.result is None else task.empty().merge(found.result)
             if found.missing:
-                lacking = shards.frame.where(f"part IN ({', '.join(str(part) for part in found.missing)})")
+                lacking = shards.frame.where(
+                    f"part IN ({', '.join(str(part) for part in found.missing)})"
+                )
                 done = merged(self._sent(shared, shards, lacking), done)
             return done
         finally:
@@ -126,7 +138,11 @@ class SparkEngine:
         """Run the task on the shards that workers hold."""
         with _quiet(), _translated():
             answers = shards.numbers.mapPartitions(RunKept(shared, shards.name))
-            few = answers.collect() if shards.n_shards <= FAN_IN else [answers.treeReduce(Answer.merge)]
+            few = (
+                answers.collect()
+                if shards.n_shards <= FAN_IN
+                else [answers.treeReduce(Answer.merge)]
+            )
         return reduce(Answer.merge, few, Answer(None, ()))
 
     def _sent(self, shared: Any, shards: ClusterShards, frame: Any) -> list[bytes]:
@@ -135,7 +151,9 @@ class SparkEngine:
         results = self.apply(frame, RunTask(shared, shards.name, n), "part int, result binary")
         while n > 1:
             fewer = -(-n // FAN_IN)
-            results = self.apply(results.repartition(n, "part"), MergeResults(fewer), "part int, result binary")
+            results = self.apply(
+                results.repartition(n, "part"), MergeResults(fewer), "part int, result binary"
+            )
             n = fewer
         with self._same_workers():
             found: list[bytes] = self.fetch(results).column("result").to_pylist()
@@ -144,7 +162,10 @@ class SparkEngine:
     @contextmanager
     def _same_workers(self) -> Iterator[None]:
         """Let DataFrames use the workers of RDDs: Spark starts workers of their own for those with shorter error messages."""
-        name, settings = "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled", self.session.conf
+        name, settings = (
+            "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled",
+            self.session.conf,
+        )
         usual = settings.get(name)
         settings.set(name, "false")
         try:
@@ -160,9 +181,12 @@ class SparkEngine:
             slices = shard.slices(max(PER_CORE * self.cores, -(-shard.nbytes // SHARD_BYTES)))
             seats = seats_for(len(slices))
             table = pa.table(
-                {"seat": pa.array(seats, pa.int32()), "part": pa.array(range(len(slices)), pa.int32()),
-                 "payload": pa.array([pickle.dumps(piece, 5) for piece in slices], pa.binary())}
-            )  # fmt: skip
+                {
+                    "seat": pa.array(seats, pa.int32()),
+                    "part": pa.array(range(len(slices)), pa.int32()),
+                    "payload": pa.array([pickle.dumps(piece, 5) for piece in slices], pa.binary()),
+                }
+            )
             frame = self.session.createDataFrame(table).repartition(len(slices), "seat")
             kept[where] = ClusterShards(self.persist(frame.select("part", "payload")), len(slices))
             finalize(shard, _dropped, kept[where].frame).atexit = False
@@ -209,14 +233,18 @@ class SparkEngine:
         """Add `before` to rows (hash, part, n): the sum of `n` over the same hash in earlier parts; rows with 0 are left out."""
         from pyspark.sql import Window, functions
 
-        earlier = Window.partitionBy("hash").orderBy("part").rowsBetween(Window.unboundedPreceding, -1)
+        earlier = (
+            Window.partitionBy("hash").orderBy("part").rowsBetween(Window.unboundedPreceding, -1)
+        )
         return counts.withColumn("before", functions.sum("n").over(earlier)).where("before > 0")
 
     def summed(self, counts: Any, label: str) -> Any:
         """Rows (label, n) with the sum of `n` per label; rows without the label are left out."""
         from pyspark.sql import functions
 
-        return counts.where(f"{label} IS NOT NULL").groupBy(label).agg(functions.sum("n").alias("n"))
+        return (
+            counts.where(f"{label} IS NOT NULL").groupBy(label).agg(functions.sum("n").alias("n"))
+        )
 
     def sampled(self, counts: Any, most: int) -> Any:
         """Rows (record, n) with the sum of `n` per record, for the `most` records with the lowest places."""
@@ -246,7 +274,9 @@ class SparkEngine:
         from pyspark.sql import functions
 
         return ranges.groupBy("bin").agg(
-            functions.min("low").alias("low"), functions.max("high").alias("high"), functions.sum("n").alias("n")
+            functions.min("low").alias("low"),
+            functions.max("high").alias("high"),
+            functions.sum("n").alias("n"),
         )
 
 
@@ -278,14 +308,18 @@ def _session(master: str | None) -> Any:
     if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
         raise EngineError(f"engine 'spark' needs Java 17 or 21, and there is no java here: {_JAVA}")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("standout").config("spark.ui.showConsoleProgress", "false")
+    builder = SparkSession.builder.appName("standout").config(
+        "spark.ui.showConsoleProgress", "false"
+    )
     if master is not None:
         builder = builder.master(master)
     try:
         with _quiet():
             return builder.getOrCreate()
     except Exception as error:  # Py4J and Spark raise nearly anything
-        raise EngineError(f"Spark does not start ({type(error).__name__}). It needs Java 17 or 21: {_JAVA}") from None
+        raise EngineError(
+            f"Spark does not start ({type(error).__name__}). It needs Java 17 or 21: {_JAVA}"
+        ) from None
 
 
 @contextmanager
@@ -311,7 +345,9 @@ def _translated() -> Iterator[None]:
             raise kind(found[2].replace("\n  ", "\n")) from None
         reason = error.getCondition() if isinstance(error, PySparkException) else None
         if reason in ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"):
-            raise InputError(f"Spark finds no data there ({reason}): check the path or the name of the table") from None
+            raise InputError(
+                f"Spark finds no data there ({reason}): check the path or the name of the table"
+            ) from None
         raise EngineError(
             f"Spark could not finish a job ({reason or type(error).__name__}): its log has the details"
         ) from None

@@ -69,8 +69,8 @@ class Totals(NamedTuple):
 class SparkDataset(Catalog):
     """A dataset whose records stay on a Spark cluster. Make one with `SparkDataset.read`.
 
-    Everything that an audit needs of the records is computed by tasks on the cluster. The driver holds what is known of
-    the items, and the rows of the targets.
+    Everything that an audit needs of the records is computed by tasks on the cluster. The driver
+    holds what is known of the items, and the rows of the targets.
     """
 
     engine: SparkEngine
@@ -88,18 +88,34 @@ class SparkDataset(Catalog):
     origin: Origin | None = None
 
     @classmethod
-    def read(cls, source: Any, *, record: Column = GUESS, item: Column = GUESS, value: Column = GUESS,
-             time: Column = GUESS, time_unit: str | None = None, date_format: str | None = None,
-             decimal: str | None = None, skip_bad: bool = False, max_bad: float | None = None,
-             ignore: Sequence[str] | str | None = None, resolution: str | None = None, repeats: str = "keep",
-             engine: SparkEngine | None = None, shards: int | None = None) -> SparkDataset:  # fmt: skip
+    def read(
+        cls,
+        source: Any,
+        *,
+        record: Column = GUESS,
+        item: Column = GUESS,
+        value: Column = GUESS,
+        time: Column = GUESS,
+        time_unit: str | None = None,
+        date_format: str | None = None,
+        decimal: str | None = None,
+        skip_bad: bool = False,
+        max_bad: float | None = None,
+        ignore: Sequence[str] | str | None = None,
+        resolution: str | None = None,
+        repeats: str = "keep",
+        engine: SparkEngine | None = None,
+        shards: int | None = None,
+    ) -> SparkDataset:
         """Read a Spark DataFrame, a table or a path into shards on the cluster.
 
         Parameters
         ----------
         source
-            A DataFrame, the name of a table, or a path that Spark can read, such as `s3a://bucket/folder`.
-        record, item, value, time, time_unit, date_format, decimal, skip_bad, max_bad, ignore, resolution
+            A DataFrame, the name of a table, or a path that Spark can read, such as
+            `s3a://bucket/folder`.
+        record, item, value, time, time_unit, date_format, decimal, skip_bad, max_bad, ignore,
+        resolution
             As in `Dataset.read`.
         repeats
             "keep": repeated (record, item) pairs stay.
@@ -108,8 +124,20 @@ class SparkDataset(Catalog):
         shards
             Number of shards. Default: from the number of entries and of cores.
         """
-        options = ReadOptions(record, item, value, time, repeats, skip_bad, max_bad, time_unit, date_format,
-                              decimal=decimal, ignore=ignore, resolution=resolution)  # fmt: skip
+        options = ReadOptions(
+            record,
+            item,
+            value,
+            time,
+            repeats,
+            skip_bad,
+            max_bad,
+            time_unit,
+            date_format,
+            decimal=decimal,
+            ignore=ignore,
+            resolution=resolution,
+        )
         if repeats != "keep":
             raise ParameterError(
                 f"repeats={repeats!r}: on Spark, repeated pairs stay; use 'keep', or merge them before"
@@ -153,13 +181,20 @@ class SparkDataset(Catalog):
     def fingerprint(self) -> str:
         """SHA-256 of the catalog and of hashes of the records, without their labels; it begins with "spark:".
 
-        It is the same however the rows lie on the cluster, but not the fingerprint of the same data in memory, which
-        goes through all entries in order.
+        It is the same however the rows lie on the cluster, but not the fingerprint of the same data
+        in memory, which goes through all entries in order.
         """
         made = sha256()
-        for array in (self.item_labels, self.supports, self.levels, self.level_low, self.level_high, self.length_counts,
-                      self.totals.content,
-                      np.array([self.first_tick, self.tick_span, self.n_records, self.n_entries])):  # fmt: skip
+        for array in (
+            self.item_labels,
+            self.supports,
+            self.levels,
+            self.level_low,
+            self.level_high,
+            self.length_counts,
+            self.totals.content,
+            np.array([self.first_tick, self.tick_span, self.n_records, self.n_entries]),
+        ):
             made.update(repr((array.dtype.str, array.tolist())).encode())
         return f"spark:{made.hexdigest()}"
 
@@ -180,16 +215,25 @@ class SparkDataset(Catalog):
     def rows(self, records: Any) -> Rows:
         """Entries and keys of some records, given by distinct ascending indices; the last few results are kept."""
         wanted = np.asarray(records, np.int64)
-        return once(self, "rows", wanted.tobytes(), lambda: self.map(FetchRows(wanted)), MOST_FETCHED)
+        return once(
+            self, "rows", wanted.tobytes(), lambda: self.map(FetchRows(wanted)), MOST_FETCHED
+        )
 
     def __repr__(self) -> str:
         return f"<SparkDataset {self.shape_text}, {self.shards.n_shards:,} shards>"
 
 
-def _read(cls: type[SparkDataset], engine: SparkEngine, frame: Any, options: ReadOptions, shards: int | None
-          ) -> SparkDataset:  # fmt: skip
+def _read(
+    cls: type[SparkDataset],
+    engine: SparkEngine,
+    frame: Any,
+    options: ReadOptions,
+    shards: int | None,
+) -> SparkDataset:
     roles = roles_of(engine, frame, options, SAMPLE)
-    chosen = frame.select(*(frame[f"`{name}`"].alias(role) for role, name in roles.chosen().items()))
+    chosen = frame.select(
+        *(frame[f"`{name}`"].alias(role) for role, name in roles.chosen().items())
+    )
     chosen = engine.persist(chosen)
     try:
         with workspace(NAME) as (local, _):
@@ -205,15 +249,26 @@ def _kinds(engine: SparkEngine, frame: Any, local: Any) -> dict[str, str]:
     """SQL type of each column in DuckDB."""
     empty = engine.fetch(frame.limit(0))
     local.register("empty", empty)
-    kinds = {name: kind for name, kind, *_ in local.execute("DESCRIBE SELECT * FROM empty").fetchall()}
+    kinds = {
+        name: kind for name, kind, *_ in local.execute("DESCRIBE SELECT * FROM empty").fetchall()
+    }
     local.unregister("empty")
     return kinds
 
 
-def _built(cls: type[SparkDataset], con: ClusterConnection, source: Source, roles: Roles, found: Survey,
-           shards: int | None) -> SparkDataset:  # fmt: skip
+def _built(
+    cls: type[SparkDataset],
+    con: ClusterConnection,
+    source: Source,
+    roles: Roles,
+    found: Survey,
+    shards: int | None,
+) -> SparkDataset:
     """Catalog and shards of the view `rows`."""
-    engine, kinds = con.engine, {name: kind for name, kind, *_ in con.execute("DESCRIBE rows").fetchall()}
+    engine, kinds = (
+        con.engine,
+        {name: kind for name, kind, *_ in con.execute("DESCRIBE rows").fetchall()},
+    )
     if kinds["record"] == "VARCHAR" and dict(con.views.columns)["record"].startswith("DECIMAL"):
         raise InputError(
             f"column {roles.record!r} holds decimal numbers of many digits as labels of records, which cannot be ordered "
@@ -222,46 +277,81 @@ def _built(cls: type[SparkDataset], con: ClusterConnection, source: Source, role
     tally = _Tally(con, kinds, found, 3 * engine.cores if shards is None else shards)
     try:
         labels, cells, note = tally.items(source)
-        scale, cleaning = tally.values() if roles.value is not None else (Scale.empty(), found.cleaning)
+        scale, cleaning = (
+            tally.values() if roles.value is not None else (Scale.empty(), found.cleaning)
+        )
         n_shards = shards or _fitting_shards(engine, found.n_rows, labels.size)
         cuts = tally.cuts(n_shards)
     finally:
         tally.frame.unpersist()
     cleaning = replace(cleaning, notes=(*cleaning.notes, note)) if note else cleaning
     has_time, n_shards = roles.time is not None, len(cuts) + 1
-    coding = Coding(labels.size, roles.value is not None, has_time, scale.high, found.first_tick, found.tick_span)
+    coding = Coding(
+        labels.size,
+        roles.value is not None,
+        has_time,
+        scale.high,
+        found.first_tick,
+        found.tick_span,
+    )
     place = PlaceEntries(con.views, coding, cells, cuts, seats_for(n_shards))
     entries = engine.apply(con.frame, place, ENTRIES.format(_SPARK_KINDS[kinds["record"]]))
-    records = engine.persist(engine.apply(entries.repartition(n_shards, "seat"), BuildRecords(coding), RECORDS))
+    records = engine.persist(
+        engine.apply(entries.repartition(n_shards, "seat"), BuildRecords(coding), RECORDS)
+    )
     try:
-        sizes = engine.fetch(records.select("part", "n_records", "n_entries", "n_pairs")).sort_by("part")
+        sizes = engine.fetch(records.select("part", "n_records", "n_entries", "n_pairs")).sort_by(
+            "part"
+        )
         counts = np.zeros((n_shards, 3), np.int64)
-        counts[sizes.column("part").to_numpy()] = np.stack([sizes.column(k).to_numpy() for k in (1, 2, 3)], 1)
+        counts[sizes.column("part").to_numpy()] = np.stack(
+            [sizes.column(k).to_numpy() for k in (1, 2, 3)], 1
+        )
         n_records, n_entries, n_pairs = counts.sum(0).tolist()
         if n_entries != found.n_rows:
             raise rows_differ()
         first = np.concatenate([[0], np.cumsum(counts[:, 0])]).tolist()
-        made = _finished(engine, records, FinishShards(first, n_pairs < n_entries, labels.size), n_shards)
+        made = _finished(
+            engine, records, FinishShards(first, n_pairs < n_entries, labels.size), n_shards
+        )
         counted = engine.map(CountPairs(labels.size), made)
     finally:
         records.unpersist()
     return cls(
-        engine=engine, shards=made, item_labels=labels, supports=counted.supports, levels=scale.levels,
-        first_tick=found.first_tick, tick_span=found.tick_span, time_resolution=found.resolution if has_time else "day",
+        engine=engine,
+        shards=made,
+        item_labels=labels,
+        supports=counted.supports,
+        levels=scale.levels,
+        first_tick=found.first_tick,
+        tick_span=found.tick_span,
+        time_resolution=found.resolution if has_time else "day",
         totals=Totals(n_records, n_entries, roles.value is not None, has_time, *counted[1:]),
         cleaning=replace(cleaning, repeated_pairs=n_entries - n_pairs),
-        level_low=scale.low if scale.error else np.empty(0), level_high=scale.high if scale.error else np.empty(0),
-    )  # fmt: skip
+        level_low=scale.low if scale.error else np.empty(0),
+        level_high=scale.high if scale.error else np.empty(0),
+    )
 
 
-def _finished(engine: SparkEngine, records: Any, finish: FinishShards, n_shards: int) -> ClusterShards:
+def _finished(
+    engine: SparkEngine, records: Any, finish: FinishShards, n_shards: int
+) -> ClusterShards:
     """Shards with keys: records with equal contents are numbered over the whole cluster."""
-    hashes = engine.apply(records.select("part", "payload"), HashRecords(), "hash long, part int, n long")
+    hashes = engine.apply(
+        records.select("part", "payload"), HashRecords(), "hash long, part int, n long"
+    )
     seats = records.select("part", "seat")
-    twins = engine.earlier_equals(hashes).join(seats, "part").selectExpr("seat", "part", "hash", "before",
-                                                                         "cast(NULL AS binary) AS payload")  # fmt: skip
-    whole = records.selectExpr("seat", "part", "cast(NULL AS long) AS hash", "cast(NULL AS long) AS before", "payload")
-    frame = engine.apply(whole.unionByName(twins).repartition(n_shards, "seat"), finish, "part int, payload binary")
+    twins = (
+        engine.earlier_equals(hashes)
+        .join(seats, "part")
+        .selectExpr("seat", "part", "hash", "before", "cast(NULL AS binary) AS payload")
+    )
+    whole = records.selectExpr(
+        "seat", "part", "cast(NULL AS long) AS hash", "cast(NULL AS long) AS before", "payload"
+    )
+    frame = engine.apply(
+        whole.unionByName(twins).repartition(n_shards, "seat"), finish, "part int, payload binary"
+    )
     return ClusterShards(engine.persist(frame), n_shards)
 
 
@@ -274,7 +364,9 @@ def _fitting_shards(engine: SparkEngine, n_entries: int, n_items: int) -> int:
 class _Tally:
     """Items, values and some of the records with their rows, counted on each partition in one pass."""
 
-    def __init__(self, con: ClusterConnection, kinds: dict[str, str], found: Survey, n_shards: int) -> None:
+    def __init__(
+        self, con: ClusterConnection, kinds: dict[str, str], found: Survey, n_shards: int
+    ) -> None:
         self.con, self.engine, self.found = con, con.engine, found
         self.most = max(1000, SAMPLED_PER_SHARD * max(n_shards, found.n_rows // SHARD_ENTRIES))
         none = {role: f"NULL::{kinds[role]} AS {role}" for role in ("item", "value", "record")}
@@ -290,7 +382,11 @@ class _Tally:
 
     def items(self, source: Source) -> tuple[Array, pa.Table, str | None]:
         """Sorted labels of the items, the cells with their indices, and a note if labels changed their type."""
-        raw = self.engine.fetch(self.engine.summed(self.frame, "item")).column("item").combine_chunks()
+        raw = (
+            self.engine.fetch(self.engine.summed(self.frame, "item"))
+            .column("item")
+            .combine_chunks()
+        )
         labels, index, note = index_cells(self.con.local, source, "item", raw)
         return labels, pa.table({"label": raw, "place": index.astype(np.uint32)}), note
 
@@ -300,14 +396,19 @@ class _Tally:
         found = replace(self.found, n_distinct=engine.count(summed))
         if found.n_distinct <= MOST_DISTINCT:
             table = engine.fetch(summed).sort_by("value")
-            return surveyed_scale(table.column("value").to_numpy() + 0.0, table.column("n").to_numpy(), None, found)
+            return surveyed_scale(
+                table.column("value").to_numpy() + 0.0, table.column("n").to_numpy(), None, found
+            )
         key = bin_of_value(
-            *engine.spread(self.con.select("SELECT value FROM rows WHERE value IS NOT NULL", "value double"))
+            *engine.spread(
+                self.con.select("SELECT value FROM rows WHERE value IS NOT NULL", "value double")
+            )
         )
         ranges = self.con.select(
             f"SELECT {key} AS bin, min(value) AS low, max(value) AS high, count(*) AS n FROM rows WHERE value IS NOT NULL "
-            "GROUP BY ALL", "bin long, low double, high double, n long",
-        )  # fmt: skip
+            "GROUP BY ALL",
+            "bin long, low double, high double, n long",
+        )
         table = engine.fetch(engine.joined_ranges(ranges)).sort_by("high")
         high, n, low = (table.column(name).to_numpy() for name in ("high", "n", "low"))
         return surveyed_scale(high, n, low, found)
@@ -317,4 +418,6 @@ class _Tally:
         if n_shards == 1:
             return []
         table = self.engine.fetch(self.engine.sampled(self.frame, self.most))
-        return weighted_cuts(table.column("record").to_pylist(), table.column("n").to_pylist(), n_shards)
+        return weighted_cuts(
+            table.column("record").to_pylist(), table.column("n").to_pylist(), n_shards
+        )

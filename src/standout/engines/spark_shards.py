@@ -42,8 +42,14 @@ class Coding:
 
     def builder(self, counts: Array) -> EntryBuilder:
         """Builder for records with these numbers of entries."""
-        return EntryBuilder(counts, self.n_items, has_value=self.has_value, has_time=self.has_time,
-                            n_levels=self.ends.size, tick_span=self.tick_span)  # fmt: skip
+        return EntryBuilder(
+            counts,
+            self.n_items,
+            has_value=self.has_value,
+            has_time=self.has_time,
+            n_levels=self.ends.size,
+            tick_span=self.tick_span,
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +72,11 @@ class PlaceEntries:
         no_tick = coding.builder(np.zeros(0, np.int64)).no_tick
         columns = ["rows.record AS record", "items.place AS item"]
         columns += ["coalesce(rows.value, 'nan'::DOUBLE) AS value"] if coding.has_value else []
-        columns += [f"coalesce(rows.tick - {coding.first_tick}, {no_tick}) AS tick"] if coding.has_time else []
+        columns += (
+            [f"coalesce(rows.tick - {coding.first_tick}, {no_tick}) AS tick"]
+            if coding.has_time
+            else []
+        )
         return f"SELECT {', '.join(columns)} FROM rows JOIN items ON rows.item = items.label"
 
     @carried
@@ -82,7 +92,9 @@ class PlaceEntries:
         if pa.types.is_floating(record.type):
             record = pc.add(record, 0.0)  # -0.0 and 0.0 are one label
         encoded = record.dictionary_encode()
-        part = np.array([bisect_right(self.cuts, label) for label in encoded.dictionary.to_pylist()], np.int32)
+        part = np.array(
+            [bisect_right(self.cuts, label) for label in encoded.dictionary.to_pylist()], np.int32
+        )
         part = part[encoded.indices.to_numpy()] if part.size else part
         none = np.zeros(batch.num_rows, np.int16)
         code, tick = none, none
@@ -91,10 +103,13 @@ class PlaceEntries:
         if self.coding.has_time:
             tick = batch.column("tick").to_numpy()
         return one_row_batch(
-            seat=pa.array(np.array(self.seats, np.int32)[part]), part=pa.array(part), record=record,
-            item=pa.array(batch.column("item").to_numpy().astype(np.int32)), code=pa.array(code),
+            seat=pa.array(np.array(self.seats, np.int32)[part]),
+            part=pa.array(part),
+            record=record,
+            item=pa.array(batch.column("item").to_numpy().astype(np.int32)),
+            code=pa.array(code),
             tick=pa.array(tick.astype(np.int32)),
-        )  # fmt: skip
+        )
 
 
 ENTRIES = "seat int, part int, record {}, item int, code smallint, tick int"
@@ -129,16 +144,24 @@ class BuildRecords:
         for part in np.unique(parts).tolist():
             chosen = table if parts.min() == parts.max() else table.filter(pa.array(parts == part))
             made = self._records(chosen.combine_chunks())
-            counts = {"n_records": made.lengths.size, "n_entries": made.item.size, "n_pairs": int(made.lengths.sum())}
+            counts = {
+                "n_records": made.lengths.size,
+                "n_entries": made.item.size,
+                "n_pairs": int(made.lengths.sum()),
+            }
             yield one_row_batch(
-                seat=chosen.column("seat")[:1].combine_chunks(), part=pa.array([part], pa.int32()),
+                seat=chosen.column("seat")[:1].combine_chunks(),
+                part=pa.array([part], pa.int32()),
                 **{name: pa.array([n], pa.int64()) for name, n in counts.items()},
                 payload=pa.array([pickle.dumps(tuple(made), 5)], pa.binary()),
-            )  # fmt: skip
+            )
 
     def _records(self, table: pa.Table) -> Entries:
         index, n = sorted_index(table.column("record").combine_chunks())
-        coding, columns = self.coding, {name: table.column(name).to_numpy() for name in ("item", "code", "tick")}
+        coding, columns = (
+            self.coding,
+            {name: table.column(name).to_numpy() for name in ("item", "code", "tick")},
+        )
         builder = coding.builder(np.bincount(index, minlength=n))
         code = columns["code"].astype(builder.code.dtype) if coding.has_value else None
         tick = columns["tick"].astype(builder.tick.dtype) if coding.has_time else None
@@ -170,7 +193,9 @@ class HashRecords:
         for part, entries in _entries(batches):
             hashes, n = np.unique(hash_records(*entries[:4]), return_counts=True)
             yield one_row_batch(
-                hash=pa.array(hashes.view(np.int64)), part=pa.array(np.full(hashes.size, part, np.int32)), n=pa.array(n)
+                hash=pa.array(hashes.view(np.int64)),
+                part=pa.array(np.full(hashes.size, part, np.int32)),
+                n=pa.array(n),
             )
 
 
@@ -193,14 +218,16 @@ class FinishShards:
                 at = twins.column("part").to_numpy()
                 for part in np.unique(at).tolist():
                     pair = (
-                        twins.column(name).to_numpy(zero_copy_only=False)[at == part] for name in ("hash", "before")
+                        twins.column(name).to_numpy(zero_copy_only=False)[at == part]
+                        for name in ("hash", "before")
                     )
                     known.setdefault(part, []).append((next(pair), next(pair)))
         whole = (batch.filter(batch.column("payload").is_valid()) for batch in came)
         for part, entries in _entries(whole):
             shard = self._shard(part, entries, known.get(part, []))
             yield one_row_batch(
-                part=pa.array([part], pa.int32()), payload=pa.array([pickle.dumps(shard, 5)], pa.binary())
+                part=pa.array([part], pa.int32()),
+                payload=pa.array([pickle.dumps(shard, 5)], pa.binary()),
             )
 
     def _shard(self, part: int, entries: Entries, known: list[tuple[Array, Array]]) -> Shard:
@@ -211,12 +238,20 @@ class FinishShards:
         made = build_shard(*entries[:4], self.n_items, 0, n, size, self.has_repeats, threads=1)
         made = replace(made, first_record=self.first[part])
         hashes = (
-            np.concatenate([h for h, _ in known]).astype(np.int64).view(np.uint64) if known else np.empty(0, np.uint64)
+            np.concatenate([h for h, _ in known]).astype(np.int64).view(np.uint64)
+            if known
+            else np.empty(0, np.uint64)
         )
-        before = np.concatenate([b for _, b in known]).astype(np.int64) if known else np.empty(0, np.int64)
+        before = (
+            np.concatenate([b for _, b in known]).astype(np.int64)
+            if known
+            else np.empty(0, np.int64)
+        )
         order = np.argsort(hashes)
         made.__dict__["lengths"] = entries.lengths
-        made.__dict__["keys"] = number_equal(hash_records(*entries[:4]), hashes[order], before[order])
+        made.__dict__["keys"] = number_equal(
+            hash_records(*entries[:4]), hashes[order], before[order]
+        )
         return made
 
 
@@ -251,16 +286,25 @@ class CountPairs(Task[Counted]):
 
     def empty(self) -> Counted:
         """No records."""
-        return Counted(np.zeros(self.n_items, np.int64), np.zeros(1, np.int64), np.zeros(2, np.uint64))
+        return Counted(
+            np.zeros(self.n_items, np.int64), np.zeros(1, np.int64), np.zeros(2, np.uint64)
+        )
 
-    def run(self, shard: Shard, into: Counted | None = None, queries: Range | None = None) -> Counted:
+    def run(
+        self, shard: Shard, into: Counted | None = None, queries: Range | None = None
+    ) -> Counted:
         """Counts of the shard's records."""
         supports = np.zeros(self.n_items, np.int64)
         _count_supports(shard.ptr, shard.local, supports)
         index = np.arange(shard.first_record, shard.first_record + shard.n_records, dtype=np.uint64)
-        content = [_mixed(shard.keys, index * np.uint64(odd)).sum() for odd in (0x9E3779B97F4A7C15, 0xD1342543DE82EF95)]
+        content = [
+            _mixed(shard.keys, index * np.uint64(odd)).sum()
+            for odd in (0x9E3779B97F4A7C15, 0xD1342543DE82EF95)
+        ]
         found = Counted(
-            supports, np.bincount(shard.lengths, minlength=1).astype(np.int64), np.array(content, np.uint64)
+            supports,
+            np.bincount(shard.lengths, minlength=1).astype(np.int64),
+            np.array(content, np.uint64),
         )
         return found if into is None else into.merge(found)
 

@@ -46,7 +46,11 @@ class Views:
         """Roles whose columns the query reads."""
         text = query
         if re.search(r"\b(rows|good)\b", query):
-            conditions = [s.partition(" WHERE ")[2] for s in self.statements if s.startswith("CREATE VIEW good")]
+            conditions = [
+                s.partition(" WHERE ")[2]
+                for s in self.statements
+                if s.startswith("CREATE VIEW good")
+            ]
             text = " ".join([query, *conditions])
         words = set(re.findall(r"\w+", text))
         return [role for role, _ in self.columns if words & _NEEDED[role]] or [self.columns[0][0]]
@@ -58,11 +62,16 @@ class Views:
             con.execute("SET threads = 1")
             first = next(batches, None)
             came = [] if first is None else first.schema.names
-            columns = ", ".join(f"{r} AS {r}" if r in came else f"NULL::{kind} AS {r}" for r, kind in self.columns)
+            columns = ", ".join(
+                f"{r} AS {r}" if r in came else f"NULL::{kind} AS {r}" for r, kind in self.columns
+            )
             if first is None:
                 con.execute(f"CREATE TABLE source AS SELECT {columns} LIMIT 0")
             else:
-                con.register("arriving", pa.RecordBatchReader.from_batches(first.schema, _chain(first, batches)))
+                con.register(
+                    "arriving",
+                    pa.RecordBatchReader.from_batches(first.schema, _chain(first, batches)),
+                )
                 con.execute(f"CREATE TABLE source AS SELECT {columns} FROM arriving")
                 con.unregister("arriving")
             for statement in self.statements:
@@ -117,7 +126,9 @@ class ChooseRoles:
         came = list(batches)
         empty = pa.table({name: pa.array([], pa.null()) for name in self.names})
         with workspace(NAME) as (con, _):
-            roles = choose_roles(con, FrameTable(pa.Table.from_batches(came) if came else empty), self.options)
+            roles = choose_roles(
+                con, FrameTable(pa.Table.from_batches(came) if came else empty), self.options
+            )
         yield one_row_batch(answer=pa.array([pickle.dumps(roles)], pa.binary()))
 
 
@@ -125,7 +136,11 @@ class ClusterConnection:
     """Stands in for the DuckDB connection of the reader: views are noted, and counts over all rows run on the cluster."""
 
     def __init__(
-        self, engine: SparkEngine, frame: Any, kinds: dict[str, str], local: duckdb.DuckDBPyConnection
+        self,
+        engine: SparkEngine,
+        frame: Any,
+        kinds: dict[str, str],
+        local: duckdb.DuckDBPyConnection,
     ) -> None:
         self.engine, self.frame, self.local = engine, frame, local
         self.views = Views(tuple(kinds.items()))
@@ -141,7 +156,9 @@ class ClusterConnection:
             return self.local.execute(query)
         names = [column[0] for column in self.local.execute(query).description]
         frame = self.frame.select(*self.views.needed(query))
-        answers = self.engine.fetch(self.engine.apply(frame, AskPartition(self.views, query), "answer binary"))
+        answers = self.engine.fetch(
+            self.engine.apply(frame, AskPartition(self.views, query), "answer binary")
+        )
         rows = [pickle.loads(answer.as_buffer()) for answer in answers.column("answer")]
         return _Answer([_merged(name, [row[k] for row in rows]) for k, name in enumerate(names)])
 
@@ -166,7 +183,14 @@ def _merged(name: str, cells: list[Any]) -> Any:
     if not present:
         return 0 if name.startswith("count") else None
     function = re.match(r"\w+", name.lower())
-    merge = {"count": sum, "count_star": sum, "min": min, "max": max, "bool_and": all, "approx_count_distinct": max}
+    merge = {
+        "count": sum,
+        "count_star": sum,
+        "min": min,
+        "max": max,
+        "bool_and": all,
+        "approx_count_distinct": max,
+    }
     if function is not None and function[0] in merge:
         return merge[function[0]](present)  # type: ignore[operator]
     if len(set(present)) == 1:
@@ -176,7 +200,9 @@ def _merged(name: str, cells: list[Any]) -> Any:
 
 def roles_of(engine: SparkEngine, frame: Any, options: ReadOptions, sample: int) -> Roles:
     """Columns of the DataFrame by role, as named or guessed from the first rows."""
-    chosen = engine.apply(frame.limit(sample).coalesce(1), ChooseRoles(tuple(frame.columns), options), "answer binary")
+    chosen = engine.apply(
+        frame.limit(sample).coalesce(1), ChooseRoles(tuple(frame.columns), options), "answer binary"
+    )
     answer = engine.fetch(chosen).column("answer")
     roles: Roles = pickle.loads(answer[0].as_buffer())
     return roles

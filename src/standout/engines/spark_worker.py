@@ -34,7 +34,9 @@ class WorkerError(Exception):
     """Carries an error of standout through Spark, which passes on only its text."""
 
 
-def carried(run: Callable[[Any, Iterator[T]], Iterator[U]]) -> Callable[[Any, Iterator[T]], Iterator[U]]:
+def carried(
+    run: Callable[[Any, Iterator[T]], Iterator[U]],
+) -> Callable[[Any, Iterator[T]], Iterator[U]]:
     """Let errors of standout pass through Spark: decorator for the method that runs on an executor."""
 
     @wraps(run)
@@ -53,7 +55,8 @@ def _shorten_pauses() -> None:
 
     - Spark collects garbage: what stays, modules and compiled functions, is left out from now on.
     - Spark invalidates the caches of imports, and each cached reader of a zip file reads the directory of the file again.
-      Spark itself lies in one, with a reader for each package. Readers are made again when they are needed.
+      Spark itself lies in one, with a reader for each package. Readers are made again when they are
+      needed.
     """
     if len(gc.get_objects()) > MANY_OBJECTS:
         gc.collect()
@@ -69,7 +72,8 @@ def rows_of_batches(batches: Batches, *names: str) -> Iterator[tuple[Any, ...]]:
         columns = [batch.column(name) for name in names]
         for k in range(batch.num_rows):
             yield tuple(
-                column[k].as_buffer() if pa.types.is_binary(column.type) else column[k].as_py() for column in columns
+                column[k].as_buffer() if pa.types.is_binary(column.type) else column[k].as_py()
+                for column in columns
             )
 
 
@@ -88,7 +92,8 @@ def merged(results: list[bytes], into: Any) -> Any:
 def seats_for(n: int) -> list[int]:
     """A number for each of `n` partitions that Spark's `repartition(n, column)` sends there, so that none gets two shards.
 
-    Spark takes Murmur3 of the number, modulo `n`. If that changed, shards would still be right, but spread unevenly.
+    Spark takes Murmur3 of the number, modulo `n`. If that changed, shards would still be right, but
+    spread unevenly.
 
     >>> seats_for(3)
     [0, 1, 11]
@@ -165,8 +170,10 @@ class Answer(NamedTuple):
     def merge(self, other: Answer) -> Answer:
         """Answer for both sets of shards."""
         found = [answer.result for answer in (self, other) if answer.result is not None]
-        return Answer(found[0].merge(found[1]) if len(found) == 2 else next(iter(found), None),
-                      self.missing + other.missing)  # fmt: skip
+        return Answer(
+            found[0].merge(found[1]) if len(found) == 2 else next(iter(found), None),
+            self.missing + other.missing,
+        )
 
 
 @dataclass(frozen=True)
@@ -232,4 +239,6 @@ class MergeResults:
 
 
 def _result(part: int, result: Any) -> pa.RecordBatch:
-    return one_row_batch(part=pa.array([part], pa.int32()), result=pa.array([pickle.dumps(result, 5)], pa.binary()))
+    return one_row_batch(
+        part=pa.array([part], pa.int32()), result=pa.array([pickle.dumps(result, 5)], pa.binary())
+    )

@@ -1,17 +1,21 @@
 """The likelihood of what an adversary knows about a release that a defense changed, with the defense's published parameters.
 
-The knowledge comes from the source, and the candidate r is a record of the release. Against "the target is not in the
-release", with z = what the defense drew for the person (a shift of the dates, the source length of a capped record)::
+The knowledge comes from the source, and the candidate r is a record of the release. Against "the
+target is not in the
+release", with z = what the defense drew for the person (a shift of the dates, the source length of
+a capped record)::
 
     LLR(r) = log mean_z Π_j F_j        held: F = A + ρ·K/(q·g)        not held: F = miss/(1-Q_r)
 
-for right facts. A wrong item has F = 1/(1-Q_r) if r lacks the item, and F = x/(1-Q_r) if r holds it and entries were moved with
-probability x. If each fact is wrong with probability W, F is the mixture. If exactly w of m are wrong, Π_j is the
-coefficient of x^w in Π_j (right_j + wrong_j·x), divided by C(m, w).
+for right facts. A wrong item has F = 1/(1-Q_r) if r lacks the item, and F = x/(1-Q_r) if r holds it
+and entries were moved with probability x. If each fact is wrong with probability W, F is the
+mixture. If exactly w of m are wrong, Π_j is the coefficient of x^w in Π_j (right_j + wrong_j·x),
+divided by C(m, w).
 
-Departures from the first version of this formula: it had W instead of 0 for a held item of a record without moved
-entries; wrong items are drawn among those that the target lacks, so 0 is right. It took the source length as a point estimate,
-and all m facts as picks of held items; `held_share` sums over the source lengths, and counts the facts that are held.
+Departures from the first version of this formula: it had W instead of 0 for a held item of a record
+without moved entries; wrong items are drawn among those that the target lacks, so 0 is right. It
+took the source length as a point estimate, and all m facts as picks of held items; `held_share`
+sums over the source lengths, and counts the facts that are held.
 """
 
 from __future__ import annotations
@@ -35,10 +39,11 @@ DECONVOLUTION_STEPS = 20
 def held_share(length: Any, n_held: Any, keeps: Any = 1.0) -> Array:
     """ρ = keeps·[L(L-1)…(L-h+1)]^(-1/h): probability of one pick, if h picks without replacement are about kept items.
 
-    A source of Λ items keeps each with the same probability, and L of them are in the release. If all Λ are equally likely
-    beforehand, m picks of which h are given items of the release, and k = m-h given items that were lost, have the
-    probability keeps^h·(1-keeps)^k / [L(L-1)…(L-h+1)], where lost items are drawn independently. Entries that are exchanged
-    or replaced in place give the same. For a known source length, L is that length, and keeps = 1.
+    A source of Λ items keeps each with the same probability, and L of them are in the release. If
+    all Λ are equally likely beforehand, m picks of which h are given items of the release, and k =
+    m-h given items that were lost, have the probability keeps^h·(1-keeps)^k / [L(L-1)…(L-h+1)],
+    where lost items are drawn independently. Entries that are exchanged or replaced in place give
+    the same. For a known source length, L is that length, and keeps = 1.
 
     >>> held_share([4.0, 2.0], 2, 0.5).round(6).tolist(), held_share(4.0, 0).tolist()
     ([0.144338, 0.353553], 1.0)
@@ -87,8 +92,9 @@ def lost(miss: float, share: float, rest: float) -> float:
 def attribute_share(x: Any, support: Any) -> Array:
     """x_i = x - (1-(1-x)^n)/n: probability that an entry has the value and time of another holder, n holders.
 
-    Each of the holders takes part with probability x, and those who do are permuted at random; the n-th part of the
-    permutations leaves an entry where it is. K becomes (1-x_i)·K + x_i·(mean of K over the other holders).
+    Each of the holders takes part with probability x, and those who do are permuted at random; the
+    n-th part of the permutations leaves an entry where it is. K becomes (1-x_i)·K + x_i·(mean of K
+    over the other holders).
 
     >>> attribute_share(1.0, [1, 2, 4]).tolist(), attribute_share(0.0, 5).tolist()
     ([0.0, 0.5, 0.75], 0.0)
@@ -116,7 +122,9 @@ def through_values(prior: Any, change: Any, kernel: Any) -> tuple[Array, Array]:
     pi, n = np.asarray(prior, np.float64), np.asarray(kernel, np.float64)
     below = pi @ change
     back = (pi * n).sum(axis=1)
-    return np.where(below > 0, ((pi * n) @ change) / np.where(below > 0, below, 1.0), back[:, None]), back
+    return np.where(
+        below > 0, ((pi * n) @ change) / np.where(below > 0, below, 1.0), back[:, None]
+    ), back
 
 
 def deconvolved(released: Any, change: Any, start: Any, steps: int = DECONVOLUTION_STEPS) -> Array:
@@ -148,13 +156,14 @@ def deconvolved(released: Any, change: Any, start: Any, steps: int = DECONVOLUTI
 def merged(shown: float, others: float, k: int, mu: float) -> float:
     """F = c·Σ_j K_j/g_j·Π_{i≠j} o_i + (1/(1-e^-μ) - k·c)·Π_i o_i: k right facts about a group that shows one entry.
 
-    The source has n items of the group, n ~ Poisson(μ) given n ≥ 1, and one of them at random is shown.
-    c = E[(n-1)(n-2)…(n-k+1)]/μ^k.
+    The source has n items of the group, n ~ Poisson(μ) given n ≥ 1, and one of them at random is
+    shown. c = E[(n-1)(n-2)…(n-k+1)]/μ^k.
 
     Parameters
     ----------
     shown
-        Σ_j K_j/g_j·Π_{i≠j} o_i: one fact is about the shown entry; o is the factor of a fact about another entry.
+        Σ_j K_j/g_j·Π_{i≠j} o_i: one fact is about the shown entry; o is the factor of a fact about
+        another entry.
     others
         Π_i o_i.
     k

@@ -31,8 +31,8 @@ def is_rare(support: Any, t: float) -> npt.NDArray[np.bool_]:
 def T(a: Any, b: Any, p: Any) -> Array:  # noqa: N802 - the paper's letter
     """T(a, b) = 1 - |a - b| / p, p = range of the value scale; a null (NaN) gives 0.
 
-    Departures: a value outside the scale gives 0, never less; on a scale of one value (p = 0) equal values
-    give 1.
+    Departures: a value outside the scale gives 0, never less; on a scale of one value (p = 0) equal
+    values give 1.
 
     >>> T([5.0, 1.0, 2.5, float("nan")], [5.0, 5.0, 2.0, 3.0], 4.0).tolist()
     [1.0, 0.0, 0.875, 0.0]

@@ -11,7 +11,8 @@ SHARE_OF_LAST_LOOK = 0.5
 def p_below(count: int, n: int, limit: float) -> float:
     """P(X ≤ count), X ~ Binomial(n, limit): p-value of "the rate is at least the limit"; small = the rate is below it.
 
-    A rate cannot be above 1: a limit of 1 is met by any data. A limit of 0 cannot be shown to be met.
+    A rate cannot be above 1: a limit of 1 is met by any data. A limit of 0 cannot be shown to be
+    met.
 
     >>> round(p_below(0, 31, 0.09), 4), round(p_below(0, 32, 0.09), 4), p_below(0, 0, 0.09)
     (0.0537, 0.0489, 1.0)
@@ -59,7 +60,8 @@ def fewest_to_pass(limit: float, alpha: float = 0.05) -> float:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p-values: max over the smaller ones of (m - rank + 1)·p, at most 1.
 
-    Among hypotheses with an adjusted value ≤ α, the probability that any is rejected although it is true is at most α.
+    Among hypotheses with an adjusted value ≤ α, the probability that any is rejected although it is
+    true is at most α.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]

@@ -17,7 +17,8 @@ FUZZY = 1.0
 def w(support: Any, n_records: Any) -> Array:
     """w_um = ln(|U| / |supp(m)|) for an item that u holds: TF-IDF with term frequency 1.
 
-    Departure: the paper has no item without holders; here it weighs 0 and drops out of the mention vector.
+    Departure: the paper has no item without holders; here it weighs 0 and drops out of the mention
+    vector.
 
     >>> w([1, 10, 100, 0], 100).round(4).tolist()
     [4.6052, 2.3026, 0.0, 0.0]
@@ -30,20 +31,23 @@ def w(support: Any, n_records: Any) -> Array:
 def cosine(product: Any, mention_norm: Any, record_norm: Any) -> Array:
     """cos(t, u) = Σ_m w_tm · w_um / (‖w_t‖ · ‖w_u‖), and 0 where a vector is all zeros.
 
-    `product` is the sum over the items that are both mentioned and held, each with its weight squared.
+    `product` is the sum over the items that are both mentioned and held, each with its weight
+    squared.
 
     >>> cosine([9.0, 0.0], [3.0, 3.0], [5.0, 0.0]).tolist()
     [0.6, 0.0]
     """
     norms = np.asarray(mention_norm, dtype=np.float64) * np.asarray(record_norm, dtype=np.float64)
-    return np.where(norms > 0, np.asarray(product, dtype=np.float64) / np.where(norms > 0, norms, 1.0), 0.0)
+    return np.where(
+        norms > 0, np.asarray(product, dtype=np.float64) / np.where(norms > 0, norms, 1.0), 0.0
+    )
 
 
 def ss(support: Any, n_records: Any) -> Array:
     """ss(u, m) = (|U| - (|supp(m)| - 1)) / |U| for a mention that u holds (equation 1); else the floor, 0.05.
 
-    No item of the paper is rated by 95 % of all users, so holding one always scores above the floor. For an item
-    held by more, the formula falls below the floor, and is used unchanged.
+    No item of the paper is rated by 95 % of all users, so holding one always scores above the
+    floor. For an item held by more, the formula falls below the floor, and is used unchanged.
 
     >>> ss([20, 500, 1000, 10000], 10_000).tolist()
     [0.9981, 0.9501, 0.9001, 0.0001]
@@ -56,8 +60,8 @@ def ss(support: Any, n_records: Any) -> Array:
 def score(subscores: Any) -> float:
     """Score(u, t) = Π_m ss(u, m) over the mentions (equation 2).
 
-    The worked example: 10,000 users; the mentions A, B, C are rated by 20, 500 and 1000 of them. The first
-    user rated A, the second B and C.
+    The worked example: 10,000 users; the mentions A, B, C are rated by 20, 500 and 1000 of them.
+    The first user rated A, the second B and C.
 
     >>> a, b, c = ss([20, 500, 1000], 10_000)
     >>> round(score([a, FLOOR, FLOOR]), 4), round(score([FLOOR, b, c]), 3)

@@ -1,11 +1,14 @@
 """The likelihood of what an adversary knows: Fellegi–Sunter for sparse records (beyond the papers).
 
-For an adversary with exactly w wrong facts: `log_wrong_items` and `log_wrong_values`. For one whose facts are wrong
-independently, with e = share of wrong items, h = share of right items whose value and day are wrong::
+For an adversary with exactly w wrong facts: `log_wrong_items` and `log_wrong_values`. For one whose
+facts are wrong
+independently, with e = share of wrong items, h = share of right items whose value and day are
+wrong::
 
     P(A|r) = Π_i [ (1-e)·1[i∈r]·((1-h)·K_i(r) + h·u_i)/L_r + e·q_i·g_i ]
 
-K is the noise of a right fact, u the distribution of a wrong value, q·g that of a fact about a person outside the release.
+K is the noise of a right fact, u the distribution of a wrong value, q·g that of a fact about a
+person outside the release.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ def odds(kernel: Any, e: Any, h: Any, wrong: Any, q: Any, g: Any) -> Array:
     500.0
     """
     right = (1.0 - np.asarray(h)) * np.asarray(kernel) + np.asarray(h) * np.asarray(wrong)
-    return np.asarray((1.0 - np.asarray(e)) * right / (np.asarray(e) * np.asarray(q) * np.asarray(g)))
+    return np.asarray(
+        (1.0 - np.asarray(e)) * right / (np.asarray(e) * np.asarray(q) * np.asarray(g))
+    )
 
 
 def log_presence(llr_best: Any, mass: Any, n_records: Any) -> Array:
@@ -73,14 +78,17 @@ def posterior(log_odds: Any, share: Any, prior: float) -> tuple[Array, Array]:
     from scipy.special import expit
 
     nobody = np.isneginf(log_odds)
-    z = np.where(nobody, 0.0, log_odds) + (np.log(prior) - np.log1p(-prior) if prior < 1 else np.inf)
+    z = np.where(nobody, 0.0, log_odds) + (
+        np.log(prior) - np.log1p(-prior) if prior < 1 else np.inf
+    )
     return np.where(nobody, 0.0, expit(z) * np.asarray(share)), np.where(nobody, 1.0, expit(-z))
 
 
 def pick_rate(pickable: Any, n_right: int | None, sure: bool = True) -> Array:
     """Probability of one picked item, 1/L_r; for m of L_r without replacement the m-th root of (L_r-m)!/L_r!.
 
-    A record with fewer pickable items than were picked cannot be the target: 0, if their number is `sure`.
+    A record with fewer pickable items than were picked cannot be the target: 0, if their number is
+    `sure`.
 
     >>> pick_rate([4, 1, 0], None).tolist(), pick_rate([4, 1], 2).round(6).tolist()
     ([0.25, 1.0, 0.0], [0.288675, 0.0])
@@ -93,7 +101,9 @@ def pick_rate(pickable: Any, n_right: int | None, sure: bool = True) -> Array:
     enough = length >= n_right
     safe = np.where(enough, length, n_right)
     return np.where(
-        enough | ((not sure) & (length > 0)), np.exp(-(gammaln(safe + 1) - gammaln(safe - n_right + 1)) / n_right), 0.0
+        enough | ((not sure) & (length > 0)),
+        np.exp(-(gammaln(safe + 1) - gammaln(safe - n_right + 1)) / n_right),
+        0.0,
     )
 
 
@@ -111,7 +121,8 @@ def shrunk(own: Any, n_own: Any, common: Any, weight: float) -> Array:
 def wrong_order(support: Array, n: int, rest: float, scratch: Array) -> float:
     """Mean over the orders of `n` items of Π_j s_j / (rest - Σ of the earlier s): their probability as draws without replacement.
 
-    Exact for up to `MOST_ORDERED` items, by subsets. Beyond that every earlier item counts with the mean of the s.
+    Exact for up to `MOST_ORDERED` items, by subsets. Beyond that every earlier item counts with the
+    mean of the s.
 
     Parameters
     ----------
@@ -154,8 +165,17 @@ def wrong_order(support: Array, n: int, rest: float, scratch: Array) -> float:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: float, log_pick: float, log_ways: float,
-                    wrong: Array, scratch: Array) -> float:  # fmt: skip
+def log_wrong_items(
+    right: Array,
+    held: Array,
+    support: Array,
+    g: Array,
+    rest: float,
+    log_pick: float,
+    log_ways: float,
+    wrong: Array,
+    scratch: Array,
+) -> float:
     """Log P(A|r) = Σ_{i∈R} log K_i + log W + Σ_{j∉R} log g_j - log (L_r)_(m-w) - log C(m,w), exactly w items wrong.
 
     R are the facts whose item r holds. W is `wrong_order` of the other items.
@@ -195,10 +215,13 @@ def log_wrong_items(right: Array, held: Array, support: Array, g: Array, rest: f
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def log_wrong_values(right: Array, wrong: Array, w: int, log_pick: float, log_ways: float, scratch: Array) -> float:
+def log_wrong_values(
+    right: Array, wrong: Array, w: int, log_pick: float, log_ways: float, scratch: Array
+) -> float:
     """Log P(A|r) = log [x^w] Π_i (K_i + u_i·x) - log (F_r)_(w)·(L_r-w)_(m-w) - log C(m,w), exactly w values and days wrong.
 
-    The polynomial sums over all choices of the wrong facts, so it is exact even if r does not determine them.
+    The polynomial sums over all choices of the wrong facts, so it is exact even if r does not
+    determine them.
 
     Parameters
     ----------

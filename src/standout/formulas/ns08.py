@@ -60,7 +60,9 @@ def bits_left(share: Any, n_records: Any) -> Array:
     """
     p = np.asarray(share, dtype=np.float64)
     most = np.log2(np.maximum(n_records, 1))
-    return np.asarray(np.minimum(-np.log2(np.where(p > 0, np.minimum(p, 1.0), 2.0**-most)), most) + 0.0)
+    return np.asarray(
+        np.minimum(-np.log2(np.where(p > 0, np.minimum(p, 1.0), 2.0**-most)), most) + 0.0
+    )
 
 
 def sim(agreeing: Any, first_length: Any, second_length: Any, shared: Any) -> Array:
@@ -95,9 +97,10 @@ def theorem_1_m(n_records: int, epsilon: float, delta: float) -> float:
 def theorem_2_found(agree: Any, length: Any, m: int, n_records: int) -> Array:
     """max(0, 1 - (N-1) Π_{j<m} (a-j)/(L-j)): lower bound of the probability that m items of L single out a record.
 
-    The argument of Theorems 1 and 2 for one record: each of the other N-1 agrees on at most `agree` = a of its L items,
-    so it fits m items drawn without replacement with probability at most C(a,m)/C(L,m), and a union bound gives the rest.
-    The theorem as printed assumes a ≤ (1-δ)L and bounds the product by (1-δ)^m. NaN where L < m.
+    The argument of Theorems 1 and 2 for one record: each of the other N-1 agrees on at most `agree`
+    = a of its L items, so it fits m items drawn without replacement with probability at most
+    C(a,m)/C(L,m), and a union bound gives the rest. The theorem as printed assumes a ≤ (1-δ)L and
+    bounds the product by (1-δ)^m. NaN where L < m.
 
     >>> theorem_2_found([2, 9], 10, 4, 1000).round(3).tolist(), theorem_2_found(5, 20, 8, 1000).tolist()
     ([1.0, 0.0], 1.0)
@@ -132,9 +135,10 @@ def theorem_5_population(delta: float, factor: float, gamma: float) -> float:
 def smallest_match_sim(epsilon: float, delta: float) -> float:
     """(1-ε)(1-δ)/(1+δ): the similarity that Theorem 1's argument gives when the smallest matching record is the answer.
 
-    Lemma 1 of the paper divides by |supp(r)| where Sim divides by the union, so that a heavy record may agree with all
-    of r and still not be similar (Merener 2012). A smallest match holds at most as many items as the target and
-    agrees on (1-δ) of them, so the union has at most (1+δ)|supp(r)| items.
+    Lemma 1 of the paper divides by |supp(r)| where Sim divides by the union, so that a heavy record
+    may agree with all of r and still not be similar (Merener 2012). A smallest match holds at most
+    as many items as the target and agrees on (1-δ) of them, so the union has at most (1+δ)|supp(r)|
+    items.
 
     >>> round(smallest_match_sim(0.05, 0.2), 4)
     0.6333

@@ -26,7 +26,9 @@ def ndcg(found: Any, n_relevant: Any) -> Array:
     hit = np.atleast_2d(np.asarray(found, np.bool_))
     gain = 1.0 / np.log2(np.arange(2, hit.shape[1] + 2))
     ideal = np.concatenate([[0.0], np.cumsum(gain)])
-    return np.asarray((hit * gain).sum(axis=1) / ideal[np.minimum(np.asarray(n_relevant), hit.shape[1])])
+    return np.asarray(
+        (hit * gain).sum(axis=1) / ideal[np.minimum(np.asarray(n_relevant), hit.shape[1])]
+    )
 
 
 def recall(found: Any, n_relevant: Any) -> Array:
@@ -35,4 +37,6 @@ def recall(found: Any, n_relevant: Any) -> Array:
     >>> recall([[True, False, True], [False, False, False]], [4, 1]).tolist()
     [0.5, 0.0]
     """
-    return np.asarray(np.atleast_2d(np.asarray(found, np.bool_)).sum(axis=1) / np.asarray(n_relevant))
+    return np.asarray(
+        np.atleast_2d(np.asarray(found, np.bool_)).sum(axis=1) / np.asarray(n_relevant)
+    )

@@ -27,8 +27,8 @@ class Rate(NamedTuple):
     def of(cls, hits: Any) -> Rate:
         """Rate of true elements, or mean of credits from 0 to 1.
 
-        A credit between 0 and 1 has a smaller variance than a hit or miss of the same mean: the interval is then a
-        little too wide, never too narrow. The sum does not depend on the order.
+        A credit between 0 and 1 has a smaller variance than a hit or miss of the same mean: the
+        interval is then a little too wide, never too narrow. The sum does not depend on the order.
 
         >>> Rate.of([True, False, True, True])
         Rate(count=3, n=4, rate=0.75, low=0.3006..., high=0.9544...)

@@ -1,8 +1,9 @@
 """The spacing test of absence, from the top scores alone (beyond the papers).
 
-For an absent target the best scores are extremes of many unrelated records. Their normalized spacings ``j·(s_(j) - s_(j+1))``
-are then about independent and exponential with a common scale (Rényi). A present target makes the first spacing larger.
-It is the eccentricity of NS08 with a null distribution per query, and assumes nothing about the noise.
+For an absent target the best scores are extremes of many unrelated records. Their normalized
+spacings ``j·(s_(j) - s_(j+1))`` are then about independent and exponential with a common scale
+(Rényi). A present target makes the first spacing larger. It is the eccentricity of NS08 with a null
+distribution per query, and assumes nothing about the noise.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def spacing(top: Any) -> Array:
     gaps = s[..., :-1] - s[..., 1:]
     j = np.arange(2, gaps.shape[-1] + 1)
     scale = (j * gaps[..., 1:]).mean(axis=-1)
-    applies = (1 + (gaps > 0).sum(axis=-1) >= FEWEST_DISTINCT) & np.isfinite(s).all(axis=-1) & (scale > 0)
+    applies = (
+        (1 + (gaps > 0).sum(axis=-1) >= FEWEST_DISTINCT) & np.isfinite(s).all(axis=-1) & (scale > 0)
+    )
     return np.where(applies, gaps[..., 0] / np.where(applies, scale, 1.0), np.nan)
 
 
@@ -60,4 +63,8 @@ def benjamini_hochberg(p: Any) -> Array:
     """
     from scipy.stats import false_discovery_control
 
-    return np.asarray(false_discovery_control(np.clip(np.nan_to_num(np.asarray(p, np.float64), nan=1.0), 0.0, 1.0)))
+    return np.asarray(
+        false_discovery_control(
+            np.clip(np.nan_to_num(np.asarray(p, np.float64), nan=1.0), 0.0, 1.0)
+        )
+    )

@@ -14,24 +14,35 @@ from standout.gate.run import Run
 from standout.gate.verdict import Verdict, overall
 
 
-def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None, targets: int | str | None = None,
-          seed: int = 0, engine: str | Engine = "memory", progress: Reporter | bool | None = None) -> Verdict:  # fmt: skip
+def check(
+    source: Any,
+    policy: Any,
+    *,
+    release: Any = None,
+    defense: Any = None,
+    targets: int | str | None = None,
+    seed: int = 0,
+    engine: str | Engine = "memory",
+    progress: Reporter | bool | None = None,
+) -> Verdict:
     """Decide whether a release keeps a policy.
 
-    The verdict is "pass" if every rate that the policy limits is shown to be below its limit, "fail" if one is shown to be
-    above it, and "unclear" otherwise. Each of the two statements is wrong with a probability of at most 1 - confidence.
+    The verdict is "pass" if every rate that the policy limits is shown to be below its limit,
+    "fail" if one is shown to be above it, and "unclear" otherwise. Each of the two statements is
+    wrong with a probability of at most 1 - confidence.
 
     Parameters
     ----------
     source
-        The true data of the people: a `Dataset`, or a frame whose columns can be guessed. A dataset that a defense made is
-        taken as the release, and its source as the source.
+        The true data of the people: a `Dataset`, or a frame whose columns can be guessed. A dataset
+        that a defense made is taken as the release, and its source as the source.
     policy
         Path of a TOML file, a dict with the same keys, or a `Policy`.
     release
         What is published, if it differs from the source. Records are matched by label.
     defense
-        What makes the release: an object with `apply(source, seed)`; called when no release is given.
+        What makes the release: an object with `apply(source, seed)`; called when no release is
+        given.
     targets
         Number of records to attack per adversary, or "all", in place of the policy's.
     seed
@@ -39,12 +50,14 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
     engine
         Name of an engine, or an engine.
     progress
-        True for a bar on standard error, False for none, None for a bar if standard error is a terminal, or a function that
-        is called with (what, queries done, queries in all).
+        True for a bar on standard error, False for none, None for a bar if standard error is a
+        terminal, or a function that is called with (what, queries done, queries in all).
     """
     began = time.perf_counter()
     rules = Policy.of(policy)
-    run = Run.of(source, rules, release=release, defense=defense, targets=targets, seed=seed, engine=engine)
+    run = Run.of(
+        source, rules, release=release, defense=defense, targets=targets, seed=seed, engine=engine
+    )
     with reporting(progress) as report:
         run.measure(report)
     table, tests = run.decide()
@@ -54,5 +67,7 @@ def check(source: Any, policy: Any, *, release: Any = None, defense: Any = None,
         tests=tuple(tests),
         cells=tuple(run.cells()),
         policy=rules.given,
-        provenance=provenance(run.given or run.job, rules, time.perf_counter() - began, run.columns),
+        provenance=provenance(
+            run.given or run.job, rules, time.perf_counter() - began, run.columns
+        ),
     )

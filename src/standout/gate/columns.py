@@ -36,14 +36,28 @@ def column_list(whole: Whole) -> list[dict[str, Any]]:
     for use in whole.columns:
         if len(items) > 1 and use.role == "item":
             continue
-        status = "measured" if use.role in MEASURED else "harmless" if use.role == "harmless" else "not measured"
+        status = (
+            "measured"
+            if use.role in MEASURED
+            else "harmless"
+            if use.role == "harmless"
+            else "not measured"
+        )
         why = f"{use.role}: {use.reason}" if status == "measured" else use.reason
-        # an item may be a telephone number that was called; it does not name the person of the record
+        # an item may be a telephone number that was called; it does not name the person of the
+        # record
         who = use.identifier if status == "not measured" or use.role == "record" else None
         rows.append({"name": use.name, "status": status, "why": why, "identifier": who})
     if len(items) > 1:
         why = "item: columns of a wide matrix"
-        rows.append({"name": f"{len(items):,} columns", "status": "measured", "why": why, "identifier": None})
+        rows.append(
+            {
+                "name": f"{len(items):,} columns",
+                "status": "measured",
+                "why": why,
+                "identifier": None,
+            }
+        )
     return rows
 
 
@@ -54,7 +68,10 @@ def _with_named_items(columns: list[dict[str, Any]], data: Catalog) -> list[dict
     named = {"identifier": "e-mail address"}
     items = [c for c in columns if c["why"].startswith("item:")]
     if not items:
-        return [*columns, {"name": "items", "status": "measured", "why": "item: labels of items", **named}]
+        return [
+            *columns,
+            {"name": "items", "status": "measured", "why": "item: labels of items", **named},
+        ]
     return [{**c, **named} if c in items else c for c in columns]
 
 
@@ -78,8 +95,8 @@ def dropped_rows(data: Catalog) -> tuple[str, str] | None:
 def requirement(columns: Sequence[Mapping[str, Any]], policy: Policy) -> tuple[str, str] | None:
     """Verdict on the columns and the reason; None if the data has no columns that are known.
 
-    A direct identifier fails, named in the policy or not. A column that was not measured is unclear unless the policy
-    names it with a reason.
+    A direct identifier fails, named in the policy or not. A column that was not measured is unclear
+    unless the policy names it with a reason.
     """
     if not columns:
         return None
@@ -87,7 +104,11 @@ def requirement(columns: Sequence[Mapping[str, Any]], policy: Policy) -> tuple[s
     if direct:
         said = ", ".join(f"{listed([c['name']])} ({c['identifier']})" for c in direct[:10])
         return "fail", f"direct identifiers of people: {said}; remove these columns"
-    open_ = [c["name"] for c in columns if c["status"] == "not measured" and c["name"] not in policy.unmeasured_columns]
+    open_ = [
+        c["name"]
+        for c in columns
+        if c["status"] == "not measured" and c["name"] not in policy.unmeasured_columns
+    ]
     if open_:
         return "unclear", (
             f"not measured: {listed(open_)}; remove these columns, or accept them with a reason under [unmeasured_columns] "
@@ -98,11 +119,16 @@ def requirement(columns: Sequence[Mapping[str, Any]], policy: Policy) -> tuple[s
 
 def column_lines(columns: Sequence[Mapping[str, Any]]) -> list[str]:
     """One line of text per column."""
-    return [f"{listed([c['name']])}: {c['status']} ({c['identifier'] or c['why']})" for c in columns]
+    return [
+        f"{listed([c['name']])}: {c['status']} ({c['identifier'] or c['why']})" for c in columns
+    ]
 
 
 def _parts(columns: Sequence[Mapping[str, Any]], policy: Policy) -> Iterator[str]:
-    by = {s: [c["name"] for c in columns if c["status"] == s] for s in ("measured", "harmless", "not measured")}
+    by = {
+        s: [c["name"] for c in columns if c["status"] == s]
+        for s in ("measured", "harmless", "not measured")
+    }
     yield f"measured: {listed(by['measured'])}."
     if by["harmless"]:
         yield f"Harmless: {listed(by['harmless'])}."
@@ -110,7 +136,9 @@ def _parts(columns: Sequence[Mapping[str, Any]], policy: Policy) -> Iterator[str
         yield f"Not measured, accepted by the policy: {listed([name])} ({policy.unmeasured_columns[name]})."
 
 
-def verify_rows(content: Mapping[str, Any], data: Catalog, policy: Policy) -> Iterator[dict[str, str]]:
+def verify_rows(
+    content: Mapping[str, Any], data: Catalog, policy: Policy
+) -> Iterator[dict[str, str]]:
     """Checks of evidence: the columns of the data given, judged again, and the hash of everything it holds."""
     made, whole = content["provenance"], whole_of(data)
     if (judged := requirement(column_list(whole), policy)) is not None:
@@ -128,5 +156,8 @@ def verify_rows(content: Mapping[str, Any], data: Catalog, policy: Policy) -> It
     elif whole.sha256 == said:
         verdict, why = "pass", f"the same: {whole.covers}"
     else:
-        verdict, why = "fail", "it differs from the one that was checked, also where nothing was measured"
+        verdict, why = (
+            "fail",
+            "it differs from the one that was checked, also where nothing was measured",
+        )
     yield {"check": "whole file", "verdict": verdict, "why": why}

@@ -65,7 +65,13 @@ def asked_rows(content: Mapping[str, Any], policy: Policy, planted: bool) -> lis
     n, wanted = content["provenance"]["targets"], policy.targets
     if n != "all" and (wanted is None or n < wanted):
         asked = "all" if wanted is None else f"{wanted:,}"
-        rows.append(row("targets", "unclear", f"the policy asks for {asked} per adversary, and the check had {n:,}"))
+        rows.append(
+            row(
+                "targets",
+                "unclear",
+                f"the policy asks for {asked} per adversary, and the check had {n:,}",
+            )
+        )
     if policy.self_test and not planted:
         rows.append(row("self-test", "unclear", "it was switched off"))
     return rows
@@ -88,15 +94,32 @@ def derived_row(name: str, said: Any, again: Any, differs: str, other: str) -> R
     if alike(said, _plain(again)):
         return row(f"derived {name}", "pass", "follows from the policy, the data and the counts")
     if isinstance(again, str):
-        return row(f"derived {name}", differs, f"the counts give {again!r}, and the evidence says {said!r}{other}")
-    where = next((k for k, (a, b) in enumerate(zip(said, again, strict=False)) if not alike(a, _plain(b))), None)
+        return row(
+            f"derived {name}",
+            differs,
+            f"the counts give {again!r}, and the evidence says {said!r}{other}",
+        )
+    where = next(
+        (k for k, (a, b) in enumerate(zip(said, again, strict=False)) if not alike(a, _plain(b))),
+        None,
+    )
     given = "what the policy, the data and the counts give"
-    why = f"row {where + 1} is not {given}" if where is not None else f"{len(said)} rows; {len(again)} are {given}"
+    why = (
+        f"row {where + 1} is not {given}"
+        if where is not None
+        else f"{len(said)} rows; {len(again)} are {given}"
+    )
     return row(f"derived {name}", differs, why + other)
 
 
-def cell_rows(said: Cells, again: Sequence[Mapping[str, Any]], chosen: set[int], differs: str, other: str,
-              signed: bool) -> list[Row]:  # fmt: skip
+def cell_rows(
+    said: Cells,
+    again: Sequence[Mapping[str, Any]],
+    chosen: set[int],
+    differs: str,
+    other: str,
+    signed: bool,
+) -> list[Row]:
     """Whether the counts are the same, one row per cell that was run again."""
     out = []
     n, every = len(chosen), len(said.all)
@@ -106,7 +129,9 @@ def cell_rows(said: Cells, again: Sequence[Mapping[str, Any]], chosen: set[int],
         if signed:
             out.append(row("counts", "pass", f"{share}. The signer answers for the others"))
         else:
-            out.append(row("counts", "unclear", f"{share}. Run all again, or give the key of a signer"))
+            out.append(
+                row("counts", "unclear", f"{share}. Run all again, or give the key of a signer")
+            )
     for cell in again:
         k = said.find(_plain(cell))
         name = f"{cell['attack']['label']}: {cell['adversary']['words']}"[:SHORT]

@@ -44,7 +44,8 @@ def save_evidence(verdict: Verdict, path: str | Path, key: str | Path | None = N
     path
         File to write.
     key
-        File with an Ed25519 private key in PEM, without a password: the evidence is signed. None = not signed.
+        File with an Ed25519 private key in PEM, without a password: the evidence is signed. None =
+        not signed.
     """
     return write_whole(path, evidence_text(verdict, key))
 
@@ -69,7 +70,11 @@ def load_evidence(path: str | Path) -> dict[str, Any]:
         raise InputError(f"cannot read evidence {str(path)!r}: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise InputError(f"{str(path)!r} is not evidence: not JSON") from None
-    if not isinstance(content, dict) or content.get("schema") != SCHEMA or content.get("schema_version") != VERSION:
+    if (
+        not isinstance(content, dict)
+        or content.get("schema") != SCHEMA
+        or content.get("schema_version") != VERSION
+    ):
         raise InputError(
             f"{str(path)!r} is not evidence of version {VERSION}; make it with `standout check --evidence`"
         )
@@ -78,7 +83,9 @@ def load_evidence(path: str | Path) -> dict[str, Any]:
             raise InputError(f"it does not fit the format at {place[:100]}")
         _check_created(content)
     except StandoutError as error:
-        raise InputError(f"{str(path)!r} is damaged: {str(error)[:300]}; make it again with `standout check`") from None
+        raise InputError(
+            f"{str(path)!r} is damaged: {str(error)[:300]}; make it again with `standout check`"
+        ) from None
     try:
         Policy.from_dict(content["policy"])
     except StandoutError:  # not quoted: nobody knows what the unknown text in it is
@@ -90,14 +97,19 @@ def load_evidence(path: str | Path) -> dict[str, Any]:
 
 def schema() -> dict[str, Any]:
     """JSON Schema of the evidence."""
-    loaded: dict[str, Any] = json.loads(Path(__file__).with_name("evidence.schema.json").read_text(encoding="utf-8"))
+    loaded: dict[str, Any] = json.loads(
+        Path(__file__).with_name("evidence.schema.json").read_text(encoding="utf-8")
+    )
     return loaded
 
 
 def intact(content: Mapping[str, Any]) -> list[str]:
     """What the evidence contradicts in itself: hashes that do not fit. Empty if it is consistent."""
     wrong = []
-    if _hash({name: content[name] for name in ("table", "tests", "cells")}) != content["findings_sha256"]:
+    if (
+        _hash({name: content[name] for name in ("table", "tests", "cells")})
+        != content["findings_sha256"]
+    ):
         wrong.append("the counts were changed after the check (findings_sha256)")
     if Policy.from_dict(content["policy"]).sha256 != content["provenance"]["policy_sha256"]:
         wrong.append("the policy was changed after the check (policy_sha256)")
@@ -135,7 +147,9 @@ def check_signature(content: Mapping[str, Any], key: str | Path) -> bool:
 def check_private_key(key: str | Path) -> Any:
     """The private key of a file; refused before a long check begins if it cannot be used."""
     crypto = _cryptography()
-    return _load(key, lambda pem: crypto.load_pem_private_key(pem, None), crypto.Ed25519PrivateKey, "private")
+    return _load(
+        key, lambda pem: crypto.load_pem_private_key(pem, None), crypto.Ed25519PrivateKey, "private"
+    )
 
 
 def _signature(content: Mapping[str, Any], key: str | Path) -> dict[str, str]:
@@ -163,7 +177,9 @@ def _load(path: str | Path, read: Any, kind: Any, name: str) -> Any:
     except (ValueError, TypeError, _cryptography().UnsupportedAlgorithm):
         raise InputError(f"{str(path)!r} is not a {name} key in PEM without a password") from None
     if not isinstance(key, kind):
-        raise InputError(f"{str(path)!r} is not an Ed25519 {name} key; see docs/gate.md for how to make one")
+        raise InputError(
+            f"{str(path)!r} is not an Ed25519 {name} key; see docs/gate.md for how to make one"
+        )
     return key
 
 
@@ -172,16 +188,24 @@ def _cryptography() -> Any:
     try:
         from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+            Ed25519PrivateKey,
+            Ed25519PublicKey,
+        )
     except ImportError:
-        raise ParameterError("signatures need the package cryptography: pip install 'standout[sign]'") from None
+        raise ParameterError(
+            "signatures need the package cryptography: pip install 'standout[sign]'"
+        ) from None
     from types import SimpleNamespace
 
     names = ("Encoding", "PublicFormat", "load_pem_private_key", "load_pem_public_key")
     return SimpleNamespace(
-        InvalidSignature=InvalidSignature, UnsupportedAlgorithm=UnsupportedAlgorithm, Ed25519PrivateKey=Ed25519PrivateKey,
-        Ed25519PublicKey=Ed25519PublicKey, **{name: getattr(serialization, name) for name in names},
-    )  # fmt: skip
+        InvalidSignature=InvalidSignature,
+        UnsupportedAlgorithm=UnsupportedAlgorithm,
+        Ed25519PrivateKey=Ed25519PrivateKey,
+        Ed25519PublicKey=Ed25519PublicKey,
+        **{name: getattr(serialization, name) for name in names},
+    )
 
 
 def _hash(content: Any) -> str:

@@ -37,7 +37,13 @@ def named(key: str, where: str) -> str:
     >>> named("max", "limit 2"), named("targets", "")
     ("'max' in [[limit]] 2", "'targets'")
     """
-    table = f" in [[limit]] {where.split()[1]}" if where.startswith("limit ") else f" in [{where}]" if where else ""
+    table = (
+        f" in [[limit]] {where.split()[1]}"
+        if where.startswith("limit ")
+        else f" in [{where}]"
+        if where
+        else ""
+    )
     return f"{key!r}{table}"
 
 
@@ -48,7 +54,13 @@ def table_of(x: Any, key: str, where: str = "") -> Mapping[str, Any]:
     return x
 
 
-def text(table: Mapping[str, Any], key: str, where: str, default: str, valid: Collection[str] | None = None) -> str:
+def text(
+    table: Mapping[str, Any],
+    key: str,
+    where: str,
+    default: str,
+    valid: Collection[str] | None = None,
+) -> str:
     """A text, one of `valid` where that is given."""
     x = table.get(key, default)
     if not isinstance(x, str):
@@ -56,17 +68,25 @@ def text(table: Mapping[str, Any], key: str, where: str, default: str, valid: Co
     if valid is not None and x not in valid:
         near = difflib.get_close_matches(x, list(valid), n=1, cutoff=0.4)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ParameterError(f"policy: {named(key, where)} is {x!r}: {hint}Use {', '.join(map(repr, valid))}")
+        raise ParameterError(
+            f"policy: {named(key, where)} is {x!r}: {hint}Use {', '.join(map(repr, valid))}"
+        )
     return x
 
 
-def texts(table: Mapping[str, Any], key: str, where: str, default: tuple[str, ...]) -> tuple[str, ...]:
+def texts(
+    table: Mapping[str, Any], key: str, where: str, default: tuple[str, ...]
+) -> tuple[str, ...]:
     """A list of texts, none of them twice."""
     x = table.get(key, default)
     if not isinstance(x, list | tuple) or not all(isinstance(one, str) for one in x):
-        raise ParameterError(f'policy: {named(key, where)} is {_shown(x)}: write a list of texts, ["…", "…"]')
+        raise ParameterError(
+            f'policy: {named(key, where)} is {_shown(x)}: write a list of texts, ["…", "…"]'
+        )
     if len(set(x)) < len(x):
-        raise ParameterError(f"policy: {named(key, where)} names {next(one for one in x if x.count(one) > 1)!r} twice")
+        raise ParameterError(
+            f"policy: {named(key, where)} names {next(one for one in x if x.count(one) > 1)!r} twice"
+        )
     return tuple(x)
 
 
@@ -75,7 +95,9 @@ def reasons(table: Mapping[str, Any], key: str) -> dict[str, str]:
     found = table_of(table.get(key, {}), key)
     for name, why in found.items():
         if not isinstance(why, str) or not why.strip():
-            raise ParameterError(f'policy: {named(str(name), key)} is {_shown(why)}: write the reason in quotes, "…"')
+            raise ParameterError(
+                f'policy: {named(str(name), key)} is {_shown(why)}: write the reason in quotes, "…"'
+            )
     return {str(name): why.strip() for name, why in found.items()}
 
 
@@ -87,8 +109,14 @@ def flag(table: Mapping[str, Any], key: str, where: str, default: bool) -> bool:
     return x
 
 
-def share(table: Mapping[str, Any], key: str, where: str, default: float | None = None, *,
-          open_ends: bool = False) -> float:  # fmt: skip
+def share(
+    table: Mapping[str, Any],
+    key: str,
+    where: str,
+    default: float | None = None,
+    *,
+    open_ends: bool = False,
+) -> float:
     """A number from 0 to 1; strictly between them with `open_ends`."""
     if key not in table and default is None:
         raise ParameterError(f"policy: {named(key, where)} is missing: write a number from 0 to 1")
@@ -96,17 +124,23 @@ def share(table: Mapping[str, Any], key: str, where: str, default: float | None 
     is_number = isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x)
     if not is_number or not 0 <= x <= 1 or (open_ends and x in (0, 1)):
         between = "strictly between 0 and 1" if open_ends else "from 0 to 1 (9 % is 0.09)"
-        raise ParameterError(f"policy: {named(key, where)} is {_shown(x)}: write a number {between}")
+        raise ParameterError(
+            f"policy: {named(key, where)} is {_shown(x)}: write a number {between}"
+        )
     return float(x)
 
 
-def whole(table: Mapping[str, Any], key: str, where: str, default: int | None, least: int = 1) -> int | None:
+def whole(
+    table: Mapping[str, Any], key: str, where: str, default: int | None, least: int = 1
+) -> int | None:
     """A whole number of at least `least`; None only as the default."""
     if key not in table:
         return default
     x = table[key]
     if not isinstance(x, int) or isinstance(x, bool) or x < least:
-        raise ParameterError(f"policy: {named(key, where)} is {_shown(x)}: write a whole number ≥ {least}")
+        raise ParameterError(
+            f"policy: {named(key, where)} is {_shown(x)}: write a whole number ≥ {least}"
+        )
     return x
 
 

@@ -19,26 +19,40 @@ _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit(verdict: Verdict) -> str:
     """JUnit XML: one test case per limit and requirement; fail = failure, unclear = error.
 
-    Build servers treat an error like a failure, so that a verdict that is not known does not count as success.
+    Build servers treat an error like a failure, so that a verdict that is not known does not count
+    as success.
     """
     n = {word: sum(row["verdict"] == word for row in verdict.table) for word in ("fail", "unclear")}
     suite = ElementTree.Element(
-        "testsuite", name="standout check", tests=str(len(verdict.table)), failures=str(n["fail"]),
-        errors=str(n["unclear"]), skipped="0", time=str(verdict.provenance["wall_seconds"]),
+        "testsuite",
+        name="standout check",
+        tests=str(len(verdict.table)),
+        failures=str(n["fail"]),
+        errors=str(n["unclear"]),
+        skipped="0",
+        time=str(verdict.provenance["wall_seconds"]),
         timestamp=str(verdict.provenance["created"]),
-    )  # fmt: skip
+    )
     for row in verdict.table:
-        case = ElementTree.SubElement(suite, "testcase", classname=f"standout.{row['kind']}", name=_xml(row["limit"]))
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=f"standout.{row['kind']}", name=_xml(row["limit"])
+        )
         if row["verdict"] != "pass":
             kind = "failure" if row["verdict"] == "fail" else "error"
             said = ElementTree.SubElement(case, kind, message=_xml(row["why"]), type=row["verdict"])
             said.text = _xml(details(row))
     if notes := _notes(verdict):
-        ElementTree.SubElement(suite, "system-out").text = _xml("\n".join(line for note in notes for line in note))
+        ElementTree.SubElement(suite, "system-out").text = _xml(
+            "\n".join(line for note in notes for line in note)
+        )
     root = ElementTree.Element("testsuites", name="standout")
     root.append(suite)
     ElementTree.indent(root, " ")
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        + ElementTree.tostring(root, encoding="unicode")
+        + "\n"
+    )
 
 
 def sarif(verdict: Verdict, data: str = "data") -> str:
@@ -74,7 +88,13 @@ def sarif(verdict: Verdict, data: str = "data") -> str:
         }
         for k, (rule, row) in enumerate(zip(rules, verdict.table, strict=True))
     ]
-    tool = {"driver": {"name": "standout", "version": verdict.provenance["versions"]["standout"], "rules": rules}}
+    tool = {
+        "driver": {
+            "name": "standout",
+            "version": verdict.provenance["versions"]["standout"],
+            "rules": rules,
+        }
+    }
     run = {
         "tool": tool,
         "invocations": [{"executionSuccessful": True, "exitCode": verdict.exit_code}],
@@ -85,7 +105,14 @@ def sarif(verdict: Verdict, data: str = "data") -> str:
             "not_measured": verdict.not_measured,
         },
     }
-    return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(
+            {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]},
+            indent=1,
+            ensure_ascii=False,
+        )
+        + "\n"
+    )
 
 
 def github_annotations(verdict: Verdict) -> str:
@@ -96,14 +123,19 @@ def github_annotations(verdict: Verdict) -> str:
         if row["verdict"] != "pass"
     ]
     for title, *rest in _notes(verdict):
-        lines.append(f"::notice title={_property(f'standout: {title}')}::{_data(chr(10).join(rest))}")
+        lines.append(
+            f"::notice title={_property(f'standout: {title}')}::{_data(chr(10).join(rest))}"
+        )
     return "\n".join([*lines, f"::notice title=standout::verdict: {verdict.verdict}"]) + "\n"
 
 
 def _notes(verdict: Verdict) -> list[list[str]]:
     """What no row says: columns of the release, and knowledge that was not measured; each with a title."""
     columns = column_lines(verdict.provenance.get("columns", ()))
-    made = [["columns of the release:", *columns], ["knowledge that was not measured:", *verdict.not_measured]]
+    made = [
+        ["columns of the release:", *columns],
+        ["knowledge that was not measured:", *verdict.not_measured],
+    ]
     return [note for note in made if len(note) > 1]
 
 
@@ -125,7 +157,9 @@ def _rule(row: Any) -> str:
     if row["max"] is None:
         return f"Requirement: {row['limit']}"
     source = f" Source of the limit: {row['source']}" if row["source"] else ""
-    return f"{row['measure']}, of {row['of']} records, must stay below {percent(row['max'])}.{source}"
+    return (
+        f"{row['measure']}, of {row['of']} records, must stay below {percent(row['max'])}.{source}"
+    )
 
 
 def _slug(text: str) -> str:

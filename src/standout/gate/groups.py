@@ -57,7 +57,8 @@ class Group:
         """The group in words.
 
         >>> Group("length", 3, 9).words, Group("length", 10).words, Group("length", None, 2).words, Group("length").words
-        ('records of 3 to 9 items', 'records of at least 10 items', 'records of at most 2 items', 'all records')
+        ('records of 3 to 9 items', 'records of at least 10 items', 'records of at most 2 items',
+        'all records')
         >>> Group("rarity", None, 5, 2).words
         'records with at least 2 items held by at most 5 people'
         >>> Group("rarity", 5, None, 2).words
@@ -65,9 +66,9 @@ class Group:
         """
         if self.by == "length":
             if self.low is None or self.high is None:
-                ends = [f"at least {self.low}"] * (self.low is not None) + [f"at most {self.high}"] * (
-                    self.high is not None
-                )
+                ends = [f"at least {self.low}"] * (self.low is not None) + [
+                    f"at most {self.high}"
+                ] * (self.high is not None)
                 return f"records of {ends[0]} items" if ends else "all records"
             return f"records of {self.low} to {self.high} items"
         if self.high is None:
@@ -103,9 +104,10 @@ def groups(by: str, who: Adversary, source: Catalog) -> list[Group]:
 def too_short(who: Adversary, source: Catalog) -> Iterator[tuple[Adversary, Group]]:
     """People who hold fewer items than an adversary knows, each with the adversary who knows as much as they hold.
 
-    The number of known items is halved again and again. Each step is about those whose records are long enough for it, but
-    not for the step before: whoever knows 8 facts of a person who holds 7 knows all of them. Nothing follows for an
-    adversary for whom nobody holds enough items: her limit cannot be kept anyway.
+    The number of known items is halved again and again. Each step is about those whose records are
+    long enough for it, but not for the step before: whoever knows 8 facts of a person who holds 7
+    knows all of them. Nothing follows for an adversary for whom nobody holds enough items: her
+    limit cannot be kept anyway.
 
     Parameters
     ----------
@@ -117,7 +119,11 @@ def too_short(who: Adversary, source: Catalog) -> Iterator[tuple[Adversary, Grou
     less = who
     while less.knows > 1 and who.n_right_items <= source.longest:
         end, knows = less.n_right_items, less.knows // 2
-        less = replace(who, knows=knows, wrong=who.wrong if who.wrong_varies else who.wrong * knows // who.knows)
+        less = replace(
+            who,
+            knows=knows,
+            wrong=who.wrong if who.wrong_varies else who.wrong * knows // who.knows,
+        )
         n = source.length_counts[less.n_right_items : end].sum()
         if n and n >= SMALLEST_SHARE * source.n_records:
             yield less, Group("length", less.n_right_items, end - 1)
@@ -147,7 +153,11 @@ def cut_counts(counts: Array) -> list[int]:
             continue
         crowd = max(here, following) >= CROWD * total
         below = any(begin < share * total <= done for share in CUTS if share <= 0.5)
-        above = any(begin < share * total and done <= share * total < done + following for share in CUTS if share > 0.5)
+        above = any(
+            begin < share * total and done <= share * total < done + following
+            for share in CUTS
+            if share > 0.5
+        )
         if crowd or below or above:
             ends.append(length)
             begin = done

@@ -117,7 +117,9 @@ class Progress:
         return self.done[label].take(slice(self.sizes[label][look])).counts()
 
 
-def prepare(job: Audit, who: Adversary, group: Group | None = None, most: int | None = None) -> Progress:
+def prepare(
+    job: Audit, who: Adversary, group: Group | None = None, most: int | None = None
+) -> Progress:
     """Eligible records of an adversary, and the targets among them.
 
     Parameters
@@ -133,12 +135,23 @@ def prepare(job: Audit, who: Adversary, group: Group | None = None, most: int | 
     """
     rules = conditions(who, job.source) + (() if group is None else group.conditions(job.source))
     # in the order of drawing: the first n are the targets of an audit with n targets
-    n_eligible, targets = draw_records(job.source, rules, job.targets if most is None else most, job.seed)
-    return Progress(who, who.words(job.source), n_eligible, n_eligible / job.source.n_records, targets, group)
+    n_eligible, targets = draw_records(
+        job.source, rules, job.targets if most is None else most, job.seed
+    )
+    return Progress(
+        who, who.words(job.source), n_eligible, n_eligible / job.source.n_records, targets, group
+    )
 
 
-def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start: int, stop: int, absent: bool,
-                 advance: Callable[[str, int], None]) -> None:  # fmt: skip
+def attack_batch(
+    job: Audit,
+    sofar: Progress,
+    attacks: dict[str, Attack],
+    start: int,
+    stop: int,
+    absent: bool,
+    advance: Callable[[str, int], None],
+) -> None:
     """Attack targets `start` to `stop` of an adversary, and add the outcomes to what is there.
 
     Parameters
@@ -167,14 +180,23 @@ def attack_batch(job: Audit, sofar: Progress, attacks: dict[str, Attack], start:
         def step(n: int, what: str = f"{label}: {sofar.who.words(job.source)}") -> None:
             advance(what, n)
 
-        seen = one.run(job.release, knowledge, job.engine, watch=truth.target, lineup=False, progress=step)
+        seen = one.run(
+            job.release, knowledge, job.engine, watch=truth.target, lineup=False, progress=step
+        )
         credit = Trial(one, seen, seen).credit(truth)
         gone = np.empty(0, np.bool_)
         if absent:
             gone = one.run(
-                job.release, knowledge, job.engine, exclude=truth.target, lineup=False, progress=step
+                job.release,
+                knowledge,
+                job.engine,
+                exclude=truth.target,
+                lineup=False,
+                progress=step,
             ).matched
-        sure = is_sure(seen) & (truth.target >= 0) if states_posterior(one) else np.empty(0, np.bool_)
+        sure = (
+            is_sure(seen) & (truth.target >= 0) if states_posterior(one) else np.empty(0, np.bool_)
+        )
         new = Outcomes(credit, pick < credit, np.asarray(seen.matched, np.bool_), gone, sure)
         sofar.done[label] = sofar.done[label].then(new) if label in sofar.done else new
         sofar.sizes.setdefault(label, []).append(stop)

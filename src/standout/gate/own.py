@@ -24,7 +24,8 @@ Row = dict[str, Any]
 def of_people(release: Dataset, place: Array) -> Dataset:
     """The release without the records that belong to nobody in the source.
 
-    Copies of a person's record and invented people must not hide anybody: finding a copy is finding the person.
+    Copies of a person's record and invented people must not hide anybody: finding a copy is finding
+    the person.
     """
     part = release.take(np.sort(place[place >= 0]), drop_empty=False)
     return replace(part, origin=release.origin)
@@ -55,16 +56,23 @@ def match_rows(seen: Match, own: list[Question], alpha: float) -> Iterator[Row]:
         few = seen.added_share <= MOST_HIDDEN
         why_added = f"{seen.n_added:,} records belong to nobody in the source and were left out of the attack"
         if not few:
-            why_added += (
-                f": more than {limit} of the people could hide behind them; remove them, or use the source's labels"
-            )
-        yield {**base, "limit": "added records", "verdict": "pass" if few else "unclear", "why": why_added}
+            why_added += f": more than {limit} of the people could hide behind them; remove them, or use the source's labels"
+        yield {
+            **base,
+            "limit": "added records",
+            "verdict": "pass" if few else "unclear",
+            "why": why_added,
+        }
     if seen.is_shown:
         upper = percent(seen.hidden_upper, 1)
         told = f"at most {upper} of the people carry the label of somebody else ({seen.n_compared:,} compared)"
         yield {**base, "limit": "labels and defense", "verdict": "pass", "why": told}
-        yield {**base, "limit": "release as its own source", "verdict": "pass",
-               "why": f"{why}; it does not decide, because labels and defense are as stated"}  # fmt: skip
+        yield {
+            **base,
+            "limit": "release as its own source",
+            "verdict": "pass",
+            "why": f"{why}; it does not decide, because labels and defense are as stated",
+        }
         return
     doubt = _doubt(seen, limit)
     if alone == "pass":
@@ -72,8 +80,13 @@ def match_rows(seen: Match, own: list[Question], alpha: float) -> Iterator[Row]:
     else:
         verdict, told = "fail" if seen.is_wrong and alone == "fail" else "unclear", doubt
     yield {**base, "limit": "labels and defense", "verdict": verdict, "why": told}
-    yield {**base, "limit": "release as its own source", "n_tests": len(own),
-           "verdict": "unclear" if alone == "fail" and not seen.is_wrong else alone, "why": why}  # fmt: skip
+    yield {
+        **base,
+        "limit": "release as its own source",
+        "n_tests": len(own),
+        "verdict": "unclear" if alone == "fail" and not seen.is_wrong else alone,
+        "why": why,
+    }
 
 
 def _doubt(seen: Match, limit: str) -> str:

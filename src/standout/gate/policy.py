@@ -14,7 +14,17 @@ from standout.attacks.attack import Attack, attack
 from standout.audit.canonical import canonical
 from standout.audit.defaults import ATTACKS, SWEEPS, TARGETS
 from standout.errors import InputError, ParameterError
-from standout.gate.fields import check_keys, flag, named, reasons, share, table_of, text, texts, whole
+from standout.gate.fields import (
+    check_keys,
+    flag,
+    named,
+    reasons,
+    share,
+    table_of,
+    text,
+    texts,
+    whole,
+)
 
 RISK = ("unique", "found", "sure", "matched-right")
 """Measures of risk; they also exist as rates of all records."""
@@ -34,14 +44,35 @@ END = "[end]"
 """Last line of a policy file: a file that was cut off, and so lacks limits, does not have it."""
 
 POLICY_KEYS = (
-    "version", "name", "confidence", "targets", "min_targets", "sequential", "attacks", "required_attacks", "adaptive",
-    "max_age_days", "self_test", "smallest_group", "limit", "adversary", "near_duplicates",
-    "unmeasured_columns", "end",
-)  # fmt: skip
+    "version",
+    "name",
+    "confidence",
+    "targets",
+    "min_targets",
+    "sequential",
+    "attacks",
+    "required_attacks",
+    "adaptive",
+    "max_age_days",
+    "self_test",
+    "smallest_group",
+    "limit",
+    "adversary",
+    "near_duplicates",
+    "unmeasured_columns",
+    "end",
+)
 LIMIT_KEYS = ("name", "measure", "max", "of", "adversaries", "attacks", "by", "source")
 ADVERSARY_KEYS = (
-    "knows", "wrong", "wrong_kind", "value_within", "time_within", "choose", "gamma", "length_within",
-)  # fmt: skip
+    "knows",
+    "wrong",
+    "wrong_kind",
+    "value_within",
+    "time_within",
+    "choose",
+    "gamma",
+    "length_within",
+)
 DUPLICATE_KEYS = ("max", "similarity", "source")
 
 
@@ -107,7 +138,10 @@ class Policy:
     @property
     def all_attacks(self) -> tuple[str, ...]:
         """Attacks to run: the listed and the required ones."""
-        return (*self.attacks, *(name for name in self.required_attacks if name not in self.attacks))
+        return (
+            *self.attacks,
+            *(name for name in self.required_attacks if name not in self.attacks),
+        )
 
     @property
     def sha256(self) -> str:
@@ -130,7 +164,9 @@ class Policy:
             with Path(path).open("rb") as file:
                 content = file.read(MOST_BYTES + 1)
             if len(content) > MOST_BYTES:
-                raise InputError(f"policy {str(path)!r} is larger than {MOST_BYTES:,} bytes: is it a policy?")
+                raise InputError(
+                    f"policy {str(path)!r} is larger than {MOST_BYTES:,} bytes: is it a policy?"
+                )
             written = content.decode("utf-8")
             made = cls.from_dict(tomllib.loads(written))
         except OSError as error:
@@ -152,15 +188,20 @@ class Policy:
     def from_dict(cls, data: Any) -> Policy:
         """Read plain data with the keys of the TOML file."""
         if not isinstance(data, Mapping):
-            raise ParameterError(f"policy is a {type(data).__name__}: use a dict, a Policy or the path of a TOML file")
+            raise ParameterError(
+                f"policy is a {type(data).__name__}: use a dict, a Policy or the path of a TOML file"
+            )
         check_keys(data, POLICY_KEYS, "")
         if "end" in data and table_of(data["end"], "end"):
-            raise ParameterError(f"policy: {named(next(iter(data['end'])), 'end')}: {END} is the last line of a policy")
+            raise ParameterError(
+                f"policy: {named(next(iter(data['end'])), 'end')}: {END} is the last line of a policy"
+            )
         version = whole(data, "version", "", 1)
         if version != 1:
             raise ParameterError(f"policy: 'version' is {version}: this program reads version 1")
         adversaries = {
-            name: _adversary(name, x) for name, x in table_of(data.get("adversary", {}), "adversary").items()
+            name: _adversary(name, x)
+            for name, x in table_of(data.get("adversary", {}), "adversary").items()
         }
         attacks = _attack_names(texts(data, "attacks", "", ATTACKS), "attacks")
         required = _attack_names(texts(data, "required_attacks", "", ()), "required_attacks")
@@ -201,19 +242,27 @@ def last_line(text: str) -> str:
     return next((line for line in lines if line), "")
 
 
-def _limits(given: Any, adversaries: Mapping[str, Adversary], attacks: tuple[str, ...]) -> tuple[Limit, ...]:
+def _limits(
+    given: Any, adversaries: Mapping[str, Adversary], attacks: tuple[str, ...]
+) -> tuple[Limit, ...]:
     if not isinstance(given, list | tuple):
-        raise ParameterError("policy: 'limit' is a table: write [[limit]] with two brackets, once per limit")
+        raise ParameterError(
+            "policy: 'limit' is a table: write [[limit]] with two brackets, once per limit"
+        )
     made = [_limit(k + 1, table_of(x, "limit"), adversaries, attacks) for k, x in enumerate(given)]
     if not made:
-        raise ParameterError("policy: no [[limit]]: a policy without limits would let every release pass")
+        raise ParameterError(
+            "policy: no [[limit]]: a policy without limits would let every release pass"
+        )
     names = [x.name for x in made]
     if twice := [n for n in names if names.count(n) > 1]:
         raise ParameterError(f"policy: two limits are named {twice[0]!r}: give each its own name")
     return tuple(made)
 
 
-def _limit(k: int, x: Mapping[str, Any], adversaries: Mapping[str, Adversary], attacks: tuple[str, ...]) -> Limit:
+def _limit(
+    k: int, x: Mapping[str, Any], adversaries: Mapping[str, Adversary], attacks: tuple[str, ...]
+) -> Limit:
     where = f"limit {k}"
     check_keys(x, LIMIT_KEYS, where)
     word = text(x, "measure", where, "found", (*MEASURES, *ALIASES))
@@ -227,7 +276,9 @@ def _limit(k: int, x: Mapping[str, Any], adversaries: Mapping[str, Adversary], a
         by=text(x, "by", where, "none", GROUPS),
         source=text(x, "source", where, ""),
     )
-    if made.attacks is not None and (odd := [a for a in made.attacks if a not in attacks] or not made.attacks):
+    if made.attacks is not None and (
+        odd := [a for a in made.attacks if a not in attacks] or not made.attacks
+    ):
         said = repr(odd[0]) if isinstance(odd, list) else "nothing"
         raise ParameterError(
             f"policy: {named('attacks', where)} names {said}: use some of the policy's attacks, {', '.join(attacks)}"
@@ -241,7 +292,9 @@ def _limit(k: int, x: Mapping[str, Any], adversaries: Mapping[str, Adversary], a
         raise ParameterError(
             f"policy: {named('attacks', where)}: who is unique does not depend on an attack; remove attacks"
         )
-    if made.measure == "sure" and not any(states_posterior(attack(a)) for a in made.attacks or attacks):
+    if made.measure == "sure" and not any(
+        states_posterior(attack(a)) for a in made.attacks or attacks
+    ):
         raise ParameterError(
             f"policy: {named('measure', where)} is 'sure': no attack of the limit states a probability; add likelihood to attacks"
         )
@@ -253,7 +306,9 @@ def states_posterior(one: Attack) -> bool:
     return type(one).posterior is not Attack.posterior
 
 
-def _scope(x: Mapping[str, Any], where: str, adversaries: Mapping[str, Adversary]) -> str | tuple[str, ...]:
+def _scope(
+    x: Mapping[str, Any], where: str, adversaries: Mapping[str, Adversary]
+) -> str | tuple[str, ...]:
     """The sweep or the names of the adversaries of a limit."""
     if isinstance(x.get("adversaries", "default"), str):
         word = text(x, "adversaries", where, "default")
@@ -279,7 +334,9 @@ def _adversary(name: str, x: Any) -> Adversary:
     table = table_of(x, where)
     check_keys(table, ADVERSARY_KEYS, where)
     try:
-        given: dict[str, Any] = {key: None if value == "none" else value for key, value in table.items()}
+        given: dict[str, Any] = {
+            key: None if value == "none" else value for key, value in table.items()
+        }
         return Adversary(**given)
     except (ParameterError, TypeError) as error:
         raise ParameterError(f"policy: [{where}]: {error}") from None

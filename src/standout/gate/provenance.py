@@ -15,7 +15,9 @@ from standout.versions import version_of
 PACKAGES = ("standout", "numpy", "numba", "scipy", "duckdb")
 
 
-def provenance(job: Audit, policy: Policy, seconds: float, columns: dict[str, Any]) -> dict[str, Any]:
+def provenance(
+    job: Audit, policy: Policy, seconds: float, columns: dict[str, Any]
+) -> dict[str, Any]:
     """Plain data: counts, hashes and names of columns."""
     made: dict[str, Any] = {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -27,7 +29,10 @@ def provenance(job: Audit, policy: Policy, seconds: float, columns: dict[str, An
         "targets": "all" if job.targets is None else job.targets,
         "engine": job.engine.name,
         "wall_seconds": round(seconds, 3),
-        "versions": {"python": platform.python_version(), **{name: version_of(name) for name in PACKAGES}},
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version_of(name) for name in PACKAGES},
+        },
         "platform": f"{sys.platform} {platform.machine()}",
     }
     if job._place is not None:

@@ -75,7 +75,11 @@ class Question:
             return f"{self.sofar.words}: {why_not_unique(who)}; use a whole number of wrong facts"
         if self.limit.max >= 1:
             return "no rate exceeds a limit of 100%, so the limit cannot fail; lower max"
-        some_right = 1 - who.wrong_share**who.knows if who.wrong_varies else float(who.most_wrong < who.knows)
+        some_right = (
+            1 - who.wrong_share**who.knows
+            if who.wrong_varies
+            else float(who.most_wrong < who.knows)
+        )
         if some_right <= self.limit.max:
             return f"{self.sofar.words}: with all facts wrong, the limit cannot fail; lower wrong"
         n = self.sofar.n_eligible
@@ -101,7 +105,9 @@ class Question:
     @property
     def is_done(self) -> bool:
         """Whether it was measured, or there is nothing to measure."""
-        return bool(self.below) or self.always_met or self.sofar.targets.size == 0 or self.is_undefined
+        return (
+            bool(self.below) or self.always_met or self.sofar.targets.size == 0 or self.is_undefined
+        )
 
     @property
     def is_undefined(self) -> bool:
@@ -113,7 +119,9 @@ class Question:
         """Whether the rate is shown to be below the limit."""
         if self.cannot_fail:
             return False
-        return self.always_met or (self.sofar.attacked(self.label) >= self.least and self.p_met <= self.alpha)
+        return self.always_met or (
+            self.sofar.attacked(self.label) >= self.least and self.p_met <= self.alpha
+        )
 
     @property
     def upper(self) -> float:
@@ -131,11 +139,11 @@ class Question:
             return self.cannot_fail
         if not self.below:
             return "not measured"
-        need = fewest_to_pass(self.tested_limit, self.alpha * look_shares(self.n_looks)[len(self.below) - 1])
+        need = fewest_to_pass(
+            self.tested_limit, self.alpha * look_shares(self.n_looks)[len(self.below) - 1]
+        )
         if self.n < need and need < float("inf"):
-            return (
-                f"{self.n} targets are too few: with a limit of {percent(self.limit.max)}, at least {need} are needed"
-            )
+            return f"{self.n} targets are too few: with a limit of {percent(self.limit.max)}, at least {need} are needed"
         if self.limit.max <= 0:
             return "no number of targets shows that a rate is 0; use a limit above 0"
         attacked = self.sofar.attacked(self.label)

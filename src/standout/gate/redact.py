@@ -32,9 +32,7 @@ class Leaks:
         """The result in one sentence."""
         searched = f"{self.n_searched:,} of {self.n_labels:,} labels were searched for"
         if self.clean:
-            return (
-                f"no label of the data in {len(self.found)} outputs ({searched}; the others are short or plain numbers)"
-            )
+            return f"no label of the data in {len(self.found)} outputs ({searched}; the others are short or plain numbers)"
         where = ", ".join(f"{name} ({n})" for name, n in self.found.items() if n)
         return f"labels of the data were found in {where}"
 
@@ -42,8 +40,8 @@ class Leaks:
 def find_labels_in(outputs: Mapping[str, str], *datasets: Dataset) -> Leaks:
     """Count the labels of records and items that occur in texts, word by word.
 
-    Plain numbers and labels of fewer than 4 characters are left out: they occur in any table. So are items whose label is one
-    plain word in lower case, which a sentence may use.
+    Plain numbers and labels of fewer than 4 characters are left out: they occur in any table. So
+    are items whose label is one plain word in lower case, which a sentence may use.
 
     Parameters
     ----------
@@ -69,7 +67,13 @@ def _searchable(labels: Any, is_person: bool) -> Iterable[tuple[str, ...]]:
         words = tuple(_WORD.findall(text))
         plain = text.isalpha() and text.islower() and not is_person
         number = all(word.isdecimal() for word in words)
-        if len(text) >= SHORTEST and words and len(words) <= MOST_WORDS and not number and not plain:
+        if (
+            len(text) >= SHORTEST
+            and words
+            and len(words) <= MOST_WORDS
+            and not number
+            and not plain
+        ):
             yield words
 
 

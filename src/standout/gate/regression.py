@@ -79,21 +79,31 @@ class Regression:
         return f"<Regression: {len(self.rows)} comparisons, risk rose in {len(self.rose)}>"
 
 
-def diff(old: Any, new: Any, *, source: Any = None, adversaries: Sequence[Adversary] | None = None,
-         attacks: Sequence[str] = ATTACKS, targets: int | str | None = TARGETS, seed: int = 0,
-         engine: str | Engine = "memory", confidence: float = 0.95,
-         progress: Reporter | bool | None = None) -> Regression:  # fmt: skip
+def diff(
+    old: Any,
+    new: Any,
+    *,
+    source: Any = None,
+    adversaries: Sequence[Adversary] | None = None,
+    attacks: Sequence[str] = ATTACKS,
+    targets: int | str | None = TARGETS,
+    seed: int = 0,
+    engine: str | Engine = "memory",
+    confidence: float = 0.95,
+    progress: Reporter | bool | None = None,
+) -> Regression:
     """Compare the risk of two releases, or of two audits.
 
-    Two findings are compared rate by rate, as measured on different people. Two datasets are attacked on the same people,
-    matched by record label.
+    Two findings are compared rate by rate, as measured on different people. Two datasets are
+    attacked on the same people, matched by record label.
 
     Parameters
     ----------
     old, new
         Two `Findings`, or two datasets (or frames).
     source
-        The true data of the people, from which knowledge is drawn for both releases. None = each release is its own source.
+        The true data of the people, from which knowledge is drawn for both releases. None = each
+        release is its own source.
     adversaries
         What is known. Default: the sweep of the source, or of the new release.
     attacks
@@ -112,17 +122,24 @@ def diff(old: Any, new: Any, *, source: Any = None, adversaries: Sequence[Advers
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence={confidence}: use a number between 0 and 1")
     if isinstance(old, Findings) != isinstance(new, Findings):
-        raise ParameterError("one is an audit's findings and the other is data: compare two findings or two releases")
+        raise ParameterError(
+            "one is an audit's findings and the other is data: compare two findings or two releases"
+        )
     if isinstance(old, Findings):
         rows = list(_findings_rows(old, new))
     else:
         before, after = (
-            in_memory(source_of(data, name), "a comparison") for data, name in ((old, "old"), (new, "new"))
+            in_memory(source_of(data, name), "a comparison")
+            for data, name in ((old, "old"), (new, "new"))
         )
         truth = None if source is None else in_memory(source_of(source), "a comparison")
         wanted = target_number(targets)
         with reporting(progress) as report:
-            rows = list(_paired_rows(before, after, truth, adversaries, attacks, wanted, seed, engine, report))
+            rows = list(
+                _paired_rows(
+                    before, after, truth, adversaries, attacks, wanted, seed, engine, report
+                )
+            )
     adjusted = holm([row["p_rose"] for row in rows])
     done = tuple({**row, "p_rose_holm": p} for row, p in zip(rows, adjusted, strict=True))
     return Regression(done, not isinstance(old, Findings), round(1 - confidence, 12))
@@ -137,28 +154,49 @@ def _findings_rows(old: Findings, new: Findings) -> Iterator[dict[str, Any]]:
         first, second = before[key]["hit"], one["hit"]
         change, low, high = newcombe(second["count"], second["n"], first["count"], first["n"])
         yield {
-            "adversary": words, "attack": one["attack"]["label"], "n": second["n"], "n_old": first["n"],
-            "old": first["rate"], "new": second["rate"], "difference": change, "low": low, "high": high,
+            "adversary": words,
+            "attack": one["attack"]["label"],
+            "n": second["n"],
+            "n_old": first["n"],
+            "old": first["rate"],
+            "new": second["rate"],
+            "difference": change,
+            "low": low,
+            "high": high,
             "p_rose": p_larger(second["count"], second["n"], first["count"], first["n"]),
-        }  # fmt: skip
+        }
 
 
 def _cells(findings: Findings) -> Iterator[tuple[tuple[Any, ...], str, Mapping[str, Any]]]:
     for result in findings.results:
         who = {k: v for k, v in result["adversary"].items() if k != "words"}
         for one in result["attacks"]:
-            yield (*sorted(who.items(), key=lambda x: x[0]), one["attack"]["label"]), result["adversary"]["words"], one
+            yield (
+                (*sorted(who.items(), key=lambda x: x[0]), one["attack"]["label"]),
+                result["adversary"]["words"],
+                one,
+            )
 
 
-def _paired_rows(old: Dataset, new: Dataset, truth: Dataset | None, adversaries: Sequence[Adversary] | None,
-                 attacks: Sequence[str], targets: int | None, seed: int, engine: Any,
-                 report: Reporter) -> Iterator[dict[str, Any]]:  # fmt: skip
+def _paired_rows(
+    old: Dataset,
+    new: Dataset,
+    truth: Dataset | None,
+    adversaries: Sequence[Adversary] | None,
+    attacks: Sequence[str],
+    targets: int | None,
+    seed: int,
+    engine: Any,
+    report: Reporter,
+) -> Iterator[dict[str, Any]]:
     """Attack the same people in both releases."""
     sources = (old, new) if truth is None else (truth, truth)
     wanted = list(adversaries) if adversaries is not None else default_sweep(sources[1])
     known = [who for who in wanted if _fits(who, sources[0]) and _fits(who, sources[1])]
     if not known:
-        raise EligibilityError("no adversary fits both releases: do both have values and days? Give adversaries")
+        raise EligibilityError(
+            "no adversary fits both releases: do both have values and days? Give adversaries"
+        )
     jobs = [
         Audit(source, known, list(attacks), targets, seed, engine, release=release, describe=False)
         for source, release in zip(sources, (old, new), strict=True)
@@ -192,7 +230,9 @@ def _people(who: Adversary, jobs: list[Audit], shared: Array, own_sources: bool)
 
 def _credits(job: Audit, who: Adversary, people: Array) -> dict[str, Array]:
     """Credit per person and attack; of several attackers with one attack, the one who knows the defense."""
-    truth = Truth.of(people, job._place, in_memory(job.source, "a comparison").record_keys[people], job.seed)
+    truth = Truth.of(
+        people, job._place, in_memory(job.source, "a comparison").record_keys[people], job.seed
+    )
     knowledge = who.sample(job.source, people, job.seed)
     out = {}
     for label, one, kind in zip(job._labels(), job.attacks, job._kinds, strict=True):
@@ -208,10 +248,17 @@ def _compared(words: str, label: str, before: Array, after: Array) -> dict[str, 
     # the test is two-sided: half of its p-value, on the side of the change
     p_rose = it["p_value"] / 2 if it["difference"] > 0 else 1.0
     return {
-        "adversary": words, "attack": label, "n": it["n"], "n_old": it["n"],
-        "old": Rate.of(before).rate, "new": Rate.of(after).rate, "difference": it["difference"], "low": it["low"],
-        "high": it["high"], "p_rose": p_rose,
-    }  # fmt: skip
+        "adversary": words,
+        "attack": label,
+        "n": it["n"],
+        "n_old": it["n"],
+        "old": Rate.of(before).rate,
+        "new": Rate.of(after).rate,
+        "difference": it["difference"],
+        "low": it["low"],
+        "high": it["high"],
+        "p_rose": p_rose,
+    }
 
 
 def _fits(who: Adversary, data: Dataset) -> bool:

@@ -22,7 +22,19 @@ from standout.gate.words import percent
 
 Row = dict[str, Any]
 
-EMPTY = ("measure", "of", "max", "by", "adversary", "attack", "group", "n", "rate", "lower", "upper")
+EMPTY = (
+    "measure",
+    "of",
+    "max",
+    "by",
+    "adversary",
+    "attack",
+    "group",
+    "n",
+    "rate",
+    "lower",
+    "upper",
+)
 REQUIREMENT: Row = {"kind": "requirement", **dict.fromkeys(EMPTY), "n_tests": 0, "source": ""}
 """A row of what is required beside the limits."""
 
@@ -58,7 +70,8 @@ def table(
     adjusted = holm([q.p_exceeded for q in questions] + ([copies["p_exceeded"]] if copies else []))
     met = holm([q.p_met for q in questions])
     made = [
-        (q, _test(q, above, below, policy)) for q, above, below in zip(questions, adjusted, met, strict=False)
+        (q, _test(q, above, below, policy))
+        for q, above, below in zip(questions, adjusted, met, strict=False)
     ]  # the adjusted value of the near-duplicates is left over
     rows = []
     for limit in policy.limits:
@@ -76,22 +89,38 @@ def _test(question: Question, above: float, below: float, policy: Policy) -> Row
     verdict = "pass" if question.is_met else "fail" if above <= policy.alpha else "unclear"
     small, limit = question.is_hidden, question.limit
     return {
-        "limit": limit.name, "verdict": verdict, "measure": limit.measure, "of": limit.of, "max": limit.max,
-        "adversary": question.sofar.words, "attack": question.label,
+        "limit": limit.name,
+        "verdict": verdict,
+        "measure": limit.measure,
+        "of": limit.of,
+        "max": limit.max,
+        "adversary": question.sofar.words,
+        "attack": question.label,
         "group": question.group.words if question.group else None,
         "n": None if small else question.n,
         "rate": None if small or not question.n else question.scale * question.count / question.n,
-        "lower": None if small else question.lower, "upper": None if small else question.upper,
+        "lower": None if small else question.lower,
+        "upper": None if small else question.upper,
         # a p-value of a small group would give away its counts
-        "p_met": None if small else question.p_met, "p_met_holm": None if small else below,
-        "p_exceeded": None if small else question.p_exceeded, "p_exceeded_holm": None if small else above,
-    }  # fmt: skip
+        "p_met": None if small else question.p_met,
+        "p_met_holm": None if small else below,
+        "p_exceeded": None if small else question.p_exceeded,
+        "p_exceeded_holm": None if small else above,
+    }
 
 
 def _limit_row(limit: Limit, own: list[tuple[Question, Row]], n_missing: int) -> Row:
     """One limit: its verdict, and the test that decides it. A limit that was measured in part is never kept."""
-    base: Row = {"limit": limit.name, "kind": "limit", "measure": limit.measure, "of": limit.of, "max": limit.max,
-                 "by": limit.by, "n_tests": len(own), "source": limit.source}  # fmt: skip
+    base: Row = {
+        "limit": limit.name,
+        "kind": "limit",
+        "measure": limit.measure,
+        "of": limit.of,
+        "max": limit.max,
+        "by": limit.by,
+        "n_tests": len(own),
+        "source": limit.source,
+    }
     empty = dict.fromkeys(("adversary", "attack", "group", "n", "rate", "lower", "upper"))
     failed = [(q, row) for q, row in own if row["verdict"] == "fail"]
     open_ones = [(q, row) for q, row in own if row["verdict"] == "unclear"]
@@ -102,7 +131,12 @@ def _limit_row(limit: Limit, own: list[tuple[Question, Row]], n_missing: int) ->
     _, worst = max(failed or open_ones or own, key=lambda pair: (pair[0].upper, pair[0].lower))
     question = next(q for q, row in own if row is worst)
     shown = {key: worst[key] for key in empty}
-    return {**base, "verdict": verdict, **shown, "why": _why(question, verdict, worst) + _smallest(limit)}
+    return {
+        **base,
+        "verdict": verdict,
+        **shown,
+        "why": _why(question, verdict, worst) + _smallest(limit),
+    }
 
 
 def _smallest(limit: Limit) -> str:
@@ -125,7 +159,9 @@ def _why(question: Question, verdict: str, row: Row) -> str:
     return f"at least {percent(row['lower'], -1)}, above the limit of {limit}"
 
 
-def _requirements(policy: Policy, tested: SelfTest | None, job: Audit, columns: list[Row]) -> Iterator[Row]:
+def _requirements(
+    policy: Policy, tested: SelfTest | None, job: Audit, columns: list[Row]
+) -> Iterator[Row]:
     """Rows of what the policy requires beside its limits."""
     base = REQUIREMENT
     if all(limit.measure in HARM for limit in policy.limits):
@@ -134,11 +170,23 @@ def _requirements(policy: Policy, tested: SelfTest | None, job: Audit, columns: 
     if policy.required_attacks:
         ran = {one.name for one in job.attacks}
         missing = [name for name in policy.required_attacks if name not in ran]
-        why = f"{missing[0]} did not run" if missing else f"{', '.join(policy.required_attacks)} ran"
-        yield {**base, "limit": "required attacks", "verdict": "unclear" if missing else "pass", "why": why}
+        why = (
+            f"{missing[0]} did not run" if missing else f"{', '.join(policy.required_attacks)} ran"
+        )
+        yield {
+            **base,
+            "limit": "required attacks",
+            "verdict": "unclear" if missing else "pass",
+            "why": why,
+        }
     if policy.adaptive and job.release is not job.source:
         adapts, why = adaptive(job)
-        yield {**base, "limit": "adaptive attacker", "verdict": "pass" if adapts else "unclear", "why": why}
+        yield {
+            **base,
+            "limit": "adaptive attacker",
+            "verdict": "pass" if adapts else "unclear",
+            "why": why,
+        }
     if tested is not None:
         verdict = "pass" if tested.passed else "unclear"
         yield {**base, "limit": "self-test", "verdict": verdict, "why": tested.words()}
@@ -175,9 +223,7 @@ def one_record_each(release: Dataset, job: Audit) -> Row:
     neighbor = f"a neighbor that shares {percent(SIMILAR)} of the entries"
     why = f"assumed: {percent(rate.rate)} of {rate.n:,} records compared have {neighbor}"
     if rate.count:
-        why += (
-            "; if such records can be of the same person, the rates are too low: merge them, or set [near_duplicates]"
-        )
+        why += "; if such records can be of the same person, the rates are too low: merge them, or set [near_duplicates]"
     return {**REQUIREMENT, "limit": "one record per person", "verdict": "pass", "why": why}
 
 
@@ -188,33 +234,58 @@ def near_duplicates(release: Dataset, policy: Policy, job: Audit) -> Row:
     rate = _similar(release, job.targets, limit.similarity, job.seed)
     count = int(rate.count)
     return {
-        "max": limit.max, "similarity": limit.similarity, "source": limit.source, "n_records": release.n_records,
-        "n": rate.n, "rate": rate.rate,
-        "upper": at_most(count, rate.n, policy.confidence), "lower": at_least(count, rate.n, policy.confidence),
-        "p_met": p_below(count, rate.n, limit.max), "p_exceeded": p_above(count, rate.n, limit.max),
-    }  # fmt: skip
+        "max": limit.max,
+        "similarity": limit.similarity,
+        "source": limit.source,
+        "n_records": release.n_records,
+        "n": rate.n,
+        "rate": rate.rate,
+        "upper": at_most(count, rate.n, policy.confidence),
+        "lower": at_least(count, rate.n, policy.confidence),
+        "p_met": p_below(count, rate.n, limit.max),
+        "p_exceeded": p_above(count, rate.n, limit.max),
+    }
 
 
 def _near_row(copies: Row, above: float, policy: Policy) -> Row:
     limit = percent(copies["max"])
     least = min(policy.min_targets, copies["n_records"])
     if copies["n"] < least:
-        verdict, why = "unclear", f"{copies['n']} records were compared, and the policy asks for at least {least}"
+        verdict, why = (
+            "unclear",
+            f"{copies['n']} records were compared, and the policy asks for at least {least}",
+        )
     elif copies["p_met"] <= policy.alpha:
         verdict, why = "pass", f"at most {percent(copies['upper'], 1)}, below the limit of {limit}"
     elif above <= policy.alpha:
-        verdict, why = "fail", f"at least {percent(copies['lower'], -1)}, above the limit of {limit}"
+        verdict, why = (
+            "fail",
+            f"at least {percent(copies['lower'], -1)}, above the limit of {limit}",
+        )
     elif copies["n"] < (need := fewest_to_pass(copies["max"], policy.alpha)) < float("inf"):
         verdict, why = "unclear", f"{copies['n']} records are too few: at least {need} are needed"
     else:
         between = f"{percent(copies['lower'], -1)} and {percent(copies['upper'], 1)}"
         verdict, why = "unclear", f"between {between}: the records compared do not decide"
     return {
-        "limit": "near-duplicates", "kind": "limit", "measure": f"similarity above {copies['similarity']:g}", "of": "all",
-        "max": copies["max"], "by": "none", "n_tests": 1, "source": copies["source"], "verdict": verdict,
-        "adversary": None, "attack": None, "group": None, "n": copies["n"], "rate": copies["rate"],
-        "lower": copies["lower"], "upper": copies["upper"], "why": why,
-    }  # fmt: skip
+        "limit": "near-duplicates",
+        "kind": "limit",
+        "measure": f"similarity above {copies['similarity']:g}",
+        "of": "all",
+        "max": copies["max"],
+        "by": "none",
+        "n_tests": 1,
+        "source": copies["source"],
+        "verdict": verdict,
+        "adversary": None,
+        "attack": None,
+        "group": None,
+        "n": copies["n"],
+        "rate": copies["rate"],
+        "lower": copies["lower"],
+        "upper": copies["upper"],
+        "why": why,
+    }
 
 
 def cells(people: list[Progress], attacks: dict[str, Attack], hidden_below: int) -> Iterator[Row]:
@@ -233,7 +304,10 @@ def cells(people: list[Progress], attacks: dict[str, Attack], hidden_below: int)
         for label, sizes in sofar.sizes.items():
             looks = [sofar.counts(label, k) for k in range(len(sizes))]
             if sofar.group is not None and sofar.attacked(label) < hidden_below:
-                looks = [{name: n if name == "n_targets" else None for name, n in look.items()} for look in looks]
+                looks = [
+                    {name: n if name == "n_targets" else None for name, n in look.items()}
+                    for look in looks
+                ]
             head = cell_head(sofar, label, attacks[label])
             yield {**head, "n_eligible": sofar.n_eligible, **looks[-1], "looks": looks}
 

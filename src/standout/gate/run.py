@@ -43,7 +43,9 @@ GROUP_MARGIN = 8
 UNIQUE = "unique"
 """Label of the search for people who are unique. It is no attack of the policy."""
 
-Batch = Callable[[Audit, Progress, dict[str, Attack], int, int, bool, Callable[[str, int], None]], None]
+Batch = Callable[
+    [Audit, Progress, dict[str, Attack], int, int, bool, Callable[[str, int], None]], None
+]
 """Measures one batch, as `attack_batch` does."""
 
 
@@ -51,8 +53,9 @@ Batch = Callable[[Audit, Progress, dict[str, Attack], int, int, bool, Callable[[
 class Run:
     """What a policy asks for on this data: adversaries and attacks, in batches, until everything is known.
 
-    `check` measures each batch. `verify` does the same, or takes the counts of a batch from evidence. Everything else is a
-    function of policy, data and counts, and is the same code for both.
+    `check` measures each batch. `verify` does the same, or takes the counts of a batch from
+    evidence. Everything else is a function of policy, data and counts, and is the same code for
+    both.
     """
 
     policy: Policy
@@ -71,8 +74,17 @@ class Run:
     questions: list[Question] = field(default_factory=list)
 
     @classmethod
-    def of(cls, source: Any, policy: Policy, *, release: Any = None, defense: Any = None,
-           targets: int | str | None = None, seed: int = 0, engine: str | Engine = "memory") -> Run:  # fmt: skip
+    def of(
+        cls,
+        source: Any,
+        policy: Policy,
+        *,
+        release: Any = None,
+        defense: Any = None,
+        targets: int | str | None = None,
+        seed: int = 0,
+        engine: str | Engine = "memory",
+    ) -> Run:
         """What a policy asks for; the parameters are those of `check`."""
         data = source_of(source)
         if release is None and defense is None and data.source is not None:
@@ -80,28 +92,50 @@ class Run:
         scopes = [adversaries_of(limit, policy, data) for limit in policy.limits]
         everyone = list(dict.fromkeys(who for scope in scopes for who in scope))
         wanted = targets if targets is not None else policy.targets
-        job = Audit(data, everyone, list(policy.all_attacks), wanted, seed, engine, release=release, defense=defense)
+        job = Audit(
+            data,
+            everyone,
+            list(policy.all_attacks),
+            wanted,
+            seed,
+            engine,
+            release=release,
+            defense=defense,
+        )
         for one in (job.source, job.release):
             count_again(one)
         job.check_labels()
         fitted = [dict.fromkeys(fitting(who, data) for who in scope) for scope in scopes]
         if job._place is None:
             return cls(policy, job, fitted)
-        seen = match(in_memory(data, "a release"), in_memory(job.release, "a release"), job._place, job.seed)
+        seen = match(
+            in_memory(data, "a release"), in_memory(job.release, "a release"), job._place, job.seed
+        )
         people = job
         if seen.n_added:
             part = of_people(in_memory(job.release, "a release"), job._place)
-            people = Audit(data, everyone, list(policy.all_attacks), wanted, seed, engine, release=part)
-        return cls(policy, people, fitted, given=job, match=seen, own=cls._alone(policy, people, seen))
+            people = Audit(
+                data, everyone, list(policy.all_attacks), wanted, seed, engine, release=part
+            )
+        return cls(
+            policy, people, fitted, given=job, match=seen, own=cls._alone(policy, people, seen)
+        )
 
     @classmethod
     def _alone(cls, policy: Policy, job: Audit, seen: Match) -> Run | None:
         """The same questions about the release as its own source; fewer of them where the answer does not decide."""
-        limits = tuple(x for x in policy.limits if x.measure not in HARM and (x.by == "none" or not seen.is_shown))
+        limits = tuple(
+            x
+            for x in policy.limits
+            if x.measure not in HARM and (x.by == "none" or not seen.is_shown)
+        )
         data = replace(in_memory(job.release, "a release"), origin=None)
         rules = replace(policy, limits=limits, near_duplicates=None)
         try:
-            scopes = [dict.fromkeys(within(who, data) for who in adversaries_of(x, policy, data)) for x in limits]
+            scopes = [
+                dict.fromkeys(within(who, data) for who in adversaries_of(x, policy, data))
+                for x in limits
+            ]
             everyone = list(dict.fromkeys(who for scope in scopes for who in scope))
             targets: int | str = "all" if job.targets is None else job.targets
             if seen.is_shown:
@@ -112,26 +146,40 @@ class Run:
         return cls(rules, own, scopes, source="release")
 
     def __post_init__(self) -> None:
-        self.attacks: dict[str, Attack] = dict(zip(self.job._labels(), self.job.attacks, strict=True))
+        self.attacks: dict[str, Attack] = dict(
+            zip(self.job._labels(), self.job.attacks, strict=True)
+        )
         if any(limit.measure == UNIQUE for limit in self.policy.limits):
             self.attacks[UNIQUE] = Unique()
         made: dict[tuple[Adversary, Group | None], Progress] = {}
         for limit, scope in zip(self.policy.limits, self.scopes, strict=True):
-            for who, group in dict.fromkeys(pair for one in scope for pair in self._asked(limit, one)):
+            for who, group in dict.fromkeys(
+                pair for one in scope for pair in self._asked(limit, one)
+            ):
                 if (who, group) not in made:
                     most = None if group is None else self._group_targets(limit.by)
                     made[who, group] = prepare(self.job, who, group, most)
                     made[who, group].source = self.source
-                if limit.by == "none" and group is not None and _says_nothing(limit, made[who, group]):
+                if (
+                    limit.by == "none"
+                    and group is not None
+                    and _says_nothing(limit, made[who, group])
+                ):
                     continue
                 for a in self._attacks_of(limit):
                     self.questions.append(self._question(limit, made[who, group], a))
-        self.people = [sofar for sofar in made.values() if any(q.sofar is sofar for q in self.questions)]
+        self.people = [
+            sofar for sofar in made.values() if any(q.sofar is sofar for q in self.questions)
+        ]
         self.sizes = [self._sizes(sofar) for sofar in self.people]
 
     def measure(self, report: Reporter, batch: Batch = attack_batch) -> None:
         """Attack batch after batch; in sequential mode stop where the answer is known."""
-        total = sum(s.targets.size for s in self.people) * len(self.attacks) * (2 if self._absent() else 1)
+        total = (
+            sum(s.targets.size for s in self.people)
+            * len(self.attacks)
+            * (2 if self._absent() else 1)
+        )
         done = 0
 
         def advance(what: str, n: int) -> None:
@@ -162,13 +210,19 @@ class Run:
         release = self.job.release
         tested = copies = None
         if self.policy.self_test:
-            tested = self_test(in_memory(release, "the self-test"), self.attacks, self.job.engine, self.job.seed)
+            tested = self_test(
+                in_memory(release, "the self-test"), self.attacks, self.job.engine, self.job.seed
+            )
         if self.policy.near_duplicates:
             data = in_memory(release, "the search for near-duplicates")
             copies = rows.near_duplicates(data, self.policy, self.job)
-        table, tests = rows.table(self.policy, self.questions, copies, tested, self.job, self.columns["columns"])
+        table, tests = rows.table(
+            self.policy, self.questions, copies, tested, self.job, self.columns["columns"]
+        )
         if self.match is not None:
-            table += match_rows(self.match, self.own.questions if self.own else [], self.policy.alpha)
+            table += match_rows(
+                self.match, self.own.questions if self.own else [], self.policy.alpha
+            )
         elif copies is None and (loaded := release.loaded()) is not None:
             table.append(rows.one_record_each(loaded, self.job))
         return table, tests
@@ -192,21 +246,38 @@ class Run:
     def _group_targets(self, by: str) -> int | None:
         """Targets of a group: enough to show that a rate well below the strictest limit of groups is below it."""
         limit = min(x.max for x in self.policy.limits if by == "none" or x.by != "none")
-        need = max(GROUP_TARGETS, GROUP_MARGIN * min(fewest_to_pass(limit, self.policy.alpha), MOST_GROUP_TARGETS))
+        need = max(
+            GROUP_TARGETS,
+            GROUP_MARGIN * min(fewest_to_pass(limit, self.policy.alpha), MOST_GROUP_TARGETS),
+        )
         return int(need if self.job.targets is None else min(need, self.job.targets))
 
     def _sizes(self, sofar: Progress) -> list[int]:
         """Numbers of targets at which questions about these people are looked at."""
-        first = max(self.policy.min_targets, FIRST_LOOK) if sofar.group is None else FIRST_GROUP_LOOK
-        return look_sizes(sofar.targets.size, first) if self.policy.sequential else [sofar.targets.size]
+        first = (
+            max(self.policy.min_targets, FIRST_LOOK) if sofar.group is None else FIRST_GROUP_LOOK
+        )
+        return (
+            look_sizes(sofar.targets.size, first)
+            if self.policy.sequential
+            else [sofar.targets.size]
+        )
 
     def _attacks_of(self, limit: Limit) -> list[str]:
         """Labels of the attacks that a limit is about."""
         if limit.measure == UNIQUE:
             return [UNIQUE]
-        named = [a for a, one in self.attacks.items() if limit.attacks is None or one.name in limit.attacks]
+        named = [
+            a
+            for a, one in self.attacks.items()
+            if limit.attacks is None or one.name in limit.attacks
+        ]
         named = [a for a in named if a != UNIQUE]
-        return [a for a in named if states_posterior(self.attacks[a])] if limit.measure == "sure" else named
+        return (
+            [a for a in named if states_posterior(self.attacks[a])]
+            if limit.measure == "sure"
+            else named
+        )
 
     def _can_run(self, label: str, who: Adversary) -> bool:
         """Whether who is unique is defined for this adversary; other attacks always run."""
@@ -219,17 +290,25 @@ class Run:
         it = self.policy
         # a group that is smaller than the fewest targets of the policy is attacked as a whole
         least = it.min_targets if sofar.group is None else min(it.min_targets, sofar.targets.size)
-        return Question(limit, sofar, label, it.alpha, max(1, len(self._sizes(sofar))), least, it.smallest_group)
+        return Question(
+            limit, sofar, label, it.alpha, max(1, len(self._sizes(sofar))), least, it.smallest_group
+        )
 
     def _open_attacks(self, sofar: Progress) -> dict[str, Attack]:
         """Attacks that some open question about these people needs."""
-        wanted = {q.label for q in self.questions if q.sofar is sofar and (not q.below or not q.is_met)}
-        return {a: one for a, one in self.attacks.items() if a in wanted and self._can_run(a, sofar.who)}
+        wanted = {
+            q.label for q in self.questions if q.sofar is sofar and (not q.below or not q.is_met)
+        }
+        return {
+            a: one for a, one in self.attacks.items() if a in wanted and self._can_run(a, sofar.who)
+        }
 
     def _is_exceeded(self, sofar: Progress) -> bool:
         """Whether a limit is exceeded, all planned questions considered (the first step of Holm's procedure)."""
         n = len(self.questions) + (self.policy.near_duplicates is not None)
-        return any(q.p_exceeded * n <= self.policy.alpha for q in self.questions if q.sofar is sofar)
+        return any(
+            q.p_exceeded * n <= self.policy.alpha for q in self.questions if q.sofar is sofar
+        )
 
 
 def _says_nothing(limit: Limit, short: Progress) -> bool:

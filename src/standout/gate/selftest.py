@@ -63,7 +63,9 @@ class SelfTest:
         return f"{worst} found {got} unique people of {among}; all were expected. The rates cannot be trusted"
 
 
-def self_test(data: Dataset, attacks: dict[str, Attack], engine: str | Engine = "memory", seed: int = 0) -> SelfTest:
+def self_test(
+    data: Dataset, attacks: dict[str, Attack], engine: str | Engine = "memory", seed: int = 0
+) -> SelfTest:
     """Plant people in a part of the data and attack them with all their facts, exactly known.
 
     Parameters
@@ -92,7 +94,9 @@ def self_test(data: Dataset, attacks: dict[str, Attack], engine: str | Engine = 
         found[label] = float(np.mean(seen.credit[:N_ALONE] == 1.0))
         twins, tied = seen.credit[N_ALONE:], seen.n_tied[N_ALONE:]
         # an attack with its own random choice among equal records reports no tie
-        halves[label] = float(twins.mean()) if (tied > 1).all() else None if (tied == 1).all() else -1.0
+        halves[label] = (
+            float(twins.mean()) if (tied > 1).all() else None if (tied == 1).all() else -1.0
+        )
     return SelfTest(N_ALONE, N_PAIRS, part.n_records, found, halves)
 
 
@@ -107,7 +111,9 @@ def _planted(part: Dataset, seed: int) -> tuple[Dataset, Array]:
     """The part with the planted people, and their record indices: the single ones first, then both of each pair."""
     n_people = N_ALONE + N_PAIRS
     n_own = min(MOST_KNOWN, part.n_items + 1)
-    random = np.random.default_rng(starts(np.uint64(seed % 2**64), PURPOSE_PLANTS, np.arange(4, dtype=np.uint64)))
+    random = np.random.default_rng(
+        starts(np.uint64(seed % 2**64), PURPOSE_PLANTS, np.arange(4, dtype=np.uint64))
+    )
     record = np.repeat(np.arange(part.n_records), np.diff(part.record_ptr))
     item = part.record_item.astype(np.int64)
     who, what, entry = [], [], []
@@ -127,7 +133,9 @@ def _planted(part: Dataset, seed: int) -> tuple[Dataset, Array]:
         _times(part)[take] if part.has_time else None,
         resolution=part.time_resolution,
     )
-    added = part.n_records + np.concatenate([np.arange(n_people), np.arange(n_people, n_people + N_PAIRS)])
+    added = part.n_records + np.concatenate(
+        [np.arange(n_people), np.arange(n_people, n_people + N_PAIRS)]
+    )
     return made, np.searchsorted(made.record_labels, added)
 
 
@@ -138,5 +146,7 @@ def _values(data: Dataset) -> Array:
 
 def _times(data: Dataset) -> Array:
     """Time of each entry in days, NaN = none."""
-    ticks = np.where(data.record_tick == data.no_tick, np.nan, data.record_tick + float(data.first_tick))
+    ticks = np.where(
+        data.record_tick == data.no_tick, np.nan, data.record_tick + float(data.first_tick)
+    )
     return ticks / data.ticks_per_day

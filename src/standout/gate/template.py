@@ -51,9 +51,15 @@ def template(domain: str) -> str:
         + ("# time_within = 14       # uncomment if days are known, and how exactly\n")
     )
     return TEXT.format(
-        domain=domain, about=it.about, limit=it.limit, source=it.source, knows=it.knows, channels=channels + optional,
-        group=min(1.0, 2 * it.limit), own=OWN,
-    )  # fmt: skip
+        domain=domain,
+        about=it.about,
+        limit=it.limit,
+        source=it.source,
+        knows=it.knows,
+        channels=channels + optional,
+        group=min(1.0, 2 * it.limit),
+        own=OWN,
+    )
 
 
 TEXT = """\

@@ -32,8 +32,8 @@ def overall(verdicts: list[str]) -> str:
 class Verdict:
     """Whether a release keeps a policy.
 
-    `table` has one row per limit and requirement, `tests` one row per limit, adversary, attack and group. `to_frame` gives
-    the table as a pandas frame; `save` writes everything as JSON.
+    `table` has one row per limit and requirement, `tests` one row per limit, adversary, attack and
+    group. `to_frame` gives the table as a pandas frame; `save` writes everything as JSON.
     """
 
     verdict: str
@@ -91,7 +91,9 @@ class Verdict:
 def not_measured(provenance: Mapping[str, Any]) -> list[str]:
     """A sentence on knowledge that reading made coarser than the file has it; empty if there is none."""
     parts = provenance.get("not_measured") or []
-    return [f"Not measured: {' and '.join(parts)}. The verdict does not hold for it."] if parts else []
+    return (
+        [f"Not measured: {' and '.join(parts)}. The verdict does not hold for it."] if parts else []
+    )
 
 
 def _plain(x: Any) -> Any:

@@ -34,7 +34,8 @@ DESCRIBES = ("data", "columns", "not_measured")
 class Verification:
     """Whether evidence holds. `rows` has one entry per check: name, verdict, why.
 
-    The verdict of a row is "pass", "fail", "unclear", or "note" for something that was not checked and does not decide.
+    The verdict of a row is "pass", "fail", "unclear", or "note" for something that was not checked
+    and does not decide.
     """
 
     verdict: str
@@ -50,12 +51,23 @@ class Verification:
         return {"verdict": self.verdict, "rows": [dict(row) for row in self.rows]}
 
     def __str__(self) -> str:
-        return "\n".join([self.verdict, *(f"{r['verdict']:8} {r['check']}: {r['why']}" for r in self.rows)])
+        return "\n".join(
+            [self.verdict, *(f"{r['verdict']:8} {r['check']}: {r['why']}" for r in self.rows)]
+        )
 
 
-def verify(evidence: str | Path, source: Any, *, release: Any = None, policy: Any = None, key: str | Path | None = None,
-           cells: int | None = None, seed: int | None = None, engine: str | Engine = "memory",
-           progress: Reporter | bool | None = None) -> Verification:  # fmt: skip
+def verify(
+    evidence: str | Path,
+    source: Any,
+    *,
+    release: Any = None,
+    policy: Any = None,
+    key: str | Path | None = None,
+    cells: int | None = None,
+    seed: int | None = None,
+    engine: str | Engine = "memory",
+    progress: Reporter | bool | None = None,
+) -> Verification:
     """Check evidence against the data: measure its counts again, and derive its tests, table and verdict from them.
 
     Parameters
@@ -65,12 +77,14 @@ def verify(evidence: str | Path, source: Any, *, release: Any = None, policy: An
     source, release
         The data, as they were given to `check`.
     policy
-        The policy that the evidence must be about: path, dict or `Policy`. None = the policy in the evidence is taken.
+        The policy that the evidence must be about: path, dict or `Policy`. None = the policy in the
+        evidence is taken.
     key
         File with the public key of the signer. None = the signature is not checked.
     cells
-        Number of (adversary, attack) pairs to run again, chosen at random; their counts must be the same. None = all. With
-        fewer than all, the result is "unclear" unless a key shows who made the other counts.
+        Number of (adversary, attack) pairs to run again, chosen at random; their counts must be the
+        same. None = all. With fewer than all, the result is "unclear" unless a key shows who made
+        the other counts.
     seed
         Seed of the choice of the pairs. None = a choice that nobody can predict.
     engine
@@ -93,7 +107,9 @@ def verify(evidence: str | Path, source: Any, *, release: Any = None, policy: An
         signed = any(row["check"] == "signature" and row["verdict"] == "pass" for row in rows)
         pick = SystemRandom() if seed is None else Random(seed)
         with reporting(progress) as report:
-            rows += _second_run(content, asked, data, release, engine, _chosen(content, cells, pick), signed, report)
+            rows += _second_run(
+                content, asked, data, release, engine, _chosen(content, cells, pick), signed, report
+            )
             if not signed and overall(_decisive(rows)) == "pass" and _is_chosen(content, asked):
                 rows.append(_other_seed(asked, data, release, engine, pick.getrandbits(32), report))
     return Verification(overall(_decisive(rows)), tuple(rows))
@@ -106,12 +122,22 @@ def _decisive(rows: list[Row]) -> list[str]:
 def _is_chosen(content: Mapping[str, Any], asked: Policy) -> bool:
     """Whether the random seed or the number of targets was chosen, perhaps among many until one passed."""
     made = content["provenance"]
-    return bool(made["seed"] != 0 or made["targets"] != ("all" if asked.targets is None else asked.targets))
+    return bool(
+        made["seed"] != 0 or made["targets"] != ("all" if asked.targets is None else asked.targets)
+    )
 
 
-def _other_seed(asked: Policy, data: Any, release: Any, engine: Any, seed: int, report: Reporter) -> Row:
+def _other_seed(
+    asked: Policy, data: Any, release: Any, engine: Any, seed: int, report: Reporter
+) -> Row:
     """The verdict with a seed that the maker of the evidence could not choose."""
-    run = Run.of(data, replace(asked, self_test=False, near_duplicates=None), release=release, seed=seed, engine=engine)
+    run = Run.of(
+        data,
+        replace(asked, self_test=False, near_duplicates=None),
+        release=release,
+        seed=seed,
+        engine=engine,
+    )
     run.measure(report)
     again = overall([one["verdict"] for one in run.decide()[0]])
     return row(
@@ -126,7 +152,9 @@ def _chosen(content: Mapping[str, Any], cells: int | None, pick: Random) -> set[
     every = range(len(content["cells"]))
     if cells is None:
         return set(every)
-    partial = {k for k in every if any(look["found"] is None for look in content["cells"][k]["looks"])}
+    partial = {
+        k for k in every if any(look["found"] is None for look in content["cells"][k]["looks"])
+    }
     return partial | set(pick.sample(every, min(max(cells, 0), len(every))))
 
 
@@ -139,8 +167,16 @@ class _Replay:
     missing: str = ""
     """Adversary, attack and number of targets that the policy asks for and the evidence does not state."""
 
-    def batch(self, job: Audit, sofar: Progress, attacks: dict[str, Attack], start: int, stop: int, absent: bool,
-              advance: Callable[[str, int], None]) -> None:  # fmt: skip
+    def batch(
+        self,
+        job: Audit,
+        sofar: Progress,
+        attacks: dict[str, Attack],
+        start: int,
+        stop: int,
+        absent: bool,
+        advance: Callable[[str, int], None],
+    ) -> None:
         """Add one batch, as `attack_batch` does."""
         own = {}
         for label, one in attacks.items():
@@ -158,24 +194,44 @@ class _Replay:
         attack_batch(job, sofar, own, start, stop, absent, advance)
 
 
-def _second_run(content: Mapping[str, Any], asked: Policy, data: Any, release: Any, engine: Any, chosen: set[int],
-                signed: bool, report: Reporter) -> list[Row]:  # fmt: skip
+def _second_run(
+    content: Mapping[str, Any],
+    asked: Policy,
+    data: Any,
+    release: Any,
+    engine: Any,
+    chosen: set[int],
+    signed: bool,
+    report: Reporter,
+) -> list[Row]:
     """Do what the policy asks for once more, and compare everything with what the evidence says."""
     made = content["provenance"]
     planted = any(one["limit"] == "self-test" for one in content["table"])
     rules = replace(asked, self_test=planted)
     replay = _Replay(Cells(content["cells"]), chosen)
     theirs = made["versions"]["standout"]
-    other = "" if theirs == (ours := version_of("standout")) else f", but made by version {theirs}, and this is {ours}"
+    other = (
+        ""
+        if theirs == (ours := version_of("standout"))
+        else f", but made by version {theirs}, and this is {ours}"
+    )
     differs = "unclear" if other else "fail"
     try:
-        run = Run.of(data, rules, release=release, targets=made["targets"], seed=made["seed"], engine=engine)
+        run = Run.of(
+            data, rules, release=release, targets=made["targets"], seed=made["seed"], engine=engine
+        )
         run.measure(report, replay.batch)
         table, tests = run.decide()
         again = run.cells()
     except (StandoutError, TypeError, ValueError, LookupError):
         if replay.missing:
-            return [row("adversaries and attacks", differs, f"the evidence lacks {replay.missing}{other}"[:300])]
+            return [
+                row(
+                    "adversaries and attacks",
+                    differs,
+                    f"the evidence lacks {replay.missing}{other}"[:300],
+                )
+            ]
         return [row("second run", "unclear", "cannot be run again from what the evidence says")]
     out = asked_rows(content, asked, planted)
     extra = len(content["cells"]) - len(again)
@@ -184,8 +240,14 @@ def _second_run(content: Mapping[str, Any], asked: Policy, data: Any, release: A
         if not extra
         else f"{extra} more than a check of this data measures"
     )
-    out.append(row("adversaries and attacks", differs if extra else "pass", why + other * bool(extra)))
-    derived = {"tests": tests, "table": table, "verdict": overall([one["verdict"] for one in table])}
+    out.append(
+        row("adversaries and attacks", differs if extra else "pass", why + other * bool(extra))
+    )
+    derived = {
+        "tests": tests,
+        "table": table,
+        "verdict": overall([one["verdict"] for one in table]),
+    }
     out += [derived_row(name, content[name], derived[name], differs, other) for name in derived]
     again_made = provenance(run.given or run.job, asked, 0.0, run.columns)
     said, found = ([{name: x.get(name)} for name in DESCRIBES] for x in (made, again_made))
@@ -193,25 +255,51 @@ def _second_run(content: Mapping[str, Any], asked: Policy, data: Any, release: A
     return [*out, *cell_rows(replay.cells, again, chosen, differs, other, signed)]
 
 
-def _own_rows(content: Mapping[str, Any], key: str | Path | None, asked: Policy, policy: Any) -> list[Row]:
+def _own_rows(
+    content: Mapping[str, Any], key: str | Path | None, asked: Policy, policy: Any
+) -> list[Row]:
     """Checks that need no data."""
     wrong = intact(content)
     rows = [
-        row("hashes", "fail" if wrong else "pass", wrong[0] if wrong else "counts and policy are as they were written")
+        row(
+            "hashes",
+            "fail" if wrong else "pass",
+            wrong[0] if wrong else "counts and policy are as they were written",
+        )
     ]
     if key is not None:
         good = check_signature(content, key)
-        why = "made by the owner of the key" if good else "missing, of another key, or of other content"
+        why = (
+            "made by the owner of the key"
+            if good
+            else "missing, of another key, or of other content"
+        )
         rows.append(row("signature", "pass" if good else "fail", why))
     elif "signature" in content:
-        rows.append(row("signature", "note", "there is one, and it was not checked; give the public key of the signer"))
+        rows.append(
+            row(
+                "signature",
+                "note",
+                "there is one, and it was not checked; give the public key of the signer",
+            )
+        )
     if policy is not None:
         same = Policy.of(policy).sha256 == content["provenance"]["policy_sha256"]
         rows.append(
-            row("policy", "pass" if same else "fail", "the same" if same else "the evidence is about another policy")
+            row(
+                "policy",
+                "pass" if same else "fail",
+                "the same" if same else "the evidence is about another policy",
+            )
         )
     else:
-        rows.append(row("policy", "note", "taken from the evidence; give the policy to compare it with yours"))
+        rows.append(
+            row(
+                "policy",
+                "note",
+                "taken from the evidence; give the policy to compare it with yours",
+            )
+        )
     rows.append(_age(content, asked, key is not None))
     said = content["verdict"]
     rows.append(row("verdict", said, f"the evidence says {said}"))
@@ -223,7 +311,11 @@ def _age(content: Mapping[str, Any], policy: Policy, signed: bool) -> Row:
     if days < -1:
         return row("age", "fail", "the evidence claims to be made in the future")
     if policy.max_age_days is not None and days > policy.max_age_days:
-        return row("age", "unclear", f"{days:.0f} days old; the policy accepts {policy.max_age_days}: check again")
+        return row(
+            "age",
+            "unclear",
+            f"{days:.0f} days old; the policy accepts {policy.max_age_days}: check again",
+        )
     own = "" if signed else " by its own date, which no signature that was checked protects"
     return row("age", "pass", f"{max(days, 0):.0f} days old{own}")
 
@@ -233,13 +325,23 @@ def _data_rows(content: Mapping[str, Any], data: Any, release: Any) -> list[Row]
     made = content["provenance"]
     published = data if release is None else source_of(release, "release")
     rows = []
-    for name, hashed, it in (("release", "data_sha256", published), ("source", "source_sha256", data)):
+    for name, hashed, it in (
+        ("release", "data_sha256", published),
+        ("source", "source_sha256", data),
+    ):
         if name == "source" and release is None and hashed not in made:
             continue
         same = made.get(hashed) == it.fingerprint
         if name == "release" and "data" in made:
             same = same and alike(
-                made["data"], {key: int(getattr(it, key)) for key in ("n_records", "n_items", "n_entries")}
+                made["data"],
+                {key: int(getattr(it, key)) for key in ("n_records", "n_items", "n_entries")},
             )
-        rows.append(row(name, "pass" if same else "fail", "the same data" if same else "not the data that was checked"))
+        rows.append(
+            row(
+                name,
+                "pass" if same else "fail",
+                "the same data" if same else "not the data that was checked",
+            )
+        )
     return rows

@@ -15,5 +15,11 @@ def percent(x: float, toward: int = 0) -> str:
         return "0%"
     step = 10.0 ** (math.floor(math.log10(100 * x)) - 2)
     units = 100 * x / step
-    whole = round(units) if toward == 0 else math.ceil(units - 1e-9) if toward > 0 else math.floor(units + 1e-9)
+    whole = (
+        round(units)
+        if toward == 0
+        else math.ceil(units - 1e-9)
+        if toward > 0
+        else math.floor(units + 1e-9)
+    )
     return f"{whole * step:.12g}%"

@@ -1,8 +1,9 @@
 """Agreement of a known value or day with a candidate's, in levels as in Fellegi–Sunter linkage.
 
-The gap between the two falls into a bin b. `share[b]` is the probability of the bin if the fact is about the candidate's
-entry; u_b is its share among the release's own entries of the item. The likelihood ratio is share[b] / u_b: agreement on a
-rare value counts more, and where the bins say nothing it is 1.
+The gap between the two falls into a bin b. `share[b]` is the probability of the bin if the fact is
+about the candidate's entry; u_b is its share among the release's own entries of the item. The
+likelihood ratio is share[b] / u_b: agreement on a rare value counts more, and where the bins say
+nothing it is 1.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ class Agreement:
     def place(self, known: Any, other: Any) -> Array:
         """Bin of each gap."""
         a, b = (np.arcsinh(x) if self.wide else np.asarray(x) for x in (known, other))
-        return np.asarray(np.searchsorted(np.asarray(self.edges), np.abs(a - b) - _SLACK, side="left"))
+        return np.asarray(
+            np.searchsorted(np.asarray(self.edges), np.abs(a - b) - _SLACK, side="left")
+        )
 
     def reach(self, known: Array, levels: Array) -> tuple[Array, Array]:
         """(facts, edges): first level, and one past the last, whose gap is at most each edge."""
@@ -73,7 +76,9 @@ def value_bins(levels: Array) -> Agreement:
         return Agreement(RATIOS, _even(len(RATIOS) + 1), wide=True)
     # edges that separate nothing would give empty bins
     gaps = np.unique(np.abs(levels[:, None] - levels[None, :]).round(9))
-    edges = [e for lo, e in zip((-1.0, *STEPS), STEPS, strict=False) if ((gaps > lo) & (gaps <= e)).any()]
+    edges = [
+        e for lo, e in zip((-1.0, *STEPS), STEPS, strict=False) if ((gaps > lo) & (gaps <= e)).any()
+    ]
     return Agreement(tuple(edges or [0.0]), _even(len(edges or [0.0]) + 1))
 
 
@@ -97,8 +102,14 @@ def value_background(known: Known, bins: Agreement) -> Array:
         own, n_own, common = entry_histograms(known, part, "value")
         # the levels within a gap are consecutive: differences of running sums
         low, high = bins.reach(known.value[part], levels)
-        mine, all_ = (np.concatenate([np.zeros((part.size, 1)), np.cumsum(x, axis=1)], axis=1) for x in (own, common))
-        near = [np.take_along_axis(x, high, axis=1) - np.take_along_axis(x, low, axis=1) for x in (mine, all_)]
+        mine, all_ = (
+            np.concatenate([np.zeros((part.size, 1)), np.cumsum(x, axis=1)], axis=1)
+            for x in (own, common)
+        )
+        near = [
+            np.take_along_axis(x, high, axis=1) - np.take_along_axis(x, low, axis=1)
+            for x in (mine, all_)
+        ]
         near = [np.column_stack([x, y[:, -1]]) for x, y in zip(near, (mine, all_), strict=True)]
         inside = shrunk(near[0] / np.maximum(n_own, 1)[:, None], n_own[:, None], near[1], SHRINK)
         out[part] = np.diff(inside, axis=1, prepend=0.0)
@@ -117,7 +128,8 @@ def day_background(known: Known, bins: Agreement) -> Array:
         below = np.concatenate([np.zeros((part.size, 1)), np.cumsum(mixed, axis=1)], axis=1)
         day = known.tick[part]
         inside = np.stack(
-            [_up_to(below, day + e + 1, width) - _up_to(below, day - e, width) for e in bins.edges], axis=1
+            [_up_to(below, day + e + 1, width) - _up_to(below, day - e, width) for e in bins.edges],
+            axis=1,
         )
         out[part, :-1] = np.diff(inside, axis=1, prepend=0.0)
         out[part, -1] = 1.0 - inside[:, -1]

@@ -55,14 +55,17 @@ class Answer(NamedTuple):
     """The candidates one by one, if the answer is one-to-one."""
 
     @classmethod
-    def of(cls, top: TopScores, n_facts: Array, null_mean: float, n_records: int, prior: float = 0.5) -> Answer:
+    def of(
+        cls, top: TopScores, n_facts: Array, null_mean: float, n_records: int, prior: float = 0.5
+    ) -> Answer:
         """One by one; `prior` is P(in the release) where the spacing test does not apply."""
         covariates = top.covariates(n_facts)
         groups = TwoGroups.start(covariates, null_mean).improved(top.y(), covariates, ROUNDS)
         checked = top.checked(probabilities(top, n_facts, groups, n_records, prior)[:, 0])
         if checked is not top:
             top = checked
-            # corrected p-values are uniform if nobody is found: what the canaries showed must not be counted twice
+            # corrected p-values are uniform if nobody is found: what the canaries showed must not
+            # be counted twice
             groups = TwoGroups.start(covariates).improved(top.y(), covariates, ROUNDS)
         chance = probabilities(top, n_facts, groups, n_records, prior)
         chance[n_facts == 0] = 0.0
@@ -91,7 +94,9 @@ class Answer(NamedTuple):
         others = self.chance.copy()
         others[rows, at] = 0.0
         # the others share what is left, and none of them becomes the best
-        others *= np.minimum(1.0, (MOST - np.minimum(mine, MOST)) / np.maximum(others.sum(axis=1), 1e-12))[:, None]
+        others *= np.minimum(
+            1.0, (MOST - np.minimum(mine, MOST)) / np.maximum(others.sum(axis=1), 1e-12)
+        )[:, None]
         others = np.minimum(others, STILL_BEST * mine[:, None])
         others[rows, at] = mine
         return self._replace(chance=np.where(use[:, None], others, self.chance), shift_error=error)
@@ -118,12 +123,20 @@ class Answer(NamedTuple):
         column = hard(self.top.record, np.log(np.maximum(self.chance / absent, 1e-12)))
         return np.where(column >= 0, self.top.record[np.arange(column.size), column], -1)
 
-    def interval(self, n_facts: Array, n_records: int, seed: int, prior: float = 0.5,
-                 presence: tuple[float, float] | None = None, if_noisier: float = 0.0) -> RightLinks:  # fmt: skip
+    def interval(
+        self,
+        n_facts: Array,
+        n_records: int,
+        seed: int,
+        prior: float = 0.5,
+        presence: tuple[float, float] | None = None,
+        if_noisier: float = 0.0,
+    ) -> RightLinks:
         """95 % interval of the number of right links: the hull of what the gaps say and of what the likelihood says.
 
-        Right records that do not stand out are missing in the first; the second is too high where people resemble each other.
-        Posteriors that were learned from the release's history need no second estimate: labeled queries showed both.
+        Right records that do not stand out are missing in the first; the second is too high where
+        people resemble each other. Posteriors that were learned from the release's history need no
+        second estimate: labeled queries showed both.
 
         Parameters
         ----------
@@ -135,33 +148,47 @@ class Answer(NamedTuple):
             Most right links by the likelihood with more noise than was fitted.
         """
         gaps = self._by_gaps(n_facts, seed, prior, presence or UNKNOWN_PRESENCE)
-        likelihood = hull([by_likelihood(top, n_records, presence) for top in (self.top, *self.before)])
+        likelihood = hull(
+            [by_likelihood(top, n_records, presence) for top in (self.top, *self.before)]
+        )
         likelihood = likelihood._replace(high=max(likelihood.high, if_noisier))
         used = (gaps,) if self.shift_error else (gaps, likelihood)
         low, high = min(x.low for x in used), max(x.high for x in used)
         most = int((self.posterior > 0).sum())
         # whole people; the sum of the posteriors is inside
-        whole = (float(np.floor(min(low, gaps.expected))), float(np.ceil(min(max(high, gaps.expected), most))))
+        whole = (
+            float(np.floor(min(low, gaps.expected))),
+            float(np.ceil(min(max(high, gaps.expected), most))),
+        )
         return RightLinks(whole, gaps, likelihood)
 
-    def _by_gaps(self, n_facts: Array, seed: int, prior: float, presence: tuple[float, float]) -> Estimate:
+    def _by_gaps(
+        self, n_facts: Array, seed: int, prior: float, presence: tuple[float, float]
+    ) -> Estimate:
         """Sum of the posteriors, with a 95 % interval.
 
-        It covers the fit on resampled people, with either mixture, the chance of each link, that the null distribution of the
-        test is known only as precisely as the absent canaries can check it, the error of a recalibration, and the unknown share
-        of people who are in the release (`presence`).
+        It covers the fit on resampled people, with either mixture, the chance of each link, that
+        the null distribution of the test is known only as precisely as the absent canaries can
+        check it, the error of a recalibration, and the unknown share of people who are in the
+        release (`presence`).
         """
         y, covariates, posterior = self.top.y(), self.top.covariates(n_facts), self.posterior
         rng = np.random.default_rng([seed % 2**63, PURPOSE_RESAMPLE])
-        spread, expected = float(np.sqrt((posterior * (1 - posterior)).sum())), float(posterior.sum())
+        spread, expected = (
+            float(np.sqrt((posterior * (1 - posterior)).sum())),
+            float(posterior.sum()),
+        )
         # the order of the people must not change the draws
         order = np.lexsort((covariates[:, 1], covariates[:, 0], y))
         middle = float(self.groups.posterior(y, covariates).sum())
         model = logit(np.clip(posterior[~self.top.applies & (posterior > 0)], 1e-12, 1 - 1e-12))
         tested = logit(np.clip(posterior[self.top.applies], LEAST, 1 - LEAST))
         totals = []
-        # which of the two mixtures is right cannot be seen from the queries: half of the resamples use the sharper one
-        sharp = TwoGroups.start(covariates, self.groups.null_mean, SHARP).improved(y, covariates, ROUNDS)
+        # which of the two mixtures is right cannot be seen from the queries: half of the resamples
+        # use the sharper one
+        sharp = TwoGroups.start(covariates, self.groups.null_mean, SHARP).improved(
+            y, covariates, ROUNDS
+        )
         for k in range(RESAMPLES if y.size else 0):
             groups = sharp if k % 2 else self.groups
             weight = np.zeros(y.size)
@@ -173,10 +200,19 @@ class Answer(NamedTuple):
                 moved = expit(tested + self.shift_error * float(rng.standard_normal()))
                 shift += float(moved.sum()) - float(expit(tested).sum())
             totals.append(expected + shift + spread * float(rng.standard_normal()))
-        low, high = np.quantile(totals, [0.025, 0.975]) if totals else (expected - 2 * spread, expected + 2 * spread)
-        # where the test does not apply, the posterior depends on the share of people who are in the release
-        fewest, most = (float((expit(model - logit(prior) + logit(x)) - expit(model)).sum()) for x in presence)
+        low, high = (
+            np.quantile(totals, [0.025, 0.975])
+            if totals
+            else (expected - 2 * spread, expected + 2 * spread)
+        )
+        # where the test does not apply, the posterior depends on the share of people who are in the
+        # release
+        fewest, most = (
+            float((expit(model - logit(prior) + logit(x)) - expit(model)).sum()) for x in presence
+        )
         low, high = low + fewest, high + most
         return Estimate(
-            expected, float(np.clip(low, 0, expected)), float(np.clip(high, expected, (posterior > 0).sum()))
+            expected,
+            float(np.clip(low, 0, expected)),
+            float(np.clip(high, expected, (posterior > 0).sum())),
         )

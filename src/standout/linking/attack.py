@@ -25,8 +25,9 @@ Array = npt.NDArray[Any]
 class LinkLikelihood(Attack):
     """Score = log P(facts | record) - log P(facts | not in the release), as in the attack `likelihood`.
 
-    The difference is in what is compared with: q comes from the second file, e depends on how often a fact was seen, and
-    values and days count by their agreement (`linking.agreement`). Facts about items that the release lacks are left out.
+    The difference is in what is compared with: q comes from the second file, e depends on how often
+    a fact was seen, and values and days count by their agreement (`linking.agreement`). Facts about
+    items that the release lacks are left out.
 
     Parameters
     ----------
@@ -43,7 +44,9 @@ class LinkLikelihood(Attack):
     name = "link"
     lineup = False
 
-    def __init__(self, noise: LinkNoise, mentions: Mentions, use_time: bool = True, own: bool = True) -> None:
+    def __init__(
+        self, noise: LinkNoise, mentions: Mentions, use_time: bool = True, own: bool = True
+    ) -> None:
         self.noise, self.mentions, self.use_time, self.own = noise, mentions, use_time, own
 
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
@@ -59,9 +62,17 @@ class LinkLikelihood(Attack):
         value *= (odds * (1 - self.noise.h))[:, None]
         base = known.sum_over_facts(np.log(e) * (known.support > 0))
         # facts without days share one row
-        row = np.arange(known.item.size) if time.shape[1] > 1 else np.zeros(known.item.size, np.int64)
+        row = (
+            np.arange(known.item.size) if time.shape[1] > 1 else np.zeros(known.item.size, np.int64)
+        )
         plan = known.odds_plan(
-            value, time, row, time.max(axis=1)[row], odds * self.noise.h, length_factor(dataset), base
+            value,
+            time,
+            row,
+            time.max(axis=1)[row],
+            odds * self.noise.h,
+            length_factor(dataset),
+            base,
         )
         return replace(plan, n_possible=known.n_records)
 
@@ -109,5 +120,10 @@ def _day_table(known: Known, bins: Agreement) -> Array:
 
 def options(attack: LinkLikelihood, **changes: Any) -> LinkLikelihood:
     """Copy of the attack with other options."""
-    given = {"noise": attack.noise, "mentions": attack.mentions, "use_time": attack.use_time, "own": attack.own}
+    given = {
+        "noise": attack.noise,
+        "mentions": attack.mentions,
+        "use_time": attack.use_time,
+        "own": attack.own,
+    }
     return LinkLikelihood(**{**given, **changes})

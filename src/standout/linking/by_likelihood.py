@@ -1,7 +1,8 @@
 """How many best records are right, by the likelihood alone: where few facts are known, few records stand out, but many are right.
 
-The spacing test counts people whose best record stands out. With 3 to 10 noisy facts most right records do not. The likelihood
-counts them, and errs in the other direction: where items of a person go together it is too sure. The two are bounds of the truth.
+The spacing test counts people whose best record stands out. With 3 to 10 noisy facts most right
+records do not. The likelihood counts them, and errs in the other direction: where items of a person
+go together it is too sure. The two are bounds of the truth.
 """
 
 from __future__ import annotations
@@ -41,11 +42,14 @@ class Estimate(NamedTuple):
     high: float
 
 
-def by_likelihood(top: TopScores, n_records: int, presence: tuple[float, float] | None = None) -> Estimate:
+def by_likelihood(
+    top: TopScores, n_records: int, presence: tuple[float, float] | None = None
+) -> Estimate:
     """Right links if the likelihood is right; the share of people in the release is fitted to all queries.
 
-    P(facts) = (1-s)·P(facts | absent) + s·mean over records of P(facts | record). The share s runs over its profile-likelihood
-    interval. Records beyond the first k are counted once like the k-th, and once not at all: the truth lies between.
+    P(facts) = (1-s)·P(facts | absent) + s·mean over records of P(facts | record). The share s runs
+    over its profile-likelihood interval. Records beyond the first k are counted once like the k-th,
+    and once not at all: the truth lies between.
 
     Parameters
     ----------
@@ -66,11 +70,17 @@ def by_likelihood(top: TopScores, n_records: int, presence: tuple[float, float] 
     return hull([_profile(score[:, 0], all_records, shares) for all_records in (beyond, listed)])
 
 
-def if_noisier(dataset: Dataset, second: Knowledge, found: Scored, engine: Any,
-               presence: tuple[float, float] | None) -> float:  # fmt: skip
+def if_noisier(
+    dataset: Dataset,
+    second: Knowledge,
+    found: Scored,
+    engine: Any,
+    presence: tuple[float, float] | None,
+) -> float:
     """Most right links by the likelihood if more facts are about wrong items than the fit says.
 
-    Who is absent and who has wrong facts cannot be told apart if few records stand out. At most 1,000 people are scored.
+    Who is absent and who has wrong facts cannot be told apart if few records stand out. At most
+    1,000 people are scored.
 
     Parameters
     ----------
@@ -83,8 +93,12 @@ def if_noisier(dataset: Dataset, second: Knowledge, found: Scored, engine: Any,
     for first in NOISIER:
         if first <= fitted[0]:
             continue
-        noise = replace(found.noise, e=tuple(min(max(x, first * x / fitted[0]), MOST_E) for x in fitted))
-        top = TopScores(*candidates(dataset, some, options(found.attack, noise=noise), N_CANDIDATES, engine))
+        noise = replace(
+            found.noise, e=tuple(min(max(x, first * x / fitted[0]), MOST_E) for x in fitted)
+        )
+        top = TopScores(
+            *candidates(dataset, some, options(found.attack, noise=noise), N_CANDIDATES, engine)
+        )
         high = by_likelihood(top, dataset.n_records, presence).high
         most = max(most, high * second.n_queries / max(some.n_queries, 1))
     return most

@@ -1,8 +1,9 @@
 """Canaries: people whose answer is known, made from the release, run like the queries of the second file.
 
-A present canary is a record of the release, copied with the fitted noise: how many of them are found is the recall. An absent
-canary is a whole person of the release whose record is left out (`exclude`): its items go together as a real person's do, and
-every match is false. The model's own random draws would not show that.
+A present canary is a record of the release, copied with the fitted noise: how many of them are
+found is the recall. An absent canary is a whole person of the release whose record is left out
+(`exclude`): its items go together as a real person's do, and every match is false. The model's own
+random draws would not show that.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class Canaries:
         return np.where(self.is_absent, self.record, -1)
 
 
-def make_canaries(dataset: Dataset, knowledge: Knowledge, noise: LinkNoise, seed: int = 0) -> Canaries | None:
+def make_canaries(
+    dataset: Dataset, knowledge: Knowledge, noise: LinkNoise, seed: int = 0
+) -> Canaries | None:
     """Copy records into queries as long as those of the second file; None if there is no record to copy.
 
     Parameters
@@ -53,7 +56,9 @@ def make_canaries(dataset: Dataset, knowledge: Knowledge, noise: LinkNoise, seed
     seed
         Random seed. The draws of a canary depend on its record's contents, not on its label.
     """
-    chosen = sample_targets(dataset, np.flatnonzero(dataset.lengths > 0), 2 * N_CANARIES, seed + 2**41)
+    chosen = sample_targets(
+        dataset, np.flatnonzero(dataset.lengths > 0), 2 * N_CANARIES, seed + 2**41
+    )
     if chosen.size < 4:
         return None
     sizes = np.sort(np.diff(knowledge.query_ptr))
@@ -62,7 +67,9 @@ def make_canaries(dataset: Dataset, knowledge: Knowledge, noise: LinkNoise, seed
     facts: list[tuple[Array, Array, Array]] = []
     absent = np.arange(chosen.size) % 2 == 1
     for k, record in enumerate(chosen.tolist()):
-        rng = np.random.default_rng([seed % 2**63, PURPOSE, int(dataset.record_keys[record]) % 2**63])
+        rng = np.random.default_rng(
+            [seed % 2**63, PURPOSE, int(dataset.record_keys[record]) % 2**63]
+        )
         size = int(sizes[int(rng.random() * sizes.size)])
         drawn = _copied(dataset, record, max(size, 1), rng)
         if not absent[k]:
@@ -71,14 +78,21 @@ def make_canaries(dataset: Dataset, knowledge: Knowledge, noise: LinkNoise, seed
     item, value, time = (np.concatenate(x) for x in zip(*facts, strict=True))
     ptr = np.concatenate([[0], np.cumsum([x[0].size for x in facts])]).astype(np.int64)
     made = Knowledge(
-        query_ptr=ptr, item=dataset.item_labels[item], value=value if has_value else np.full(item.size, np.nan),
-        time=time if has_time else np.full(item.size, np.nan), queries=np.arange(chosen.size),
-        length=np.full(chosen.size, np.nan), _index=item, _labels=dataset.item_labels,
-    )  # fmt: skip
+        query_ptr=ptr,
+        item=dataset.item_labels[item],
+        value=value if has_value else np.full(item.size, np.nan),
+        time=time if has_time else np.full(item.size, np.nan),
+        queries=np.arange(chosen.size),
+        length=np.full(chosen.size, np.nan),
+        _index=item,
+        _labels=dataset.item_labels,
+    )
     return Canaries(made, chosen, absent)
 
 
-def _copied(dataset: Dataset, record: int, size: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+def _copied(
+    dataset: Dataset, record: int, size: int, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
     """Items, values and days of at most `size` entries of a record, one per item."""
     lo, hi = int(dataset.record_ptr[record]), int(dataset.record_ptr[record + 1])
     order = rng.permutation(hi - lo)
@@ -92,12 +106,21 @@ def _copied(dataset: Dataset, record: int, size: int, rng: np.random.Generator) 
         ]
     if dataset.has_time:
         offset = dataset.record_tick[at].astype(np.int64)
-        day = np.where(offset == dataset.no_tick, np.nan, (offset + float(dataset.first_tick)) / dataset.ticks_per_day)
+        day = np.where(
+            offset == dataset.no_tick,
+            np.nan,
+            (offset + float(dataset.first_tick)) / dataset.ticks_per_day,
+        )
     return item[kept], value, day
 
 
-def _noisy(dataset: Dataset, facts: tuple[Array, Array, Array], noise: LinkNoise, popularity: Array,
-           rng: np.random.Generator) -> tuple[Array, Array, Array]:  # fmt: skip
+def _noisy(
+    dataset: Dataset,
+    facts: tuple[Array, Array, Array],
+    noise: LinkNoise,
+    popularity: Array,
+    rng: np.random.Generator,
+) -> tuple[Array, Array, Array]:
     """Facts with the fitted noise: wrong items, wrong values and days, and gaps of right ones."""
     item, value, day = (x.copy() for x in facts)
     wrong_item = rng.random(item.size) < noise.e[0]
@@ -116,7 +139,9 @@ def _noisy(dataset: Dataset, facts: tuple[Array, Array, Array], noise: LinkNoise
     return item, value, day
 
 
-def _moved(true: Array, kernel: Agreement, scale: Array, lost: Array, rng: np.random.Generator) -> Array:
+def _moved(
+    true: Array, kernel: Agreement, scale: Array, lost: Array, rng: np.random.Generator
+) -> Array:
     """Each number moved by a gap from the kernel's bins to a place on the scale; lost ones go anywhere on it."""
     out = true.copy()
     share = np.cumsum(kernel.share)

@@ -39,7 +39,9 @@ class CanaryRun(NamedTuple):
     def present(self) -> tuple[Array, Array]:
         """Number of facts of each present canary, and whether it is found."""
         here = ~self.planted.is_absent
-        return np.diff(self.planted.knowledge.query_ptr)[here], (self.top.record[:, 0] == self.planted.record)[here]
+        return np.diff(self.planted.knowledge.query_ptr)[here], (
+            self.top.record[:, 0] == self.planted.record
+        )[here]
 
     def report(self, real: Array, null_mean: float) -> dict[str, Any]:
         """Recall and false matches at the cuts that the p-values of the real queries give.
@@ -57,16 +59,30 @@ class CanaryRun(NamedTuple):
         rows = []
         for fdr in (0.01, 0.05):
             cut = float(real[adjusted <= fdr].max(initial=0.0))
-            rows.append({"fdr": fdr, "p_cut": cut, "recall": Rate.of((right & (p <= cut))[~absent])._asdict(),
-                         "false": Rate.of((p <= cut)[absent])._asdict()})  # fmt: skip
+            rows.append(
+                {
+                    "fdr": fdr,
+                    "p_cut": cut,
+                    "recall": Rate.of((right & (p <= cut))[~absent])._asdict(),
+                    "false": Rate.of((p <= cut)[absent])._asdict(),
+                }
+            )
         return {
-            "n_present": int((~absent).sum()), "n_absent": int(absent.sum()), "found": Rate.of(right[~absent])._asdict(),
-            "absent_below_5": self.false_share._asdict(), "null_mean": self.null_mean, "cuts": rows,
-        }  # fmt: skip
+            "n_present": int((~absent).sum()),
+            "n_absent": int(absent.sum()),
+            "found": Rate.of(right[~absent])._asdict(),
+            "absent_below_5": self.false_share._asdict(),
+            "null_mean": self.null_mean,
+            "cuts": rows,
+        }
 
 
-def run_canaries(dataset: Dataset, attack: LinkLikelihood, planted: Canaries, engine: Any) -> CanaryRun:
+def run_canaries(
+    dataset: Dataset, attack: LinkLikelihood, planted: Canaries, engine: Any
+) -> CanaryRun:
     """Score the canaries like the queries of the second file."""
     own = options(attack, own=False)
-    found = candidates(dataset, planted.knowledge, own, N_CANDIDATES, engine, exclude=planted.exclude)
+    found = candidates(
+        dataset, planted.knowledge, own, N_CANDIDATES, engine, exclude=planted.exclude
+    )
     return CanaryRun(planted, TopScores.of(*found, np.diff(planted.knowledge.query_ptr)))

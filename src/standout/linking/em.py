@@ -1,8 +1,9 @@
 """EM estimate of the noise between two files, from the queries alone.
 
-The weight of a candidate in a query is its probability by the spacing test (`linking.groups`), not by the likelihood: an absent
-person's items go together like a present person's, and the likelihood alone would match absent people to similar ones and
-count the differences as noise. Weak priors: e, h ~ Beta(1, 4), one pseudo-count per channel.
+The weight of a candidate in a query is its probability by the spacing test (`linking.groups`), not
+by the likelihood: an absent person's items go together like a present person's, and the likelihood
+alone would match absent people to similar ones and count the differences as noise. Weak priors: e,
+h ~ Beta(1, 4), one pseudo-count per channel.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from standout.attacks.fit import decreasing
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.data.times import to_ticks
-from standout.linking.agreement import Agreement, day_background, time_bins, value_background, value_bins
+from standout.linking.agreement import (
+    Agreement,
+    day_background,
+    time_bins,
+    value_background,
+    value_bins,
+)
 from standout.linking.attack import LinkLikelihood
 from standout.linking.groups import SHARP, TopScores, TwoGroups, probabilities
 from standout.linking.mentions import Mentions
@@ -70,16 +77,27 @@ class Case:
     day_back: Array | None
 
     @classmethod
-    def of(cls, dataset: Dataset, knowledge: Knowledge, mentions: Mentions, noise: LinkNoise) -> Case:
+    def of(
+        cls, dataset: Dataset, knowledge: Knowledge, mentions: Mentions, noise: LinkNoise
+    ) -> Case:
         """Bind the facts and count backgrounds."""
         facts = knowledge.bind(dataset)
         known = Known.of(dataset, facts, np.full(facts.n_queries, -1, np.int64))
-        times = np.ones(known.item.size, np.int64) if facts.times is None else facts.times[facts.item >= 0]
+        times = (
+            np.ones(known.item.size, np.int64)
+            if facts.times is None
+            else facts.times[facts.item >= 0]
+        )
         return cls(
-            dataset, knowledge, known, mentions, mentions.share(known, own=True), classes(times, len(noise.e)),
+            dataset,
+            knowledge,
+            known,
+            mentions,
+            mentions.share(known, own=True),
+            classes(times, len(noise.e)),
             None if noise.value is None else value_background(known, noise.value),
             None if noise.time is None else day_background(known, noise.time),
-        )  # fmt: skip
+        )
 
     @property
     def n_facts(self) -> Array:
@@ -93,7 +111,9 @@ class Case:
         return np.minimum(1.0, most / np.maximum(self.n_facts, 1))
 
 
-def fit_noise(dataset: Dataset, knowledge: Knowledge, mentions: Mentions, start: float = START) -> LinkNoise:
+def fit_noise(
+    dataset: Dataset, knowledge: Knowledge, mentions: Mentions, start: float = START
+) -> LinkNoise:
     """Noise that explains the second file best.
 
     Parameters
@@ -130,7 +150,10 @@ def start_noise(dataset: Dataset, knowledge: Knowledge, start: float = START) ->
 
 def overlaps(dataset: Dataset, knowledge: Knowledge) -> bool:
     """Whether some known time lies in the period of the release."""
-    known = to_ticks(knowledge.time[~np.isnan(knowledge.time)], dataset.time_resolution) - dataset.first_tick
+    known = (
+        to_ticks(knowledge.time[~np.isnan(knowledge.time)], dataset.time_resolution)
+        - dataset.first_tick
+    )
     return bool(((known >= 0) & (known <= dataset.tick_span)).any())
 
 
@@ -147,10 +170,17 @@ def part(knowledge: Knowledge, queries: Array) -> Knowledge:
 
     ptr, at = rows_of(knowledge.query_ptr, queries)
     return replace(
-        knowledge, query_ptr=ptr, item=knowledge.item[at], value=knowledge.value[at], time=knowledge.time[at],
-        queries=knowledge.queries[queries], length=knowledge.length[queries],
-        times=None if knowledge.times is None else knowledge.times[at], _index=None, _labels=None,
-    )  # fmt: skip
+        knowledge,
+        query_ptr=ptr,
+        item=knowledge.item[at],
+        value=knowledge.value[at],
+        time=knowledge.time[at],
+        queries=knowledge.queries[queries],
+        length=knowledge.length[queries],
+        times=None if knowledge.times is None else knowledge.times[at],
+        _index=None,
+        _labels=None,
+    )
 
 
 def _geometric(n: int) -> tuple[float, ...]:
@@ -205,7 +235,10 @@ def _score(case: Case, cells: Cells, noise: LinkNoise, shape: tuple[int, ...]) -
         score.append(np.bincount(cells.row, weights=np.log1p(odds[-1]), minlength=base.size) + base)
     if noise.time is None:
         return Scored(value, day, (odds[0], odds[1]), np.ones(base.size), score[1].reshape(shape))
-    with_days, without = np.log1p(-noise.unrelated) + score[0], np.log(max(noise.unrelated, 1e-9)) + score[1]
+    with_days, without = (
+        np.log1p(-noise.unrelated) + score[0],
+        np.log(max(noise.unrelated, 1e-9)) + score[1],
+    )
     both = np.logaddexp(with_days, without)
     return Scored(value, day, (odds[0], odds[1]), np.exp(with_days - both), both.reshape(shape))
 
@@ -229,13 +262,15 @@ def _em(case: Case, record: Array, cells: Cells, noise: LinkNoise, rounds: int) 
         ranked = np.take_along_axis(score, order, axis=1)
         top = TopScores.of(record, np.where(np.isfinite(ranked), ranked, np.nan), case.n_facts)
         covariates = top.covariates(case.n_facts)
-        # sharp, because absent people who count as found would count as noise. The first fit has nothing to start from; each
-        # later one continues from the one before
+        # sharp, because absent people who count as found would count as noise. The first fit has
+        # nothing to start from; each later one continues from the one before
         groups = (groups or TwoGroups.start(covariates, parts=SHARP)).improved(
             top.y(), covariates, 20 if groups is None else 4
         )
         who = np.empty(record.shape)
-        np.put_along_axis(who, order, probabilities(top, case.n_facts, groups, case.dataset.n_records), axis=1)
+        np.put_along_axis(
+            who, order, probabilities(top, case.n_facts, groups, case.dataset.n_records), axis=1
+        )
         before, noise = noise, _maximize(case, cells, noise, scored, who.reshape(-1))
         if max(abs(a - b) for a, b in zip(before.e, noise.e, strict=True)) < TOLERANCE:
             break
@@ -262,14 +297,19 @@ def _maximize(case: Case, cells: Cells, noise: LinkNoise, scored: Scored, who: A
     if h > 0:
         wrong = float(sum((w * each * noise.h / (1 + x)).sum() for w, x in parts))
         h = float(np.clip(wrong / (float(n_right.sum()) + 3.0), 1e-4, 0.9))
-    one = [(w * each * (1 - noise.h) / (1 + x))[cells.cell] * cells.share * scored.value_ratio for w, x in parts]
+    one = [
+        (w * each * (1 - noise.h) / (1 + x))[cells.cell] * cells.share * scored.value_ratio
+        for w, x in parts
+    ]
     one[0] = one[0] * scored.day_ratio
     value = _shares(noise.value, case.value_back, cells, cells.value_bin, one[0] + one[1])
     time = _shares(noise.time, case.day_back, cells, cells.day_bin, one[0])
     unrelated = noise.unrelated
     if noise.time is not None:
         unrelated = float((who * (1 - scored.related)).sum() / (who.sum() + 1.0))
-    return LinkNoise(tuple(e.tolist()), h, value, time, float(np.clip(unrelated, 1e-4, 0.95)) if time else 0.0)
+    return LinkNoise(
+        tuple(e.tolist()), h, value, time, float(np.clip(unrelated, 1e-4, 0.95)) if time else 0.0
+    )
 
 
 def _shares(
@@ -294,7 +334,9 @@ def _usual(back: Array) -> Array:
 
 def _with_floor(noise: LinkNoise, case: Case) -> LinkNoise:
     """With one channel, state the part of its shares that follows the background as h: the scores stay the same."""
-    kernel, back = (noise.value, case.value_back) if noise.time is None else (noise.time, case.day_back)
+    kernel, back = (
+        (noise.value, case.value_back) if noise.time is None else (noise.time, case.day_back)
+    )
     if (noise.value is None) == (noise.time is None) or kernel is None or back is None:
         return noise
     usual = _usual(back)
@@ -304,4 +346,8 @@ def _with_floor(noise: LinkNoise, case: Case) -> LinkNoise:
     if kept.sum() <= 0:
         return noise
     changed = replace(kernel, share=tuple((kept / kept.sum()).tolist()))
-    return replace(noise, h=h, value=changed) if noise.time is None else replace(noise, h=h, time=changed)
+    return (
+        replace(noise, h=h, value=changed)
+        if noise.time is None
+        else replace(noise, h=h, time=changed)
+    )

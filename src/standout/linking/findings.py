@@ -55,13 +55,22 @@ class LinkFindings:
         """Aggregate the answers."""
         details = links.details
         return cls(
-            data=details["data"], noise=links.noise.to_dict(), links=aggregates(links), canaries=details.get("canaries"),
-            one_to_one=details.get("one_to_one"), truth=details.get("truth"), warnings=tuple(details.get("warnings", ())),
-        )  # fmt: skip
+            data=details["data"],
+            noise=links.noise.to_dict(),
+            links=aggregates(links),
+            canaries=details.get("canaries"),
+            one_to_one=details.get("one_to_one"),
+            truth=details.get("truth"),
+            warnings=tuple(details.get("warnings", ())),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as in the JSON file."""
-        return {"schema_version": SCHEMA_VERSION, "kind": KIND, **{name: thaw(getattr(self, name)) for name in PARTS}}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "kind": KIND,
+            **{name: thaw(getattr(self, name)) for name in PARTS},
+        }
 
     def to_json(self) -> str:
         """The JSON text."""
@@ -85,12 +94,20 @@ class LinkFindings:
     @classmethod
     def from_dict(cls, data: Any) -> LinkFindings:
         """Findings from plain data."""
-        if not isinstance(data, dict) or data.get("kind") != KIND or data.get("schema_version") != SCHEMA_VERSION:
-            raise InputError(f"not link findings of schema version {SCHEMA_VERSION}; make them with `standout link`")
+        if (
+            not isinstance(data, dict)
+            or data.get("kind") != KIND
+            or data.get("schema_version") != SCHEMA_VERSION
+        ):
+            raise InputError(
+                f"not link findings of schema version {SCHEMA_VERSION}; make them with `standout link`"
+            )
         missing = [name for name in PARTS if name not in data]
         if missing or not isinstance(data["links"], dict) or "by_facts" not in data["links"]:
             lost = missing[0] if missing else "links.by_facts"
-            raise InputError(f"the link findings lack {lost!r}; make them again with `standout link`")
+            raise InputError(
+                f"the link findings lack {lost!r}; make them again with `standout link`"
+            )
         return cls(**{name: data[name] for name in PARTS})
 
     def to_frame(self) -> Any:
@@ -104,7 +121,9 @@ class LinkFindings:
         return "\n".join(sentences(self))
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{escape(line)}</p>" for line in sentences(self)) + str(self.to_frame().to_html(index=False))
+        return "".join(f"<p>{escape(line)}</p>" for line in sentences(self)) + str(
+            self.to_frame().to_html(index=False)
+        )
 
     def __repr__(self) -> str:
         return f"<LinkFindings: {self.data['n_queries']:,} people, {self.links['expected']:,.0f} links expected>"
@@ -115,16 +134,19 @@ def aggregates(links: Links) -> dict[str, Any]:
     low, high = links.interval
     return {
         "n": links.n_queries,
-        "expected": links.expected_links, "low": low, "high": high,
+        "expected": links.expected_links,
+        "low": low,
+        "high": high,
         "estimates": links.details.get("estimates"),
         "overlap": links.details.get("overlap"),
         "refused": int(links.refused.sum()),
         "named": int((links.best >= 0).sum()),
         "accepted": [_cut(links, fdr, rule) for rule in ("spacing", "posterior") for fdr in CUTS],
         "by_posterior": [_above(links, cut) for cut in POSTERIOR_CUTS],
-        "model_expected": float(links.model_posterior.sum()), "model_above_95": int((links.model_posterior > 0.95).sum()),
+        "model_expected": float(links.model_posterior.sum()),
+        "model_above_95": int((links.model_posterior > 0.95).sum()),
         "by_facts": [_bin(links, b) for b in range(len(EDGES)) if (bins(links.n_facts) == b).any()],
-    }  # fmt: skip
+    }
 
 
 def bins(n_facts: Array) -> Array:
@@ -147,15 +169,20 @@ def _above(links: Links, cut: float) -> dict[str, Any]:
 def _bin(links: Links, b: int) -> dict[str, Any]:
     inside = bins(links.n_facts) == b
     return {
-        "items": BIN_NAMES[b], "people": int(inside.sum()), "expected": float(links.posterior[inside].sum()),
-        "accepted_5": int(links.accepted(0.05)[inside].sum()), "accepted_1": int(links.accepted(0.01)[inside].sum()),
+        "items": BIN_NAMES[b],
+        "people": int(inside.sum()),
+        "expected": float(links.posterior[inside].sum()),
+        "accepted_5": int(links.accepted(0.05)[inside].sum()),
+        "accepted_1": int(links.accepted(0.01)[inside].sum()),
         "refused": int(links.refused[inside].sum()),
-    }  # fmt: skip
+    }
 
 
 def accepted_at(found: LinkFindings, fdr: float, rule: str = "spacing") -> Mapping[str, Any]:
     """The row of a false discovery rate."""
-    row: Mapping[str, Any] = next(r for r in found.links["accepted"] if r["fdr"] == fdr and r["rule"] == rule)
+    row: Mapping[str, Any] = next(
+        r for r in found.links["accepted"] if r["fdr"] == fdr and r["rule"] == rule
+    )
     return row
 
 

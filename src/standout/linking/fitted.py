@@ -38,8 +38,13 @@ class Scored(NamedTuple):
         return self.attack.noise
 
 
-def scored(dataset: Dataset, second: Knowledge, noise: str | LinkNoise, engine: Any,
-           progress: Callable[[int], None] | None = None) -> Scored:  # fmt: skip
+def scored(
+    dataset: Dataset,
+    second: Knowledge,
+    noise: str | LinkNoise,
+    engine: Any,
+    progress: Callable[[int], None] | None = None,
+) -> Scored:
     """Fit the noise if it is "fit", and find the best candidates of each query of a folded second file."""
     facts = second.bind(dataset)
     n_facts = np.bincount(facts.query[facts.item >= 0], minlength=facts.n_queries)

@@ -1,8 +1,9 @@
 """Two groups of queries, found and not found, told apart by the spacing test: a posterior that needs no truth.
 
-If the best record is not the person's, y = -log p of the spacing test is exponential with mean 1, whatever the noise model
-says. If it is, y is larger: a mixture of gamma distributions. How many are found depends on how much is known of a person. All of
-it is fitted by EM to the queries themselves (Efron's two-groups model with covariates).
+If the best record is not the person's, y = -log p of the spacing test is exponential with mean 1,
+whatever the noise model says. If it is, y is larger: a mixture of gamma distributions. How many are
+found depends on how much is known of a person. All of it is fitted by EM to the queries themselves
+(Efron's two-groups model with covariates).
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class TwoGroups:
         center = covariates.mean(axis=0) if covariates.size else np.zeros(covariates.shape[1])
         width = covariates.std(axis=0) if covariates.size else np.ones(covariates.shape[1])
         beta = np.zeros(covariates.shape[1] + 1)
-        return cls(center, np.where(width > 0, width, 1.0), beta, np.full(parts, 1 / parts), null_mean)
+        return cls(
+            center, np.where(width > 0, width, 1.0), beta, np.full(parts, 1 / parts), null_mean
+        )
 
     def with_null(self, null_mean: float) -> TwoGroups:
         """Return the fit with another mean of y of queries that are not found."""
@@ -70,7 +73,9 @@ class TwoGroups:
         other = (1 - self.prior(covariates)) * np.exp(-y / self.null_mean) / self.null_mean
         return np.asarray(found / np.maximum(found + other, 1e-300))
 
-    def improved(self, y: Array, covariates: Array, rounds: int, weight: Array | None = None) -> TwoGroups:
+    def improved(
+        self, y: Array, covariates: Array, rounds: int, weight: Array | None = None
+    ) -> TwoGroups:
         """Return the fit after more rounds of EM.
 
         Parameters
@@ -89,13 +94,17 @@ class TwoGroups:
         for _ in range(rounds):
             z = now.posterior(y, covariates)
             parts = now._densities(y)
-            share = (n * z) @ (parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)) + PSEUDO
+            share = (n * z) @ (
+                parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)
+            ) + PSEUDO
             beta = _logistic_step(design, z, n, now.beta)
             now = TwoGroups(now.center, now.width, beta, share / share.sum(), now.null_mean)
         return now
 
     def _design(self, covariates: Array) -> Array:
-        return np.column_stack([np.ones(covariates.shape[0]), (covariates - self.center) / self.width])
+        return np.column_stack(
+            [np.ones(covariates.shape[0]), (covariates - self.center) / self.width]
+        )
 
     def _densities(self, y: Array) -> Array:
         """(queries, parts of the mixture): their shares of the density of y of found queries; no mean is below the null's."""
@@ -139,13 +148,19 @@ class TopScores:
         top = score[:, : K + 1]
         g = np.where(n_facts >= FEWEST_FACTS, spacing(top), np.nan)
         scale = (np.arange(2, K + 1) * (top[:, 1:-1] - top[:, 2:])).mean(axis=1)
-        return cls(record, score, np.where(np.isnan(g), np.nan, p_value(g)), np.where(np.isnan(g), np.nan, scale))
+        return cls(
+            record,
+            score,
+            np.where(np.isnan(g), np.nan, p_value(g)),
+            np.where(np.isnan(g), np.nan, scale),
+        )
 
     def second_best(self) -> tuple[Array, Array]:
         """p-values of the same test for the second best record, as if the best were the person's, and as if it were not.
 
-        If the best is the person's, the others are unrelated records and the second best is the highest of them. If not,
-        all are unrelated, and the normalized spacings go on from the second. Nothing where there are too few candidates.
+        If the best is the person's, the others are unrelated records and the second best is the
+        highest of them. If not, all are unrelated, and the normalized spacings go on from the
+        second. Nothing where there are too few candidates.
         """
         from standout.formulas.spacing import K, p_value
 
@@ -165,8 +180,9 @@ class TopScores:
     def checked(self, posterior: Array) -> TopScores:
         """The candidates with p-values that the second best records confirm.
 
-        Where scores come in clusters (one exact day more or less), even unrelated records leave large gaps, and the gap
-        below the second best shows it. Then a p-value is at least the share of second best records with as small a one.
+        Where scores come in clusters (one exact day more or less), even unrelated records leave
+        large gaps, and the gap below the second best shows it. Then a p-value is at least the share
+        of second best records with as small a one.
 
         Parameters
         ----------
@@ -185,7 +201,9 @@ class TopScores:
         share = np.minimum(np.concatenate([[0.0], np.cumsum(weight[order])]) / weight.sum(), 1.0)
         seen = share[np.searchsorted(p[order], self.p[self.applies], side="right")]
         changed = self.p.copy()
-        changed[self.applies] = np.maximum(self.p[self.applies], np.maximum(seen, 1.0 / (found.size + 1)))
+        changed[self.applies] = np.maximum(
+            self.p[self.applies], np.maximum(seen, 1.0 / (found.size + 1))
+        )
         return replace(self, p=changed)
 
     @property
@@ -209,13 +227,15 @@ class TopScores:
     def covariates(self, n_facts: Array) -> Array:
         """(queries that the test applies to, 2): log number of facts, log scale. Under the null, p does not depend on them."""
         use = self.applies
-        return np.column_stack([np.log(np.maximum(n_facts[use], 1)), np.log(np.maximum(self.scale[use], 1e-3))])
+        return np.column_stack(
+            [np.log(np.maximum(n_facts[use], 1)), np.log(np.maximum(self.scale[use], 1e-3))]
+        )
 
     def temperature(self) -> Array:
         """Per query: the scale, at least 1, and the median where the test does not apply.
 
-        Scores of unrelated records that differ by more than the model says show that the items of a person go together,
-        and that the scores are too sure by that factor.
+        Scores of unrelated records that differ by more than the model says show that the items of a
+        person go together, and that the scores are too sure by that factor.
         """
         usual = float(np.median(self.scale[self.applies])) if self.applies.any() else 1.0
         return np.maximum(np.where(self.applies, np.nan_to_num(self.scale, nan=1.0), usual), 1.0)
@@ -239,12 +259,14 @@ class TopScores:
         return np.asarray(np.exp(best - np.logaddexp(known, absent)))
 
 
-def probabilities(top: TopScores, n_facts: Array, groups: TwoGroups, n_records: int, prior: float = 0.5) -> Array:
+def probabilities(
+    top: TopScores, n_facts: Array, groups: TwoGroups, n_records: int, prior: float = 0.5
+) -> Array:
     """(queries, k): P(the candidate is the person's record), so that the best one's agrees with the two groups.
 
-    It is never above the likelihood's own posterior of an attacker who is almost sure that the person is in the release.
-    Where the spacing test does not apply, it is the likelihood's posterior with that prior of presence. The rows sum to at
-    most 1.
+    It is never above the likelihood's own posterior of an attacker who is almost sure that the
+    person is in the release. Where the spacing test does not apply, it is the likelihood's
+    posterior with that prior of presence. The rows sum to at most 1.
     """
     best = top.model_posterior(n_records, prior)
     use = top.applies

@@ -1,8 +1,9 @@
 """Canaries from the release's own history: what its people did before a day, linked to what they did from that day on.
 
-Anyone who holds the release can do this, and knows the right answers: the release says which entries belong to one record. The
-queries are real people with real habits, some of them absent from the second part. Copies of records with the fitted noise
-(`linking.canaries`) differ from that: their wrong items do not go together, and each of their facts counts as seen once.
+Anyone who holds the release can do this, and knows the right answers: the release says which
+entries belong to one record. The queries are real people with real habits, some of them absent from
+the second part. Copies of records with the fitted noise (`linking.canaries`) differ from that:
+their wrong items do not go together, and each of their facts counts as seen once.
 """
 
 from __future__ import annotations
@@ -62,16 +63,25 @@ class History(NamedTuple):
         """Numbers for the findings."""
         present = self.right >= 0
         return {
-            "day": self.day, "n": int(present.size), "n_present": int(present.sum()),
+            "day": self.day,
+            "n": int(present.size),
+            "n_present": int(present.sum()),
             "found": Rate.of(self.hit[present])._asdict(),
-        }  # fmt: skip
+        }
 
 
-def history(dataset: Dataset, noise: LinkNoise, null_mean: float, one_to_one: bool, engine: Any = "memory",
-            seed: int = 0) -> History | None:  # fmt: skip
+def history(
+    dataset: Dataset,
+    noise: LinkNoise,
+    null_mean: float,
+    one_to_one: bool,
+    engine: Any = "memory",
+    seed: int = 0,
+) -> History | None:
     """Link the release's first half to its second; None where that is not like linking the second file.
 
-    It is like it if days are not compared and people repeat items, so that habits are what links the two.
+    It is like it if days are not compared and people repeat items, so that habits are what links
+    the two.
 
     Parameters
     ----------
@@ -84,7 +94,11 @@ def history(dataset: Dataset, noise: LinkNoise, null_mean: float, one_to_one: bo
     one_to_one, engine, seed
         As in `link`.
     """
-    if noise.time is not None or not (dataset.has_time and dataset.has_repeats) or dataset.n_entries > MOST_ENTRIES:
+    if (
+        noise.time is not None
+        or not (dataset.has_time and dataset.has_repeats)
+        or dataset.n_entries > MOST_ENTRIES
+    ):
         return None
     try:
         day = split_day(dataset, 0.5)

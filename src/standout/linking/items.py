@@ -43,13 +43,14 @@ def read_items(
     path
         A delimited text file with a header, for example a catalog; gz is read as well.
     item, title, year
-        Column names. Default: the item column as for a release, a column named title, name or description, and one
-        named year; a year at the end of a title counts too.
+        Column names. Default: the item column as for a release, a column named title, name or
+        description, and one named year; a year at the end of a title counts too.
     """
     names, cells = _cells(Path(path))
     by_name = {c.lower(): c for c in names}
     named = item or next(
-        (by_name[c] for c in by_name if "item" in c or (c.endswith("id") and "user" not in c)), names[0]
+        (by_name[c] for c in by_name if "item" in c or (c.endswith("id") and "user" not in c)),
+        names[0],
     )
     titled = title or next((by_name[c] for c in _TITLES if c in by_name), named)
     dated = year or next((by_name[c] for c in _YEARS if c in by_name), None)
@@ -67,7 +68,9 @@ def read_items(
                 "commas in quotation marks"
             )
         if row[at] and row[at] not in kept:
-            kept[row[at]] = _item(row[at], row[to], row[names.index(dated)] if dated is not None else "")
+            kept[row[at]] = _item(
+                row[at], row[to], row[names.index(dated)] if dated is not None else ""
+            )
     return list(kept.values())
 
 
@@ -100,10 +103,13 @@ def _item(label: str, title: str, year: str) -> Item:
     return Item(label, title, default_process(moved), number)
 
 
-def propose(release: list[Item], second: list[Item], least: float = LEAST_SCORE) -> list[dict[str, Any]]:
+def propose(
+    release: list[Item], second: list[Item], least: float = LEAST_SCORE
+) -> list[dict[str, Any]]:
     """The most similar item of the release for each item of the second file, where one is similar enough.
 
-    Years that are both known may differ by one at most. Equal titles come first. Nothing is confirmed.
+    Years that are both known may differ by one at most. Equal titles come first. Nothing is
+    confirmed.
     """
     from rapidfuzz import fuzz, process
 
@@ -113,7 +119,9 @@ def propose(release: list[Item], second: list[Item], least: float = LEAST_SCORE)
     words = [one.words for one in release]
     out = []
     for one in second:
-        near = {one.year - 1, one.year, one.year + 1, None} if one.year is not None else set(by_year)
+        near = (
+            {one.year - 1, one.year, one.year + 1, None} if one.year is not None else set(by_year)
+        )
         pool = {k: words[k] for y in near for k in by_year.get(y, [])}
         if not one.words or not pool:
             continue
@@ -134,7 +142,9 @@ def read_map(path: str | Path) -> dict[str, str]:
         reason = getattr(error, "strerror", None) or "it is not CSV in UTF-8"
         raise InputError(f"cannot read the map of items {str(path)!r}: {reason}") from None
     if not rows or not {"item_second", "item_release"} <= set(rows[0]):
-        raise InputError(f"{str(path)!r} is not a map of items: it needs the columns item_second and item_release")
+        raise InputError(
+            f"{str(path)!r} is not a map of items: it needs the columns item_second and item_release"
+        )
     # a map without the column was written by hand: all of it counts
     asked = "confirm" in rows[0]
     kept = [r for r in rows if not asked or str(r["confirm"] or "").strip().lower() in YES]
@@ -143,7 +153,9 @@ def read_map(path: str | Path) -> dict[str, str]:
             f"no row of {str(path)!r} is confirmed: write yes into its column confirm where the match is right"
         )
     if any(row["item_second"] is None or row["item_release"] is None for row in kept):
-        raise InputError(f"{str(path)!r} has a row with too few cells: every row needs item_second and item_release")
+        raise InputError(
+            f"{str(path)!r} has a row with too few cells: every row needs item_second and item_release"
+        )
     found: dict[str, str] = {}
     for row in kept:
         if found.setdefault(row["item_second"], row["item_release"]) != row["item_release"]:

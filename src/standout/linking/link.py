@@ -50,9 +50,19 @@ CLUSTERED = (
 )
 
 
-def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNoise = "fit", one_to_one: bool = False, *,
-         items: dict[Any, Any] | None = None, overlap: str | float | None = None, engine: Any = "memory",
-         canaries: bool = True, seed: int = 0, progress: Progress | bool | None = None) -> Links:  # fmt: skip
+def link(
+    dataset: Dataset,
+    knowledge: Knowledge | Dataset,
+    noise: str | LinkNoise = "fit",
+    one_to_one: bool = False,
+    *,
+    items: dict[Any, Any] | None = None,
+    overlap: str | float | None = None,
+    engine: Any = "memory",
+    canaries: bool = True,
+    seed: int = 0,
+    progress: Progress | bool | None = None,
+) -> Links:
     """Link the people of a second file to the records of a release.
 
     Parameters
@@ -60,31 +70,38 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
     dataset
         The release.
     knowledge
-        The second file: a `Knowledge` with one query per person, or a `Dataset` with one record per person.
+        The second file: a `Knowledge` with one query per person, or a `Dataset` with one record per
+        person.
     noise
         "fit": estimated by EM from the two files. A `LinkNoise`: as given.
     one_to_one
-        Whether a record can belong to one person only: posteriors are then those of a soft assignment.
+        Whether a record can belong to one person only: posteriors are then those of a soft
+        assignment.
     items
         Label in the release of each item label of the second file, where the two differ.
     overlap
-        Share of the people of the second file who are in the release: None = not asked for; "fit" = estimated, which needs
-        canaries; a share = as given. It is the prior of presence where the spacing test does not apply.
+        Share of the people of the second file who are in the release: None = not asked for; "fit" =
+        estimated, which needs canaries; a share = as given. It is the prior of presence where the
+        spacing test does not apply.
     engine
         Name of an engine, or an engine.
     canaries
-        Whether to run canaries: they check the test, state the recall and, where people repeat items, calibrate the posterior.
+        Whether to run canaries: they check the test, state the recall and, where people repeat
+        items, calibrate the posterior.
     seed
         Random seed of the canaries and of the bootstrap.
     progress
-        A function (what, done, total), True for a bar, False for nothing, None for a bar if standard error is a terminal.
+        A function (what, done, total), True for a bar, False for nothing, None for a bar if
+        standard error is a terminal.
     """
     if not (noise == "fit" or isinstance(noise, LinkNoise)):
         raise ParameterError(f"noise={noise!r}: use 'fit' or a LinkNoise")
     check_dataset(dataset)
     checked(overlap)
     if overlap == "fit" and not canaries:
-        raise ParameterError("overlap='fit' needs canaries: how many people are found is compared with them")
+        raise ParameterError(
+            "overlap='fit' needs canaries: how many people are found is compared with them"
+        )
     second = people(knowledge, items)
     exact, dataset = dataset, comparable(dataset, second)
     with reporting(progress) as move:
@@ -94,12 +111,20 @@ def link(dataset: Dataset, knowledge: Knowledge | Dataset, noise: str | LinkNois
         planted = make_canaries(dataset, second, found.noise, seed) if canaries else None
         seen = run_canaries(dataset, found.attack, planted, engine) if planted else None
         null_mean = seen.null_mean if seen else 1.0
-        past = history(dataset, found.noise, null_mean, one_to_one, engine, seed) if canaries else None
+        past = (
+            history(dataset, found.noise, null_mean, one_to_one, engine, seed) if canaries else None
+        )
         given = (float(overlap),) * 2 if isinstance(overlap, int | float) else None
-        noisier = if_noisier(dataset, second, found, engine, given) if isinstance(noise, str) else 0.0
-    links = _answered(dataset, second, found, seen, past, _Asked(one_to_one, overlap, null_mean, seed, noisier))
+        noisier = (
+            if_noisier(dataset, second, found, engine, given) if isinstance(noise, str) else 0.0
+        )
+    links = _answered(
+        dataset, second, found, seen, past, _Asked(one_to_one, overlap, null_mean, seed, noisier)
+    )
     if exact is not dataset and links.noise.time is not None:
-        links.details["warnings"].append(COARSE.format(name=exact.time_resolution, used=dataset.time_resolution))
+        links.details["warnings"].append(
+            COARSE.format(name=exact.time_resolution, used=dataset.time_resolution)
+        )
     return links
 
 
@@ -113,8 +138,14 @@ class _Asked(NamedTuple):
     if_noisier: float
 
 
-def _answered(dataset: Dataset, second: Knowledge, found: Scored, seen: CanaryRun | None, past: History | None,
-              asked: _Asked) -> Links:  # fmt: skip
+def _answered(
+    dataset: Dataset,
+    second: Knowledge,
+    found: Scored,
+    seen: CanaryRun | None,
+    past: History | None,
+    asked: _Asked,
+) -> Links:
     """Probabilities of the candidates, and the numbers of the run."""
     n_facts, n_records, null_mean = found.n_facts, dataset.n_records, asked.null_mean
     overlap, presence = None, None
@@ -131,25 +162,42 @@ def _answered(dataset: Dataset, second: Knowledge, found: Scored, seen: CanaryRu
     assigned = answer.assigned() if asked.one_to_one else np.empty(0, np.int64)
     details: dict[str, Any] = {
         "data": _counts(dataset, second, found.facts.item, n_facts),
-        "canaries": {**seen.report(alone.p, alone.groups.null_mean),
-                     "history": {**past.report(), **shift._asdict()} if past and shift else None} if seen else None,
+        "canaries": {
+            **seen.report(alone.p, alone.groups.null_mean),
+            "history": {**past.report(), **shift._asdict()} if past and shift else None,
+        }
+        if seen
+        else None,
         "one_to_one": _gain(alone, answer, assigned) if asked.one_to_one else None,
         "overlap": overlap._asdict() if overlap else None,
         "alone": alone.best,
         "warnings": _warnings(alone.top, n_facts, seen)
         + ([] if np.array_equal(alone.top.p, found.top.p, True) else [CLUSTERED]),
-    }  # fmt: skip
+    }
     model = found.top.model_posterior(n_records, prior)
     right = answer.interval(n_facts, n_records, asked.seed, prior, presence, asked.if_noisier)
-    details["estimates"] = {"gaps": right.by_gaps._asdict(), "likelihood": right.by_likelihood._asdict()}
+    details["estimates"] = {
+        "gaps": right.by_gaps._asdict(),
+        "likelihood": right.by_likelihood._asdict(),
+    }
     details["warnings"] += _disagreement(right)
     return Links(
-        best=answer.best, posterior=answer.posterior, p=np.where(n_facts > 0, answer.p, np.nan),
-        model_posterior=model, n_facts=n_facts, candidates=answer.top.record,
-        chances=answer.chance, one_to_one=asked.one_to_one, noise=found.noise,
-        expected_links=float(answer.posterior.sum()), interval=right.interval, details=details, queries=second.queries,
-        record_labels=dataset.record_labels, assigned=assigned,
-    )  # fmt: skip
+        best=answer.best,
+        posterior=answer.posterior,
+        p=np.where(n_facts > 0, answer.p, np.nan),
+        model_posterior=model,
+        n_facts=n_facts,
+        candidates=answer.top.record,
+        chances=answer.chance,
+        one_to_one=asked.one_to_one,
+        noise=found.noise,
+        expected_links=float(answer.posterior.sum()),
+        interval=right.interval,
+        details=details,
+        queries=second.queries,
+        record_labels=dataset.record_labels,
+        assigned=assigned,
+    )
 
 
 def _disagreement(right: RightLinks) -> list[str]:
@@ -161,7 +209,9 @@ def _disagreement(right: RightLinks) -> list[str]:
     return [DISAGREE.format(few=gaps.low, many=gaps.high, n=n, used=used)]
 
 
-def _recalibrated(answer: Answer, past: History | None, n_facts: Array) -> tuple[Answer, Shift | None]:
+def _recalibrated(
+    answer: Answer, past: History | None, n_facts: Array
+) -> tuple[Answer, Shift | None]:
     """The answer with posteriors learned from the release's history, where that is possible."""
     learned = past.recalibration() if past else None
     if learned is None or not answer.top.applies.any():
@@ -173,12 +223,20 @@ def _recalibrated(answer: Answer, past: History | None, n_facts: Array) -> tuple
     return answer.recalibrated(learned.posterior(mine, shift), shift.error), shift
 
 
-def _overlap(alone: Answer, found: Scored, n_records: int, seen: CanaryRun | None, past: History | None,
-             seed: int) -> Overlap:  # fmt: skip
+def _overlap(
+    alone: Answer,
+    found: Scored,
+    n_records: int,
+    seen: CanaryRun | None,
+    past: History | None,
+    seed: int,
+) -> Overlap:
     """Share of people in the release, by the canaries that are most like them."""
     n_facts = found.n_facts
     if seen is None:
-        raise ParameterError("overlap='fit': the release has too few records for canaries; give a share instead")
+        raise ParameterError(
+            "overlap='fit': the release has too few records for canaries; give a share instead"
+        )
     if past is None:
         facts, hit = seen.present()
         right = alone.interval(n_facts, n_records, seed).interval
@@ -187,7 +245,9 @@ def _overlap(alone: Answer, found: Scored, n_records: int, seen: CanaryRun | Non
     answer, _ = _recalibrated(alone, one, n_facts)
     here = past.right >= 0
     right = answer.interval(n_facts, n_records, seed).interval
-    return fit_overlap(float(answer.posterior.sum()), right, n_facts, past.n_facts[here], one.hit[here])
+    return fit_overlap(
+        float(answer.posterior.sum()), right, n_facts, past.n_facts[here], one.hit[here]
+    )
 
 
 def _counter(move: Progress, what: str, total: int) -> Callable[[int], None]:
@@ -203,22 +263,30 @@ def _counter(move: Progress, what: str, total: int) -> Callable[[int], None]:
 
 def _gain(alone: Answer, answer: Answer, assigned: Array) -> dict[str, Any]:
     return {
-        "expected_one_by_one": float(alone.posterior.sum()), "expected": float(answer.posterior.sum()),
-        "changed": int((alone.best != answer.best).sum()), "hard_changed": int((alone.best != assigned).sum()),
-    }  # fmt: skip
+        "expected_one_by_one": float(alone.posterior.sum()),
+        "expected": float(answer.posterior.sum()),
+        "changed": int((alone.best != answer.best).sum()),
+        "hard_changed": int((alone.best != assigned).sum()),
+    }
 
 
 def _counts(dataset: Dataset, second: Knowledge, item: Array, n_facts: Array) -> dict[str, Any]:
     known = item >= 0
     unknown_items = len({str(x) for x in second.item[~known].tolist()})
     return {
-        "n_queries": second.n_queries, "n_facts": second.n_facts, "n_facts_known": int(known.sum()),
-        "n_items_unknown": unknown_items, "n_facts_unknown": int((~known).sum()),
-        "n_without_known_items": int((n_facts == 0).sum()), "median_facts": float(np.median(n_facts)),
-        "n_records": dataset.n_records, "n_items": dataset.n_items, "n_entries": dataset.n_entries,
+        "n_queries": second.n_queries,
+        "n_facts": second.n_facts,
+        "n_facts_known": int(known.sum()),
+        "n_items_unknown": unknown_items,
+        "n_facts_unknown": int((~known).sum()),
+        "n_without_known_items": int((n_facts == 0).sum()),
+        "median_facts": float(np.median(n_facts)),
+        "n_records": dataset.n_records,
+        "n_items": dataset.n_items,
+        "n_entries": dataset.n_entries,
         "has_value": bool(dataset.has_value and not np.isnan(second.value).all()),
         "has_time": bool(dataset.has_time and not np.isnan(second.time).all()),
-    }  # fmt: skip
+    }
 
 
 def _warnings(top: TopScores, n_facts: Array, seen: CanaryRun | None) -> list[str]:

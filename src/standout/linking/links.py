@@ -24,8 +24,9 @@ RULES = ("spacing", "posterior")
 class Links:
     """Answers for every person of the second file. Made by `standout.link`.
 
-    Arrays have one element per query, in the order of the second file's people. Labels and record indices are shown
-    nowhere unless they are asked for: `to_frame()`, `save` and the notebook view give aggregates.
+    Arrays have one element per query, in the order of the second file's people. Labels and record
+    indices are shown nowhere unless they are asked for: `to_frame()`, `save` and the notebook view
+    give aggregates.
     """
 
     best: Array
@@ -75,9 +76,9 @@ class Links:
         fdr
             Largest expected share of wrong links among the accepted ones.
         rule
-            "spacing": Benjamini–Hochberg on the p-values of the spacing test; refused queries are never accepted.
-            "posterior": links with a posterior of at least 1 - `fdr`. It relies on the fitted share of found queries; where the
-            test does not apply, on the likelihood.
+            "spacing": Benjamini–Hochberg on the p-values of the spacing test; refused queries are
+            never accepted. "posterior": links with a posterior of at least 1 - `fdr`. It relies on
+            the fitted share of found queries; where the test does not apply, on the likelihood.
         """
         if not 0 < fdr < 1:
             raise ParameterError(f"fdr={fdr}: use a number between 0 and 1")
@@ -126,4 +127,6 @@ class Links:
         return self.findings._repr_html_()
 
     def __repr__(self) -> str:
-        return f"<Links of {self.n_queries:,} people: {self.expected_links:,.0f} expected to be right>"
+        return (
+            f"<Links of {self.n_queries:,} people: {self.expected_links:,.0f} expected to be right>"
+        )

@@ -45,10 +45,13 @@ class Mentions:
         known
             The facts.
         own
-            Whether the facts are part of the count: a person's own mentions do not make an item popular.
+            Whether the facts are part of the count: a person's own mentions do not make an item
+            popular.
         """
         pairs = np.maximum(known.dataset.n_pairs - known.gone_lengths, 1)[known.query]
         release = np.maximum(known.support, 0.5) / pairs
         mine = np.diff(known.query_ptr)[known.query] if own else 0
         total = self.count.sum() - mine + self.strength
-        return np.asarray((np.maximum(self.count[known.item] - own, 0) + self.strength * release) / total)
+        return np.asarray(
+            (np.maximum(self.count[known.item] - own, 0) + self.strength * release) / total
+        )

@@ -24,8 +24,8 @@ class LinkNoise:
     Parameters
     ----------
     e
-        Share of facts about an item that the person's record lacks, by how often the fact was seen (once, twice, three
-        times, more often). One number holds for all.
+        Share of facts about an item that the person's record lacks, by how often the fact was seen
+        (once, twice, three times, more often). One number holds for all.
     h
         Share of right items whose value and day agree no more than by chance.
     value, time
@@ -44,7 +44,9 @@ class LinkNoise:
         if not self.e or len(self.e) > CLASSES or not all(0 < x < 1 for x in self.e):
             raise ParameterError(f"e={self.e}: use one to {CLASSES} shares between 0 and 1")
         if not (0 <= self.h < 1 and 0 <= self.unrelated < 1):
-            raise ParameterError(f"h={self.h}, unrelated={self.unrelated}: shares lie between 0 and 1")
+            raise ParameterError(
+                f"h={self.h}, unrelated={self.unrelated}: shares lie between 0 and 1"
+            )
 
     def of_facts(self, times: Array | None, n: int) -> Array:
         """The share e that holds for each fact."""
@@ -54,7 +56,9 @@ class LinkNoise:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         kernels = {
-            name: None if x is None else {"edges": list(x.edges), "share": list(x.share), "wide": x.wide}
+            name: None
+            if x is None
+            else {"edges": list(x.edges), "share": list(x.share), "wide": x.wide}
             for name, x in (("value", self.value), ("time", self.time))
         }
         return {"e": list(self.e), "h": self.h, "unrelated": self.unrelated, **kernels}

@@ -18,8 +18,8 @@ LEAST_ABSENT = 1e-3
 def soft(record: Array, chance: Array, n_records: int) -> Array:
     """(queries, k): P(the candidate is the person's record) if each record belongs to one person at most.
 
-    Sinkhorn scaling of the odds: the candidates of a query and "absent" sum to 1, and so do the claims on a record and
-    "nobody". A claim that no other claim disputes keeps its probability.
+    Sinkhorn scaling of the odds: the candidates of a query and "absent" sum to 1, and so do the
+    claims on a record and "nobody". A claim that no other claim disputes keeps its probability.
 
     Parameters
     ----------
@@ -51,7 +51,9 @@ def log_free(record: Array, chance: Array, n_records: int) -> Array:
     return np.asarray(-np.log1p(np.maximum(claims[place] - odds * row[:, None], 0.0)))
 
 
-def _scaled(record: Array, chance: Array, n_records: int, keep_total: bool) -> tuple[Array, Array, Array, Array]:
+def _scaled(
+    record: Array, chance: Array, n_records: int, keep_total: bool
+) -> tuple[Array, Array, Array, Array]:
     """Odds (queries, k), places of the candidates, scale of each query, and the sum of the claims on each record."""
     there = record >= 0
     mine = np.where(there, chance, 0.0)
@@ -65,7 +67,9 @@ def _scaled(record: Array, chance: Array, n_records: int, keep_total: bool) -> t
     total = mine.sum()
     for _ in range(ROUNDS):
         row = 1.0 / (1.0 + (odds * free[place]).sum(axis=1))
-        claims = np.bincount(place.reshape(-1), weights=(odds * row[:, None]).reshape(-1), minlength=n_records + 1)
+        claims = np.bincount(
+            place.reshape(-1), weights=(odds * row[:, None]).reshape(-1), minlength=n_records + 1
+        )
         before, free = free, 1.0 / (1.0 + claims)
         linked = float((free * claims).sum())
         if keep_total and linked > 0:
@@ -104,7 +108,9 @@ def hard(record: Array, score: Array) -> Array:
     nobody = 2.0 + 2.0 * (high - low)
     rows = np.concatenate([query, np.arange(n)])
     columns = np.concatenate([place, names.size + np.arange(n)])
-    graph = csr_array((np.concatenate([cost, np.full(n, nobody)]), (rows, columns)), shape=(n, names.size + n))
+    graph = csr_array(
+        (np.concatenate([cost, np.full(n, nobody)]), (rows, columns)), shape=(n, names.size + n)
+    )
     matched_rows, matched = min_weight_full_bipartite_matching(graph)
     real = matched < names.size
     chosen = np.full(n, -1, np.int64)

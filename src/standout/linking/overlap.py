@@ -35,11 +35,17 @@ def checked(overlap: Any) -> None:
         raise ParameterError(f"overlap={overlap!r}: use None, 'fit', or a share between 0 and 1")
 
 
-def fit_overlap(expected: float, interval: tuple[float, float], n_facts: Array, canary_facts: Array,
-                canary_found: Array) -> Overlap:  # fmt: skip
+def fit_overlap(
+    expected: float,
+    interval: tuple[float, float],
+    n_facts: Array,
+    canary_facts: Array,
+    canary_found: Array,
+) -> Overlap:
     """Expected number of people found, divided by the number that would be found if all were in the release.
 
-    The latter comes from canaries that are in the release: how often they are found, by their number of facts.
+    The latter comes from canaries that are in the release: how often they are found, by their
+    number of facts.
 
     Parameters
     ----------
@@ -58,10 +64,14 @@ def fit_overlap(expected: float, interval: tuple[float, float], n_facts: Array, 
     error = float(np.sqrt(max(slope @ spread @ slope, 0.0))) / total
     rate, low, high = (x / total for x in (expected, *interval))
     # errors of the two numbers are independent: relative errors add up in squares
-    below, above = (float(np.hypot(abs(x - rate) / max(rate, 1e-9), Z * error)) for x in (low, high))
+    below, above = (
+        float(np.hypot(abs(x - rate) / max(rate, 1e-9), Z * error)) for x in (low, high)
+    )
     middle = float(np.clip(rate, LEAST, 1 - LEAST))
     return Overlap(
-        middle, float(np.clip(rate * (1 - below), 0.0, middle)), float(np.clip(rate * (1 + above), middle, 1.0))
+        middle,
+        float(np.clip(rate * (1 - below), 0.0, middle)),
+        float(np.clip(rate * (1 + above), middle, 1.0)),
     )
 
 

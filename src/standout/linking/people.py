@@ -19,21 +19,24 @@ Array = npt.NDArray[Any]
 def people(second: Knowledge | Dataset, items: dict[Any, Any] | None = None) -> Knowledge:
     """Knowledge with one query per person and one fact per (person, item) pair.
 
-    Repeated facts count as one fact that was seen several times (`times`: distinct days, or entries where days are unknown).
-    Its value is the median of its values, its day the first one.
+    Repeated facts count as one fact that was seen several times (`times`: distinct days, or entries
+    where days are unknown). Its value is the median of its values, its day the first one.
 
     Parameters
     ----------
     second
         The second file: a dataset, or knowledge with one query per person.
     items
-        Label in the release of each item label of the second file. Items that are not listed keep their own label.
+        Label in the release of each item label of the second file. Items that are not listed keep
+        their own label.
     """
     if isinstance(second, Dataset):
         return _folded(_of_dataset(second), items)
     if isinstance(second, Knowledge):
         return _folded(second, items)
-    raise ParameterError(f"knowledge: a Dataset or a Knowledge is needed, not {type(second).__name__}")
+    raise ParameterError(
+        f"knowledge: a Dataset or a Knowledge is needed, not {type(second).__name__}"
+    )
 
 
 def _of_dataset(second: Dataset) -> Knowledge:
@@ -41,14 +44,22 @@ def _of_dataset(second: Dataset) -> Knowledge:
     value, time = nothing, nothing
     if second.has_value and second.n_levels:
         code = second.record_code.astype(np.int64)
-        value = np.append(second.levels.astype(np.float64), np.nan)[np.minimum(code, second.n_levels)]
+        value = np.append(second.levels.astype(np.float64), np.nan)[
+            np.minimum(code, second.n_levels)
+        ]
     if second.has_time:
         tick = second.record_tick.astype(np.int64)
-        time = np.where(tick == second.no_tick, np.nan, (tick + float(second.first_tick)) / second.ticks_per_day)
+        time = np.where(
+            tick == second.no_tick, np.nan, (tick + float(second.first_tick)) / second.ticks_per_day
+        )
     return Knowledge(
-        query_ptr=second.record_ptr.astype(np.int64), item=second.item_labels[second.record_item], value=value, time=time,
-        queries=second.record_labels, length=np.full(second.n_records, np.nan),
-    )  # fmt: skip
+        query_ptr=second.record_ptr.astype(np.int64),
+        item=second.item_labels[second.record_item],
+        value=value,
+        time=time,
+        queries=second.record_labels,
+        length=np.full(second.n_records, np.nan),
+    )
 
 
 def _folded(given: Knowledge, items: dict[Any, Any] | None) -> Knowledge:
@@ -63,18 +74,28 @@ def _folded(given: Knowledge, items: dict[Any, Any] | None) -> Knowledge:
     value = given.value[order][first + np.maximum(known - 1, 0) // 2]
     day = np.minimum.reduceat(np.where(np.isnan(given.time), np.inf, given.time)[order], first)
     query = distinct // label.size
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=given.n_queries))]).astype(np.int64)
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=given.n_queries))]).astype(
+        np.int64
+    )
     seen = count if given.times is None else np.add.reduceat(given.times[order], first)
     return replace(
-        given, query_ptr=ptr, item=label[distinct % label.size], value=value, time=np.where(np.isinf(day), np.nan, day),
-        times=np.where(np.isinf(day), seen, _days(pair, given.time, distinct)).astype(np.int64), _index=None, _labels=None,
-    )  # fmt: skip
+        given,
+        query_ptr=ptr,
+        item=label[distinct % label.size],
+        value=value,
+        time=np.where(np.isinf(day), np.nan, day),
+        times=np.where(np.isinf(day), seen, _days(pair, given.time, distinct)).astype(np.int64),
+        _index=None,
+        _labels=None,
+    )
 
 
 def _days(pair: Array, time: Array, distinct: Array) -> Array:
     """Number of distinct days of each pair."""
     known = ~np.isnan(time)
-    days = np.unique(np.column_stack([pair[known], np.floor(time[known])]), axis=0)[:, 0].astype(np.int64)
+    days = np.unique(np.column_stack([pair[known], np.floor(time[known])]), axis=0)[:, 0].astype(
+        np.int64
+    )
     return np.bincount(np.searchsorted(distinct, days), minlength=distinct.size)
 
 

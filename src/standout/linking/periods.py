@@ -21,7 +21,8 @@ def split_time(dataset: Dataset, at: Any = 0.5) -> tuple[Dataset, Dataset]:
     dataset
         Records with times.
     at
-        First day of the second period: a date, a text like "2011-06-01", or a share of the entries that lie before it.
+        First day of the second period: a date, a text like "2011-06-01", or a share of the entries
+        that lie before it.
     """
     day = split_day(dataset, at)
     tick = dataset.record_tick.astype(np.int64)
@@ -52,9 +53,13 @@ def split_day(dataset: Dataset, at: Any) -> date:
         try:
             at = float(at)
         except ValueError:
-            raise ParameterError(f"split at {at!r}: use a date like 2011-06-01, or a share like 0.5") from None
+            raise ParameterError(
+                f"split at {at!r}: use a date like 2011-06-01, or a share like 0.5"
+            ) from None
     if not isinstance(at, int | float) or not 0 < at < 1:
-        raise ParameterError(f"split at {at!r}: use a date like 2011-06-01, or a share between 0 and 1")
+        raise ParameterError(
+            f"split at {at!r}: use a date like 2011-06-01, or a share between 0 and 1"
+        )
     tick = dataset.record_tick[dataset.record_tick != dataset.no_tick].astype(np.int64)
     if not tick.size:
         raise InputError("a split by time needs times, and no entry has one")

@@ -1,12 +1,13 @@
 """A posterior learned from labeled queries: logit P(found) = a + b·y + c·√y + d·log(facts) + (f + g·y)·log(scale) + shift.
 
-y = -log p of the spacing test; scale = that of the gaps among the next records. The terms were chosen by the cross-validated
-likelihood of labeled queries (docs/linking.md).
+y = -log p of the spacing test; scale = that of the gaps among the next records. The terms were
+chosen by the cross-validated likelihood of labeled queries (docs/linking.md).
 
-The labeled queries and those of the second file are alike except for the share of people who are found. That share is estimated
-from the queries in two ways: from all features (Saerens, Latinne and Decaestecker 2002; the change counts only as far as it
-exceeds its error, positive-part James–Stein shrinkage), and from the null distribution of the test. The first is wrong where
-found people stand out more than labeled ones, the second where they stand out little; their mean is used.
+The labeled queries and those of the second file are alike except for the share of people who are
+found. That share is estimated from the queries in two ways: from all features (Saerens, Latinne and
+Decaestecker 2002; the change counts only as far as it exceeds its error, positive-part James–Stein
+shrinkage), and from the null distribution of the test. The first is wrong where found people stand
+out more than labeled ones, the second where they stand out little; their mean is used.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ class Recalibration:
 
     def logits(self, features: Array) -> Array:
         """Logit of P(found) if the share of found queries is that of the labeled ones."""
-        design = np.column_stack([np.ones(features.shape[0]), (features - self.center) / self.width])
+        design = np.column_stack(
+            [np.ones(features.shape[0]), (features - self.center) / self.width]
+        )
         return np.asarray(design @ self.beta)
 
     def shift(self, features: Array, found: float) -> Shift:
@@ -101,17 +104,26 @@ class Recalibration:
         level, share = self.logits(features), self.share
         for _ in range(ROUNDS):
             before = share
-            share = float(np.clip(expit(level + logit(share) - logit(self.share)).mean(), LEAST, 1 - LEAST))
+            share = float(
+                np.clip(expit(level + logit(share) - logit(self.share)).mean(), LEAST, 1 - LEAST)
+            )
             if abs(share - before) < TOLERANCE:
                 break
         change = float(logit(share) - logit(self.share))
         mine = expit(level + change)
         # information that the mixture leaves, and the error of the labeled share
-        known = max(float(features.shape[0] * share * (1 - share) - (mine * (1 - mine)).sum()), 1e-9)
+        known = max(
+            float(features.shape[0] * share * (1 - share) - (mine * (1 - mine)).sum()), 1e-9
+        )
         square = 1.0 / known + 1.0 / (self.n * self.share * (1 - self.share))
         kept = change * max(0.0, 1.0 - square / change**2) if change else 0.0
         by_test = _move(level, found)
-        return Shift(change, by_test, (kept + by_test) / 2, float(np.hypot(np.sqrt(square), (kept - by_test) / 2)))
+        return Shift(
+            change,
+            by_test,
+            (kept + by_test) / 2,
+            float(np.hypot(np.sqrt(square), (kept - by_test) / 2)),
+        )
 
     def posterior(self, features: Array, shift: Shift) -> Array:
         """P(found) of each query."""

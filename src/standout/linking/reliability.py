@@ -1,7 +1,7 @@
 """Reliability of posteriors: mean posterior against the share of right links in bins, and what chance alone would show.
 
-Bins of equal width are easy to read, but those in the middle hold few people. Bins with equal numbers of people have similar and
-smaller standard errors.
+Bins of equal width are easy to read, but those in the middle hold few people. Bins with equal
+numbers of people have similar and smaller standard errors.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ def equal_width(posterior: Array) -> list[Bin]:
     """
     edges = np.arange(N_BINS + 1) / N_BINS
     place = np.minimum(np.searchsorted(edges, posterior, side="right") - 1, N_BINS - 1)
-    every = [Bin(float(edges[b]), float(edges[b + 1]), np.asarray(np.flatnonzero(place == b))) for b in range(N_BINS)]
+    every = [
+        Bin(float(edges[b]), float(edges[b + 1]), np.asarray(np.flatnonzero(place == b)))
+        for b in range(N_BINS)
+    ]
     return [b for b in every if b.inside.size]
 
 
@@ -59,7 +62,12 @@ def equal_count(posterior: Array) -> list[Bin]:
 def calibration(posterior: Array, hit: Array, bins: list[Bin]) -> list[dict[str, Any]]:
     """Mean posterior and share of right links of each bin."""
     return [
-        {"from": b.low, "to": b.high, "mean": float(posterior[b.inside].mean()), **Rate.of(hit[b.inside])._asdict()}
+        {
+            "from": b.low,
+            "to": b.high,
+            "mean": float(posterior[b.inside].mean()),
+            **Rate.of(hit[b.inside])._asdict(),
+        }
         for b in bins
     ]
 
@@ -88,11 +96,17 @@ def by_chance(posterior: Array, hit: Array, bins: list[Bin]) -> ByChance:
     for b in bins:
         p = posterior[b.inside]
         variance = max(float((p * (1 - p)).sum()), 1e-12)
-        right = _right_links(p, rng) if p.size <= MANY else p.sum() + np.sqrt(variance) * rng.standard_normal(DRAWS)
+        right = (
+            _right_links(p, rng)
+            if p.size <= MANY
+            else p.sum() + np.sqrt(variance) * rng.standard_normal(DRAWS)
+        )
         drawn += (right - p.sum()) ** 2 / variance
         within &= np.abs(right - p.sum()) <= POINTS * p.size
         seen += (float(hit[b.inside].sum()) - float(p.sum())) ** 2 / variance
-    return ByChance(float((1 + (drawn >= seen * (1 - 1e-9)).sum()) / (1 + DRAWS)), float(within.mean()))
+    return ByChance(
+        float((1 + (drawn >= seen * (1 - 1e-9)).sum()) / (1 + DRAWS)), float(within.mean())
+    )
 
 
 def _right_links(p: Array, rng: np.random.Generator) -> Array:

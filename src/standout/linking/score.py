@@ -17,20 +17,31 @@ from standout.linking.attack import LinkLikelihood, options
 Array = npt.NDArray[Any]
 
 
-def candidates(dataset: Dataset, knowledge: Knowledge, attack: LinkLikelihood, k: int, engine: Any = "memory",
-               exclude: Any = None, progress: Callable[[int], None] | None = None) -> tuple[Array, Array]:  # fmt: skip
+def candidates(
+    dataset: Dataset,
+    knowledge: Knowledge,
+    attack: LinkLikelihood,
+    k: int,
+    engine: Any = "memory",
+    exclude: Any = None,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Array, Array]:
     """(queries, k): the records that score highest, and their scores; -1 and NaN where there are fewer.
 
-    A score is log[(1-u)·P(facts with days | record) + u·P(facts without days | record)] against an absent person, where u is
-    the share of people whose days are unrelated. A record that is among the first k only with days (or only without) has no
-    other term.
+    A score is log[(1-u)·P(facts with days | record) + u·P(facts without days | record)] against an
+    absent person, where u is the share of people whose days are unrelated. A record that is among
+    the first k only with days (or only without) has no other term.
     """
     k = max(2, min(k, dataset.n_records))
 
     def best(one: LinkLikelihood, progress: Callable[[int], None] | None) -> tuple[Array, Array]:
         return resumable(
             "link",
-            lambda: [dataset.fingerprint, k, content_digest(vars(one), facts_digest(knowledge), exclude)],
+            lambda: [
+                dataset.fingerprint,
+                k,
+                content_digest(vars(one), facts_digest(knowledge), exclude),
+            ],
             lambda: one.top_scores(dataset, knowledge, k, engine, exclude, progress),
         )
 
@@ -44,9 +55,14 @@ def candidates(dataset: Dataset, knowledge: Knowledge, attack: LinkLikelihood, k
 def facts_digest(knowledge: Knowledge) -> str:
     """Hash of what the knowledge says, and of the adversary who has it."""
     return content_digest(
-        knowledge.query_ptr, knowledge.item, knowledge.value, knowledge.time, knowledge.length, knowledge.times,
+        knowledge.query_ptr,
+        knowledge.item,
+        knowledge.value,
+        knowledge.time,
+        knowledge.length,
+        knowledge.times,
         knowledge.adversary,
-    )  # fmt: skip
+    )
 
 
 def _merged(

@@ -1,7 +1,8 @@
 """Time-shifted audit: knowledge from one period, the release of another, the same people, no entry in common.
 
-Habits alone link the two (Tournier and de Montjoye 2022). Self-sampled knowledge overstates what an attacker has; knowledge
-from another period understates it, because nothing of the release itself is known.
+Habits alone link the two (Tournier and de Montjoye 2022). Self-sampled knowledge overstates what an
+attacker has; knowledge from another period understates it, because nothing of the release itself is
+known.
 """
 
 from __future__ import annotations
@@ -42,8 +43,16 @@ def proposed_split(dataset: Dataset) -> date | None:
     return day if int(((lowest < first) & (highest >= first)).sum()) >= FEWEST_PEOPLE else None
 
 
-def time_shifted(dataset: Dataset, at: Any = 0.5, one_to_one: bool = False, *, engine: Any = "memory", seed: int = 0,
-                 others: tuple[str, ...] | None = None, progress: Progress | bool | None = None) -> Links:  # fmt: skip
+def time_shifted(
+    dataset: Dataset,
+    at: Any = 0.5,
+    one_to_one: bool = False,
+    *,
+    engine: Any = "memory",
+    seed: int = 0,
+    others: tuple[str, ...] | None = None,
+    progress: Progress | bool | None = None,
+) -> Links:
     """Link what people did before a day to the release of what they did from that day on, and compare with the truth.
 
     Parameters
@@ -51,7 +60,8 @@ def time_shifted(dataset: Dataset, at: Any = 0.5, one_to_one: bool = False, *, e
     dataset
         Records with times.
     at
-        First day of the release: a date, a text like "2011-06-01", or a share of the entries that lie before it.
+        First day of the release: a date, a text like "2011-06-01", or a share of the entries that
+        lie before it.
     one_to_one, engine, seed, progress
         As in `link`.
     others
@@ -76,14 +86,14 @@ def said(found: LinkFindings) -> str:
     top = next(r for r in truth["k_identified"][0]["rates"] if r["k"] == 1)
     rate = f"{100 * top['rate']:.0f} % ({100 * top['low']:.0f} to {100 * top['high']:.0f} %)"
     named = accepted_at(found, 0.05)["accepted"]
-    wrong = next(d["false"] for d in truth["discoveries"] if d["rule"] == "spacing" and d["fdr"] == 0.05)
+    wrong = next(
+        d["false"] for d in truth["discoveries"] if d["rule"] == "spacing" and d["fdr"] == 0.05
+    )
     told = f", {100 * wrong['rate']:.0f} % of them wrong" if wrong else ""
     if top["low"] <= 1 / found.data["n_records"]:
         follows = "That is not more than guessing would find: this test does not show that habits lead to people."
     else:
-        follows = (
-            "Removing names and old entries therefore does not make this data anonymous: habits alone lead to people."
-        )
+        follows = "Removing names and old entries therefore does not make this data anonymous: habits alone lead to people."
     return (
         f"Someone who knows only what people did before {day} finds the record of {rate} of the {top['n']:,} who are still "
         f"there, among the {found.data['n_records']:,} records of what came after, although the two periods share no entry. "

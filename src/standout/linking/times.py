@@ -33,7 +33,9 @@ def coarser(dataset: Dataset, resolution: str) -> Dataset:
     first = dataset.first_tick // step
     tick = dataset.record_tick.astype(np.int64)
     moved = (tick + dataset.first_tick) // step - first
-    changed = np.where(tick == dataset.no_tick, dataset.no_tick, moved).astype(dataset.record_tick.dtype)
+    changed = np.where(tick == dataset.no_tick, dataset.no_tick, moved).astype(
+        dataset.record_tick.dtype
+    )
     span = (dataset.tick_span + dataset.first_tick) // step - first
     return replace(
         dataset,

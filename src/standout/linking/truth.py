@@ -43,13 +43,21 @@ def truth_of(dataset: Dataset, labels: Any) -> Array:
     """Record index of each label of the release, -1 where the release has no such record."""
     found = find_labels(dataset.record_labels, labels)
     if (found < 0).all():
-        raise InputError("none of the true labels is a record of the release; are they written as in the release?")
+        raise InputError(
+            "none of the true labels is a record of the release; are they written as in the release?"
+        )
     return found
 
 
-def judged(links: Links, dataset: Dataset, knowledge: Knowledge | Dataset, truth: Any,
-           items: dict[Any, Any] | None = None, others: tuple[str, ...] | None = None,
-           progress: Callable[[str, int, int], None] | None = None) -> Links:  # fmt: skip
+def judged(
+    links: Links,
+    dataset: Dataset,
+    knowledge: Knowledge | Dataset,
+    truth: Any,
+    items: dict[Any, Any] | None = None,
+    others: tuple[str, ...] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Links:
     """Return the links with a comparison with the truth among their details.
 
     Parameters
@@ -70,7 +78,11 @@ def judged(links: Links, dataset: Dataset, knowledge: Knowledge | Dataset, truth
         )
     second = people(knowledge, items)
     data = comparable(dataset, second)
-    names = others if others is not None else OTHERS + (RATED if links.details["data"]["has_value"] else ())
+    names = (
+        others
+        if others is not None
+        else OTHERS + (RATED if links.details["data"]["has_value"] else ())
+    )
     ranks = {"link": _ranks(links, right, data.n_records)}
     for k, name in enumerate(names):
         if progress:
@@ -79,7 +91,8 @@ def judged(links: Links, dataset: Dataset, knowledge: Knowledge | Dataset, truth
     hit = _hit(links, right)
     wide, even = equal_width(links.posterior), equal_count(links.posterior)
     found = {
-        "n_present": int((right >= 0).sum()), "n_absent": int((right < 0).sum()),
+        "n_present": int((right >= 0).sum()),
+        "n_absent": int((right < 0).sum()),
         "right": int(hit.sum()),
         "k_identified": [_row(name, rank, right) for name, rank in ranks.items()],
         "by_facts": _by_facts(ranks, links.n_facts, right),
@@ -87,11 +100,15 @@ def judged(links: Links, dataset: Dataset, knowledge: Knowledge | Dataset, truth
         "defense": _without_rare(data, second, right) if "scoring" in names else [],
         "calibration": calibration(links.posterior, hit, wide),
         "calibration_by_count": calibration(links.posterior, hit, even),
-        "by_chance": {"width": by_chance(links.posterior, hit, wide)._asdict(),
-                      "count": by_chance(links.posterior, hit, even)._asdict()},
-        "discoveries": [_discovery(links, right, rule, fdr) for rule in ("spacing", "posterior") for fdr in CUTS],
+        "by_chance": {
+            "width": by_chance(links.posterior, hit, wide)._asdict(),
+            "count": by_chance(links.posterior, hit, even)._asdict(),
+        },
+        "discoveries": [
+            _discovery(links, right, rule, fdr) for rule in ("spacing", "posterior") for fdr in CUTS
+        ],
         "one_to_one": _joint(links, right) if links.one_to_one else None,
-    }  # fmt: skip
+    }
     warnings = [*links.details.get("warnings", ()), *_contradiction(links, int(hit.sum()))]
     return replace(links, details={**links.details, "truth": found, "warnings": warnings})
 
@@ -124,7 +141,9 @@ def _attack_ranks(name: str, data: Dataset, second: Knowledge, right: Array) -> 
     return resumable(
         "ranks",
         lambda: [name, data.fingerprint, content_digest(facts_digest(second), right)],
-        lambda: np.asarray(attack(name, **options).run(data, second, watch=right, lineup=False).rank),
+        lambda: np.asarray(
+            attack(name, **options).run(data, second, watch=right, lineup=False).rank
+        ),
     )
 
 
@@ -139,14 +158,18 @@ def _by_facts(ranks: dict[str, Array], n_facts: Array, right: Array) -> list[dic
     for b, name in enumerate(BIN_NAMES):
         inside = (place == b) & (right >= 0)
         if inside.any():
-            rates = [{"attack": a, **Rate.of(rank[inside] <= 1)._asdict()} for a, rank in ranks.items()]
+            rates = [
+                {"attack": a, **Rate.of(rank[inside] <= 1)._asdict()} for a, rank in ranks.items()
+            ]
             out.append({"items": name, "people": int(inside.sum()), "rates": rates})
     return out
 
 
 def _reasons(data: Dataset, second: Knowledge, right: Array) -> list[dict[str, Any]]:
     """Why Set Intersection fails (F06, Fig. 3), for people in the release."""
-    verdicts = attack("set-intersection").run(data, second, watch=np.maximum(right, 0), lineup=False)
+    verdicts = attack("set-intersection").run(
+        data, second, watch=np.maximum(right, 0), lineup=False
+    )
     here = right >= 0
     words = reasons(verdicts, np.maximum(right, 0))[here]
     return [{"reason": str(w), **Rate.of(words == w)._asdict()} for w in np.unique(words)]
@@ -156,13 +179,20 @@ def _without_rare(data: Dataset, second: Knowledge, right: Array) -> list[dict[s
     """Scoring after the owner drops the rarest items (F06, Figs. 6 and 7), for people in the release."""
     here, out = right >= 0, []
     for share in DROPPED:
-        dropped = data.supports < np.quantile(data.supports, share, method="higher") if share else data.supports < 0
+        dropped = (
+            data.supports < np.quantile(data.supports, share, method="higher")
+            if share
+            else data.supports < 0
+        )
         thin = data.with_entries(~dropped[data.record_item])
         rank = _attack_ranks("scoring", thin, second, right)[here]
-        out.append({
-            "items_dropped": float(dropped.mean()), "entries_dropped": 1 - thin.n_entries / max(data.n_entries, 1),
-            "rates": [{"k": k, **Rate.of(rank <= k)._asdict()} for k in KS],
-        })  # fmt: skip
+        out.append(
+            {
+                "items_dropped": float(dropped.mean()),
+                "entries_dropped": 1 - thin.n_entries / max(data.n_entries, 1),
+                "rates": [{"k": k, **Rate.of(rank <= k)._asdict()} for k in KS],
+            }
+        )
     return out
 
 
@@ -180,8 +210,17 @@ def _joint(links: Links, right: Array) -> dict[str, Any]:
     out: dict[str, Any] = {"one_by_one": Rate.of(alone)._asdict()}
     for name, hit in (("soft", soft), ("hard", hard)):
         difference = hit.astype(np.float64) - alone
-        half = 1.96 * float(difference.std(ddof=1)) / max(np.sqrt(difference.size), 1) if difference.size > 1 else 1.0
+        half = (
+            1.96 * float(difference.std(ddof=1)) / max(np.sqrt(difference.size), 1)
+            if difference.size > 1
+            else 1.0
+        )
         mean = float(difference.mean())
-        out[name] = {**Rate.of(hit)._asdict(), "gain": mean, "gain_low": mean - half, "gain_high": mean + half,
-                     "p": sign_flip(difference)}  # fmt: skip
+        out[name] = {
+            **Rate.of(hit)._asdict(),
+            "gain": mean,
+            "gain_low": mean - half,
+            "gain_high": mean + half,
+            "p": sign_flip(difference),
+        }
     return out

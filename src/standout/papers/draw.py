@@ -1,6 +1,7 @@
 """Charts from rows: grouped bars, stacked bars, lines, areas and labeled grids, in colors that all readers can distinguish.
 
-A row with a `published` value is marked with a black diamond. Bars and legends are in the order of the rows.
+A row with a `published` value is marked with a black diamond. Bars and legends are in the order of
+the rows.
 """
 
 from __future__ import annotations
@@ -9,7 +10,17 @@ from typing import Any
 
 from standout.papers.recipe import Row, Rows
 
-COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#5a5a5a", "#f0e442", "#000000")
+COLORS = (
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#cc79a7",
+    "#d55e00",
+    "#56b4e9",
+    "#5a5a5a",
+    "#f0e442",
+    "#000000",
+)
 """After Okabe and Ito."""
 
 SHAPES = (
@@ -30,14 +41,48 @@ CONFIG: dict[str, Any] = {
     "background": "#ffffff",
     "padding": 12,
     "view": {"stroke": None},
-    "axis": {"labelColor": SOFT, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
-             "gridColor": GRID, "domainColor": SOFT, "tickColor": SOFT, "titlePadding": 8, "labelLimit": 260},
-    "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": "bold", "titleFontSize": 12, "labelPadding": 6},
-    "legend": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
-               "orient": "top", "labelLimit": 320, "titleLimit": 480, "symbolSize": 80, "offset": 8, "symbolOpacity": 1},
-    "title": {"anchor": "start", "fontSize": 15, "color": INK, "subtitleFontSize": 11.5, "subtitleColor": SOFT, "offset": 14,
-              "subtitlePadding": 5},
-}  # fmt: skip
+    "axis": {
+        "labelColor": SOFT,
+        "titleColor": INK,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "gridColor": GRID,
+        "domainColor": SOFT,
+        "tickColor": SOFT,
+        "titlePadding": 8,
+        "labelLimit": 260,
+    },
+    "header": {
+        "labelColor": INK,
+        "labelFontSize": 12,
+        "labelFontWeight": "bold",
+        "titleFontSize": 12,
+        "labelPadding": 6,
+    },
+    "legend": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "orient": "top",
+        "labelLimit": 320,
+        "titleLimit": 480,
+        "symbolSize": 80,
+        "offset": 8,
+        "symbolOpacity": 1,
+    },
+    "title": {
+        "anchor": "start",
+        "fontSize": 15,
+        "color": INK,
+        "subtitleFontSize": 11.5,
+        "subtitleColor": SOFT,
+        "offset": 14,
+        "subtitlePadding": 5,
+    },
+}
 
 HEIGHT = 250
 
@@ -74,8 +119,20 @@ def _plain(rows: Rows) -> Any:
     return alt.Data(values=[{k: v for k, v in r.items() if v is not None} for r in rows])
 
 
-def bars(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | None, y: str = "rate", y_title: str,
-         percent: bool = True, facet: str | None = None, top: float | None = None, rule: Row | None = None) -> Any:  # fmt: skip
+def bars(
+    rows: Rows,
+    *,
+    x: str,
+    x_title: str,
+    series: str,
+    series_title: str | None,
+    y: str = "rate",
+    y_title: str,
+    percent: bool = True,
+    facet: str | None = None,
+    top: float | None = None,
+    rule: Row | None = None,
+) -> Any:
     """Grouped bars with their intervals; `rule` = {"y": …, "text": …} draws a horizontal line."""
     import altair as alt
 
@@ -84,23 +141,39 @@ def bars(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | N
     scale = alt.Scale(domain=[0, top]) if top is not None else alt.Scale(zero=True)
     place = {
         "x": alt.X(f"{x}:N", sort=xs, title=x_title, axis=alt.Axis(labelAngle=0)),
-        "xOffset": alt.XOffset(f"{series}:N", sort=names, scale=alt.Scale(domain=names, paddingInner=0.12)),
+        "xOffset": alt.XOffset(
+            f"{series}:N", sort=names, scale=alt.Scale(domain=names, paddingInner=0.12)
+        ),
     }
     base = alt.Chart().encode(**place)
     layers = [
         base.mark_bar().encode(
-            y=alt.Y(f"{y}:Q", axis=_axis(y_title, percent), scale=scale), color=_color(rows, series, series_title)
+            y=alt.Y(f"{y}:Q", axis=_axis(y_title, percent), scale=scale),
+            color=_color(rows, series, series_title),
         ),
         base.mark_rule(color=INK, strokeWidth=1).encode(y="low:Q", y2="high:Q"),
         base.transform_filter("isValid(datum.published)")
-        .mark_point(shape="diamond", filled=True, color="black", stroke="white", strokeWidth=1, size=90, opacity=1)
+        .mark_point(
+            shape="diamond",
+            filled=True,
+            color="black",
+            stroke="white",
+            strokeWidth=1,
+            size=90,
+            opacity=1,
+        )
         .encode(y="published:Q"),
     ]
     if rule:
         one = _plain([{}])
-        level = alt.Chart(one).mark_rule(strokeDash=[5, 4], color=SOFT).encode(y=alt.YDatum(rule["y"]))
-        words = alt.Chart(one).mark_text(align="left", dx=4, dy=-6, color=SOFT, fontSize=11.5, text=rule["text"]).encode(
-            x=alt.value(0), y=alt.YDatum(rule["y"]))  # fmt: skip
+        level = (
+            alt.Chart(one).mark_rule(strokeDash=[5, 4], color=SOFT).encode(y=alt.YDatum(rule["y"]))
+        )
+        words = (
+            alt.Chart(one)
+            .mark_text(align="left", dx=4, dy=-6, color=SOFT, fontSize=11.5, text=rule["text"])
+            .encode(x=alt.value(0), y=alt.YDatum(rule["y"]))
+        )
         layers += [level, words]
     width = max(140 if facet else 300, 26 * len(xs) * len(names) + 30 * len(xs))
     chart = alt.layer(*layers).properties(width=width, height=HEIGHT)
@@ -110,7 +183,9 @@ def bars(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | N
     return chart.facet(column=header, data=_plain(there)).resolve_scale(y="shared")
 
 
-def stacked(rows: Rows, *, x: str, x_title: str, series: str, series_title: str, y_title: str) -> Any:
+def stacked(
+    rows: Rows, *, x: str, x_title: str, series: str, series_title: str, y_title: str
+) -> Any:
     """Bars of shares that add up to 1, the first series at the bottom."""
     import altair as alt
 
@@ -121,7 +196,9 @@ def stacked(rows: Rows, *, x: str, x_title: str, series: str, series_title: str,
         .mark_bar(stroke="white", strokeWidth=0.8)
         .encode(
             x=alt.X(f"{x}:N", sort=_in_order(rows, x), title=x_title, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("rate:Q", axis=_axis(y_title, True), stack="zero", scale=alt.Scale(domain=[0, 1])),
+            y=alt.Y(
+                "rate:Q", axis=_axis(y_title, True), stack="zero", scale=alt.Scale(domain=[0, 1])
+            ),
             color=_color(rows, series, series_title),
             order=alt.Order("layer:Q", sort="ascending"),
         )
@@ -129,32 +206,57 @@ def stacked(rows: Rows, *, x: str, x_title: str, series: str, series_title: str,
     )
 
 
-def lines(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | None, y: str = "rate", y_title: str,
-          percent: bool = True, x_percent: bool = False, log_x: bool = False, top: float | None = None, points: bool = True,
-          ordinal: bool = False, band: bool = True) -> Any:  # fmt: skip
+def lines(
+    rows: Rows,
+    *,
+    x: str,
+    x_title: str,
+    series: str,
+    series_title: str | None,
+    y: str = "rate",
+    y_title: str,
+    percent: bool = True,
+    x_percent: bool = False,
+    log_x: bool = False,
+    top: float | None = None,
+    points: bool = True,
+    ordinal: bool = False,
+    band: bool = True,
+) -> Any:
     """Lines with markers and a pale band for the interval; shapes repeat what colors say."""
     import altair as alt
 
     there = [r for r in rows if r.get(y) is not None and (not log_x or r[x] > 0)]
     scale = alt.Scale(domain=[0, top]) if top is not None else alt.Scale(zero=True)
     if ordinal:
-        across: Any = alt.X(f"{x}:O", sort=_in_order(rows, x), title=x_title, axis=alt.Axis(labelAngle=0))
+        across: Any = alt.X(
+            f"{x}:O", sort=_in_order(rows, x), title=x_title, axis=alt.Axis(labelAngle=0)
+        )
     else:
         form = "%" if x_percent else ",~f"
         scales: Row = {"zero": False, "nice": False}
         ticks: Row = {"tickCount": 8}
         if log_x:
-            scales, ticks = {"type": "log", "nice": False}, {"values": [1, 10, 100, 1_000, 10_000, 100_000]}
-        across = alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(**scales), axis=alt.Axis(format=form, **ticks))
+            scales, ticks = (
+                {"type": "log", "nice": False},
+                {"values": [1, 10, 100, 1_000, 10_000, 100_000]},
+            )
+        across = alt.X(
+            f"{x}:Q", title=x_title, scale=alt.Scale(**scales), axis=alt.Axis(format=form, **ticks)
+        )
     base = alt.Chart().encode(x=across)
     height = alt.Y(f"{y}:Q", axis=_axis(y_title, percent), scale=scale)
     names = _in_order(rows, series)
     layers = []
     if band and any("low" in r for r in there):
         layers.append(
-            base.mark_area(opacity=0.12).encode(y="low:Q", y2="high:Q", color=_color(rows, series, series_title))
+            base.mark_area(opacity=0.12).encode(
+                y="low:Q", y2="high:Q", color=_color(rows, series, series_title)
+            )
         )
-    layers.append(base.mark_line(strokeWidth=1.8).encode(y=height, color=_color(rows, series, series_title)))
+    layers.append(
+        base.mark_line(strokeWidth=1.8).encode(y=height, color=_color(rows, series, series_title))
+    )
     if points:
         shape = alt.Shape(
             f"{series}:N",
@@ -176,24 +278,38 @@ def lines(rows: Rows, *, x: str, x_title: str, series: str, series_title: str | 
     return alt.layer(*layers).properties(width=480, height=HEIGHT, data=_plain(there))
 
 
-def counts(rows: Rows, *, x: str, x_title: str, y: str, y_title: str, mark_at: float | None = None) -> Any:
+def counts(
+    rows: Rows, *, x: str, x_title: str, y: str, y_title: str, mark_at: float | None = None
+) -> Any:
     """A count for each whole number, as a filled step."""
     import altair as alt
 
     base = alt.Chart().mark_area(
-        line={"color": COLORS[0], "strokeWidth": 1}, color=COLORS[0], opacity=0.35, interpolate="step-after"
+        line={"color": COLORS[0], "strokeWidth": 1},
+        color=COLORS[0],
+        opacity=0.35,
+        interpolate="step-after",
     )
     chart = base.encode(
-        x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(nice=False), axis=alt.Axis(format=",~f", tickCount=10)),
+        x=alt.X(
+            f"{x}:Q",
+            title=x_title,
+            scale=alt.Scale(nice=False),
+            axis=alt.Axis(format=",~f", tickCount=10),
+        ),
         y=alt.Y(f"{y}:Q", axis=_axis(y_title, False)),
     )
     layers = [chart]
     if mark_at is not None:
-        layers.append(alt.Chart().mark_rule(color=SOFT, strokeDash=[4, 4]).encode(x=alt.XDatum(mark_at)))
+        layers.append(
+            alt.Chart().mark_rule(color=SOFT, strokeDash=[4, 4]).encode(x=alt.XDatum(mark_at))
+        )
     return alt.layer(*layers).properties(width=480, height=HEIGHT, data=_plain(rows))
 
 
-def grid(rows: Rows, *, x: str, x_title: str, y: str, y_title: str, value: str, value_title: str) -> Any:
+def grid(
+    rows: Rows, *, x: str, x_title: str, y: str, y_title: str, value: str, value_title: str
+) -> Any:
     """A heat map: one labeled cell per point; empty if nothing could be measured."""
     import altair as alt
 
@@ -204,14 +320,30 @@ def grid(rows: Rows, *, x: str, x_title: str, y: str, y_title: str, value: str, 
         "x": alt.X(f"{x}:O", sort=xs, title=x_title, axis=alt.Axis(labelAngle=0, format=".1f")),
         "y": alt.Y(f"{y}:O", sort=ys, title=y_title, axis=alt.Axis(format=".1f")),
     }
-    cells = alt.Chart(_plain(there)).mark_rect(stroke="white").encode(
-        color=alt.Color(f"{value}:Q", title=value_title, scale=alt.Scale(scheme="viridis", domain=[0, 1]),
-                        legend=alt.Legend(format=".1f", gradientLength=220)), **place)  # fmt: skip
+    cells = (
+        alt.Chart(_plain(there))
+        .mark_rect(stroke="white")
+        .encode(
+            color=alt.Color(
+                f"{value}:Q",
+                title=value_title,
+                scale=alt.Scale(scheme="viridis", domain=[0, 1]),
+                legend=alt.Legend(format=".1f", gradientLength=220),
+            ),
+            **place,
+        )
+    )
     ink = alt.condition(f"datum.{value} > 0.55", alt.value("black"), alt.value("white"))
-    words = alt.Chart(_plain(there)).mark_text(fontSize=12.5).encode(text="words:N", color=ink, **place)
+    words = (
+        alt.Chart(_plain(there)).mark_text(fontSize=12.5).encode(text="words:N", color=ink, **place)
+    )
     layers = [cells, words]
     if gaps:
-        layers.append(alt.Chart(_plain(gaps)).mark_text(fontSize=11, color=SOFT).encode(text="words:N", **place))
+        layers.append(
+            alt.Chart(_plain(gaps))
+            .mark_text(fontSize=11, color=SOFT)
+            .encode(text="words:N", **place)
+        )
     return alt.layer(*layers).properties(width=420, height=220)
 
 
@@ -231,7 +363,9 @@ def titled(chart: Any, title: str, subtitle: list[str]) -> dict[str, Any]:
     """Specification with title, a subtitle that says what was measured, and the common style."""
     import altair as alt
 
-    spec: dict[str, Any] = chart.properties(title=alt.TitleParams(title, subtitle=subtitle)).to_dict()
+    spec: dict[str, Any] = chart.properties(
+        title=alt.TitleParams(title, subtitle=subtitle)
+    ).to_dict()
     # without the schema's address vl-convert uses its newest Vega-Lite
     spec.pop("$schema", None)
     spec["config"] = CONFIG

@@ -1,8 +1,9 @@
 """Datta, Sharma and Sinha 2012: Table 1, Figs. 1–6 and the unperturbed case of section 6.1.
 
-An item is t-rare if 1/log2 of its support is at least t. That is a number of records, so on a release of another size
-the same t has another meaning. Here t is converted to the same *share* of records (t = 0.07: 4.16 % of them); on a release
-of 480,189 records it is the published one. Table 1 is given both ways.
+An item is t-rare if 1/log2 of its support is at least t. That is a number of records, so on a
+release of another size the same t has another meaning. Here t is converted to the same *share* of
+records (t = 0.07: 4.16 % of them); on a release of 480,189 records it is the published one. Table 1
+is given both ways.
 """
 
 from __future__ import annotations
@@ -73,7 +74,14 @@ def certified(setting: Setting, m: int, gamma: float, t: float) -> Any:
 
     def work() -> dict[str, Any]:
         made = certificates(
-            setting.dataset, m, gamma, used, DELTA, setting.targets, setting.seed, engine=setting.engine
+            setting.dataset,
+            m,
+            gamma,
+            used,
+            DELTA,
+            setting.targets,
+            setting.seed,
+            engine=setting.engine,
         )
         return {field.name: getattr(made, field.name) for field in fields(made)}
 
@@ -88,9 +96,21 @@ def _point(setting: Setting, m: int, gamma: float, t: float) -> Row:
     except EligibilityError as error:
         return {**columns, "n": 0, "rate": None, "note": str(error)}
     rate = found.rate
-    return {**columns, "t_used": found.t, "n": rate.n, "count": rate.count, "rate": rate.rate, "low": rate.low, "high": rate.high,
-            "right": found.right.rate, "violations": found.violations, "eligible": found.eligible, "of_all": found.of_all,
-            "of_all_low": rate.low * found.eligible, "of_all_high": rate.high * found.eligible}  # fmt: skip
+    return {
+        **columns,
+        "t_used": found.t,
+        "n": rate.n,
+        "count": rate.count,
+        "rate": rate.rate,
+        "low": rate.low,
+        "high": rate.high,
+        "right": found.right.rate,
+        "violations": found.violations,
+        "eligible": found.eligible,
+        "of_all": found.of_all,
+        "of_all_low": rate.low * found.eligible,
+        "of_all_high": rate.high * found.eligible,
+    }
 
 
 def _isolation(t: float) -> Callable[[Setting], Rows]:
@@ -128,7 +148,11 @@ def _surface(m: int, gamma: float, eta3: float) -> Callable[[Setting], Rows]:
         from standout.theory.amplification import PER_RUN, amplification
 
         used = same_share(TS[0], setting.dataset.n_records)
-        runs = RUNS if setting.targets is None else max(2, min(RUNS, round(RUNS * setting.targets / 1000)))
+        runs = (
+            RUNS
+            if setting.targets is None
+            else max(2, min(RUNS, round(RUNS * setting.targets / 1000)))
+        )
 
         def work() -> Rows:
             made = amplification(
@@ -150,8 +174,16 @@ def _surface(m: int, gamma: float, eta3: float) -> Callable[[Setting], Rows]:
         try:
             points = setting.once(("dss12 f_D", m, gamma), work)
         except EligibilityError as error:
-            return [{"eta1": a, "eta2": b, "eta3": eta3, "f": None, "note": str(error)} for a in ETA_1 for b in ETA_2]
-        return [_whole({**r, "n": PER_RUN * runs, "t_used": used}) for r in points if np.isclose(r["eta3"], eta3)]
+            return [
+                {"eta1": a, "eta2": b, "eta3": eta3, "f": None, "note": str(error)}
+                for a in ETA_1
+                for b in ETA_2
+            ]
+        return [
+            _whole({**r, "n": PER_RUN * runs, "t_used": used})
+            for r in points
+            if np.isclose(r["eta3"], eta3)
+        ]
 
     return run
 
@@ -161,7 +193,12 @@ def _whole(row: Row) -> Row:
     if row["f"] is not None and np.isfinite(row["f"]):
         return row
     empty = {k: None if isinstance(v, float) and np.isnan(v) else v for k, v in row.items()}
-    return {**empty, "f": None, "n": 0, "note": f"no record has enough rare items: share η1 = {row['eta1']:g}"}
+    return {
+        **empty,
+        "f": None,
+        "n": 0,
+        "note": f"no record has enough rare items: share η1 = {row['eta1']:g}",
+    }
 
 
 def _claims_1(setting: Setting) -> list[Claim]:
@@ -255,7 +292,13 @@ add(
         "γ = 0, m = 8, δ = 0.75",
         _unperturbed,
         lambda rows: draw.bars(
-            rows, x="of", x_title="share of", series="t", series_title=None, y_title="certified", top=1.0
+            rows,
+            x="of",
+            x_title="share of",
+            series="t",
+            series_title=None,
+            y_title="certified",
+            top=1.0,
         ),
     )
 )

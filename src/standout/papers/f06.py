@@ -1,7 +1,7 @@
 """Frankowski et al. 2006: Table 1 and Figs. 3–9. Public mentions against a private release.
 
-k-identified: among the first k of the likely list, where all tied records count. A mentioner without any mentions left is
-as likely as all others.
+k-identified: among the first k of the likely list, where all tied records count. A mentioner
+without any mentions left is as likely as all others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.attacks.attack import attack
-from standout.attacks.frankowski import IDENTIFIED, MISDIRECTED, NO_ONE_POSSIBLE, NOT_NARROW, reasons
+from standout.attacks.frankowski import (
+    IDENTIFIED,
+    MISDIRECTED,
+    NO_ONE_POSSIBLE,
+    NOT_NARROW,
+    reasons,
+)
 from standout.formulas.f06 import k_identified
 from standout.papers import draw
 from standout.papers.f06_defenses import (
@@ -56,12 +62,17 @@ MODELED = "most popular first, adaptive likelihood"
 def algorithm_ranks(setting: Setting, algorithm: str) -> Array:
     """Ranks by one of the paper's algorithms on all mentions, computed once."""
     name, options = {**ALGORITHMS, **ABLATIONS}[algorithm]
-    return setting.once(("f06", algorithm), lambda: ranks(setting, name, options, the_mentions(setting)))
+    return setting.once(
+        ("f06", algorithm), lambda: ranks(setting, name, options, the_mentions(setting))
+    )
 
 
 def _table_1(setting: Setting) -> Rows:
     n = np.bincount(the_mentions(setting).bins(), minlength=len(BIN_NAMES))
-    return [{"mentions": name, "data": "measured", "users": int(x)} for name, x in zip(BIN_NAMES, n, strict=True)]
+    return [
+        {"mentions": name, "data": "measured", "users": int(x)}
+        for name, x in zip(BIN_NAMES, n, strict=True)
+    ]
 
 
 def _figure_3(setting: Setting) -> Rows:
@@ -78,7 +89,9 @@ def _figure_3(setting: Setting) -> Rows:
         words = "1-identified" if reason == IDENTIFIED else reason
         for name, inside in groups:
             if inside.any():
-                out.append({"mentions": name, "reason": words, **rate_columns(why[inside] == reason)})
+                out.append(
+                    {"mentions": name, "reason": words, **rate_columns(why[inside] == reason)}
+                )
     return out
 
 
@@ -119,13 +132,24 @@ def owner_defense(setting: Setting) -> Rows:
                 thin = without_items(ds, dropped)
                 rank = ranks(setting, "scoring", {}, the_mentions(setting), thin)
                 adapted = adaptive_ranks(setting, the_mentions(setting), thin)
-            point = {"threshold": threshold, "items_dropped": float(dropped.mean()), "entries_dropped": share}
+            point = {
+                "threshold": threshold,
+                "items_dropped": float(dropped.mean()),
+                "entries_dropped": share,
+            }
             for k in KS:
                 hit = k_identified(rank, k)
                 first = not hit.any() and not done[k]
                 done[k] |= first
                 out.append({**point, "k": f"k = {k}", "first_zero": first, **rate_columns(hit)})
-            out.append({**point, "k": ADAPTIVE, "first_zero": False, **rate_columns(k_identified(adapted, 1))})
+            out.append(
+                {
+                    **point,
+                    "k": ADAPTIVE,
+                    "first_zero": False,
+                    **rate_columns(k_identified(adapted, 1)),
+                }
+            )
         return out
 
     return setting.once("f06 owner", work)
@@ -137,7 +161,9 @@ def _figure_8(setting: Setting) -> Rows:
     for share in HIDDEN:
         said = hide_rarest(mentions, setting.dataset, share)
         rank = ranks(setting, "scoring", {}, said)
-        out += [{"hidden": share, "k": f"k = {k}", **rate_columns(k_identified(rank, k))} for k in KS]
+        out += [
+            {"hidden": share, "k": f"k = {k}", **rate_columns(k_identified(rank, k))} for k in KS
+        ]
         adapted = k_identified(adaptive_ranks(setting, said), 1)
         out.append({"hidden": share, "k": ADAPTIVE, **rate_columns(adapted)})
     return out
@@ -149,7 +175,9 @@ def misdirected_ranks(setting: Setting, strategy: str, n: int) -> Array:
     def work() -> Array:
         ds, lists = setting.dataset, misdirecting_lists(setting.dataset)
         if strategy not in (ANSWERED, MODELED):
-            return ranks(setting, "scoring", {}, misdirect(the_mentions(setting), ds, lists[strategy], n))
+            return ranks(
+                setting, "scoring", {}, misdirect(the_mentions(setting), ds, lists[strategy], n)
+            )
         said = misdirect(the_mentions(setting), ds, lists[POPULAR], n)
         rare = np.append(ds.popularity_rank, ds.n_items)[said.item] >= IGNORED
         # if an attacker would have no mention left, keep all
@@ -189,13 +217,20 @@ def _claims_9(setting: Setting) -> list[Claim]:
     people = np.arange(the_mentions(setting).n)
     before = k_identified(misdirected_ranks(setting, POPULAR, 0), 1)
     popular = k_identified(misdirected_ranks(setting, POPULAR, 5), 1)
-    out = [Claim.paired("fig09", "5 popular mentions protect: none ≥ 5", (people, before), (people, popular))]
+    out = [
+        Claim.paired(
+            "fig09", "5 popular mentions protect: none ≥ 5", (people, before), (people, popular)
+        )
+    ]
     rare = f"{THRESHOLDS[0]:,} or more"
     if rare in misdirecting_lists(setting.dataset):
         other = k_identified(misdirected_ranks(setting, rare, 5), 1)
         out.append(
             Claim.paired(
-                "fig09", "popular protects better than rare: 5 rare ≥ 5 popular", (people, other), (people, popular)
+                "fig09",
+                "popular protects better than rare: 5 rare ≥ 5 popular",
+                (people, other),
+                (people, popular),
             )
         )
     return out
@@ -261,7 +296,12 @@ add(
         "1-identification, by number of mentions",
         _figure_3,
         lambda rows: draw.stacked(
-            rows, x="mentions", x_title="mentions", series="reason", series_title="outcome", y_title="mentioners"
+            rows,
+            x="mentions",
+            x_title="mentions",
+            series="reason",
+            series_title="outcome",
+            y_title="mentioners",
         ),
     )
 )

@@ -42,8 +42,12 @@ def misdirect(mentions: Mentions, dataset: Dataset, line: Array, n: int) -> Ment
     who, item = [], []
     for person in range(mentions.n if n else 0):
         record = mentions.target[person]
-        taken = np.concatenate([dataset.record_item[dataset.record_ptr[record] : dataset.record_ptr[record + 1]],
-                                mentions.item[mentions.who == person]])  # fmt: skip
+        taken = np.concatenate(
+            [
+                dataset.record_item[dataset.record_ptr[record] : dataset.record_ptr[record + 1]],
+                mentions.item[mentions.who == person],
+            ]
+        )
         # at most as many items of the list are skipped as the mentioner holds or mentions
         head = line[: n + np.unique(taken).size]
         free = head[~np.isin(head, taken)][:n]
@@ -56,5 +60,7 @@ def misdirecting_lists(dataset: Dataset) -> dict[str, Array]:
     """Items in the order in which they are added: from a popularity up, or all from the most popular down."""
     rising = np.argsort(dataset.supports, kind="stable")
     held = dataset.supports[rising]
-    out = {f"{t:,} or more": rising[held >= t] for t in THRESHOLDS if (held >= t).sum() >= ADDED[-1]}
+    out = {
+        f"{t:,} or more": rising[held >= t] for t in THRESHOLDS if (held >= t).sum() >= ADDED[-1]
+    }
     return {**out, POPULAR: np.argsort(dataset.popularity_rank, kind="stable")}

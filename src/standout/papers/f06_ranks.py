@@ -23,12 +23,18 @@ LEAST_WRONG = 0.001
 def the_mentions(setting: Setting) -> Mentions:
     """Mentions of the setting."""
     if setting.mentions is None:
-        raise ParameterError("F06 needs mentions: give a file with --mentions, or --simulate-mentions")
+        raise ParameterError(
+            "F06 needs mentions: give a file with --mentions, or --simulate-mentions"
+        )
     return setting.mentions
 
 
 def ranks(
-    setting: Setting, name: str, options: dict[str, Any], mentions: Mentions, dataset: Dataset | None = None
+    setting: Setting,
+    name: str,
+    options: dict[str, Any],
+    mentions: Mentions,
+    dataset: Dataset | None = None,
 ) -> Array:
     """Rank of each mentioner's own record in the likely list, tied records all before it."""
     data = setting.dataset if dataset is None else dataset
@@ -47,9 +53,10 @@ def ranks(
 def adaptive_ranks(setting: Setting, mentions: Mentions, dataset: Dataset | None = None) -> Array:
     """Ranks by the likelihood of an attacker who knows the defense.
 
-    She ignores mentions of items that the owner removed. She is told which share of the mentions is not in the mentioner's
-    record, for mentioners with about as many mentions (bins of `Mentions.bins`): misdirecting mentions are among them. She
-    expects wrong mentions to be popular, so that a popular mention says little and a rare one much.
+    She ignores mentions of items that the owner removed. She is told which share of the mentions is
+    not in the mentioner's record, for mentioners with about as many mentions (bins of
+    `Mentions.bins`): misdirecting mentions are among them. She expects wrong mentions to be
+    popular, so that a popular mention says little and a rare one much.
     """
     data = setting.dataset if dataset is None else dataset
     out = np.full(mentions.n, data.n_records, np.int64)

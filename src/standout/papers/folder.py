@@ -19,8 +19,13 @@ MARK = "run.json"
 """A folder with this file was written by `reproduce` and may be replaced."""
 
 
-def reproduce(paper: str, setting: Setting, out: str | Path, only: str | None = None,
-              progress: Callable[[str, int, int], None] | None = None) -> Summary:  # fmt: skip
+def reproduce(
+    paper: str,
+    setting: Setting,
+    out: str | Path,
+    only: str | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Summary:
     """Reproduce every figure and table of a paper on a release.
 
     Parameters
@@ -30,8 +35,9 @@ def reproduce(paper: str, setting: Setting, out: str | Path, only: str | None = 
     setting
         The release, mentions, number of targets, seed.
     out
-        Folder for PNG, SVG and CSV of each figure, summary.md and summary.html. It is written at the end; one that an
-        earlier reproduction wrote is replaced, any other that is not empty is refused.
+        Folder for PNG, SVG and CSV of each figure, summary.md and summary.html. It is written at
+        the end; one that an earlier reproduction wrote is replaced, any other that is not empty is
+        refused.
     only
         Comma-separated ids of figures.
     progress
@@ -57,7 +63,9 @@ def check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"--out {str(folder)!r} is a file; name a folder")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
-        raise ParameterError(f"--out {str(folder)!r} is not empty and holds no earlier reproduction; name a new folder")
+        raise ParameterError(
+            f"--out {str(folder)!r} is not empty and holds no earlier reproduction; name a new folder"
+        )
 
 
 def _write(folder: Path, setting: Setting, summary: Summary) -> None:
@@ -70,7 +78,9 @@ def _write(folder: Path, setting: Setting, summary: Summary) -> None:
                 write_figure(draft, setting, recipe, rows)
             (draft / "summary.md").write_text(summary.markdown(), encoding="utf-8")
             (draft / "summary.html").write_text(summary.html(), encoding="utf-8")
-            (draft / MARK).write_text(json.dumps(_run(setting, summary), indent=1) + "\n", encoding="utf-8")
+            (draft / MARK).write_text(
+                json.dumps(_run(setting, summary), indent=1) + "\n", encoding="utf-8"
+            )
             if folder.exists():
                 folder.replace(made / "old")
             draft.replace(folder)
@@ -81,8 +91,15 @@ def _write(folder: Path, setting: Setting, summary: Summary) -> None:
 def _run(setting: Setting, summary: Summary) -> dict[str, Any]:
     from standout import __version__
 
-    return {"standout": __version__, "paper": summary.paper, "source": setting.source, "n_records": setting.dataset.n_records,
-            "targets": setting.targets, "seed": setting.seed, "figures": [r.id for r, _ in summary.figures]}  # fmt: skip
+    return {
+        "standout": __version__,
+        "paper": summary.paper,
+        "source": setting.source,
+        "n_records": setting.dataset.n_records,
+        "targets": setting.targets,
+        "seed": setting.seed,
+        "figures": [r.id for r, _ in summary.figures],
+    }
 
 
 def write_figure(folder: Path, setting: Setting, recipe: Recipe, rows: Rows) -> None:
@@ -98,11 +115,25 @@ def specification(setting: Setting, recipe: Recipe, rows: Rows) -> dict[str, Any
     shown = joined(recipe, rows)
     measures = ("rate", "bits", "users", "delta", "records", "f")
     there = any(r.get(m) is not None for r in rows for m in measures)
-    chart = recipe.draw(shown) if there else draw.empty("Not measurable on this data; the CSV says why.")
+    chart = (
+        recipe.draw(shown)
+        if there
+        else draw.empty("Not measurable on this data; the CSV says why.")
+    )
     ns = [r["n"] for r in rows if r.get("n")]
-    size = "" if not ns else f", n = {max(ns):,}" if min(ns) == max(ns) else f", n = {min(ns):,} – {max(ns):,}"
+    size = (
+        ""
+        if not ns
+        else f", n = {max(ns):,}"
+        if min(ns) == max(ns)
+        else f", n = {min(ns):,} – {max(ns):,}"
+    )
     plain = str(chart.to_dict())
-    marks = "; diamonds: published" if "'field': 'published'" in plain and "'published': " in plain else ""
+    marks = (
+        "; diamonds: published"
+        if "'field': 'published'" in plain and "'published': " in plain
+        else ""
+    )
     subtitle = [
         f"{recipe.label} of {SHORT[recipe.paper]}: {recipe.parameters}",
         f"measured on {setting.source}{size}{marks}",

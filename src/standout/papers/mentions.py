@@ -77,7 +77,13 @@ class Mentions:
         whos = np.concatenate([self.who, who])
         order = np.argsort(whos, kind="stable")
         label = np.concatenate([self.label, dataset.item_labels[item]])
-        return Mentions(self.target, whos[order], label[order], np.concatenate([self.item, item])[order], self.note)
+        return Mentions(
+            self.target,
+            whos[order],
+            label[order],
+            np.concatenate([self.item, item])[order],
+            self.note,
+        )
 
     def knowledge(self, dataset: Dataset, with_values: bool = False) -> tuple[Knowledge, Array]:
         """The knowledge of an attacker, and the mentioner of each query; mentioners without mentions have no query."""
@@ -99,13 +105,16 @@ def place(dataset: Dataset, record: Array, item: Array) -> Array:
 def read_mentions(path: str, dataset: Dataset) -> Mentions:
     """Read a file of mentions by people of the release; columns are guessed as those of a release.
 
-    Repeated mentions count once. Mentioners who are not in the release are left out and counted in `note`.
+    Repeated mentions count once. Mentioners who are not in the release are left out and counted in
+    `note`.
     """
     found = Dataset.read(path, value="", time="")
     target = find_labels(dataset.record_labels, found.record_labels)
     there = target >= 0
     if not there.any():
-        raise InputError("none of the mentioners is in the data; are the record labels the same as in the release?")
+        raise InputError(
+            "none of the mentioners is in the data; are the record labels the same as in the release?"
+        )
     pair_who = np.repeat(np.arange(found.n_records), np.diff(found.record_ptr))
     pairs = np.unique(np.column_stack([pair_who, found.record_item]), axis=0)
     pairs = pairs[there[pairs[:, 0]]]
@@ -115,7 +124,9 @@ def read_mentions(path: str, dataset: Dataset) -> Mentions:
     out = Mentions(target[there], turn[pairs[:, 0]], label, item, "")
     lost = int((~there).sum())
     rated = 100 * float(out.rated(dataset).mean())
-    words = [f"{out.n:,} people mention {out.who.size:,} items, {rated:.0f} % of them in their own record"]
+    words = [
+        f"{out.n:,} people mention {out.who.size:,} items, {rated:.0f} % of them in their own record"
+    ]
     if lost:
         words.append(f"{lost:,} mentioners are not in the data and left out")
     return Mentions(out.target, out.who, out.label, out.item, "; ".join(words))
@@ -124,8 +135,9 @@ def read_mentions(path: str, dataset: Dataset) -> Mentions:
 def simulate_mentions(dataset: Dataset, n: int | None = None, seed: int = 0) -> Mentions:
     """Simulate mentioners: counts by the paper's bins, 82 % of mentions from the mentioner's own record.
 
-    Own items are mentioned uniformly, others by popularity. This agrees with the public tags of MovieLens: tagged rated
-    items are about as popular as all items of the tagger, tagged unrated ones as a random entry of the release.
+    Own items are mentioned uniformly, others by popularity. This agrees with the public tags of
+    MovieLens: tagged rated items are about as popular as all items of the tagger, tagged unrated
+    ones as a random entry of the release.
 
     Parameters
     ----------
@@ -149,7 +161,9 @@ def simulate_mentions(dataset: Dataset, n: int | None = None, seed: int = 0) -> 
         if record is None:
             break
         rng = np.random.default_rng([seed % 2**63, PURPOSE_MENTIONS, record])
-        own = np.unique(dataset.record_item[dataset.record_ptr[record] : dataset.record_ptr[record + 1]])
+        own = np.unique(
+            dataset.record_item[dataset.record_ptr[record] : dataset.record_ptr[record + 1]]
+        )
         count = int(np.exp(rng.uniform(np.log(low), np.log(high + 1))))
         said = _mentioned(own, min(count, max(own.size, 1)), popularity, rng)
         targets.append(record)
@@ -165,7 +179,9 @@ def simulate_mentions(dataset: Dataset, n: int | None = None, seed: int = 0) -> 
 
 
 def _by_hash(dataset: Dataset, seed: int) -> Array:
-    return np.argsort(starts(np.uint64(seed % 2**64), PURPOSE_MENTIONS, dataset.record_keys), kind="stable")
+    return np.argsort(
+        starts(np.uint64(seed % 2**64), PURPOSE_MENTIONS, dataset.record_keys), kind="stable"
+    )
 
 
 def _mentioned(own: Array, count: int, popularity: Array, rng: np.random.Generator) -> Array:

@@ -1,7 +1,8 @@
 """Narayanan and Shmatikov 2008: Figs. 1–12 and the table of section 5.
 
-Scoreboard-RH with the exponential similarity (ρ0 = 1.5, d0 = 30 days). "m of m'": m' known items, m' - m of them wrong.
-Success is reported without a threshold and with φ = 1.5: the published rates need none.
+Scoreboard-RH with the exponential similarity (ρ0 = 1.5, d0 = 30 days). "m of m'": m' known items,
+m' - m of them wrong. Success is reported without a threshold and with φ = 1.5: the published rates
+need none.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from standout.adversary.adversary import Adversary
 from standout.errors import EligibilityError
 from standout.papers import draw
 from standout.papers.ns08_bits import bits, draw_bits
-from standout.papers.ns08_cases import DAYS, SIZES, Case, by_error, by_length, by_popularity, dated, known, undated
+from standout.papers.ns08_cases import (
+    DAYS,
+    SIZES,
+    Case,
+    by_error,
+    by_length,
+    by_popularity,
+    dated,
+    known,
+    undated,
+)
 from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add, rate_columns
 from standout.papers.trial import BEST, CRITERIA, STANDS_OUT, measured, silence, trial
 
@@ -56,7 +67,10 @@ def _sparsity(setting: Setting) -> Rows:
     records = fitting_records(setting.dataset, setting.targets, setting.seed)
     out: Rows = []
     for curve in curves(setting.dataset, records):
-        out += [{"similarity": curve.words, **point, "n": records.size} for point in curve.to_dict()["curve"]]
+        out += [
+            {"similarity": curve.words, **point, "n": records.size}
+            for point in curve.to_dict()["curve"]
+        ]
     return out
 
 
@@ -82,7 +96,14 @@ def _information(setting: Setting) -> Rows:
         for lo, hi in pairwise(edges):
             bits = frame[column].iloc[lo - 1 : hi - 1].dropna()
             if len(bits):
-                out.append({"known": name, "rank": int(lo), "last_rank": int(hi - 1), "bits": float(bits.mean())})
+                out.append(
+                    {
+                        "known": name,
+                        "rank": int(lo),
+                        "last_rank": int(hi - 1),
+                        "bits": float(bits.mean()),
+                    }
+                )
     return out
 
 
@@ -110,15 +131,25 @@ def _more_items(figure: str, cases: list[Case], text: str) -> Callable[[Setting]
         for columns, who in cases:
             for others, longer in cases:
                 step = {"2 of 2": "3 of 4", "3 of 4": "6 of 8"}.get(columns["known"])
-                if others["known"] == step and all(others[c] == columns[c] for c in columns if c != "known"):
+                if others["known"] == step and all(
+                    others[c] == columns[c] for c in columns if c != "known"
+                ):
                     rest = ", ".join(str(v) for c, v in columns.items() if c != "known")
-                    out += _claim(setting, figure, f"{text}: {step} ≥ {columns['known']} ({rest})", longer, who)
+                    out += _claim(
+                        setting,
+                        figure,
+                        f"{text}: {step} ≥ {columns['known']} ({rest})",
+                        longer,
+                        who,
+                    )
         return out
 
     return claims
 
 
-def _claim(setting: Setting, figure: str, text: str, first: Adversary, second: Adversary) -> list[Claim]:
+def _claim(
+    setting: Setting, figure: str, text: str, first: Adversary, second: Adversary
+) -> list[Claim]:
     try:
         a, b = trial(setting, first), trial(setting, second)
     except EligibilityError:
@@ -130,7 +161,9 @@ def _claims_4(setting: Setting) -> list[Claim]:
     out = _more_items("fig04", dated(), "more items find more")(setting)
     for k, w in SIZES:
         near, far = (Adversary(k, w, value_within=0, time_within=d) for d in DAYS)
-        out += _claim(setting, "fig04", f"sharper days find more: ±3 ≥ ±14 ({known(k, w)})", near, far)
+        out += _claim(
+            setting, "fig04", f"sharper days find more: ±3 ≥ ±14 ({known(k, w)})", near, far
+        )
     return out
 
 
@@ -167,14 +200,28 @@ def _claims_10(setting: Setting) -> list[Claim]:
 
 def _draw_guess(series: str, title: str | None = None) -> Callable[[Rows], Any]:
     return lambda rows: draw.bars(
-        rows, x="known", x_title="items known right, of items known", series=series, series_title=title,
-        y_title="records found", facet="criterion", top=1.0,
-    )  # fmt: skip
+        rows,
+        x="known",
+        x_title="items known right, of items known",
+        series=series,
+        series_title=title,
+        y_title="records found",
+        facet="criterion",
+        top=1.0,
+    )
 
 
 def _draw_5(rows: Rows) -> Any:
-    return draw.bars(rows, x="known", x_title="items known right, of items known", series="days", series_title=None,
-                     y_title="right answers", facet="case", top=1.0)  # fmt: skip
+    return draw.bars(
+        rows,
+        x="known",
+        x_title="items known right, of items known",
+        series="days",
+        series_title=None,
+        y_title="right answers",
+        facet="case",
+        top=1.0,
+    )
 
 
 add(
@@ -207,7 +254,12 @@ add(
         "all records",
         _lengths(100),
         lambda rows: draw.counts(
-            rows, x="items", x_title="entries X", y="records", y_title="records with X entries", mark_at=20
+            rows,
+            x="items",
+            x_title="entries X",
+            y="records",
+            y_title="records with X entries",
+            mark_at=20,
         ),
     )
 )
@@ -219,7 +271,9 @@ add(
         "Records by number of entries, up to 1000",
         "all records",
         _lengths(1000),
-        lambda rows: draw.counts(rows, x="items", x_title="entries X", y="records", y_title="records with X entries"),
+        lambda rows: draw.counts(
+            rows, x="items", x_title="entries X", y="records", y_title="records with X entries"
+        ),
     )
 )
 add(

@@ -26,14 +26,27 @@ def bits(setting: Setting, cases: list[Case]) -> Rows:
     def rows(who: Adversary) -> Iterable[Row]:
         found = trial(setting, who)
         for measure, left in ((RANK, found.rank_bits), (LINEUP, found.lineup_bits)):
-            for group, chosen in ((ALL, np.ones(found.credit.size, np.bool_)), (MISSED, found.missed)):
-                quartiles = np.quantile(left[chosen], [0.25, 0.5, 0.75]) if chosen.any() else [None] * 3
-                yield {"measure": measure, "group": group, **mean_columns(left[chosen], "bits"),
-                       "first_quartile": quartiles[0], "median": quartiles[1], "third_quartile": quartiles[2],
-                       "prior": prior}  # fmt: skip
+            for group, chosen in (
+                (ALL, np.ones(found.credit.size, np.bool_)),
+                (MISSED, found.missed),
+            ):
+                quartiles = (
+                    np.quantile(left[chosen], [0.25, 0.5, 0.75]) if chosen.any() else [None] * 3
+                )
+                yield {
+                    "measure": measure,
+                    "group": group,
+                    **mean_columns(left[chosen], "bits"),
+                    "first_quartile": quartiles[0],
+                    "median": quartiles[1],
+                    "third_quartile": quartiles[2],
+                    "prior": prior,
+                }
 
     out = [r for columns, who in cases for r in measured(columns, who, rows)]
-    return sorted(out, key=lambda r: ((RANK, LINEUP).index(r.get("measure", RANK)), str(r.get("group"))))
+    return sorted(
+        out, key=lambda r: ((RANK, LINEUP).index(r.get("measure", RANK)), str(r.get("group")))
+    )
 
 
 def draw_bits(series: str) -> Callable[[Rows], Any]:
@@ -43,8 +56,18 @@ def draw_bits(series: str) -> Callable[[Rows], Any]:
         prior = next((r["prior"] for r in rows if r.get("prior")), None)
         level = {"y": prior, "text": f"nothing known: {prior:.2f} bits"} if prior else None
         shown = [r for r in rows if r.get("measure", RANK) == measure]
-        return draw.bars(shown, x="known", x_title="items known right, of items known", series=series, series_title=None,
-                         y="bits", y_title=f"{measure}, mean", percent=False, facet="group", rule=level)  # fmt: skip
+        return draw.bars(
+            shown,
+            x="known",
+            x_title="items known right, of items known",
+            series=series,
+            series_title=None,
+            y="bits",
+            y_title=f"{measure}, mean",
+            percent=False,
+            facet="group",
+            rule=level,
+        )
 
     def chart(rows: Rows) -> Any:
         import altair as alt

@@ -14,7 +14,11 @@ Case = tuple[Row, Adversary]
 SIZES = ((2, 0), (4, 1), (8, 2))
 """Known items and how many of them are wrong: 2 of 2, 3 of 4, 6 of 8."""
 
-UNIFORM = {"uniform": "all items", "outside-top:100": "outside the top 100", "outside-top:500": "outside the top 500"}
+UNIFORM = {
+    "uniform": "all items",
+    "outside-top:100": "outside the top 100",
+    "outside-top:500": "outside the top 500",
+}
 DAYS = (3, 14)
 
 
@@ -26,7 +30,10 @@ def known(knows: int, wrong: int) -> str:
 def dated() -> list[Case]:
     """Figs. 4–6: exact values, days ±3 or ±14."""
     return [
-        ({"known": known(k, w), "days": f"±{d} days"}, Adversary(k, w, value_within=0, time_within=d))
+        (
+            {"known": known(k, w), "days": f"±{d} days"},
+            Adversary(k, w, value_within=0, time_within=d),
+        )
         for k, w in SIZES
         for d in DAYS
     ]
@@ -44,7 +51,10 @@ def undated() -> list[Case]:
 def by_popularity() -> list[Case]:
     """Fig. 9: values ±1, days ±14, from all items and outside the top."""
     return [
-        ({"known": known(k, w), "items": name}, Adversary(k, w, value_within=1, time_within=14, choose=c))
+        (
+            {"known": known(k, w), "items": name},
+            Adversary(k, w, value_within=1, time_within=14, choose=c),
+        )
         for k, w in SIZES
         for c, name in UNIFORM.items()
     ]
@@ -63,7 +73,10 @@ def by_error() -> list[Case]:
 def by_length() -> list[Case]:
     """Fig. 12: values ±1, days ±14, number of items of the target known to ±50 % or not."""
     return [
-        ({"known": known(k, w), "length": name}, Adversary(k, w, value_within=1, time_within=14, length_within=x))
+        (
+            {"known": known(k, w), "length": name},
+            Adversary(k, w, value_within=1, time_within=14, length_within=x),
+        )
         for k, w in SIZES
         for x, name in ((None, "length unknown"), (0.5, "length known ±50 %"))
     ]

@@ -31,7 +31,11 @@ PAPERS = {
     "dss12": "Datta, Sharma and Sinha 2012, Provable De-anonymization of Large Datasets with Sparse Dimensions",
 }
 
-SHORT = {"ns08": "Narayanan and Shmatikov 2008", "f06": "Frankowski et al. 2006", "dss12": "Datta et al. 2012"}
+SHORT = {
+    "ns08": "Narayanan and Shmatikov 2008",
+    "f06": "Frankowski et al. 2006",
+    "dss12": "Datta et al. 2012",
+}
 
 
 @dataclass(eq=False)
@@ -51,7 +55,9 @@ class Setting:
 
     def __post_init__(self) -> None:
         if self.targets is not None and self.targets < 1:
-            raise ParameterError(f"targets={self.targets}: attack at least one record per point, or None for all")
+            raise ParameterError(
+                f"targets={self.targets}: attack at least one record per point, or None for all"
+            )
 
     def once(self, key: Any, work: Callable[[], T]) -> T:
         """Result of `work`, plain data and arrays, computed once per key; kept on disk if a journal is in use."""
@@ -91,7 +97,9 @@ class Claim:
         return "holds" if self.low > 0 else "undecided"
 
     @classmethod
-    def paired(cls, figure: str, text: str, first: tuple[Array, Array], second: tuple[Array, Array]) -> Claim:
+    def paired(
+        cls, figure: str, text: str, first: tuple[Array, Array], second: tuple[Array, Array]
+    ) -> Claim:
         """Compare (targets, outcome) of two cases on the targets that both have.
 
         >>> import numpy as np
@@ -153,7 +161,9 @@ def recipes(paper: str, only: str | None = None) -> list[Recipe]:
     names = [name.strip() for name in only.split(",")]
     for name in names:
         if name not in known:
-            raise ParameterError(f"no figure or table {name!r} in {paper}. It has: {', '.join(known)}")
+            raise ParameterError(
+                f"no figure or table {name!r} in {paper}. It has: {', '.join(known)}"
+            )
     return [known[name] for name in names]
 
 

@@ -95,7 +95,11 @@ def _show(x: float | None, unit: str, relation: str = "=") -> str:
     sign = "" if relation == "=" else f"{relation} "
     if unit == "%":
         return f"{sign}{100 * x:.1f} %"
-    return f"{sign}{x:.0f}" if unit == "people" else f"{sign}{x:.2f}{' bits' if unit == 'bits' else ''}"
+    return (
+        f"{sign}{x:.0f}"
+        if unit == "people"
+        else f"{sign}{x:.2f}{' bits' if unit == 'bits' else ''}"
+    )
 
 
 def line(setting: Setting, recipe: Recipe, p: Published, rows: Rows) -> Line:
@@ -109,23 +113,53 @@ def line(setting: Setting, recipe: Recipe, p: Published, rows: Rows) -> Line:
         printed = "–" if isinstance(p.value, str) else _show(float(p.value), p.unit, p.relation)
         return Line(recipe.label, p.what, printed, source, "not measured", "–", "0", "–", str(note))
     value = p.number(row)
-    low, high = (row.get("low"), row.get("high")) if p.column in ("rate", "bits", "f", "delta") else (None, None)
-    interval = "–" if low is None or high is None else f"{_show(low, p.unit)} – {_show(high, p.unit)}"
+    low, high = (
+        (row.get("low"), row.get("high"))
+        if p.column in ("rate", "bits", "f", "delta")
+        else (None, None)
+    )
+    interval = (
+        "–" if low is None or high is None else f"{_show(low, p.unit)} – {_show(high, p.unit)}"
+    )
     gap = measured - value
-    difference = f"{100 * gap:+.1f} points" if p.unit == "%" else f"{gap:+.0f}" if p.unit == "people" else f"{gap:+.2f}"
+    difference = (
+        f"{100 * gap:+.1f} points"
+        if p.unit == "%"
+        else f"{gap:+.0f}"
+        if p.unit == "people"
+        else f"{gap:+.2f}"
+    )
     word = _word(setting, p, measured, value, low, high)
-    return Line(recipe.label, p.what, _show(value, p.unit, p.relation), source, _show(measured, p.unit), interval,
-                f"{row['n']:,}" if row.get("n") else "all", difference, word)  # fmt: skip
+    return Line(
+        recipe.label,
+        p.what,
+        _show(value, p.unit, p.relation),
+        source,
+        _show(measured, p.unit),
+        interval,
+        f"{row['n']:,}" if row.get("n") else "all",
+        difference,
+        word,
+    )
 
 
-def _word(setting: Setting, p: Published, measured: float, value: float, low: float | None, high: float | None) -> str:
+def _word(
+    setting: Setting,
+    p: Published,
+    measured: float,
+    value: float,
+    low: float | None,
+    high: float | None,
+) -> str:
     """Result in words, with the reason if the two numbers differ."""
     if p.relation != "=":
         holds = measured < value if p.relation == "<" else measured > value
         return "holds" if holds else f"does not hold: {_reason(setting, p)}"
     # a printed percentage is rounded to its last digit
     half = {"%": 0.005 if p.certainty == "text" else 0.0005, "bits": 0.005}.get(p.unit, 0.0)
-    if abs(measured - value) <= half or (low is not None and high is not None and low - half <= value <= high + half):
+    if abs(measured - value) <= half or (
+        low is not None and high is not None and low - half <= value <= high + half
+    ):
         return "agrees"
     if abs(measured - value) <= CLOSE[p.unit]:
         return "close"
@@ -135,7 +169,11 @@ def _word(setting: Setting, p: Published, measured: float, value: float, low: fl
 def _reason(setting: Setting, p: Published) -> str:
     paper = published()[1][p.paper]
     ds = setting.dataset
-    own = (ds.n_records, ds.n_items, ds.n_entries) == (paper["n_records"], paper["n_items"], paper["n_entries"])
+    own = (ds.n_records, ds.n_items, ds.n_entries) == (
+        paper["n_records"],
+        paper["n_items"],
+        paper["n_entries"],
+    )
     if p.why:
         return p.why if own else f"{p.why}; other data as well"
     if own:
@@ -145,7 +183,17 @@ def _reason(setting: Setting, p: Published) -> str:
     return "other data of the same size"
 
 
-HEADER = ("figure", "what", "published", "certainty", "measured", "95 % interval", "n", "difference", "result")
+HEADER = (
+    "figure",
+    "what",
+    "published",
+    "certainty",
+    "measured",
+    "95 % interval",
+    "n",
+    "difference",
+    "result",
+)
 
 
 def cells(x: Line) -> tuple[str, ...]:
@@ -181,7 +229,11 @@ class Summary:
             raise ParameterError("nothing was reproduced: there is nothing to compare")
         paper = figures[0][0].paper
         ds = setting.dataset
-        many = "every eligible record" if setting.targets is None else f"up to {setting.targets:,} targets per point"
+        many = (
+            "every eligible record"
+            if setting.targets is None
+            else f"up to {setting.targets:,} targets per point"
+        )
         about = [
             f"Data: {setting.source}: {ds.n_records:,} records × {ds.n_items:,} items, {ds.n_entries:,} entries.",
             f"The paper had {published()[1][paper]['data']}: {published()[1][paper]['n_records']:,} records.",
@@ -189,10 +241,14 @@ class Summary:
         ]
         for name, there in (("values", ds.has_value), ("days", ds.has_time)):
             if not there:
-                about.append(f"The data has no {name}: where a figure uses them, they are unknown here.")
+                about.append(
+                    f"The data has no {name}: where a figure uses them, they are unknown here."
+                )
         if setting.mentions is not None:
             about.append(f"Mentions: {setting.mentions.note}.")
-        lines = [line(setting, recipe, p, rows) for recipe, rows in figures for p in of_figure(recipe)]
+        lines = [
+            line(setting, recipe, p, rows) for recipe, rows in figures for p in of_figure(recipe)
+        ]
         claims = [claim_cells(c, recipe) for recipe, _ in figures for c in recipe.claims(setting)]
         return cls(paper, about, figures, lines, claims)
 
@@ -229,8 +285,14 @@ class Summary:
 
     def html(self) -> str:
         """The summary as HTML; pictures are linked as files in the same folder."""
-        body = [f"<h1>{escape(PAPERS[self.paper])}, reproduced</h1>", *(f"<p>{escape(x)}</p>" for x in self.about)]
-        body += ["<h2>Published and measured</h2>", _html_table(HEADER, [cells(x) for x in self.lines])]
+        body = [
+            f"<h1>{escape(PAPERS[self.paper])}, reproduced</h1>",
+            *(f"<p>{escape(x)}</p>" for x in self.about),
+        ]
+        body += [
+            "<h2>Published and measured</h2>",
+            _html_table(HEADER, [cells(x) for x in self.lines]),
+        ]
         if self.claims:
             body += [
                 "<h2>Claims of the text, compared on the same targets</h2>",
@@ -239,8 +301,10 @@ class Summary:
         body.append("<h2>Figures</h2>")
         for recipe, _ in self.figures:
             words = escape(f"{recipe.label}: {recipe.title}")
-            body.append(f'<figure><img src="{recipe.id}.svg" alt="{words}"><figcaption>{words}. {escape(recipe.parameters)}. '
-                        f'<a href="{recipe.id}.csv">Data</a></figcaption></figure>')  # fmt: skip
+            body.append(
+                f'<figure><img src="{recipe.id}.svg" alt="{words}"><figcaption>{words}. {escape(recipe.parameters)}. '
+                f'<a href="{recipe.id}.csv">Data</a></figcaption></figure>'
+            )
         return _PAGE.format(title=escape(PAPERS[self.paper]), body="\n".join(body))
 
 

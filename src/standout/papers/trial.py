@@ -76,16 +76,22 @@ def silence(setting: Setting, who: Adversary) -> tuple[Array, Array]:
 
     def work() -> tuple[Array, Array]:
         target, aux = _draw(setting, fitting(who, setting.dataset))
-        v = attack("scoreboard-rh").run(setting.dataset, aux, engine=setting.engine, exclude=target, lineup=False)
+        v = attack("scoreboard-rh").run(
+            setting.dataset, aux, engine=setting.engine, exclude=target, lineup=False
+        )
         return target, ~v.matched
 
     return setting.once(("silence", fitting(who, setting.dataset)), work)
 
 
 def _draw(setting: Setting, who: Adversary) -> tuple[Array, Any]:
-    target = sample_targets(setting.dataset, who.eligible(setting.dataset), setting.targets, setting.seed)
+    target = sample_targets(
+        setting.dataset, who.eligible(setting.dataset), setting.targets, setting.seed
+    )
     # sampling raises an error with the reason for an empty list of targets
-    return target, who.sample(setting.dataset, target if target.size else np.empty(0, np.int64), setting.seed)
+    return target, who.sample(
+        setting.dataset, target if target.size else np.empty(0, np.int64), setting.seed
+    )
 
 
 def measured(columns: Row, who: Adversary, rows: Callable[[Adversary], Iterable[Row]]) -> Rows:

@@ -28,8 +28,13 @@ class Spot:
     @property
     def columns(self) -> dict[str, Any]:
         """What a row of a chart's table says about its case."""
-        return {"kind": self.kind, "amount": self.amount, "panel": self.title, "knows": self.case.knows,
-                "wrong": self.case.adversary["wrong"]}  # fmt: skip
+        return {
+            "kind": self.kind,
+            "amount": self.amount,
+            "panel": self.title,
+            "knows": self.case.knows,
+            "wrong": self.case.adversary["wrong"],
+        }
 
 
 def spots(seen: View) -> list[Spot]:
@@ -42,7 +47,8 @@ def spots(seen: View) -> list[Spot]:
         extras = [wrong_words(c, kind=True) for c in cases]
     if _repeated(cases, kinds, extras):
         kinds = [c.kind for c in cases]
-    # if a number of items occurs with and without errors, the cases with errors get a separate part of the axis
+    # if a number of items occurs with and without errors, the cases with errors get a separate part
+    # of the axis
     apart = bool(_repeated(cases, kinds, [""] * len(cases)))
     made = []
     for case, kind, extra in zip(cases, kinds, extras, strict=True):
@@ -50,7 +56,14 @@ def spots(seen: View) -> list[Spot]:
         place = (float(wrong > 0), case.knows, wrong) if apart else (case.knows, wrong)
         items = f"{case.knows} item{'s' if case.knows > 1 else ''}"
         made.append(
-            Spot(case, kind, f"{case.knows}{extra}", f"{items}{extra}", place, "some wrong" if wrong and apart else "")
+            Spot(
+                case,
+                kind,
+                f"{case.knows}{extra}",
+                f"{items}{extra}",
+                place,
+                "some wrong" if wrong and apart else "",
+            )
         )
     rank = {kind: k for k, kind in enumerate(dict.fromkeys(kinds))}
     return sorted(made, key=lambda s: (rank[s.kind], s.order))
@@ -87,4 +100,6 @@ def amounts_of(chosen: list[Spot]) -> list[Spot]:
 def spots_like(all_spots: list[Spot], about: Case) -> list[Spot]:
     """Cases of the same kind as `about`, by amount; if some have errors and some do not, only those like `about`."""
     own = next(s for s in all_spots if s.case is about or s.case.adversary == about.adversary)
-    return sorted((s for s in all_spots if s.kind == own.kind and s.group == own.group), key=lambda s: s.order)
+    return sorted(
+        (s for s in all_spots if s.kind == own.kind and s.group == own.group), key=lambda s: s.order
+    )

@@ -51,11 +51,19 @@ def section(seen: View) -> Section | None:
     found = rows(seen)
     if not found:
         return None
-    table = Table("awareness", "Hit rates of attackers who know the defense and who do not", (
-        Column("words", "known of the person", "text", "kind of knowledge"),
-        Column("naive", "naive", "share", "hit rate"), Column("naive_", "95% interval", "interval", "interval"),
-        Column("unaware", "best unaware", "share", "hit rate"), Column("unaware_", "95% interval", "interval", "interval"),
-        Column("by", "best unaware attack", "text", "attack"),
-        Column("adaptive", "adaptive", "share", "hit rate"), Column("adaptive_", "95% interval", "interval", "interval"),
-    ), tuple(found))  # fmt: skip
+    table = Table(
+        "awareness",
+        "Hit rates of attackers who know the defense and who do not",
+        (
+            Column("words", "known of the person", "text", "kind of knowledge"),
+            Column("naive", "naive", "share", "hit rate"),
+            Column("naive_", "95% interval", "interval", "interval"),
+            Column("unaware", "best unaware", "share", "hit rate"),
+            Column("unaware_", "95% interval", "interval", "interval"),
+            Column("by", "best unaware attack", "text", "attack"),
+            Column("adaptive", "adaptive", "share", "hit rate"),
+            Column("adaptive_", "95% interval", "interval", "interval"),
+        ),
+        tuple(found),
+    )
     return Section("awareness", "If the attacker knows the defense", (TEXT,), (), (table,))

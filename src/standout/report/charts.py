@@ -8,22 +8,42 @@ from standout.audit.findings import Findings
 from standout.report.amounts import Spot, amounts_of, kinds_of, spots, spots_like
 from standout.report.breakdowns import channels, lengths, rarity
 from standout.report.drawing import INK, SERIES, SOFT, Chart, Spec
-from standout.report.marks import GAP, SHARE, SHARE_AXIS, flat, legend, panels, rate_columns, series, wide
+from standout.report.marks import (
+    GAP,
+    SHARE,
+    SHARE_AXIS,
+    flat,
+    legend,
+    panels,
+    rate_columns,
+    series,
+    wide,
+)
 from standout.report.sentences import answer
 from standout.report.tables import Column, Table
 from standout.report.view import Case, View, view
 from standout.report.words import between, number, percent
 
 KNOWN = Column("kind", "known of the person", "text", "kind of knowledge")
-AMOUNT = (Column("knows", "items known", "count", "item"), Column("wrong", "of them wrong", "count"))
+AMOUNT = (
+    Column("knows", "items known", "count", "item"),
+    Column("wrong", "of them wrong", "count"),
+)
 
 
 def charts(findings: Findings) -> dict[str, Chart]:
     """All charts for which the findings have data, by name."""
     seen = view(findings)
     about = answer(seen).case
-    made = [risk(seen), attackers(seen, about), absent(seen, about), bits(seen), lengths(seen, about), channels(seen),
-            rarity(seen, about)]  # fmt: skip
+    made = [
+        risk(seen),
+        attackers(seen, about),
+        absent(seen, about),
+        bits(seen),
+        lengths(seen, about),
+        channels(seen),
+        rarity(seen, about),
+    ]
     return {c.name: c for c in made if c is not None}
 
 
@@ -43,24 +63,52 @@ def risk(seen: View) -> Chart:
     """The three measures of risk against the number of known items, a line per kind of knowledge."""
     all_spots = spots(seen)
     rows = [
-        {**s.columns, "group": s.group, **_low_high("unique", s.case), **_low_high("sure", s.case),
-         "attack": s.case.attack, **flat(s.case.hit), "rate_all": s.case.hit_all["rate"], "random": s.case.random}
+        {
+            **s.columns,
+            "group": s.group,
+            **_low_high("unique", s.case),
+            **_low_high("sure", s.case),
+            "attack": s.case.attack,
+            **flat(s.case.hit),
+            "rate_all": s.case.hit_all["rate"],
+            "random": s.case.random,
+        }
         for s in all_spots
-    ]  # fmt: skip
+    ]
     points = [
-        {**s.columns, "group": s.group, "measure": title, **flat(rate),
-         "tip": f"{s.case.words}: {name} {percent(rate['rate'])} ({between(rate)})"}
-        for name, title in PANELS.items() for s in all_spots if (rate := s.case.measure(name)) is not None
-    ]  # fmt: skip
-    table = Table("risk", "Risk by number of known items", (
-        KNOWN, *AMOUNT,
-        Column("unique", "unique", "share", "unique"), Column("unique_", "95% interval", "interval", "interval"),
-        Column("sure", "sure", "share", "sure"), Column("sure_", "95% interval", "interval", "interval"),
-        Column("attack", "strongest attack", "text", "strongest attack"),
-        *rate_columns("found", "found"), Column("rate_all", "found, of all people", "share", "of all people"),
-        Column("random", "random guess", "share", "random guess"),
-    ), tuple(rows))  # fmt: skip
-    said = [_range(name, points) for name, title in PANELS.items() if any(p["measure"] == title for p in points)]
+        {
+            **s.columns,
+            "group": s.group,
+            "measure": title,
+            **flat(rate),
+            "tip": f"{s.case.words}: {name} {percent(rate['rate'])} ({between(rate)})",
+        }
+        for name, title in PANELS.items()
+        for s in all_spots
+        if (rate := s.case.measure(name)) is not None
+    ]
+    table = Table(
+        "risk",
+        "Risk by number of known items",
+        (
+            KNOWN,
+            *AMOUNT,
+            Column("unique", "unique", "share", "unique"),
+            Column("unique_", "95% interval", "interval", "interval"),
+            Column("sure", "sure", "share", "sure"),
+            Column("sure_", "95% interval", "interval", "interval"),
+            Column("attack", "strongest attack", "text", "strongest attack"),
+            *rate_columns("found", "found"),
+            Column("rate_all", "found, of all people", "share", "of all people"),
+            Column("random", "random guess", "share", "random guess"),
+        ),
+        tuple(rows),
+    )
+    said = [
+        _range(name, points)
+        for name, title in PANELS.items()
+        if any(p["measure"] == title for p in points)
+    ]
     summary = f"Share of people with enough items. {' '.join(said)} All numbers are in the table."
     kinds, axis = kinds_of(all_spots), [s.amount for s in amounts_of(all_spots)]
     title = "People unique, sure and found, by number of known items"
@@ -93,9 +141,19 @@ def _risk_spec(rows: list[dict[str, Any]], kinds: list[str], axis: list[str]) ->
     def build(width: int) -> Spec:
         key = legend(kinds, width, symbolOpacity=1)
         # "4, 1 wrong" on two lines, so that nine labels fit
-        x: Spec = {"field": "amount", "type": "ordinal", "sort": axis, "title": "items known",
-                   "axis": {"labelAngle": 0, "grid": False, "labelExpr": "split(datum.label, ', ')",
-                            "labelOverlap": False}, "scale": {"type": "point", "padding": 0.4}}  # fmt: skip
+        x: Spec = {
+            "field": "amount",
+            "type": "ordinal",
+            "sort": axis,
+            "title": "items known",
+            "axis": {
+                "labelAngle": 0,
+                "grid": False,
+                "labelExpr": "split(datum.label, ', ')",
+                "labelOverlap": False,
+            },
+            "scale": {"type": "point", "padding": 0.4},
+        }
         if not wide(width) and len(axis) > 5:
             x["axis"] |= {
                 "labelAngle": -90,
@@ -107,20 +165,53 @@ def _risk_spec(rows: list[dict[str, Any]], kinds: list[str], axis: list[str]) ->
         y = {"title": "share of people", **SHARE, "axis": SHARE_AXIS}
         # on two lines on a phone
         header: Spec = {} if wide(width) else {"labelExpr": "split(datum.label, ': ')"}
-        titles = [title for title in PANELS.values() if any(row["measure"] == title for row in rows)]
+        titles = [
+            title for title in PANELS.values() if any(row["measure"] == title for row in rows)
+        ]
         return {
-            "data": {"values": rows}, "columns": 1, "spacing": GAP,
-            "facet": {"field": "measure", "type": "nominal", "title": None, "sort": titles, "header": header},
-            "spec": {"width": width - BESIDE, "height": 150, "layer": [
-                {"mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.45, "aria": False},
-                 "encoding": {**shared, "y": {"field": "rate", **y}, "detail": {"field": "group"}}},
-                {"mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.7, "aria": False},
-                 "encoding": {**shared, "y": {"field": "low", **y}, "y2": {"field": "high"}}},
-                {"mark": {"type": "point", "filled": True, "size": 52, "opacity": 1},
-                 "encoding": {**shared, "y": {"field": "rate", **y},
-                              "shape": {"field": "kind", **looks["shape"], "legend": key}, "description": {"field": "tip"}}},
-            ]},
-        }  # fmt: skip
+            "data": {"values": rows},
+            "columns": 1,
+            "spacing": GAP,
+            "facet": {
+                "field": "measure",
+                "type": "nominal",
+                "title": None,
+                "sort": titles,
+                "header": header,
+            },
+            "spec": {
+                "width": width - BESIDE,
+                "height": 150,
+                "layer": [
+                    {
+                        "mark": {
+                            "type": "line",
+                            "strokeWidth": 1.2,
+                            "opacity": 0.45,
+                            "aria": False,
+                        },
+                        "encoding": {
+                            **shared,
+                            "y": {"field": "rate", **y},
+                            "detail": {"field": "group"},
+                        },
+                    },
+                    {
+                        "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.7, "aria": False},
+                        "encoding": {**shared, "y": {"field": "low", **y}, "y2": {"field": "high"}},
+                    },
+                    {
+                        "mark": {"type": "point", "filled": True, "size": 52, "opacity": 1},
+                        "encoding": {
+                            **shared,
+                            "y": {"field": "rate", **y},
+                            "shape": {"field": "kind", **looks["shape"], "legend": key},
+                            "description": {"field": "tip"},
+                        },
+                    },
+                ],
+            },
+        }
 
     return build
 
@@ -130,15 +221,29 @@ def attackers(seen: View, about: Case) -> Chart:
     all_spots = spots(seen)
     shown_spots = spots_like(all_spots, about)
     rows = [
-        {**s.columns, "attack": r["attack"]["label"],
-         **flat(r["hit"]), "wins": s.case.attack == r["attack"]["label"], "shown": s in shown_spots,
-         "tip": f"{r['attack']['label']}, {s.case.words}: {percent(r['hit']['rate'])} ({between(r['hit'])})"}
-        for s in all_spots for r in s.case.results
-    ]  # fmt: skip
-    table = Table("attacks", "Every attack on the same targets", (
-        KNOWN, *AMOUNT, Column("attack", "attack", "text", "attack"), *rate_columns("hit rate", "hit rate"),
-        Column("wins", "strongest", "text", "strongest attack"),
-    ), tuple(rows))  # fmt: skip
+        {
+            **s.columns,
+            "attack": r["attack"]["label"],
+            **flat(r["hit"]),
+            "wins": s.case.attack == r["attack"]["label"],
+            "shown": s in shown_spots,
+            "tip": f"{r['attack']['label']}, {s.case.words}: {percent(r['hit']['rate'])} ({between(r['hit'])})",
+        }
+        for s in all_spots
+        for r in s.case.results
+    ]
+    table = Table(
+        "attacks",
+        "Every attack on the same targets",
+        (
+            KNOWN,
+            *AMOUNT,
+            Column("attack", "attack", "text", "attack"),
+            *rate_columns("hit rate", "hit rate"),
+            Column("wins", "strongest", "text", "strongest attack"),
+        ),
+        tuple(rows),
+    )
     shown = [r for r in rows if r["shown"]]
     titles = [s.title for s in shown_spots]
     ran = list(dict.fromkeys(r["attack"] for r in shown))
@@ -150,18 +255,44 @@ def attackers(seen: View, about: Case) -> Chart:
         y: Spec = {"field": "attack", "type": "nominal", "sort": order, "title": None}
         color: Spec = {"condition": {"test": "datum.wins", "value": SERIES[0]}, "value": SOFT}
         return {
-            "data": {"values": shown}, "columns": columns, "spacing": GAP,
+            "data": {"values": shown},
+            "columns": columns,
+            "spacing": GAP,
             "facet": {"field": "panel", "type": "nominal", "title": None, "sort": titles},
-            "spec": {"width": size, "height": {"step": 22}, "layer": [
-                {"mark": {"type": "rule", "strokeWidth": 1.5, "aria": False},
-                 "encoding": {"y": y, "x": {"field": "low", **share}, "x2": {"field": "high"}, "color": color}},
-                {"mark": {"type": "point", "filled": True, "size": 56, "opacity": 1},
-                 "encoding": {"y": y, "x": {"field": "rate", **share}, "color": color, "description": {"field": "tip"}}},
-            ]},
-        }  # fmt: skip
+            "spec": {
+                "width": size,
+                "height": {"step": 22},
+                "layer": [
+                    {
+                        "mark": {"type": "rule", "strokeWidth": 1.5, "aria": False},
+                        "encoding": {
+                            "y": y,
+                            "x": {"field": "low", **share},
+                            "x2": {"field": "high"},
+                            "color": color,
+                        },
+                    },
+                    {
+                        "mark": {"type": "point", "filled": True, "size": 56, "opacity": 1},
+                        "encoding": {
+                            "y": y,
+                            "x": {"field": "rate", **share},
+                            "color": color,
+                            "description": {"field": "tip"},
+                        },
+                    },
+                ],
+            },
+        }
 
     summary = "; ".join(f"{s.title}: " + ", ".join(_first_rates(shown, s)) for s in shown_spots)
-    return Chart("attacks", f"Every attack, knowing {shown_spots[0].kind}", f"Hit rates. {summary}.", build, table)
+    return Chart(
+        "attacks",
+        f"Every attack, knowing {shown_spots[0].kind}",
+        f"Hit rates. {summary}.",
+        build,
+        table,
+    )
 
 
 def _first_rates(rows: list[dict[str, Any]], spot: Spot) -> list[str]:
@@ -172,22 +303,39 @@ def _first_rates(rows: list[dict[str, Any]], spot: Spot) -> list[str]:
 def absent(seen: View, about: Case) -> Chart | None:
     """Correct names against false names as the threshold moves, for one kind of knowledge."""
     all_spots = spots(seen)
-    shown_spots = [s for s in spots_like(all_spots, about) if s.case.result["calibrated"] is not None]
+    shown_spots = [
+        s for s in spots_like(all_spots, about) if s.case.result["calibrated"] is not None
+    ]
     rows = []
     for s in all_spots:
         tuned = s.case.result["calibrated"]
         if tuned is not None:
-            rows += [{**s.columns, "attack": s.case.attack,
-                      "right": p["true_rate"], "false": p["false_rate"], "step": k, "shown": s in shown_spots}
-                     # from the strictest threshold to the loosest
-                     for k, p in enumerate(reversed(tuned["det"]))]  # fmt: skip
+            rows += [
+                {
+                    **s.columns,
+                    "attack": s.case.attack,
+                    "right": p["true_rate"],
+                    "false": p["false_rate"],
+                    "step": k,
+                    "shown": s in shown_spots,
+                }
+                # from the strictest threshold to the loosest
+                for k, p in enumerate(reversed(tuned["det"]))
+            ]
     if not shown_spots:
         return None
-    table = Table("absent", "Correct and false names at each threshold", (
-        KNOWN, *AMOUNT, Column("attack", "attack", "text", "attack"),
-        Column("right", "named correctly", "share", "named correctly"),
-        Column("false", "false match", "share", "false match"),
-    ), tuple(rows))  # fmt: skip
+    table = Table(
+        "absent",
+        "Correct and false names at each threshold",
+        (
+            KNOWN,
+            *AMOUNT,
+            Column("attack", "attack", "text", "attack"),
+            Column("right", "named correctly", "share", "named correctly"),
+            Column("false", "false match", "share", "false match"),
+        ),
+        tuple(rows),
+    )
     names = [s.title for s in shown_spots]
     looks = series(names)
 
@@ -195,20 +343,32 @@ def absent(seen: View, about: Case) -> Chart | None:
         ticks = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 1] if wide(width) else [0, 0.05, 0.25, 1]
         key = legend(names, width, symbolType="stroke", symbolStrokeWidth=2)
         return {
-            "width": width, "height": 240, "data": {"values": [r for r in rows if r["shown"]]},
+            "width": width,
+            "height": 240,
+            "data": {"values": [r for r in rows if r["shown"]]},
             "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2, "aria": False},
             "encoding": {
                 "order": {"field": "step", "type": "quantitative"},
-                "x": {"field": "false", "type": "quantitative", "title": "false match: named although not in the data",
-                      "scale": {"type": "sqrt", "domain": [0, 1]}, "axis": {"format": "%", "values": ticks}},
+                "x": {
+                    "field": "false",
+                    "type": "quantitative",
+                    "title": "false match: named although not in the data",
+                    "scale": {"type": "sqrt", "domain": [0, 1]},
+                    "axis": {"format": "%", "values": ticks},
+                },
                 "y": {"field": "right", "title": "named correctly", **SHARE, "axis": SHARE_AXIS},
                 "color": {"field": "panel", **looks["color"], "legend": key},
                 "strokeDash": {"field": "panel", **looks["strokeDash"], "legend": key},
             },
-        }  # fmt: skip
+        }
 
-    return Chart("absent", f"Correct names against false names, knowing {shown_spots[0].kind}",
-                 f"A lower threshold gives more correct and more false names.{_at_false_rates(about)}", build, table)  # fmt: skip
+    return Chart(
+        "absent",
+        f"Correct names against false names, knowing {shown_spots[0].kind}",
+        f"A lower threshold gives more correct and more false names.{_at_false_rates(about)}",
+        build,
+        table,
+    )
 
 
 def _at_false_rates(about: Case) -> str:
@@ -216,7 +376,8 @@ def _at_false_rates(about: Case) -> str:
     if tuned is None:
         return ""
     marks = ", ".join(
-        f"{percent(t['true_rate'])} at {percent(t['false_rate'])} false matches" for t in tuned["true_rate_at"]
+        f"{percent(t['true_rate'])} at {percent(t['false_rate'])} false matches"
+        for t in tuned["true_rate_at"]
     )
     return f" With {about.words}, the share of people named correctly is {marks}."
 
@@ -228,16 +389,32 @@ def bits(seen: View) -> Chart | None:
         left = s.case.result["bits"]
         if left:
             q = {f"p{100 * p['level']:.0f}": p["bits"] for p in left["quantiles"]}
-            rows.append({**s.columns, "order": list(s.order),
-                         "attack": left["attack"], "prior": left["prior"], "mean": left["mean"], **q,
-                         "tip": f"{s.case.words}: {left['mean']:.1f} bits left on average, of {left['prior']:.1f}"})  # fmt: skip
+            rows.append(
+                {
+                    **s.columns,
+                    "order": list(s.order),
+                    "attack": left["attack"],
+                    "prior": left["prior"],
+                    "mean": left["mean"],
+                    **q,
+                    "tip": f"{s.case.words}: {left['mean']:.1f} bits left on average, of {left['prior']:.1f}",
+                }
+            )
     if not rows:
         return None
-    table = Table("bits", "Remaining uncertainty in bits", (
-        KNOWN, *AMOUNT, Column("attack", "attack", "text", "attack"), Column("prior", "nothing known", "bits"),
-        Column("mean", "left, mean", "bits", "bits left"),
-        *(Column(f"p{p}", f"{p}% of people at most", "bits") for p in (5, 25, 50, 75, 95)),
-    ), tuple(rows))  # fmt: skip
+    table = Table(
+        "bits",
+        "Remaining uncertainty in bits",
+        (
+            KNOWN,
+            *AMOUNT,
+            Column("attack", "attack", "text", "attack"),
+            Column("prior", "nothing known", "bits"),
+            Column("mean", "left, mean", "bits", "bits left"),
+            *(Column(f"p{p}", f"{p}% of people at most", "bits") for p in (5, 25, 50, 75, 95)),
+        ),
+        tuple(rows),
+    )
     prior = rows[0]["prior"]
     order = list(dict.fromkeys(r["amount"] for r in sorted(rows, key=lambda r: r["order"])))
     kinds = list(dict.fromkeys(r["kind"] for r in rows))
@@ -247,24 +424,52 @@ def bits(seen: View) -> Chart | None:
         columns, size = panels(len(kinds), width, order, 2, shared=True)
 
         def x(field: str) -> Spec:
-            return {"field": field, "type": "quantitative", "title": None, "scale": {"domain": [0, prior], "nice": False},
-                    "axis": {"tickCount": 6}}  # fmt: skip
+            return {
+                "field": field,
+                "type": "quantitative",
+                "title": None,
+                "scale": {"domain": [0, prior], "nice": False},
+                "axis": {"tickCount": 6},
+            }
 
         return {
-            "data": {"values": rows}, "columns": columns, "spacing": GAP,
+            "data": {"values": rows},
+            "columns": columns,
+            "spacing": GAP,
             "facet": {"field": "kind", "type": "nominal", "title": None, "sort": kinds},
-            "spec": {"width": size, "height": {"step": 18}, "layer": [
-                {"mark": {"type": "rule", "strokeWidth": 1, "color": SOFT, "aria": False},
-                 "encoding": {"y": y, "x": x("p5"), "x2": {"field": "p95"}}},
-                {"mark": {"type": "bar", "height": 7, "color": SERIES[0], "opacity": 0.55, "aria": False},
-                 "encoding": {"y": y, "x": x("p25"), "x2": {"field": "p75"}}},
-                {"mark": {"type": "tick", "thickness": 2.5, "height": 13, "color": INK},
-                 "encoding": {"y": y, "x": x("p50"), "description": {"field": "tip"}}},
-            ]},
-        }  # fmt: skip
+            "spec": {
+                "width": size,
+                "height": {"step": 18},
+                "layer": [
+                    {
+                        "mark": {"type": "rule", "strokeWidth": 1, "color": SOFT, "aria": False},
+                        "encoding": {"y": y, "x": x("p5"), "x2": {"field": "p95"}},
+                    },
+                    {
+                        "mark": {
+                            "type": "bar",
+                            "height": 7,
+                            "color": SERIES[0],
+                            "opacity": 0.55,
+                            "aria": False,
+                        },
+                        "encoding": {"y": y, "x": x("p25"), "x2": {"field": "p75"}},
+                    },
+                    {
+                        "mark": {"type": "tick", "thickness": 2.5, "height": 13, "color": INK},
+                        "encoding": {"y": y, "x": x("p50"), "description": {"field": "tip"}},
+                    },
+                ],
+            },
+        }
 
     least = min(rows, key=lambda r: r["mean"])
-    return Chart("bits", "Remaining uncertainty about a person's record, in bits, by number of known items",
-                 f"Of {prior:.1f} bits, {number(round(least['mean'], 2))} are left on average knowing "
-                 f"{_items(least)}, {least['kind']}. "
-                 "Thin line: 5% to 95% of people; bar: middle half; tick: median.", build, table)  # fmt: skip
+    return Chart(
+        "bits",
+        "Remaining uncertainty about a person's record, in bits, by number of known items",
+        f"Of {prior:.1f} bits, {number(round(least['mean'], 2))} are left on average knowing "
+        f"{_items(least)}, {least['kind']}. "
+        "Thin line: 5% to 95% of people; bar: middle half; tick: median.",
+        build,
+        table,
+    )

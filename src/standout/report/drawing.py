@@ -17,7 +17,16 @@ INK, SOFT, GRID, PAPER = "#1b1f24", "#59626d", "#dfe3e8", "#ffffff"
 SERIES = ("#0072b2", "#d55e00", "#00805d", "#b0508a", "#8a6d00", "#2f86c1", "#5a5a5a", "#7a3e9d")
 """After Okabe and Ito, darkened to a contrast of 3:1 on white; a dark page swaps each for a lighter one (report.css)."""
 
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
 FONT = "Helvetica Neue, Helvetica, Arial, sans-serif"
 
 WIDE, NARROW = 660, 320
@@ -37,17 +46,45 @@ CONFIG: Spec = {
     "padding": 1,
     "view": {"stroke": None},
     "axis": {
-        "labelColor": SOFT, "titleColor": SOFT, "labelFontSize": 11.5, "titleFontSize": 11.5, "titleFontWeight": "normal",
-        "gridColor": GRID, "domainColor": SOFT, "tickColor": SOFT, "labelPadding": 5, "titlePadding": 8, "labelLimit": 0,
-        "domain": False, "ticks": False,
+        "labelColor": SOFT,
+        "titleColor": SOFT,
+        "labelFontSize": 11.5,
+        "titleFontSize": 11.5,
+        "titleFontWeight": "normal",
+        "gridColor": GRID,
+        "domainColor": SOFT,
+        "tickColor": SOFT,
+        "labelPadding": 5,
+        "titlePadding": 8,
+        "labelLimit": 0,
+        "domain": False,
+        "ticks": False,
     },
-    "header": {"labelColor": INK, "titleColor": SOFT, "labelFontSize": 11.5, "labelFontWeight": "bold", "titleFontSize": 11.5,
-               "titleFontWeight": "normal", "labelAnchor": "start", "labelPadding": 6},
-    "legend": {"labelColor": INK, "titleColor": SOFT, "labelFontSize": 11.5, "titleFontSize": 11.5, "titleFontWeight": "normal",
-               "orient": "top", "symbolSize": 60, "labelLimit": 0, "columnPadding": 18, "offset": 10},
+    "header": {
+        "labelColor": INK,
+        "titleColor": SOFT,
+        "labelFontSize": 11.5,
+        "labelFontWeight": "bold",
+        "titleFontSize": 11.5,
+        "titleFontWeight": "normal",
+        "labelAnchor": "start",
+        "labelPadding": 6,
+    },
+    "legend": {
+        "labelColor": INK,
+        "titleColor": SOFT,
+        "labelFontSize": 11.5,
+        "titleFontSize": 11.5,
+        "titleFontWeight": "normal",
+        "orient": "top",
+        "symbolSize": 60,
+        "labelLimit": 0,
+        "columnPadding": 18,
+        "offset": 10,
+    },
     "text": {"color": SOFT, "fontSize": 11.5},
     "range": {"category": list(SERIES)},
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -65,7 +102,9 @@ class Chart:
         """Complete Vega-Lite specification, e.g. for `altair.Chart.from_dict`."""
         built = self.build(width)
         # the width includes labels; charts with panels set the size of a panel
-        fit: Spec = {} if "facet" in built else {"autosize": {"type": "fit-x", "contains": "padding"}}
+        fit: Spec = (
+            {} if "facet" in built else {"autosize": {"type": "fit-x", "contains": "padding"}}
+        )
         return {
             "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
             "description": self.summary,
@@ -93,7 +132,9 @@ class Chart:
         svg = self.svg(width, PAPER)
         if form == "svg":
             return svg.encode()
-        return bytes(vl_convert.svg_to_png(svg, scale=2) if form == "png" else vl_convert.svg_to_pdf(svg))
+        return bytes(
+            vl_convert.svg_to_png(svg, scale=2) if form == "png" else vl_convert.svg_to_pdf(svg)
+        )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """For notebooks: interactive if Vega-Lite is available, else a picture."""
@@ -119,14 +160,20 @@ def text_width(text: str) -> float:
 def _enlarged(config: Spec) -> Spec:
     """The configuration with every font size multiplied by `SLACK`."""
     return {
-        k: _enlarged(v) if isinstance(v, dict) else v * SLACK if k.lower().endswith("fontsize") else v
+        k: _enlarged(v)
+        if isinstance(v, dict)
+        else v * SLACK
+        if k.lower().endswith("fontsize")
+        else v
         for k, v in config.items()
     }
 
 
 def _shrink_text(svg: str) -> str:
     """Divide the font sizes by `SLACK` and leave every position unchanged."""
-    return re.sub(r'font-size="([\d.]+)px"', lambda m: f'font-size="{float(m[1]) / SLACK:.4g}px"', svg)
+    return re.sub(
+        r'font-size="([\d.]+)px"', lambda m: f'font-size="{float(m[1]) / SLACK:.4g}px"', svg
+    )
 
 
 def for_page(svg: str, label: str) -> str:
@@ -138,8 +185,11 @@ def for_page(svg: str, label: str) -> str:
         title = f"<title>{said[1]}</title>" if said else ""
         return f"<{mark[1]}{mark[2]}>{title}" + (f"</{mark[1]}>" if mark[3] else "")
 
-    # marks have their data in aria-label: move it to a title (tooltip), and give the whole picture one label
-    text = re.sub(r'<(path|text|line|rect)\b([^<>]*role="graphics-symbol"[^<>]*?)(/?)>', titled, svg)
+    # marks have their data in aria-label: move it to a title (tooltip), and give the whole picture
+    # one label
+    text = re.sub(
+        r'<(path|text|line|rect)\b([^<>]*role="graphics-symbol"[^<>]*?)(/?)>', titled, svg
+    )
     text = re.sub(r' (?:role|aria-roledescription|aria-label|aria-hidden)="[^"]*"', "", text)
     return re.sub(r"<svg ", f'<svg role="img" aria-label="{escape(label)}" ', text, count=1)
 

@@ -25,10 +25,14 @@ Inventory = list[Mapping[str, Any]]
 def inventory(seen: View) -> tuple[Inventory, Inventory]:
     """Columns of the file that were used, and those that were not; both empty if there is no inventory."""
     columns = [
-        c for c in (seen.data.get("cleaning") or {}).get("columns") or () if isinstance(c, Mapping) and c.get("name")
+        c
+        for c in (seen.data.get("cleaning") or {}).get("columns") or ()
+        if isinstance(c, Mapping) and c.get("name")
     ]
     used = [c for c in columns if c.get("role") in ROLES]
-    return sorted(used, key=lambda c: list(ROLES).index(c["role"])), [c for c in columns if c.get("role") not in ROLES]
+    return sorted(used, key=lambda c: list(ROLES).index(c["role"])), [
+        c for c in columns if c.get("role") not in ROLES
+    ]
 
 
 def _ignored_words(column: Mapping[str, Any]) -> str:
@@ -43,7 +47,9 @@ def data_read(seen: View) -> Section:
     used, ignored = inventory(seen)
     points = []
     if used:
-        points.append(("Columns used", ", ".join(f"{c['name']} as {ROLES[c['role']]}" for c in used)))
+        points.append(
+            ("Columns used", ", ".join(f"{c['name']} as {ROLES[c['role']]}" for c in used))
+        )
     if ignored:
         points.append(("Columns ignored", ", ".join(map(_ignored_words, ignored))))
     direct = [f"{c['name']} ({c['identifier']})" for c in (*used, *ignored) if c.get("identifier")]
@@ -56,18 +62,30 @@ def data_read(seen: View) -> Section:
         )
     points.append(("Rows", _rows(cleaning, seen)))
     if cleaning.get("repeated_pairs"):
-        kept = {"keep": "all of them kept"}.get(str(cleaning.get("repeats")), f"reduced by: {cleaning.get('repeats')}")
-        points.append(("Repeats", f"{number(cleaning['repeated_pairs'])} entries beyond the first for the same person and item, "
-                       f"{kept}"))  # fmt: skip
+        kept = {"keep": "all of them kept"}.get(
+            str(cleaning.get("repeats")), f"reduced by: {cleaning.get('repeats')}"
+        )
+        points.append(
+            (
+                "Repeats",
+                f"{number(cleaning['repeated_pairs'])} entries beyond the first for the same person and item, "
+                f"{kept}",
+            )
+        )
     missing = [
         f"{number(cleaning[key])} entries without a {name}"
-        for key, name in (("values_missing", "value"), ("times_missing", "time")) if cleaning.get(key)
-    ]  # fmt: skip
+        for key, name in (("values_missing", "value"), ("times_missing", "time"))
+        if cleaning.get(key)
+    ]
     if missing:
         points.append(("Missing", ", ".join(missing)))
     # the inventory repeats these notes
     told = ("columns:", "ignored columns", "warning: column") if used or ignored else ()
-    points += [("Reading", str(note)) for note in cleaning.get("notes") or () if not str(note).startswith(told)]
+    points += [
+        ("Reading", str(note))
+        for note in cleaning.get("notes") or ()
+        if not str(note).startswith(told)
+    ]
     return Section("data", "What was read", points=tuple(points))
 
 
@@ -87,30 +105,46 @@ def limits(seen: View) -> Section:
     """What the numbers do not say."""
     chosen = ", ".join(sorted({str(c.adversary["choose"]) for c in seen.cases}))
     points = [
-        ("Attacks that ran",
-         f"{', '.join(seen.attacks)}. A low rate says that these attacks failed, not that none could succeed."),
-        ("Source of the knowledge",
-         "It was sampled from the released records themselves and then blurred. Real outside sources disagree with the data in "
-         "other ways as well, so these rates overstate what linking a real second source achieves "
-         "(Wang and others, NDSS 2018)."),
-        ("Which items are known",
-         f"Chosen as stated: {chosen}. An attacker who knows rare items of a person finds more people, one who knows popular "
-         "items far fewer. What the best guess finds beyond the people who are unique depends on this choice."),
+        (
+            "Attacks that ran",
+            f"{', '.join(seen.attacks)}. A low rate says that these attacks failed, not that none could succeed.",
+        ),
+        (
+            "Source of the knowledge",
+            "It was sampled from the released records themselves and then blurred. Real outside "
+            "sources disagree with the data in "
+            "other ways as well, so these rates overstate what linking a real second source achieves "
+            "(Wang and others, NDSS 2018).",
+        ),
+        (
+            "Which items are known",
+            f"Chosen as stated: {chosen}. An attacker who knows rare items of a person finds more people, one who knows popular "
+            "items far fewer. What the best guess finds beyond the people who are unique depends on this choice.",
+        ),
         ("Who was attacked", _eligible(seen)),
-        ("Ties",
-         "If several records fit equally well, a hit counts as one divided by their number; “alone first” does not count ties."),
-        ("No threshold of safety",
-         "This report states no acceptable rate. Setting one is a decision that needs a source and a date for review."),
-        ("What is not covered",
-         "Attackers who combine several releases, who took part in making the data, or who learn about a person "
-         "without finding the record."),
-    ]  # fmt: skip
+        (
+            "Ties",
+            "If several records fit equally well, a hit counts as one divided by their number; "
+            "“alone first” does not count ties.",
+        ),
+        (
+            "No threshold of safety",
+            "This report states no acceptable rate. Setting one is a decision that needs a source and a date for review.",
+        ),
+        (
+            "What is not covered",
+            "Attackers who combine several releases, who took part in making the data, or who learn about a person "
+            "without finding the record.",
+        ),
+    ]
     if ignored := inventory(seen)[1]:
-        points.append((
-            "Columns not covered",
-            f"The file also has {', '.join(str(c['name']) for c in ignored)}. They were not part of the attacks. If they are "
-            "released, people may be found more easily than stated here.",
-        ))  # fmt: skip
+        points.append(
+            (
+                "Columns not covered",
+                f"The file also has {', '.join(str(c['name']) for c in ignored)}. They were not part of the attacks. If they are "
+                "released, people may be found more easily than stated here.",
+            )
+        )
     points += [("Note", w) for w in seen.warnings]
     return Section("limits", "Limits and assumptions", points=tuple(points))
 
@@ -125,32 +159,65 @@ def _eligible(seen: View) -> str:
     )
 
 
-NAMES = {"data_sha256": "SHA-256 of the data", "created": "Created", "seed": "Random seed", "targets": "Targets asked for",
-         "engine": "Engine", "n_attacks": "Attacks tried", "n_adversaries": "Kinds of knowledge tried",
-         "wall_seconds": "Run time in seconds", "platform": "Platform", "command": "Command that repeats it"}  # fmt: skip
+NAMES = {
+    "data_sha256": "SHA-256 of the data",
+    "created": "Created",
+    "seed": "Random seed",
+    "targets": "Targets asked for",
+    "engine": "Engine",
+    "n_attacks": "Attacks tried",
+    "n_adversaries": "Kinds of knowledge tried",
+    "wall_seconds": "Run time in seconds",
+    "platform": "Platform",
+    "command": "Command that repeats it",
+}
 
 
 def evidence(seen: View) -> Section:
     """Where the numbers come from, and how to repeat them."""
     proof, data = seen.provenance, seen.data
     entries = several(data["n_entries"], "entry").replace("entrys", "entries")
-    points = [("Data", f"{several(data['n_records'], 'record')}, {several(data['n_items'], 'item')}, {entries}")]
+    points = [
+        (
+            "Data",
+            f"{several(data['n_records'], 'record')}, {several(data['n_items'], 'item')}, {entries}",
+        )
+    ]
     if data.get("values"):
         v = data["values"]
-        points.append(("Values", f"{number(v['levels'])} levels from {number(v['low'])} to {number(v['high'])}"))
+        points.append(
+            (
+                "Values",
+                f"{number(v['levels'])} levels from {number(v['low'])} to {number(v['high'])}",
+            )
+        )
     if data.get("days"):
         days = data["days"]
-        finer = "" if days.get("resolution", "day") == "day" else f", read to the {days['resolution']}"
+        finer = (
+            "" if days.get("resolution", "day") == "day" else f", read to the {days['resolution']}"
+        )
         points.append(("Days", f"{days['first']} to {days['last']}{finer}"))
-    points += [(title, _evidence_text(key, proof[key])) for key, title in NAMES.items() if proof.get(key) is not None]
+    points += [
+        (title, _evidence_text(key, proof[key]))
+        for key, title in NAMES.items()
+        if proof.get(key) is not None
+    ]
     hidden = (*NAMES, "versions", "title")
-    points += [(heading(k), written(v)) for k, v in proof.items() if k not in hidden and v is not None]
+    points += [
+        (heading(k), written(v)) for k, v in proof.items() if k not in hidden and v is not None
+    ]
     if proof.get("versions"):
         points.append(("Versions", ", ".join(f"{k} {v}" for k, v in proof["versions"].items())))
     rows = [
-        {"label": a["label"], "options": ", ".join(_option(k, v) for k, v in a["options"].items() if v is not None) or "none"}
-        for a in {r["attack"]["label"]: r["attack"] for case in seen.cases for r in case.results}.values()
-    ]  # fmt: skip
+        {
+            "label": a["label"],
+            "options": ", ".join(_option(k, v) for k, v in a["options"].items() if v is not None)
+            or "none",
+        }
+        for a in {
+            r["attack"]["label"]: r["attack"] for case in seen.cases for r in case.results
+        }.values()
+    ]
     columns = (Column("label", "attack"), Column("options", "options"))
     table = Table("parameters", "Attacks and their options", columns, tuple(rows))
     return Section("evidence", "Evidence", tables=(table,), points=tuple(points))

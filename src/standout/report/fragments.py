@@ -23,7 +23,9 @@ def description_html(found: Description) -> str:
     plain = found.to_dict()
     o = plain["overview"]
     said = f"<p><b>{o['n_records']:,} records × {o['n_items']:,} items, {o['n_entries']:,} entries</b></p>"
-    rows = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td></tr>" for a, b in overview_points(o))
+    rows = "".join(
+        f"<tr><td>{escape(a)}</td><td>{escape(b)}</td></tr>" for a, b in overview_points(o)
+    )
     return _box(f"{said}<table>{rows}</table>", (why.information(plain), why.sparsity(plain)))
 
 
@@ -38,12 +40,16 @@ def explanation_html(explanation: Mapping[str, Any]) -> str:
 def _box(head: str, charts: Iterable[Chart | None], table: Table | None = None) -> str:
     """A fragment without script or style sheet, on white, for Jupyter and marimo."""
     drawn = "".join(
-        f"<p><b>{escape(c.title)}</b></p>{for_page(c.svg(), c.summary)}<p>{escape(c.summary)}</p>" for c in charts if c
+        f"<p><b>{escape(c.title)}</b></p>{for_page(c.svg(), c.summary)}<p>{escape(c.summary)}</p>"
+        for c in charts
+        if c
     )
     return f'<div style="{STYLE}">{head}{drawn}{_table(table) if table else ""}</div>'
 
 
 def _table(table: Table) -> str:
     head = "".join(f"<th>{escape(c.title)}</th>" for c in table.columns)
-    rows = "".join("<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in table.cells())
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in table.cells()
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

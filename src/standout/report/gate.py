@@ -28,20 +28,41 @@ def show(verdict: Mapping[str, Any], console: Console) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    console.print(Text(f"{verdict['verdict'].upper()}  ", style=STYLES[verdict["verdict"]]) + Text(_sentence(verdict)))
+    console.print(
+        Text(f"{verdict['verdict'].upper()}  ", style=STYLES[verdict["verdict"]])
+        + Text(_sentence(verdict))
+    )
     grid = RichTable(box=None, pad_edge=False)
-    for name, side in (("verdict", "left"), ("limit", "left"), ("max", "right"), ("n", "right"), ("rate", "right"),
-                       ("bounds", "right"), ("why", "left")):  # fmt: skip
+    for name, side in (
+        ("verdict", "left"),
+        ("limit", "left"),
+        ("max", "right"),
+        ("n", "right"),
+        ("rate", "right"),
+        ("bounds", "right"),
+        ("why", "left"),
+    ):
         grid.add_column(name, justify=side, overflow="fold")  # type: ignore[arg-type]
     for row in verdict["table"]:
         word = Text(row["verdict"], style=STYLES[row["verdict"]])
-        grid.add_row(word, *(Text(cell) for cell in (row["limit"], *_numbers(row))), Text(f"{row['why']}{_where(row)}"))
+        grid.add_row(
+            word,
+            *(Text(cell) for cell in (row["limit"], *_numbers(row))),
+            Text(f"{row['why']}{_where(row)}"),
+        )
     console.print(grid)
     if columns := verdict["provenance"].get("columns"):
         seen = RichTable("column", "status", "why", box=None, pad_edge=False)
         for row in columns:
             seen.add_row(
-                *(Text(cell) for cell in (listed([row["name"]]), row["status"], row["identifier"] or row["why"]))
+                *(
+                    Text(cell)
+                    for cell in (
+                        listed([row["name"]]),
+                        row["status"],
+                        row["identifier"] or row["why"],
+                    )
+                )
             )
         console.print(seen)
 
@@ -62,19 +83,37 @@ def page(verdict: Mapping[str, Any], *, title: str | None = None) -> str:
         ("standout", made["versions"]["standout"]),
     ]
     return fill(
-        "gate.html.j2", it=verdict, sentence=_sentence(verdict), facts=facts, name=str(title or "").strip(),
-        limits=_table(verdict), columns=_columns(verdict), sources=_sources(verdict), tests=_tests(verdict),
-        lines=("Decision (release / do not release)", "Reason, if it differs from the verdict", "Name", "Role", "Date",
-               "Signature"),
-    )  # fmt: skip
+        "gate.html.j2",
+        it=verdict,
+        sentence=_sentence(verdict),
+        facts=facts,
+        name=str(title or "").strip(),
+        limits=_table(verdict),
+        columns=_columns(verdict),
+        sources=_sources(verdict),
+        tests=_tests(verdict),
+        lines=(
+            "Decision (release / do not release)",
+            "Reason, if it differs from the verdict",
+            "Name",
+            "Role",
+            "Date",
+            "Signature",
+        ),
+    )
 
 
 def fragment(verdict: Mapping[str, Any]) -> str:
     """A fragment without script or style sheet, on white, for notebooks."""
-    head = "".join(f"<th>{name}</th>" for name in ("verdict", "limit", "max", "n", "rate", "bounds", "why"))
+    head = "".join(
+        f"<th>{name}</th>" for name in ("verdict", "limit", "max", "n", "rate", "bounds", "why")
+    )
     rows = "".join(
         "<tr>"
-        + "".join(f"<td>{escape(cell)}</td>" for cell in (row["verdict"], row["limit"], *_numbers(row), row["why"]))
+        + "".join(
+            f"<td>{escape(cell)}</td>"
+            for cell in (row["verdict"], row["limit"], *_numbers(row), row["why"])
+        )
         + "</tr>"
         for row in verdict["table"]
     )
@@ -94,7 +133,9 @@ def _numbers(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     most = "" if row["max"] is None else percent(row["max"])
     n = "" if row["n"] is None else f"{row['n']:,}"
     rate = "" if row["rate"] is None else percent(row["rate"])
-    bounds = "" if row["upper"] is None else f"{percent(row['lower'], -1)} – {percent(row['upper'], 1)}"
+    bounds = (
+        "" if row["upper"] is None else f"{percent(row['lower'], -1)} – {percent(row['upper'], 1)}"
+    )
     return most, n, rate, bounds
 
 
@@ -105,10 +146,15 @@ def _where(row: Mapping[str, Any]) -> str:
 
 def _table(verdict: Mapping[str, Any]) -> Table:
     columns = (
-        Column("verdict", "verdict", "text"), Column("limit", "limit or requirement", "text"),
-        Column("max", "limit", "share"), Column("rate", "rate", "share"), Column("lower", "at least", "share"),
-        Column("upper", "at most", "share"), Column("n", "targets", "number"), Column("said", "why", "text"),
-    )  # fmt: skip
+        Column("verdict", "verdict", "text"),
+        Column("limit", "limit or requirement", "text"),
+        Column("max", "limit", "share"),
+        Column("rate", "rate", "share"),
+        Column("lower", "at least", "share"),
+        Column("upper", "at most", "share"),
+        Column("n", "targets", "number"),
+        Column("said", "why", "text"),
+    )
     rows = tuple({**_blanks(row), "said": f"{row['why']}{_where(row)}"} for row in verdict["table"])
     return Table("limits", "Limits and requirements", columns, rows)
 
@@ -126,24 +172,39 @@ def _columns(verdict: Mapping[str, Any]) -> Table | None:
     if not given:
         return None
     columns = (
-        Column("name", "column", "text"), Column("status", "status", "text"), Column("why", "why", "text"),
+        Column("name", "column", "text"),
+        Column("status", "status", "text"),
+        Column("why", "why", "text"),
         Column("identifier", "direct identifier", "text"),
-    )  # fmt: skip
-    rows = tuple({**row, "name": listed([row["name"]]), "identifier": row["identifier"] or ""} for row in given)
+    )
+    rows = tuple(
+        {**row, "name": listed([row["name"]]), "identifier": row["identifier"] or ""}
+        for row in given
+    )
     return Table("columns", "Columns of the release", columns, rows)
 
 
 def _sources(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Where the number of each limit comes from."""
-    return [(row["limit"], row["source"] or "not stated") for row in verdict["table"] if row["kind"] == "limit"]
+    return [
+        (row["limit"], row["source"] or "not stated")
+        for row in verdict["table"]
+        if row["kind"] == "limit"
+    ]
 
 
 def _tests(verdict: Mapping[str, Any]) -> Table:
     columns = (
-        Column("verdict", "verdict", "text"), Column("limit", "limit", "text"), Column("adversary", "knows", "text"),
-        Column("attack", "attack", "text"), Column("group", "group", "text"), Column("n", "targets", "number"),
-        Column("rate", "rate", "share"), Column("lower", "at least", "share"), Column("upper", "at most", "share"),
-    )  # fmt: skip
+        Column("verdict", "verdict", "text"),
+        Column("limit", "limit", "text"),
+        Column("adversary", "knows", "text"),
+        Column("attack", "attack", "text"),
+        Column("group", "group", "text"),
+        Column("n", "targets", "number"),
+        Column("rate", "rate", "share"),
+        Column("lower", "at least", "share"),
+        Column("upper", "at most", "share"),
+    )
     return Table("tests", "All tests", columns, tuple(_blanks(row) for row in verdict["tests"]))
 
 

@@ -61,4 +61,6 @@ def _rule(one: Plain) -> str:
     cut = one["attack"]["options"].get("cut")
     if one["attack"]["name"] != "likelihood" or cut is None:
         return f"By its own rule, {one['attack']['label']}"
-    return f"Naming a record if its probability is at least {percent(cut)}, {one['attack']['label']}"
+    return (
+        f"Naming a record if its probability is at least {percent(cut)}, {one['attack']['label']}"
+    )

@@ -43,7 +43,8 @@ def series(names: Sequence[str]) -> dict[str, Spec]:
     looks = {"color": SERIES, "shape": SHAPES, "strokeDash": DASHES}
     rounds = {"color": 0, "shape": 1, "strokeDash": 1}
     places = {
-        c: [(k + rounds[c] * (k // len(SERIES))) % len(palette) for k in range(n)] for c, palette in looks.items()
+        c: [(k + rounds[c] * (k // len(SERIES))) % len(palette) for k in range(n)]
+        for c, palette in looks.items()
     }
     return {
         channel: {
@@ -61,7 +62,9 @@ def legend(names: Sequence[str], width: int, **more: Any) -> Spec:
     return {"title": None, "columns": max(1, min(len(names), int(width // room))), **more}
 
 
-def panels(n: int, width: int, labels: Sequence[str], most: int, *, shared: bool) -> tuple[int, float]:
+def panels(
+    n: int, width: int, labels: Sequence[str], most: int, *, shared: bool
+) -> tuple[int, float]:
     """Columns of panels and the width of one, so that all of them and their labels fit the width.
 
     `shared`: only the first column has labels on its left.

@@ -18,7 +18,8 @@ def html(findings: Findings) -> str:
     said = "".join(f"<p>{escape(sentence)}</p>" for sentence in answer(seen).sentences)
     head = "".join(f"<th>{escape(c.title)}</th>" for c in chart.table.columns)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in chart.table.cells()
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in chart.table.cells()
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     behind = f"<details><summary>{escape(chart.table.title)}</summary>{table}</details>"

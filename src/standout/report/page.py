@@ -27,8 +27,13 @@ PLAIN = ("item", "record", "at most", "interval", "bit", "phi", "found", "sure",
 """Terms that are too common in plain sentences to be linked there."""
 
 
-def render(findings: Findings, path: str | Path = "report.html", *, title: str | None = None,
-           prior: float = PRIOR) -> Path:  # fmt: skip
+def render(
+    findings: Findings,
+    path: str | Path = "report.html",
+    *,
+    title: str | None = None,
+    prior: float = PRIOR,
+) -> Path:
     """Write the report, completely or not at all.
 
     Parameters
@@ -38,9 +43,11 @@ def render(findings: Findings, path: str | Path = "report.html", *, title: str |
     path
         File to write.
     title
-        Name of the dataset, for the title and the header. Default: the title recorded in the findings, if any.
+        Name of the dataset, for the title and the header. Default: the title recorded in the
+        findings, if any.
     prior
-        Assumed share of people in the data among those whom an attacker looks up, for the statement about linkability.
+        Assumed share of people in the data among those whom an attacker looks up, for the statement
+        about linkability.
 
     Returns
     -------
@@ -70,19 +77,23 @@ def page(findings: Findings, *, title: str | None = None, prior: float = PRIOR) 
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         # the schema leaves the content of some parts open: sections of other verbs, the cleaning
-        raise InputError("the findings cannot be shown, because a part of them is damaged; make them again") from error
+        raise InputError(
+            "the findings cannot be shown, because a part of them is damaged; make them again"
+        ) from error
 
 
 def fill(template: str, **content: Any) -> str:
     """Fill a template; style, script and terms are added for every page."""
     assets = Path(__file__).with_name("assets")
     return str(
-        _environment().get_template(template).render(
+        _environment()
+        .get_template(template)
+        .render(
             style=assets.joinpath("report.css").read_text(encoding="utf-8"),
             script=assets.joinpath("report.js").read_text(encoding="utf-8"),
             **{"terms": glossary(), **content},
         )
-    )  # fmt: skip
+    )
 
 
 def glossary() -> dict[str, str]:
@@ -98,9 +109,12 @@ def _environment() -> Any:
 
     # autoescape: markup in a label is shown as text
     made = Environment(
-        loader=FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     made.filters.update(
         percent=words.percent,
         number=words.number,
@@ -128,7 +142,8 @@ def explained(text: str) -> Any:
     from markupsafe import Markup, escape
 
     safe = str(escape(text))
-    # longest first, so that "strongest attack" is not taken for "attack"; placeholders prevent links within links
+    # longest first, so that "strongest attack" is not taken for "attack"; placeholders prevent
+    # links within links
     spots: list[str] = []
     terms = glossary()
     for term in sorted(terms, key=len, reverse=True):

@@ -14,8 +14,15 @@ from standout.report.linkability import PRIOR
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 SECONDS = 120
-ARGUMENTS = ("--headless", "--disable-gpu", "--no-first-run", "--disable-sync", "--disable-background-networking",
-             "--disable-component-update", "--disable-extensions")  # fmt: skip
+ARGUMENTS = (
+    "--headless",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-extensions",
+)
 
 
 def find_browser() -> str | None:
@@ -32,8 +39,13 @@ def check_browser() -> None:
         )
 
 
-def render_pdf(findings: Findings, path: str | Path = "report.pdf", *, title: str | None = None,
-               prior: float = PRIOR) -> Path:  # fmt: skip
+def render_pdf(
+    findings: Findings,
+    path: str | Path = "report.pdf",
+    *,
+    title: str | None = None,
+    prior: float = PRIOR,
+) -> Path:
     """Write the report as PDF, completely or not at all.
 
     Parameters
@@ -81,13 +93,26 @@ def print_page(source: Path, target: Path) -> None:
     # root cannot set up a sandbox
     alone = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        command = [browser, *ARGUMENTS, *alone, f"--user-data-dir={profile}", "--no-pdf-header-footer",
-                   f"--print-to-pdf={target}", source.as_uri()]  # fmt: skip
+        command = [
+            browser,
+            *ARGUMENTS,
+            *alone,
+            f"--user-data-dir={profile}",
+            "--no-pdf-header-footer",
+            f"--print-to-pdf={target}",
+            source.as_uri(),
+        ]
         try:
             done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise InputError(f"the browser {browser} could not print the report: {type(error).__name__}") from None
-    if done.returncode != 0 or not target.exists() or not target.read_bytes()[:5].startswith(b"%PDF"):
+            raise InputError(
+                f"the browser {browser} could not print the report: {type(error).__name__}"
+            ) from None
+    if (
+        done.returncode != 0
+        or not target.exists()
+        or not target.read_bytes()[:5].startswith(b"%PDF")
+    ):
         last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
         raise InputError(f"the browser {browser} could not print the report: {last[0]}")
 

@@ -56,8 +56,12 @@ def generic(name: str, title: str, content: Any) -> Section:
     parts: list[Section] = []
     text: list[str] = []
     for key, x in content.items():
-        if isinstance(x, Mapping) and not any(isinstance(v, Mapping | list | tuple) for v in x.values()):
-            points.append((heading(key), written({heading(k).lower(): v for k, v in x.items()}) or "–"))
+        if isinstance(x, Mapping) and not any(
+            isinstance(v, Mapping | list | tuple) for v in x.values()
+        ):
+            points.append(
+                (heading(key), written({heading(k).lower(): v for k, v in x.items()}) or "–")
+            )
         elif isinstance(x, Mapping):
             parts.append(generic(f"{name}-{key}", heading(key), x))
         elif isinstance(x, list | tuple) and x and all(isinstance(r, Mapping) for r in x):
@@ -86,7 +90,13 @@ def plain_table(name: str, title: str, rows: list[Mapping[str, Any]]) -> Table:
                 one[k] = written(v) if isinstance(v, list | tuple) else v
         flat.append(one)
     keys = list(dict.fromkeys(k for row in flat for k in row))
-    numeric = {k for k in keys if all(row.get(k) is None or isinstance(row.get(k), int | float) for row in flat)}
-    columns = tuple(Column(k, heading(k).lower(), "number" if k in numeric else "text") for k in keys)
+    numeric = {
+        k
+        for k in keys
+        if all(row.get(k) is None or isinstance(row.get(k), int | float) for row in flat)
+    }
+    columns = tuple(
+        Column(k, heading(k).lower(), "number" if k in numeric else "text") for k in keys
+    )
     shown = title if len(rows) <= MOST_ROWS else f"{title} (first {MOST_ROWS} of {len(rows):,})"
     return Table(name, shown, columns, tuple(flat))

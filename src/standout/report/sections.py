@@ -85,18 +85,31 @@ def _attackers(seen: View, about: Case) -> Section:
         "and its rate is measured on the other, so that the choice does not raise the rate."
     ]
     rows = [
-        {"words": c.words, "attack": c.attack, "rate": c.hit["rate"], "low": c.hit["low"], "high": c.hit["high"],
-         **{f"vs_{k}": v for k, v in (c.strongest or {}).get("versus", {}).items()}}
+        {
+            "words": c.words,
+            "attack": c.attack,
+            "rate": c.hit["rate"],
+            "low": c.hit["low"],
+            "high": c.hit["high"],
+            **{f"vs_{k}": v for k, v in (c.strongest or {}).get("versus", {}).items()},
+        }
         for c in seen.cases
-    ]  # fmt: skip
-    table = Table("strongest", "The strongest attack and its lead over Scoreboard-RH", (
-        Column("words", "known of the person", "text", "kind of knowledge"),
-        Column("attack", "strongest attack", "text", "strongest attack"),
-        Column("rate", "hit rate", "share", "hit rate"), Column("", "95% interval", "interval", "interval"),
-        Column("vs_difference", "lead", "points"), Column("vs_low", "lead, low", "points"),
-        Column("vs_high", "lead, high", "points"),
-        Column("vs_p_value", "p", "p", "McNemar test"),
-    ), tuple(rows))  # fmt: skip
+    ]
+    table = Table(
+        "strongest",
+        "The strongest attack and its lead over Scoreboard-RH",
+        (
+            Column("words", "known of the person", "text", "kind of knowledge"),
+            Column("attack", "strongest attack", "text", "strongest attack"),
+            Column("rate", "hit rate", "share", "hit rate"),
+            Column("", "95% interval", "interval", "interval"),
+            Column("vs_difference", "lead", "points"),
+            Column("vs_low", "lead, low", "points"),
+            Column("vs_high", "lead, high", "points"),
+            Column("vs_p_value", "p", "p", "McNemar test"),
+        ),
+        tuple(rows),
+    )
     shown = (charts.attackers(seen, about),) if len(seen.attacks) > 1 else ()
     return Section("attackers", "The strongest attacker", tuple(text), shown, (table,))
 
@@ -107,27 +120,52 @@ def _absent(seen: View, about: Case) -> Section:
     for c in seen.cases:
         tuned = c.result["calibrated"]
         if tuned is not None:
-            rows.append({"words": c.words, "attack": c.attack, "right": tuned["matched_right"]["rate"],
-                         "false": tuned["false_match"]["rate"],
-                         "low": tuned["false_match"]["low"], "high": tuned["false_match"]["high"],
-                         **{f"prior{p['prior']:g}": p["precision"] for p in tuned["precision"]}})  # fmt: skip
+            rows.append(
+                {
+                    "words": c.words,
+                    "attack": c.attack,
+                    "right": tuned["matched_right"]["rate"],
+                    "false": tuned["false_match"]["rate"],
+                    "low": tuned["false_match"]["low"],
+                    "high": tuned["false_match"]["high"],
+                    **{f"prior{p['prior']:g}": p["precision"] for p in tuned["precision"]},
+                }
+            )
     if not rows:
         none = "There were too few targets to set a threshold on one half and test it on the other."
-        return Section("absent", "If the person is not in the data", (f"{none} False matches were not measured.",))
+        return Section(
+            "absent",
+            "If the person is not in the data",
+            (f"{none} False matches were not measured.",),
+        )
     priors = [k for k in rows[0] if k.startswith("prior")]
-    table = Table("precision", "Names given at the calibrated threshold, and how many of them are correct", (
-        Column("words", "known of the person", "text", "kind of knowledge"), Column("attack", "attack", "text", "attack"),
-        Column("right", "named correctly", "share", "named correctly"), Column("false", "false match", "share", "false match"),
-        Column("", "95% interval", "interval", "interval"),
-        *(Column(k, f"precision if {percent(float(k[5:]))} are in the data", "share", "precision") for k in priors),
-    ), tuple(rows))  # fmt: skip
+    table = Table(
+        "precision",
+        "Names given at the calibrated threshold, and how many of them are correct",
+        (
+            Column("words", "known of the person", "text", "kind of knowledge"),
+            Column("attack", "attack", "text", "attack"),
+            Column("right", "named correctly", "share", "named correctly"),
+            Column("false", "false match", "share", "false match"),
+            Column("", "95% interval", "interval", "interval"),
+            *(
+                Column(
+                    k, f"precision if {percent(float(k[5:]))} are in the data", "share", "precision"
+                )
+                for k in priors
+            ),
+        ),
+        tuple(rows),
+    )
     text = (
         "An attacker does not know whether the person is in the data at all. Every target was therefore attacked twice: with its "
         "record in the data, and with the record removed. The attacker names somebody only if the best record is far enough "
         "ahead. This threshold is set on one half of the targets, where missed and false matches are equally frequent, "
         "and measured on the other half."
     )
-    return Section("absent", "If the person is not in the data", (text,), (chart,) if chart else (), (table,))
+    return Section(
+        "absent", "If the person is not in the data", (text,), (chart,) if chart else (), (table,)
+    )
 
 
 def _bits(seen: View) -> Section | None:
@@ -147,13 +185,31 @@ def _who(seen: View, about: Case) -> Section | None:
     chart = breakdowns.lengths(seen, about)
     ks = [r["k"] for r in about.result["k_identified"]]
     rows = [
-        {"words": c.words, "attack": c.attack, **{f"k{r['k']}": r["rate"] for r in c.result["k_identified"]}}
+        {
+            "words": c.words,
+            "attack": c.attack,
+            **{f"k{r['k']}": r["rate"] for r in c.result["k_identified"]},
+        }
         for c in seen.cases
     ]
-    table = Table("candidates", "People among the best-fitting records", (
-        Column("words", "known of the person", "text", "kind of knowledge"), Column("attack", "attack", "text", "attack"),
-        *(Column(f"k{k}", "alone first" if k == 1 else f"among the first {k}", "share", "k-identified") for k in ks),
-    ), tuple(rows))  # fmt: skip
+    table = Table(
+        "candidates",
+        "People among the best-fitting records",
+        (
+            Column("words", "known of the person", "text", "kind of knowledge"),
+            Column("attack", "attack", "text", "attack"),
+            *(
+                Column(
+                    f"k{k}",
+                    "alone first" if k == 1 else f"among the first {k}",
+                    "share",
+                    "k-identified",
+                )
+                for k in ks
+            ),
+        ),
+        tuple(rows),
+    )
     text = (
         "An average hides differences between people. Here records are grouped by how many items they hold, in groups of about "
         "equal size. Being among the first few candidates is a risk too: a short list can be checked by hand."
@@ -175,7 +231,9 @@ def _carries(seen: View, about: Case) -> Section | None:
             "Targets are grouped by how many records hold the rarest item known of them. Where the groups differ, rare items "
             "carry the risk, and leaving them out would help. Where they do not differ, it would not."
         )
-    return Section("channels", "What carries the risk", tuple(texts), tuple(drawn)) if drawn else None
+    return (
+        Section("channels", "What carries the risk", tuple(texts), tuple(drawn)) if drawn else None
+    )
 
 
 def _why(seen: View) -> Section | None:

@@ -1,6 +1,7 @@
 """The answer in three statements, made from the numbers: singling out, linkability, inference.
 
-"Singled out" is said of people who are unique or of whom an attacker is sure. What only the best guess finds is said apart.
+"Singled out" is said of people who are unique or of whom an attacker is sure. What only the best
+guess finds is said apart.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from enum import StrEnum
 from standout.audit.findings import Findings
 from standout.formulas.rates import at_least, at_most
 from standout.report.linkability import PRIOR, linkability
-from standout.report.view import Case, Plain, View, strongest_knowledge, unmeasured, untried, view, weaker_first
+from standout.report.view import (
+    Case,
+    Plain,
+    View,
+    strongest_knowledge,
+    unmeasured,
+    untried,
+    view,
+    weaker_first,
+)
 from standout.report.words import between, number, percent, several
 
 MOST = 0.5
@@ -65,10 +75,11 @@ def answer(seen: View, prior: float = PRIOR) -> Answer:
 def judge_level(seen: View) -> tuple[Level, Case]:
     """Choose the conclusion and the case it is about.
 
-    MOST: the least knowledge that singles most people out, or else by which the best guess finds most people. SOME: the
-    highest rate, where one of the three beats guessing by more than chance allows (Bonferroni over the kinds of knowledge).
-    NONE: no rate of any kind of knowledge beats guessing, and the bound for the strongest knowledge tried is small. OPEN: that
-    bound is too wide to mean anything, or labels name other people in the release.
+    MOST: the least knowledge that singles most people out, or else by which the best guess finds
+    most people. SOME: the highest rate, where one of the three beats guessing by more than chance
+    allows (Bonferroni over the kinds of knowledge). NONE: no rate of any kind of knowledge beats
+    guessing, and the bound for the strongest knowledge tried is small. OPEN: that bound is too wide
+    to mean anything, or labels name other people in the release.
     """
     cases = sorted(seen.cases, key=weaker_first)
     for rate_of in (_certain, _found):
@@ -79,7 +90,8 @@ def judge_level(seen: View) -> tuple[Level, Case]:
         beating = [c for c in cases if _beats(rate_of(c), c.guess, len(cases))]
         if beating:
             return Level.SOME, max(beating, key=lambda c: float(rate_of(c)["rate"]))
-    # the largest of several one-sided bounds is a bound for the largest rate: no correction is needed
+    # the largest of several one-sided bounds is a bound for the largest rate: no correction is
+    # needed
     worst = max(strongest_knowledge(cases), key=bound)
     # with a handful of records ten times the guess is everybody
     limit = max(RESOLVED, min(10 * worst.guess, MOST))
@@ -191,9 +203,7 @@ def _lead(case: Case, most: str) -> str:
     rate = _certain(case)
     if not rate["count"]:
         limit = percent(at_most(0, rate["n"]), 1)
-        return (
-            f"Knowing {case.phrase} singled out none of {rate['n']:,} people tested (at most {limit}, 95% confidence)."
-        )
+        return f"Knowing {case.phrase} singled out none of {rate['n']:,} people tested (at most {limit}, 95% confidence)."
     verb = "is enough to single out" if rate["low"] > MOST else "singles out"
     return (
         f"Knowing {case.phrase}{_comma(case)} {verb} {_share(case, name)}: {HOW[name]} ({_numbers(case, name)}){most}."
@@ -268,7 +278,11 @@ def _inference(level: Level, case: Case, seen: View) -> str:
         return "Nothing follows for inference either way: give source and release the same labels before deciding."
     if level is Level.OPEN:
         need = math.ceil(math.log(0.05) / math.log(1 - RESOLVED))
-        short = "" if case.hit["n"] >= need else f" on at least {2 * need:,} targets (half of them set the threshold)"
+        short = (
+            ""
+            if case.hit["n"] >= need
+            else f" on at least {2 * need:,} targets (half of them set the threshold)"
+        )
         return f"Nothing follows for inference either way: run the audit again{short or ' with more targets'} before deciding."
     return _narrowing(case, int(seen.data["n_records"]))
 
@@ -287,8 +301,8 @@ def _narrowing(case: Case, n_records: int) -> str:
     left = min(2 ** float(bits["mean"]), n_records)
     # a small group can have a secret in common, even if its members cannot be distinguished
     follows = (
-        "so little can be inferred about one person" if left >= FEW else "few enough to infer what they have in common"
+        "so little can be inferred about one person"
+        if left >= FEW
+        else "few enough to infer what they have in common"
     )
-    return (
-        f"What is known narrows {several(n_records, 'record')} down to about {number(round(left))}, {follows}; {limits}"
-    )
+    return f"What is known narrows {several(n_records, 'record')} down to about {number(round(left))}, {follows}; {limits}"

@@ -78,7 +78,9 @@ class Table:
 
     def csv_cells(self) -> list[list[Any]]:
         """Cells of the CSV file, unrounded and inert."""
-        return [[inert("" if row[k] is None else row[k]) for k in self.keys] for row in self.plain()]
+        return [
+            [inert("" if row[k] is None else row[k]) for k in self.keys] for row in self.plain()
+        ]
 
     def to_csv(self) -> str:
         """CSV with unrounded numbers; no cell can run as a formula."""
@@ -89,7 +91,10 @@ class Table:
         titles = [c.title for c in self.columns]
         rule = ["---:" if c.numeric else "---" for c in self.columns]
         return (
-            "\n".join("| " + " | ".join(_no_pipe(x) for x in row) + " |" for row in [titles, rule, *self.cells()])
+            "\n".join(
+                "| " + " | ".join(_no_pipe(x) for x in row) + " |"
+                for row in [titles, rule, *self.cells()]
+            )
             + "\n"
         )
 

@@ -8,7 +8,16 @@ from standout.audit.findings import Findings
 from standout.report import aware
 from standout.report.linkability import PRIOR
 from standout.report.sentences import answer
-from standout.report.view import Case, Plain, View, amount_words, kind_words, view, weaker_first, why_falling
+from standout.report.view import (
+    Case,
+    Plain,
+    View,
+    amount_words,
+    kind_words,
+    view,
+    weaker_first,
+    why_falling,
+)
 from standout.report.words import percent, sparkline
 
 if TYPE_CHECKING:
@@ -56,7 +65,8 @@ def to_csv(findings: Findings) -> str:
 
     frame = findings.to_frame()
     return csv_text(
-        list(frame.columns), ([None if x != x else x for x in row] for row in frame.itertuples(index=False))
+        list(frame.columns),
+        ([None if x != x else x for x in row] for row in frame.itertuples(index=False)),
     )
 
 
@@ -68,9 +78,17 @@ def to_markdown(findings: Findings, prior: float = PRIOR) -> str:
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     notes = [f"Note: {w}" for w in seen.warnings]
     known = aware.cells(seen)
-    table = ["| " + " | ".join(row) + " |" for row in [aware.HEAD, ["---", "---:", "---:", "---:"], *known]]
+    table = [
+        "| " + " | ".join(row) + " |"
+        for row in [aware.HEAD, ["---", "---:", "---:", "---:"], *known]
+    ]
     both = ["\n".join(table), aware.TEXT] if known else []
-    return "\n\n".join([*answer(seen, prior).sentences, "\n".join(lines), _footnote(seen), *both, *notes]) + "\n"
+    return (
+        "\n\n".join(
+            [*answer(seen, prior).sentences, "\n".join(lines), _footnote(seen), *both, *notes]
+        )
+        + "\n"
+    )
 
 
 HEAD = ["known of the person", "items", "unique", "sure", "found", "of all", "strongest", "false"]
@@ -95,7 +113,10 @@ def _without_of_all(seen: View, rows: list[list[str]]) -> list[list[str]]:
 
 
 def _plain_table(
-    head: list[str], rows: list[list[str]], left: tuple[int, ...] = (0,), wraps: tuple[int, ...] = (0,)
+    head: list[str],
+    rows: list[list[str]],
+    left: tuple[int, ...] = (0,),
+    wraps: tuple[int, ...] = (0,),
 ) -> Any:
     """A table without frame; the columns `left` are left-aligned. Only the columns `wraps` may wrap: a cut number misleads."""
     from rich import box
@@ -106,7 +127,9 @@ def _plain_table(
     for k, title in enumerate(head):
         side: Any = "left" if k in left else "right"
         widest = None if k in wraps else max(map(len, [title, *(row[k] for row in rows)]))
-        table.add_column(Text(title), justify=side, no_wrap=k not in wraps, overflow="fold", min_width=widest)
+        table.add_column(
+            Text(title), justify=side, no_wrap=k not in wraps, overflow="fold", min_width=widest
+        )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
@@ -115,17 +138,23 @@ def _plain_table(
 def _rows(seen: View, repeat: bool = False) -> list[list[str]]:
     """One row per adversary, grouped by kind of knowledge, the most exact first.
 
-    The kind is in the first row of its group (`repeat`: in each row), a sparkline over the right facts in the second.
+    The kind is in the first row of its group (`repeat`: in each row), a sparkline over the right
+    facts in the second.
     """
     groups: dict[str, list[Case]] = {}
     for case in sorted(seen.cases, key=weaker_first):
         groups.setdefault(kind_words(case.adversary), []).append(case)
     rows = []
-    for kind, group in sorted(groups.items(), key=lambda g: weaker_first(g[1][-1])[1:], reverse=True):
+    for kind, group in sorted(
+        groups.items(), key=lambda g: weaker_first(g[1][-1])[1:], reverse=True
+    ):
         cases = sorted(group, key=lambda c: (c.knows, c.adversary["wrong"]))
         curve = [float(c.hit["rate"]) for c in cases if not c.adversary["wrong"]]
         heads = [kind, sparkline(curve) if len(curve) > 1 else "", *[""] * len(cases)]
-        rows += [[kind if repeat else head, *_cells(case)] for head, case in zip(heads, cases, strict=False)]
+        rows += [
+            [kind if repeat else head, *_cells(case)]
+            for head, case in zip(heads, cases, strict=False)
+        ]
     return rows
 
 

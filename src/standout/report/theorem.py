@@ -31,7 +31,9 @@ def theorem(seen: View) -> Section | None:
     """Prediction and measurement for every case to which the theorem applies; None if nothing was measured for it."""
     measured = seen.sections.get("describe")
     curves = (
-        [c for c in (measured or {}).get("theorem") or () if c.get("found")] if isinstance(measured, Mapping) else []
+        [c for c in (measured or {}).get("theorem") or () if c.get("found")]
+        if isinstance(measured, Mapping)
+        else []
     )
     if not curves:
         return None
@@ -41,22 +43,42 @@ def theorem(seen: View) -> Section | None:
         point = curve and next((p for p in curve["found"] if p["knows"] == spot.case.knows), None)
         if curve and point:
             hit = spot.case.hit
-            rows.append({"kind": spot.kind, "knows": spot.case.knows, "at_least": point["at_least"], "rate": hit["rate"],
-                         "low": hit["low"], "high": hit["high"], "attack": spot.case.attack,
-                         "agreement": curve["agreement"][1]})  # fmt: skip
+            rows.append(
+                {
+                    "kind": spot.kind,
+                    "knows": spot.case.knows,
+                    "at_least": point["at_least"],
+                    "rate": hit["rate"],
+                    "low": hit["low"],
+                    "high": hit["high"],
+                    "attack": spot.case.attack,
+                    "agreement": curve["agreement"][1],
+                }
+            )
     if not rows:
         none = (
             "No theorem explains the result: no case of this audit meets the assumptions (items drawn at random and known "
             "exactly), so nothing is predicted."
         )
         return Section("theorem", TITLE, (none, STATEMENT))
-    table = Table("theorem", "Predicted by the theorem and measured", (
-        Column("kind", "known of the person", "text", "kind of knowledge"), Column("knows", "items known", "count"),
-        Column("at_least", "found by the theorem, at least", "share", "theorem"),
-        Column("rate", "found in this audit", "share", "hit rate"), Column("", "95% interval", "interval", "interval"),
-        Column("attack", "attack", "text", "attack"),
-        Column("agreement", "median share of a record's items on which another record agrees", "share"),
-    ), tuple(rows))  # fmt: skip
+    table = Table(
+        "theorem",
+        "Predicted by the theorem and measured",
+        (
+            Column("kind", "known of the person", "text", "kind of knowledge"),
+            Column("knows", "items known", "count"),
+            Column("at_least", "found by the theorem, at least", "share", "theorem"),
+            Column("rate", "found in this audit", "share", "hit rate"),
+            Column("", "95% interval", "interval", "interval"),
+            Column("attack", "attack", "text", "attack"),
+            Column(
+                "agreement",
+                "median share of a record's items on which another record agrees",
+                "share",
+            ),
+        ),
+        tuple(rows),
+    )
     return Section("theorem", TITLE, (*_conclusion(rows), STATEMENT, ASSUMPTIONS), tables=(table,))
 
 
@@ -68,7 +90,14 @@ def _curve(spot: Spot, curves: list[Plain]) -> Plain | None:
     if a["wrong"] or a["choose"] != "uniform" or special or any(x not in (None, 0) for x in within):
         return None
     known = [x is not None for x in within]
-    return next((c for c in curves if [c["value_within"] is not None, c["time_within"] is not None] == known), None)
+    return next(
+        (
+            c
+            for c in curves
+            if [c["value_within"] is not None, c["time_within"] is not None] == known
+        ),
+        None,
+    )
 
 
 def _conclusion(rows: list[dict[str, Any]]) -> list[str]:

@@ -54,7 +54,9 @@ class Case:
     @property
     def measured(self) -> list[Plain]:
         """All of the three rates that were measured."""
-        return [rate for name in ("found", "unique", "sure") if (rate := self.measure(name)) is not None]
+        return [
+            rate for name in ("found", "unique", "sure") if (rate := self.measure(name)) is not None
+        ]
 
     @property
     def eligible_share(self) -> float:
@@ -124,7 +126,10 @@ class View:
     def kinds(self) -> list[str]:
         """Kinds of knowledge, the most exact first."""
         return list(
-            dict.fromkeys(c.kind for c in sorted(self.cases, key=lambda c: _exactness(c.adversary), reverse=True))
+            dict.fromkeys(
+                c.kind
+                for c in sorted(self.cases, key=lambda c: _exactness(c.adversary), reverse=True)
+            )
         )
 
     @property
@@ -150,23 +155,43 @@ def view(findings: Findings | Plain) -> View:
     cases = tuple(_case(entry, kind) for entry, kind in zip(entries, kinds, strict=True))
     attacks = tuple(dict.fromkeys(r["attack"]["label"] for case in cases for r in case.results))
     return View(
-        plain["data"], cases, attacks, tuple(plain["warnings"]), plain["provenance"], plain["sections"],
-        tuple(data.get("not_measured", ())), bool(data.get("other_labels")),
-    )  # fmt: skip
+        plain["data"],
+        cases,
+        attacks,
+        tuple(plain["warnings"]),
+        plain["provenance"],
+        plain["sections"],
+        tuple(data.get("not_measured", ())),
+        bool(data.get("other_labels")),
+    )
 
 
 def _case(entry: Plain, kind: str) -> Case:
     # charts and tables read one attack at a time: copy what holds for all of them to each
-    shared = {"n_targets": entry["n_targets"], "n_eligible": entry["n_eligible"], "bits": entry["uncertainty"]}
+    shared = {
+        "n_targets": entry["n_targets"],
+        "n_eligible": entry["n_eligible"],
+        "bits": entry["uncertainty"],
+    }
     results = tuple({**shared, **one} for one in entry["attacks"])
     best = max(results, key=lambda r: float(r["hit"]["rate"]))
     winner = entry["strongest"]
     if winner is not None:
         named = [r for r in results if r["attack"]["label"] == winner["attack"]]
         if not named:
-            raise InputError(f"the findings name {winner['attack']!r} as strongest attack, but hold no result of it")
+            raise InputError(
+                f"the findings name {winner['attack']!r} as strongest attack, but hold no result of it"
+            )
         best = named[0]
-    return Case(entry["adversary"], kind, winner["hit"] if winner else best["hit"], best, results, winner, entry)
+    return Case(
+        entry["adversary"],
+        kind,
+        winner["hit"] if winner else best["hit"],
+        best,
+        results,
+        winner,
+        entry,
+    )
 
 
 def _kinds(adversaries: Sequence[Plain]) -> list[str]:
@@ -176,7 +201,12 @@ def _kinds(adversaries: Sequence[Plain]) -> list[str]:
     if len(set(pairs)) == len(pairs):
         return plain
     return [
-        k + (f", {_wrong(a)} {wrong_noun(a)}{'' if a['wrong'] == 1 else 's'}" if a["wrong"] else ", none wrong")
+        k
+        + (
+            f", {_wrong(a)} {wrong_noun(a)}{'' if a['wrong'] == 1 else 's'}"
+            if a["wrong"]
+            else ", none wrong"
+        )
         for k, a in zip(plain, adversaries, strict=True)
     ]
 
@@ -193,9 +223,17 @@ def wrong_noun(adversary: Plain) -> str:
     >>> wrong_noun({"wrong_kind": "value", "value_within": None, "gamma": None, "time_within": 14})
     'day'
     """
-    if adversary["wrong_kind"] == "item" or adversary["value_within"] is not None or adversary.get("gamma") is not None:
+    if (
+        adversary["wrong_kind"] == "item"
+        or adversary["value_within"] is not None
+        or adversary.get("gamma") is not None
+    ):
         return str(adversary["wrong_kind"])
-    return time_words(adversary["time_within"] or 0, adversary.get("resolution", "day")).split()[0].rstrip("s")
+    return (
+        time_words(adversary["time_within"] or 0, adversary.get("resolution", "day"))
+        .split()[0]
+        .rstrip("s")
+    )
 
 
 def amount_words(adversary: Plain) -> str:
@@ -248,7 +286,9 @@ def phrase(adversary: Plain) -> str:
     if parts := _channel_words(adversary, "s" if n > 1 else ""):
         text += f", {'their' if n > 1 else 'its'} {parts}"
     if wrong:
-        other = "an item the person does not have" if wrong == 1 else "items the person does not have"
+        other = (
+            "an item the person does not have" if wrong == 1 else "items the person does not have"
+        )
         what = "wrong" if adversary["wrong_kind"] == "value" else other
         text += f", {100 * wrong:g}% of them {what}" if wrong < 1 else f", {wrong:g} of them {what}"
     choose = str(adversary["choose"])
@@ -263,16 +303,28 @@ def phrase(adversary: Plain) -> str:
 
 def _channel_words(adversary: Plain, plural: str) -> str:
     """How exactly values and times are known, as part of a sentence; empty if neither is known."""
-    value, time, rounded = adversary["value_within"], adversary["time_within"], adversary.get("rounded", 0.0)
+    value, time, rounded = (
+        adversary["value_within"],
+        adversary["time_within"],
+        adversary.get("rounded", 0.0),
+    )
     resolution = adversary.get("resolution", "day")
     what = "day" if resolution == "day" and not isinstance(time, str) else "time"
-    if adversary.get("gamma") is None and value == 0 and time == 0 and what == "day" and not rounded:
+    if (
+        adversary.get("gamma") is None
+        and value == 0
+        and time == 0
+        and what == "day"
+        and not rounded
+    ):
         return f"exact value{plural} and day{plural}"
     parts = []
     if adversary.get("gamma") is not None:
         parts.append(f"value{plural} to within {100 * adversary['gamma']:g}% of the scale")
     elif value == 0:
-        parts.append(f"value{plural} {rounded_words(rounded)}" if rounded else f"exact value{plural}")
+        parts.append(
+            f"value{plural} {rounded_words(rounded)}" if rounded else f"exact value{plural}"
+        )
     elif value is not None:
         parts.append(f"value{plural} to within {within_words(value)}")
     if time is not None:
@@ -313,7 +365,12 @@ def at_least_as_strong(one: Case, other: Case) -> bool:
         one.adversary["choose"] == other.adversary["choose"]
         and one.knows - _expected_wrong(one) >= other.knows - _expected_wrong(other)
         and _expected_wrong(one) / one.knows <= _expected_wrong(other) / other.knows
-        and all(a >= b for a, b in zip(_exactness(one.adversary)[:2], _exactness(other.adversary)[:2], strict=True))
+        and all(
+            a >= b
+            for a, b in zip(
+                _exactness(one.adversary)[:2], _exactness(other.adversary)[:2], strict=True
+            )
+        )
     )
 
 
@@ -324,15 +381,26 @@ def _expected_wrong(case: Case) -> float:
 
 def strongest_knowledge(cases: Sequence[Case]) -> list[Case]:
     """Cases that no other case exceeds in what is known."""
-    return [c for c in cases if not any(at_least_as_strong(d, c) and not at_least_as_strong(c, d) for d in cases)]
+    return [
+        c
+        for c in cases
+        if not any(at_least_as_strong(d, c) and not at_least_as_strong(c, d) for d in cases)
+    ]
 
 
 def falling(seen: View) -> Case | None:
     """The first case that finds fewer of all people than one with fewer items known in the same way; None if there is none."""
     for case in sorted(seen.cases, key=weaker_first):
-        fewer = [c for c in seen.cases if c.kind == case.kind and c.knows < case.knows and not c.adversary["wrong"]]
+        fewer = [
+            c
+            for c in seen.cases
+            if c.kind == case.kind and c.knows < case.knows and not c.adversary["wrong"]
+        ]
         lost = case.eligible_share < 1 and not case.adversary["wrong"]
-        if lost and any(c.hit_all["rate"] > case.hit_all["rate"] and c.hit["rate"] <= case.hit["rate"] for c in fewer):
+        if lost and any(
+            c.hit_all["rate"] > case.hit_all["rate"] and c.hit["rate"] <= case.hit["rate"]
+            for c in fewer
+        ):
             return case
     return None
 
@@ -365,7 +433,9 @@ def untried(seen: View) -> list[str]:
     ):
         out.append("exact values")
     if seen.data.get("days") and not any(a["time_within"] == 0 for a in who):
-        out.append("exact days" if seen.data["days"].get("resolution", "day") == "day" else "exact times")
+        out.append(
+            "exact days" if seen.data["days"].get("resolution", "day") == "day" else "exact times"
+        )
     out += seen.not_measured
     if all(a["wrong"] for a in who):
         out.append("facts that are all right")

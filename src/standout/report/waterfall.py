@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
 Plain = Mapping[str, Any]
 
-TERMS_USED = ("attack", "bit", "bits left", "eccentricity", "item", "record", "support", "threshold")
+TERMS_USED = (
+    "attack",
+    "bit",
+    "bits left",
+    "eccentricity",
+    "item",
+    "record",
+    "support",
+    "threshold",
+)
 """Terms that the page explains."""
 
 
@@ -49,16 +58,32 @@ def show_explanation(explanation: Plain, console: Console | None = None) -> None
         out.print(Text(sentence), soft_wrap=not out.is_terminal)
     out.print()
     grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    heads = ("item", "known", "held\nby", "adds to\nfirst", "adds to\nsecond", "lead\nwithout it", "bits left\nso far")
+    heads = (
+        "item",
+        "known",
+        "held\nby",
+        "adds to\nfirst",
+        "adds to\nsecond",
+        "lead\nwithout it",
+        "bits left\nso far",
+    )
     for k, title in enumerate(heads):
         grid.add_column(
-            Text(title), justify="left" if k < 2 else "right", no_wrap=k > 0, min_width=8 if k == 0 else None
+            Text(title),
+            justify="left" if k < 2 else "right",
+            no_wrap=k > 0,
+            min_width=8 if k == 0 else None,
         )
     for row in fact_table(explanation).rows:
         adds = [_score(row[key]) for key in ("best_adds", "second_adds")]
         lead = _score(row["eccentricity"]) + (" (another)" if row["same"] == "another" else "")
         bits = "–" if row["bits"] is None else f"{row['bits']:.1f}"
-        grid.add_row(*(Text(cell) for cell in (row["item"], row["known"], percent(row["share"]), *adds, lead, bits)))
+        grid.add_row(
+            *(
+                Text(cell)
+                for cell in (row["item"], row["known"], percent(row["share"]), *adds, lead, bits)
+            )
+        )
     out.print(grid)
 
 
@@ -88,7 +113,9 @@ def sentences(it: Plain) -> list[str]:
             f"and {percent(v['absent'] or 0.0)} that the person is not in the data."
         )
     elif v["eccentricity"] is not None:
-        said.append(f"The lead is {number(round(v['eccentricity'], 2))} standard deviations of all scores.")
+        said.append(
+            f"The lead is {number(round(v['eccentricity'], 2))} standard deviations of all scores."
+        )
     said.append(
         "This is enough for the attack to name the record."
         if v["matched"]
@@ -109,7 +136,9 @@ def sentences(it: Plain) -> list[str]:
         )
     need = [f for f in it["facts"] if f["without"] is not None and not f["without"]["same_best"]]
     if need:
-        said.append(f"Without {' or '.join(_fact_name(f, it) for f in need[:3])} another record would come first.")
+        said.append(
+            f"Without {' or '.join(_fact_name(f, it) for f in need[:3])} another record would come first."
+        )
     if it.get("value_error"):
         said.append(f"Values are shown rounded, by at most {number(it['value_error'])}.")
     return said
@@ -120,7 +149,11 @@ def _score(x: float | None) -> str:
 
 
 def _fact_name(fact: Plain, it: Plain) -> str:
-    return f"item {fact['item']}" if fact["item"] is not None else f"fact {it['facts'].index(fact) + 1}"
+    return (
+        f"item {fact['item']}"
+        if fact["item"] is not None
+        else f"fact {it['facts'].index(fact) + 1}"
+    )
 
 
 def _entry(entry: Plain | None) -> str:
@@ -141,30 +174,50 @@ def fact_table(it: Plain) -> Table:
     rows = []
     for k, f in enumerate(it["facts"]):
         best, second, target, without = f["best"], f["runner_up"], f.get("target"), f["without"]
-        rows.append({
-            "item": f["item"] if f["item"] is not None else f"fact {k + 1}", "known": _known(f), "share": f["share"],
-            "best_holds": _entry(best["holds"]), "best_adds": best["contribution"],
-            "second_holds": _entry(second["holds"]) if second else None,
-            "second_adds": second["contribution"] if second else None,
-            "target_holds": _entry(target["holds"]) if target else None,
-            "target_adds": target["contribution"] if target else None,
-            "eccentricity": without["eccentricity"] if without else None,
-            "same": None if without is None else "same" if without["same_best"] else "another",
-            "bits": f["after"]["bits"], "rank": f["after"]["rank"],
-        })  # fmt: skip
+        rows.append(
+            {
+                "item": f["item"] if f["item"] is not None else f"fact {k + 1}",
+                "known": _known(f),
+                "share": f["share"],
+                "best_holds": _entry(best["holds"]),
+                "best_adds": best["contribution"],
+                "second_holds": _entry(second["holds"]) if second else None,
+                "second_adds": second["contribution"] if second else None,
+                "target_holds": _entry(target["holds"]) if target else None,
+                "target_adds": target["contribution"] if target else None,
+                "eccentricity": without["eccentricity"] if without else None,
+                "same": None if without is None else "same" if without["same_best"] else "another",
+                "bits": f["after"]["bits"],
+                "rank": f["after"]["rank"],
+            }
+        )
     asked = (
-        [Column("target_holds", "asked-for record holds"), Column("target_adds", "adds to it", "number")]
+        [
+            Column("target_holds", "asked-for record holds"),
+            Column("target_adds", "adds to it", "number"),
+        ]
         if any(r["target_holds"] for r in rows)
         else []
     )
-    return Table("facts", "Fact by fact, the rarest item first", (
-        Column("item", "item"), Column("known", "known"), Column("share", "records that hold it", "share"),
-        Column("best_holds", "first record holds"), Column("best_adds", "adds to it", "number"),
-        Column("second_holds", "second holds"), Column("second_adds", "adds to it", "number"), *asked,
-        Column("eccentricity", "lead without this fact", "number", "eccentricity"), Column("same", "first record without it"),
-        Column("bits", "bits left with the facts so far", "bits", "bits left"),
-        Column("rank", "records that fit as well so far", "count"),
-    ), tuple(rows))  # fmt: skip
+    return Table(
+        "facts",
+        "Fact by fact, the rarest item first",
+        (
+            Column("item", "item"),
+            Column("known", "known"),
+            Column("share", "records that hold it", "share"),
+            Column("best_holds", "first record holds"),
+            Column("best_adds", "adds to it", "number"),
+            Column("second_holds", "second holds"),
+            Column("second_adds", "adds to it", "number"),
+            *asked,
+            Column("eccentricity", "lead without this fact", "number", "eccentricity"),
+            Column("same", "first record without it"),
+            Column("bits", "bits left with the facts so far", "bits", "bits left"),
+            Column("rank", "records that fit as well so far", "count"),
+        ),
+        tuple(rows),
+    )
 
 
 def explanation_charts(it: Plain) -> list[Chart]:
@@ -184,10 +237,21 @@ def _steps(it: Plain) -> list[dict[str, Any]]:
     before = it["bits"]["prior"]
     rows = [_level("nothing known", before)]
     for k, f in enumerate(it["facts"]):
-        after, label = f["after"]["bits"], f"{k + 1}. {f['item'] if f['item'] is not None else 'fact'}"
+        after, label = (
+            f["after"]["bits"],
+            f"{k + 1}. {f['item'] if f['item'] is not None else 'fact'}",
+        )
         kind = "takes away" if after <= before else "adds"
-        rows.append({"fact": label, "from": before, "to": after, "text": _signed(after - before), "kind": kind,
-                     "tip": f"{label}: {before:.2f} to {after:.2f} bits"})  # fmt: skip
+        rows.append(
+            {
+                "fact": label,
+                "from": before,
+                "to": after,
+                "text": _signed(after - before),
+                "kind": kind,
+                "tip": f"{label}: {before:.2f} to {after:.2f} bits",
+            }
+        )
         before = after
     return [*rows, _level("all facts", before)]
 
@@ -212,25 +276,50 @@ def waterfall(it: Plain) -> Chart | None:
     order = [r["fact"] for r in rows]
 
     def build(width: int) -> Spec:
-        y: Spec = {"field": "fact", "type": "nominal", "sort": order, "title": None, "axis": {"labelLimit": width // 3}}
+        y: Spec = {
+            "field": "fact",
+            "type": "nominal",
+            "sort": order,
+            "title": None,
+            "axis": {"labelLimit": width // 3},
+        }
         x: Spec = {
             "field": "from",
             "type": "quantitative",
             "title": "bits",
             "scale": {"domain": [0, prior * 1.12], "nice": False},
         }
-        color: Spec = {"field": "kind", "type": "nominal", "legend": None,
-                       "scale": {"domain": ["level", "takes away", "adds"], "range": [SOFT, SERIES[0], SERIES[1]]}}  # fmt: skip
+        color: Spec = {
+            "field": "kind",
+            "type": "nominal",
+            "legend": None,
+            "scale": {
+                "domain": ["level", "takes away", "adds"],
+                "range": [SOFT, SERIES[0], SERIES[1]],
+            },
+        }
         return {
-            "width": width, "height": {"step": 24}, "data": {"values": rows},
+            "width": width,
+            "height": {"step": 24},
+            "data": {"values": rows},
             "layer": [
-                {"mark": {"type": "bar", "height": 13},
-                 "encoding": {"y": y, "x": x, "x2": {"field": "to"}, "color": color, "description": {"field": "tip"}}},
-                {"transform": [{"calculate": "max(datum.from, datum.to)", "as": "end"}],
-                 "mark": {"type": "text", "align": "left", "dx": 6, "aria": False, "color": INK},
-                 "encoding": {"y": y, "x": {**x, "field": "end"}, "text": {"field": "text"}}},
+                {
+                    "mark": {"type": "bar", "height": 13},
+                    "encoding": {
+                        "y": y,
+                        "x": x,
+                        "x2": {"field": "to"},
+                        "color": color,
+                        "description": {"field": "tip"},
+                    },
+                },
+                {
+                    "transform": [{"calculate": "max(datum.from, datum.to)", "as": "end"}],
+                    "mark": {"type": "text", "align": "left", "dx": 6, "aria": False, "color": INK},
+                    "encoding": {"y": y, "x": {**x, "field": "end"}, "text": {"field": "text"}},
+                },
             ],
-        }  # fmt: skip
+        }
 
     table = Table(
         "waterfall",
@@ -255,9 +344,16 @@ def contributions(it: Plain) -> Chart | None:
         label = f"{k + 1}. {f['item'] if f['item'] is not None else 'fact'}"
         for key, part in (("first", f["best"]), ("second", f["runner_up"])):
             if part is not None and part["contribution"] is not None:
-                rows.append({"fact": label, "record": series[key], "adds": part["contribution"], "holds": _entry(part["holds"]),
-                             "tip": f"{label}: {part['contribution']:.3g} to {series[key]} "
-                             f"({_entry(part['holds'])})"})  # fmt: skip
+                rows.append(
+                    {
+                        "fact": label,
+                        "record": series[key],
+                        "adds": part["contribution"],
+                        "holds": _entry(part["holds"]),
+                        "tip": f"{label}: {part['contribution']:.3g} to {series[key]} "
+                        f"({_entry(part['holds'])})",
+                    }
+                )
     if not rows:
         return None
     order = list(dict.fromkeys(r["fact"] for r in rows))
@@ -272,17 +368,30 @@ def contributions(it: Plain) -> Chart | None:
             "axis": {"labelLimit": width // 3, "grid": True},
         }
         return {
-            "width": width, "height": {"step": 24}, "data": {"values": rows},
+            "width": width,
+            "height": {"step": 24},
+            "data": {"values": rows},
             "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
             "encoding": {
-                "y": y, "x": {"field": "adds", "type": "quantitative", "title": "added to the score"},
-                "color": {"field": "record", "type": "nominal", "sort": names, "legend": {"title": None},
-                          "scale": {"domain": names, "range": list(SERIES[: len(names)])}},
-                "shape": {"field": "record", "type": "nominal", "sort": names, "legend": {"title": None},
-                          "scale": {"domain": names, "range": list(SHAPES[: len(names)])}},
+                "y": y,
+                "x": {"field": "adds", "type": "quantitative", "title": "added to the score"},
+                "color": {
+                    "field": "record",
+                    "type": "nominal",
+                    "sort": names,
+                    "legend": {"title": None},
+                    "scale": {"domain": names, "range": list(SERIES[: len(names)])},
+                },
+                "shape": {
+                    "field": "record",
+                    "type": "nominal",
+                    "sort": names,
+                    "legend": {"title": None},
+                    "scale": {"domain": names, "range": list(SHAPES[: len(names)])},
+                },
                 "description": {"field": "tip"},
             },
-        }  # fmt: skip
+        }
 
     table = Table(
         "contributions",
@@ -304,5 +413,10 @@ def contributions(it: Plain) -> Chart | None:
         if it["facts"][order.index(most)]["share"] is None
         else f", an item that {percent(it['facts'][order.index(most)]['share'])} of records hold"
     )
-    return Chart("contributions", "What each fact adds to the first and the second record",
-                 f"The fact that separates them most is {most}{share}.", build, table)  # fmt: skip
+    return Chart(
+        "contributions",
+        "What each fact adds to the first and the second record",
+        f"The fact that separates them most is {most}{share}.",
+        build,
+        table,
+    )

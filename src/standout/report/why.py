@@ -19,16 +19,30 @@ def sparsity(described: Plain) -> Chart | None:
     """Share of records whose nearest neighbor is at least this similar, a line per similarity measure."""
     curves = described.get("sparsity") or ()
     rows = [
-        {"compared": c["similarity"], "epsilon": p["epsilon"], "delta": p["delta"], "low": p["low"], "high": p["high"]}
-        for c in curves for p in c["curve"]
-    ]  # fmt: skip
+        {
+            "compared": c["similarity"],
+            "epsilon": p["epsilon"],
+            "delta": p["delta"],
+            "low": p["low"],
+            "high": p["high"],
+        }
+        for c in curves
+        for p in c["curve"]
+    ]
     if not rows:
         return None
     names = list(dict.fromkeys(r["compared"] for r in rows))
-    table = Table("sparsity", "Records with a near neighbor", (
-        Column("compared", "compared by"), Column("epsilon", "similarity", "number"),
-        Column("delta", "records with such a neighbor", "share"), Column("", "95% interval", "interval", "interval"),
-    ), tuple(rows))  # fmt: skip
+    table = Table(
+        "sparsity",
+        "Records with a near neighbor",
+        (
+            Column("compared", "compared by"),
+            Column("epsilon", "similarity", "number"),
+            Column("delta", "records with such a neighbor", "share"),
+            Column("", "95% interval", "interval", "interval"),
+        ),
+        tuple(rows),
+    )
     x: Spec = {
         "field": "epsilon",
         "type": "quantitative",
@@ -60,23 +74,40 @@ def information(described: Plain) -> Chart | None:
     source = described.get("information") or ()
     rows = [
         {"rank": r["rank"], "support": r["support"], "channel": words, "bits": r[key]}
-        for r in source for key, words in CHANNELS.items() if r.get(key) is not None
-    ]  # fmt: skip
+        for r in source
+        for key, words in CHANNELS.items()
+        if r.get(key) is not None
+    ]
     if not rows:
         return None
     names = [w for w in CHANNELS.values() if any(r["channel"] == w for r in rows)]
-    table = Table("information", "Bits that one known entry gives away", (
-        Column("rank", "popularity rank", "count"), Column("support", "records that hold it", "count"),
-        Column("channel", "known"), Column("bits", "bits", "number"),
-    ), tuple(rows))  # fmt: skip
+    table = Table(
+        "information",
+        "Bits that one known entry gives away",
+        (
+            Column("rank", "popularity rank", "count"),
+            Column("support", "records that hold it", "count"),
+            Column("channel", "known"),
+            Column("bits", "bits", "number"),
+        ),
+        tuple(rows),
+    )
     last = max(r["rank"] for r in rows)
-    x: Spec = {"field": "rank", "type": "quantitative", "title": "popularity rank of the item (log scale)",
-               "scale": {"type": "log", "domain": [1, last]},
-               "axis": {"grid": False, "format": ",d", "tickCount": 4}}  # fmt: skip
+    x: Spec = {
+        "field": "rank",
+        "type": "quantitative",
+        "title": "popularity rank of the item (log scale)",
+        "scale": {"type": "log", "domain": [1, last]},
+        "axis": {"grid": False, "format": ",d", "tickCount": 4},
+    }
     y: Spec = {"field": "bits", "type": "quantitative", "title": "bits"}
     ends = [r for r in rows if r["channel"] == names[0] and r["rank"] in (1, last)]
     total = described.get("overview", {}).get("n_records")
-    share = f" It is held by {percent(ends[0]['support'] / total)} of records." if ends and total else ""
+    share = (
+        f" It is held by {percent(ends[0]['support'] / total)} of records."
+        if ends and total
+        else ""
+    )
     said = (
         f"The most popular item alone gives {ends[0]['bits']:.1f} bits, the least popular {ends[-1]['bits']:.1f}.{share}"
         if ends
@@ -97,13 +128,16 @@ def _lines(rows: list[dict[str, Any]], field: str, names: list[str], x: Spec, y:
     def build(width: int) -> Spec:
         key = legend(names, width, symbolType="stroke", symbolStrokeWidth=2)
         return {
-            "width": width, "height": 220, "data": {"values": rows},
+            "width": width,
+            "height": 220,
+            "data": {"values": rows},
             "mark": {"type": "line", "strokeWidth": 2, "aria": False},
             "encoding": {
-                "x": x, "y": y,
+                "x": x,
+                "y": y,
                 "color": {"field": field, **looks["color"], "legend": key},
                 "strokeDash": {"field": field, **looks["strokeDash"], "legend": key},
             },
-        }  # fmt: skip
+        }
 
     return build

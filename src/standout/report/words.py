@@ -51,11 +51,23 @@ def percent(p: float, toward: int = 0) -> str:
     edge = min(p, 1 - p)
     if edge <= 0:
         return f"{100 * p:.0f}%"
-    digits = 0 if edge >= 0.1 else 1 if edge >= 0.001 or p > 0.5 else min(-math.floor(math.log10(edge)) - 2, 8)
+    digits = (
+        0
+        if edge >= 0.1
+        else 1
+        if edge >= 0.001 or p > 0.5
+        else min(-math.floor(math.log10(edge)) - 2, 8)
+    )
     step = 10.0**digits
     # the small term keeps a number that is already whole at this precision
     scaled = 100 * p * step
-    whole = round(scaled) if toward == 0 else math.ceil(scaled - 1e-9) if toward > 0 else math.floor(scaled + 1e-9)
+    whole = (
+        round(scaled)
+        if toward == 0
+        else math.ceil(scaled - 1e-9)
+        if toward > 0
+        else math.floor(scaled + 1e-9)
+    )
     rounded = whole / step
     if toward == 0 and rounded >= 100:
         rounded = 100 - 1 / step
@@ -109,4 +121,6 @@ def sparkline(shares: Sequence[float | None]) -> str:
     >>> sparkline([0.0, 0.5, 1.0, None])
     '▁▅█ '
     """
-    return "".join(" " if p is None else BARS[min(int(p * len(BARS)), len(BARS) - 1)] for p in shares)
+    return "".join(
+        " " if p is None else BARS[min(int(p * len(BARS)), len(BARS) - 1)] for p in shares
+    )

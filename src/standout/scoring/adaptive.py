@@ -1,9 +1,10 @@
 """The Numba kernel for `Combine.ADAPTIVE`: log P(knowledge | record) - log P(knowledge | absent) under a defense's channel.
 
-Every record is a candidate, also those that lost all known entries. The kernel visits the records of a block in order,
-with one cursor per known item, and evaluates the whole formula of `formulas.defended` once per record, in floating point. The
-result is rounded to an integer once. Shifts of a person's dates are summed exactly: the product is evaluated only where it
-changes. Source lengths of capped records are summed over a few nodes.
+Every record is a candidate, also those that lost all known entries. The kernel visits the records
+of a block in order, with one cursor per known item, and evaluates the whole formula of
+`formulas.defended` once per record, in floating point. The result is rounded to an integer once.
+Shifts of a person's dates are summed exactly: the product is evaluated only where it changes.
+Source lengths of capped records are summed over a few nodes.
 """
 
 from __future__ import annotations
@@ -40,16 +41,28 @@ Array = npt.NDArray[Any]
 def for_shard(plan: Plan, shard: Shard) -> AdaptiveTables:
     """Tables of the plan, with the per-record arrays of the shard filled in."""
     assert plan.adaptive is not None
-    every, strangers, rare_length, rare_weight = (factors_of(factor, shard) for factor in plan.further)
+    every, strangers, rare_length, rare_weight = (
+        factors_of(factor, shard) for factor in plan.further
+    )
     return plan.adaptive._replace(
-        length=factors_of(plan.factor, shard), weight=factors_of(plan.weight, shard), every_length=every,
-        strangers=strangers, rare_length=rare_length, rare_weight=rare_weight,
-    )  # fmt: skip
+        length=factors_of(plan.factor, shard),
+        weight=factors_of(plan.weight, shard),
+        every_length=every,
+        strangers=strangers,
+        rare_length=rare_length,
+        rare_weight=rare_weight,
+    )
 
 
 @jit_inline
 def log_chance(
-    k: int, b: int, q: int, post: Postings, plan: Tables, t: AdaptiveTables, scratch: AdaptiveScratch
+    k: int,
+    b: int,
+    q: int,
+    post: Postings,
+    plan: Tables,
+    t: AdaptiveTables,
+    scratch: AdaptiveScratch,
 ) -> float:
     """LLR of record `k` of block `b` for query `q`. Call with ascending `k`."""
     lo, m = plan.query.ptr[q], plan.query.ptr[q + 1] - plan.query.ptr[q]
@@ -70,7 +83,9 @@ def log_chance(
     whole = np.int64(t.every_length[record])
     capped = 0 <= t.cap <= whole
     n_lost = lost_facts(np.int64(m), n_held, t)
-    moves = t.shift > 0 and n_held > 0 and mark_changes(lo, m, post, plan.fact.known_tick, t, scratch)
+    moves = (
+        t.shift > 0 and n_held > 0 and mark_changes(lo, m, post, plan.fact.known_tick, t, scratch)
+    )
     last = t.shift if moves else -t.shift
     total = -np.inf
     for node in range(t.node_log.size if capped else 1):
@@ -78,7 +93,9 @@ def log_chance(
         miss = t.node_miss[node, n_held, n_lost] if capped else missing(record, t)
         weight = t.node_log[node] if capped else 0.0
         if t.know_length:
-            weight += log_length(q, whole, n_held, plan.query.n_known[q], node if capped else np.int64(-1), t)
+            weight += log_length(
+                q, whole, n_held, plan.query.n_known[q], node if capped else np.int64(-1), t
+            )
         at = np.int64(-t.shift)
         while at <= last:
             # the product is the same for all shifts up to the next change
@@ -93,7 +110,9 @@ def log_chance(
 
 
 @jit_inline
-def share_with_excluded(b: int, size: int, q: int, post: Postings, t: AdaptiveTables, scratch: AdaptiveScratch) -> None:
+def share_with_excluded(
+    b: int, size: int, q: int, post: Postings, t: AdaptiveTables, scratch: AdaptiveScratch
+) -> None:
     """Add up, per record of the block, the weight of the items that it shares with the query's excluded record."""
     scratch.shared[:, :size] = 0.0
     for j in range(t.gone_ptr[q], t.gone_ptr[q + 1]):
@@ -106,8 +125,17 @@ def share_with_excluded(b: int, size: int, q: int, post: Postings, t: AdaptiveTa
 
 
 @jit_bare
-def score_range(b: int, lo: int, hi: int, q: int, post: Postings, plan: Tables, how: KernelVariant, t: AdaptiveTables,
-                scratch: AdaptiveScratch) -> int:  # fmt: skip
+def score_range(
+    b: int,
+    lo: int,
+    hi: int,
+    q: int,
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    t: AdaptiveTables,
+    scratch: AdaptiveScratch,
+) -> int:
     """Put the candidates among records `lo … hi-1` of the block and their integer scores into `scratch`; return their number."""
     offset = b * post.block_size
     share_with_excluded(b, min(post.block_size, post.n_records - offset), q, post, t, scratch)
@@ -125,8 +153,15 @@ def score_range(b: int, lo: int, hi: int, q: int, post: Postings, plan: Tables, 
 
 
 @jit
-def run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant,
-               t: AdaptiveTables, watch: Array, out: Partials) -> None:  # fmt: skip
+def run_blocks(
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    t: AdaptiveTables,
+    watch: Array,
+    out: Partials,
+) -> None:
     """Add all records to the partials `out` of the queries `queries[0] … queries[1]-1`."""
     scratch = make_adaptive_scratch(post.block_size, t.most_facts, t.n_wrong, t.shift, t.together)
     for b in range(post.ptr.shape[0]):
@@ -134,12 +169,22 @@ def run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Kern
         size = min(post.block_size, post.n_records - offset)
         for q in range(queries[0], queries[1]):
             n = score_range(b, np.int64(0), size, q, post, plan, how, t, scratch)
-            summarize_listed(n, scratch.local, scratch.score, offset, q, watch[q], post, plan, how, out)
+            summarize_listed(
+                n, scratch.local, scratch.score, offset, q, watch[q], post, plan, how, out
+            )
 
 
 @jit
-def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant,
-                t: AdaptiveTables, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
+def mass_blocks(
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    t: AdaptiveTables,
+    top: Array,
+    beta: Array,
+    out: Array,
+) -> None:
     """Add Σ exp(beta · (score - top)) over all candidates to `out`, for the given queries."""
     scratch = make_adaptive_scratch(post.block_size, t.most_facts, t.n_wrong, t.shift, t.together)
     for b in range(post.ptr.shape[0]):
@@ -165,8 +210,14 @@ def score_record(
 
 
 @jit
-def all_scores(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: AdaptiveTables,
-               out: Array) -> None:  # fmt: skip
+def all_scores(
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    t: AdaptiveTables,
+    out: Array,
+) -> None:
     """Put the integer scores of some queries into `out` (queries, records); `LOWEST` for records that are not candidates."""
     scratch = make_adaptive_scratch(post.block_size, t.most_facts, t.n_wrong, t.shift, t.together)
     out[:] = LOWEST

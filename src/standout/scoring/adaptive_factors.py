@@ -44,17 +44,32 @@ class AdaptiveScratch(NamedTuple):
 
 
 @jit
-def make_adaptive_scratch(block_size: int, most_facts: int, n_wrong: int, shift: int, together: int) -> AdaptiveScratch:
+def make_adaptive_scratch(
+    block_size: int, most_facts: int, n_wrong: int, shift: int, together: int
+) -> AdaptiveScratch:
     """Scratch memory for blocks of that size and queries of that many facts."""
-    return AdaptiveScratch(np.empty(most_facts, np.int64), np.empty(most_facts, np.int64), np.empty(most_facts, np.int64),
-                           np.zeros(2, np.int64), np.ones(2), np.ones(2), np.ones(2),
-                           np.zeros((2, block_size)), np.empty(n_wrong + 1), np.zeros(2 * shift + 2, np.bool_),
-                           np.empty(1 << together), np.empty(together + 1), np.empty(block_size, np.int64),
-                           np.empty(block_size, np.int64))  # fmt: skip
+    return AdaptiveScratch(
+        np.empty(most_facts, np.int64),
+        np.empty(most_facts, np.int64),
+        np.empty(most_facts, np.int64),
+        np.zeros(2, np.int64),
+        np.ones(2),
+        np.ones(2),
+        np.ones(2),
+        np.zeros((2, block_size)),
+        np.empty(n_wrong + 1),
+        np.zeros(2 * shift + 2, np.bool_),
+        np.empty(1 << together),
+        np.empty(together + 1),
+        np.empty(block_size, np.int64),
+        np.empty(block_size, np.int64),
+    )
 
 
 @jit_inline
-def entry_chances(p: int, f: int, z: int, post: Postings, known_tick: Array, t: AdaptiveTables) -> tuple[float, float]:
+def entry_chances(
+    p: int, f: int, z: int, post: Postings, known_tick: Array, t: AdaptiveTables
+) -> tuple[float, float]:
     """Probabilities of the known value and day behind posting `p`, if dates were shifted by `z` days: right fact, wrong value."""
     right, wrong = 1.0, 1.0
     if t.use_value:
@@ -72,12 +87,16 @@ def entry_chances(p: int, f: int, z: int, post: Postings, known_tick: Array, t: 
             else:
                 right *= bucket_chance(known_tick[f], t.within, first, n)
                 if t.wrong_values:
-                    wrong *= _wrong_tick(known_tick[f], first, n, t.within, t.span_first, t.span, t.shift)
+                    wrong *= _wrong_tick(
+                        known_tick[f], first, n, t.within, t.span_first, t.span, t.shift
+                    )
     return right, wrong
 
 
 @jit
-def _wrong_tick(known: int, first: int, n: int, within: int, span_first: int, span: int, shift: int) -> float:
+def _wrong_tick(
+    known: int, first: int, n: int, within: int, span_first: int, span: int, shift: int
+) -> float:
     """Probability of a wrong day. For shifted dates the ends of the span are ignored, so that it is constant in the shift."""
     if shift == 0:
         return float(wrong_day_chance(known - span_first, within, first - span_first, n, span))
@@ -87,8 +106,19 @@ def _wrong_tick(known: int, first: int, n: int, within: int, span_first: int, sp
 
 
 @jit_inline
-def fact_factors(f: int, p: int, stop: int, z: int, rho: float, miss: float, rest: float, rest_kept: float,
-                 post: Postings, known_tick: Array, t: AdaptiveTables) -> tuple[float, float]:  # fmt: skip
+def fact_factors(
+    f: int,
+    p: int,
+    stop: int,
+    z: int,
+    rho: float,
+    miss: float,
+    rest: float,
+    rest_kept: float,
+    post: Postings,
+    known_tick: Array,
+    t: AdaptiveTables,
+) -> tuple[float, float]:
     """Factors of fact `f` as a right one and as a wrong one; the record's entries of its item are postings `p … stop-1`."""
     if p < stop:
         right, wrong = 0.0, 0.0
@@ -98,11 +128,15 @@ def fact_factors(f: int, p: int, stop: int, z: int, rho: float, miss: float, res
         if not t.grouped:
             right, wrong = right / (stop - p), wrong / (stop - p)
         by_chance = miss / rest
-        right = held(rho, t.own[f] * right + t.mix_right[f], t.q_g[f], by_chance * t.by_chance_right[f])
+        right = held(
+            rho, t.own[f] * right + t.mix_right[f], t.q_g[f], by_chance * t.by_chance_right[f]
+        )
         if t.wrong_items:
             wrong = t.strange[f] * t.outside[f] / rest_kept
         else:
-            wrong = held(rho, t.own[f] * wrong + t.mix_wrong[f], t.q_g[f], by_chance * t.by_chance_wrong[f])
+            wrong = held(
+                rho, t.own[f] * wrong + t.mix_wrong[f], t.q_g[f], by_chance * t.by_chance_wrong[f]
+            )
         if t.grouped:
             # the record may hold other items of the group
             right += miss * t.lost_right[f]
@@ -115,8 +149,18 @@ def fact_factors(f: int, p: int, stop: int, z: int, rho: float, miss: float, res
 
 
 @jit_bare
-def group_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post: Postings, known_tick: Array,
-                 t: AdaptiveTables, scratch: AdaptiveScratch) -> float:  # fmt: skip
+def group_factor(
+    lo: int,
+    j: int,
+    m: int,
+    z: int,
+    rho: float,
+    miss: float,
+    post: Postings,
+    known_tick: Array,
+    t: AdaptiveTables,
+    scratch: AdaptiveScratch,
+) -> float:
     """Factor of all facts of a query about the item of its fact `j`: distinct facts come from distinct entries.
 
     Sums over all assignments of the facts to entries, where a fact may also be lost or wrong.
@@ -154,19 +198,33 @@ def group_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post:
                 if not s >> k & 1:
                     f = lo + i
                     wrong = t.outside[f] if t.wrong_items else miss * t.lost_wrong[f]
-                    whole *= (1.0 - t.share_wrong) * miss * t.lost_right[f] + t.share_wrong * wrong + t.floor
+                    whole *= (
+                        (1.0 - t.share_wrong) * miss * t.lost_right[f]
+                        + t.share_wrong * wrong
+                        + t.floor
+                    )
                 k += 1
         out += whole
     return out
 
 
 @jit_bare
-def merged_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post: Postings, known_tick: Array,
-                  t: AdaptiveTables, scratch: AdaptiveScratch) -> float:  # fmt: skip
+def merged_factor(
+    lo: int,
+    j: int,
+    m: int,
+    z: int,
+    rho: float,
+    miss: float,
+    post: Postings,
+    known_tick: Array,
+    t: AdaptiveTables,
+    scratch: AdaptiveScratch,
+) -> float:
     """As `group_factor`, where the record's entries of a group were merged into one of them.
 
-    One of the facts may be about the entry that was kept, the latest. Of the others, the days tell how far the entries of a
-    record lie apart.
+    One of the facts may be about the entry that was kept, the latest. Of the others, the days tell
+    how far the entries of a record lie apart.
     """
     n, ratio, other = np.int64(0), scratch.chosen, scratch.other
     for i in range(j, m):
@@ -176,7 +234,10 @@ def merged_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post
             for p in range(scratch.first[j], scratch.last[j]):
                 right, wrong = entry_chances(p, f, z, post, known_tick, t)
                 if t.use_time and t.has_tick[f] and np.int64(post.tick[p]) != post.no_tick:
-                    near = near_chance(known_tick[f], np.int64(post.tick[p]) - z * t.per_day, t) / t.tick_back[f]
+                    near = (
+                        near_chance(known_tick[f], np.int64(post.tick[p]) - z * t.per_day, t)
+                        / t.tick_back[f]
+                    )
             if not t.wrong_items:
                 right = (1.0 - t.share_wrong) * right + t.share_wrong * wrong
             ratio[n] = right * t.q[f] * t.kept_pairs / t.q_g[f]
@@ -196,7 +257,11 @@ def merged_factor(lo: int, j: int, m: int, z: int, rho: float, miss: float, post
                     others *= other[k]
                     whole *= 1.0 - t.share_wrong if t.wrong_items else 1.0
                 elif t.wrong_items:
-                    whole *= (1.0 - t.share_wrong) * miss * t.lost_right[f] + t.share_wrong * t.outside[f] + t.floor
+                    whole *= (
+                        (1.0 - t.share_wrong) * miss * t.lost_right[f]
+                        + t.share_wrong * t.outside[f]
+                        + t.floor
+                    )
                 else:
                     whole *= miss + t.floor
                 k += 1
@@ -213,8 +278,17 @@ def near_chance(known: int, tick: int, t: AdaptiveTables) -> float:
 
 
 @jit_inline
-def log_product(q: int, lo: int, m: int, z: int, miss: float, post: Postings, known_tick: Array, t: AdaptiveTables,
-                scratch: AdaptiveScratch) -> float:  # fmt: skip
+def log_product(
+    q: int,
+    lo: int,
+    m: int,
+    z: int,
+    miss: float,
+    post: Postings,
+    known_tick: Array,
+    t: AdaptiveTables,
+    scratch: AdaptiveScratch,
+) -> float:
     """Log of the product of all factors of query `q`, or of its coefficient for the number of wrong facts; -inf if it is 0."""
     sums, w, scaled = scratch.sums, t.n_wrong, 0.0
     for k in range(w + 1):
@@ -224,12 +298,27 @@ def log_product(q: int, lo: int, m: int, z: int, miss: float, post: Postings, kn
         c = t.rare[f]
         if t.grouped and (t.merged or t.n_same[f] > 1) and scratch.first[j] < scratch.last[j]:
             if t.same[f] == j and t.merged:
-                sums[0] *= merged_factor(lo, j, m, z, scratch.rho[c], miss, post, known_tick, t, scratch)
+                sums[0] *= merged_factor(
+                    lo, j, m, z, scratch.rho[c], miss, post, known_tick, t, scratch
+                )
             elif t.same[f] == j:
-                sums[0] *= group_factor(lo, j, m, z, scratch.rho[c], miss, post, known_tick, t, scratch)
+                sums[0] *= group_factor(
+                    lo, j, m, z, scratch.rho[c], miss, post, known_tick, t, scratch
+                )
         else:
-            right, wrong = fact_factors(f, scratch.first[j], scratch.last[j], z, scratch.rho[c], miss, scratch.rest[c],
-                                        scratch.rest_kept[c], post, known_tick, t)  # fmt: skip
+            right, wrong = fact_factors(
+                f,
+                scratch.first[j],
+                scratch.last[j],
+                z,
+                scratch.rho[c],
+                miss,
+                scratch.rest[c],
+                scratch.rest_kept[c],
+                post,
+                known_tick,
+                t,
+            )
             if t.share_wrong > 0.0:
                 right = (1.0 - t.share_wrong) * right + t.share_wrong * wrong
             for k in range(w, 0, -1):
@@ -279,7 +368,11 @@ def mark_changes(
             else:
                 # first shift that makes the day possible, and the first one beyond
                 gap = tick - known_tick[f]
-                z0, z1, every = -((t.within - gap) // t.per_day), (gap + t.within + n - 1) // t.per_day + 1, bool(n > 1)
+                z0, z1, every = (
+                    -((t.within - gap) // t.per_day),
+                    (gap + t.within + n - 1) // t.per_day + 1,
+                    bool(n > 1),
+                )
             if every:
                 for z in range(max(z0, -s), min(z1, s) + 1):
                     scratch.change[z + s] = True
@@ -292,8 +385,17 @@ def mark_changes(
 
 
 @jit_bare
-def mean_chances(first: int, stop: int, post: Postings, item: Array, known_tick: Array, gone: Array, t: AdaptiveTables,
-                 right: Array, wrong: Array) -> None:  # fmt: skip
+def mean_chances(
+    first: int,
+    stop: int,
+    post: Postings,
+    item: Array,
+    known_tick: Array,
+    gone: Array,
+    t: AdaptiveTables,
+    right: Array,
+    wrong: Array,
+) -> None:
     """Put the mean chances of facts `first … stop-1` over the item's entries and all shifts into `right` and `wrong`.
 
     Entries of record `gone[f]` are left out.

@@ -24,7 +24,10 @@ def set_rest(record: int, k: int, q: int, t: AdaptiveTables, scratch: AdaptiveSc
     for c in range(2 if t.classes else 1):
         weight = t.rare_weight[record] if c else t.weight[record]
         inside = (weight - scratch.shared[c, k]) / t.total[q, c]
-        scratch.rest[c], scratch.rest_kept[c] = max(1.0 - inside, 1e-9), max(1.0 - t.kept_pairs * inside, 1e-9)
+        scratch.rest[c], scratch.rest_kept[c] = (
+            max(1.0 - inside, 1e-9),
+            max(1.0 - t.kept_pairs * inside, 1e-9),
+        )
 
 
 @jit_inline
@@ -45,7 +48,9 @@ def missing(record: int, t: AdaptiveTables) -> float:
     """Probability that an item of the record's source is not in the record, which is not capped."""
     if t.strangers.size == 0:
         return float(t.miss)
-    return float(1.0 - (1.0 - t.lost) * (1.0 - t.strangers[record] / max(t.every_length[record], 1.0)))
+    return float(
+        1.0 - (1.0 - t.lost) * (1.0 - t.strangers[record] / max(t.every_length[record], 1.0))
+    )
 
 
 @jit_inline
@@ -60,12 +65,15 @@ def lost_facts(m: int, n_held: int, t: AdaptiveTables) -> int:
 
 
 @jit
-def log_length(q: int, released: int, n_held: int, n_known: int, node: int, t: AdaptiveTables) -> float:
+def log_length(
+    q: int, released: int, n_held: int, n_known: int, node: int, t: AdaptiveTables
+) -> float:
     """Logarithm of the density of the known length ℓ, given the record, over the same of a person outside the release.
 
-    ℓ is uniform in L·(1±share), so that its density for a source of L items is 1/(2·share·L), if L is within the window of ℓ, and
-    0 outside; the numbers here are that density times 2·share·ℓ. The number of lost items is negative binomial if all source
-    lengths are equally likely, and L is summed over. For a length that is known exactly the window is one length.
+    ℓ is uniform in L·(1±share), so that its density for a source of L items is 1/(2·share·L), if L
+    is within the window of ℓ, and 0 outside; the numbers here are that density times 2·share·ℓ. The
+    number of lost items is negative binomial if all source lengths are equally likely, and L is
+    summed over. For a length that is known exactly the window is one length.
     """
     told, first, last = t.told[q], t.low[q], t.high[q]
     if node >= 0:
@@ -98,7 +106,8 @@ def harmonic(first: float, last: float) -> float:
 def length_density(n: float, lose: float, shortest: float, first: float, last: float) -> float:
     """Σ_k P(k)/(shortest + k) over the source lengths shortest + k from `first` to `last`, k ~ negative binomial(n, lose).
 
-    P(k) = Γ(n+k)/(Γ(n)·k!)·(1-lose)^n·lose^k. Terms beyond 9 standard deviations of the mean are left out.
+    P(k) = Γ(n+k)/(Γ(n)·k!)·(1-lose)^n·lose^k. Terms beyond 9 standard deviations of the mean are
+    left out.
 
     >>> round(length_density(2.0, 0.5, 2.0, 0.0, 3.0), 6) == round(0.25 / 2 + 0.25 / 3, 6)
     True
@@ -109,7 +118,9 @@ def length_density(n: float, lose: float, shortest: float, first: float, last: f
     stop = min(last - shortest, mean + far)
     if k > stop:
         return 0.0
-    chance = np.exp(lgamma(n + k) - lgamma(n) - lgamma(k + 1.0) + n * np.log(keeps) + k * np.log(lose))
+    chance = np.exp(
+        lgamma(n + k) - lgamma(n) - lgamma(k + 1.0) + n * np.log(keeps) + k * np.log(lose)
+    )
     out = 0.0
     while k <= stop:
         out += chance / max(shortest + k, 1.0)

@@ -35,11 +35,13 @@ def seek(local: Array, lo: int, hi: int, record: int) -> int:
 
 
 @jit_inline
-def event_chances(p: int, f: int, post: Postings, known_tick: Array, t: ExactTables) -> tuple[float, float, bool]:
+def event_chances(
+    p: int, f: int, post: Postings, known_tick: Array, t: ExactTables
+) -> tuple[float, float, bool]:
     """Probabilities of the known value and tick if posting `p` is the entry behind fact `f`: as a right fact, as a wrong one.
 
-    The third result says whether the entry can give a wrong fact: it has a known value or tick, and for each of them some
-    other value lies outside the tolerance.
+    The third result says whether the entry can give a wrong fact: it has a known value or tick, and
+    for each of them some other value lies outside the tolerance.
     """
     right, wrong, says, fine = 1.0, 1.0, False, True
     if t.use_value:
@@ -93,8 +95,19 @@ def pair_chances(
 
 
 @jit
-def _sum_right(lo: int, hi: int, code: Array, tick: Array, units: Array, use_value: bool, use_time: bool, known: int,
-               has_tick: bool, no_tick: int, reach: int) -> int:  # fmt: skip
+def _sum_right(
+    lo: int,
+    hi: int,
+    code: Array,
+    tick: Array,
+    units: Array,
+    use_value: bool,
+    use_time: bool,
+    known: int,
+    has_tick: bool,
+    no_tick: int,
+    reach: int,
+) -> int:
     """Sum the units (by value code) of postings `lo … hi-1` whose tick may be the known one."""
     total, last = np.int64(0), units.size - 1
     if not use_time:
@@ -114,18 +127,37 @@ def _sum_right(lo: int, hi: int, code: Array, tick: Array, units: Array, use_val
 
 
 @jit_inline
-def _sum_run(p: int, hi: int, f: int, post: Postings, known_tick: Array, t: ExactTables, units: Array, scale: Array) -> tuple[
-    int, int
-]:  # fmt: skip
+def _sum_run(
+    p: int,
+    hi: int,
+    f: int,
+    post: Postings,
+    known_tick: Array,
+    t: ExactTables,
+    units: Array,
+    scale: Array,
+) -> tuple[int, int]:
     """Probabilities of fact `f`, right and wrong, summed over the pairs of postings `p … hi-1`.
 
-    Sums are integers, in units of 1/`scale` of the fact's row, so that they do not depend on the order.
+    Sums are integers, in units of 1/`scale` of the fact's row, so that they do not depend on the
+    order.
     """
     row = t.value_row[f]
     if not post.repeats and (t.most_wrong == 0 or t.wrong_items):
         # no fact can have a wrong value
-        return _sum_right(p, hi, post.code, post.tick, units[row], t.use_value, t.use_time, known_tick[f], t.has_tick[f],
-                          post.no_tick, t.reach), np.int64(0)  # fmt: skip
+        return _sum_right(
+            p,
+            hi,
+            post.code,
+            post.tick,
+            units[row],
+            t.use_value,
+            t.use_time,
+            known_tick[f],
+            t.has_tick[f],
+            post.no_tick,
+            t.reach,
+        ), np.int64(0)
     right, wrong = np.int64(0), np.int64(0)
     while p < hi:
         one_right, one_wrong, p = pair_chances(p, hi, f, post, known_tick, t)
@@ -135,8 +167,18 @@ def _sum_run(p: int, hi: int, f: int, post: Postings, known_tick: Array, t: Exac
 
 
 @jit_bare
-def sum_chances(first: int, stop: int, post: Postings, item: Array, known_tick: Array, t: ExactTables, units: Array,
-                scale: Array, right: Array, wrong: Array) -> None:  # fmt: skip
+def sum_chances(
+    first: int,
+    stop: int,
+    post: Postings,
+    item: Array,
+    known_tick: Array,
+    t: ExactTables,
+    units: Array,
+    scale: Array,
+    right: Array,
+    wrong: Array,
+) -> None:
     """Add the sums of facts `first … stop-1` over all pairs of their items to `right` and `wrong`."""
     for f in range(first, stop):
         for b in range(post.ptr.shape[0]):
@@ -167,7 +209,9 @@ class SumChances(Task[Sums]):
     def scale(self) -> Array:
         """float64 (rows of the value tables): units per probability; no sum overflows."""
         t = self.tables
-        most = np.maximum(np.maximum(t.right_value.max(axis=1), t.wrong_value.max(axis=1)), 2.0**-200)
+        most = np.maximum(
+            np.maximum(t.right_value.max(axis=1), t.wrong_value.max(axis=1)), 2.0**-200
+        )
         return np.asarray(2.0 ** np.floor(61 - np.log2(max(self.n_pairs, 1)) - np.log2(most)))
 
     def empty(self) -> Sums:
@@ -179,7 +223,17 @@ class SumChances(Task[Sums]):
         out = self.empty() if into is None else into
         lo, hi = queries or (0, self.item.size)
         units = np.rint(self.tables.right_value * self.scale[:, None]).astype(np.int64)
-        sum_chances(lo, hi, postings(shard), self.item, self.tick, self.tables, units, self.scale, *out.total)
+        sum_chances(
+            lo,
+            hi,
+            postings(shard),
+            self.item,
+            self.tick,
+            self.tables,
+            units,
+            self.scale,
+            *out.total,
+        )
         return out
 
     def of_records(self, rows: Rows, place: Array, has_repeats: bool) -> Sums:
@@ -188,11 +242,24 @@ class SumChances(Task[Sums]):
         pair = np.repeat(np.arange(rows.record.size), np.diff(rows.ptr)) * n_items + rows.item
         # no pair has a negative number, so that a fact without a record has an empty run
         wanted = np.where(place >= 0, place * n_items + self.item, -1)
-        ends = np.column_stack([np.searchsorted(pair, wanted), np.searchsorted(pair, wanted, "right")])
+        ends = np.column_stack(
+            [np.searchsorted(pair, wanted), np.searchsorted(pair, wanted, "right")]
+        )
         starts, at = rows_of(ends.reshape(-1), 2 * np.arange(wanted.size))
         # the pair of each fact becomes the run of an item of its own
-        code, tick = (entries[at] if entries.size else entries for entries in (rows.code, rows.tick))
-        own = Shard(0, 1, 1, starts[None, :].astype(np.uint32), np.zeros(at.size, np.uint16), code, tick, has_repeats)
+        code, tick = (
+            entries[at] if entries.size else entries for entries in (rows.code, rows.tick)
+        )
+        own = Shard(
+            0,
+            1,
+            1,
+            starts[None, :].astype(np.uint32),
+            np.zeros(at.size, np.uint16),
+            code,
+            tick,
+            has_repeats,
+        )
         return replace(self, item=np.arange(self.item.size)).run(own)
 
     def probabilities(self, sums: Sums, repeats: bool) -> tuple[Array, Array]:

@@ -1,7 +1,8 @@
 """The Numba kernel: a batch of queries over blocks of records.
 
-The scores of a block are kept in one small integer array (the accumulator) that stays in cache. For each query the
-kernel adds up the postings of its known items (`fill.py`) and reads the block once (`summarize.py`). No attack is named.
+The scores of a block are kept in one small integer array (the accumulator) that stays in cache. For
+each query the kernel adds up the postings of its known items (`fill.py`) and reads the block once
+(`summarize.py`). No attack is named.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from standout.scoring.fill import (
     n_postings,
     postings,
     variant_of,
-)  # fmt: skip
+)
 from standout.scoring.kernels import same_tables
 from standout.scoring.mass import mass_filtered, mass_over, mass_touched
 from standout.scoring.partials import LOWEST, Partials
@@ -48,7 +49,12 @@ FEW_MASS = 4
 
 @jit
 def run_blocks(
-    queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, watch: Array, out: Partials
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    watch: Array,
+    out: Partials,
 ) -> None:
     """Add all blocks to the partials `out` of the queries `queries[0] … queries[1]-1`."""
     whole = np.zeros(post.block_size, np.int32)
@@ -57,10 +63,20 @@ def run_blocks(
 
 
 @jit_bare
-def _run_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post: Postings, plan: Tables,
-                how: KernelVariant, watch: Array, out: Partials) -> None:  # fmt: skip
+def _run_blocks(
+    whole: Array,
+    scratch: Scratch,
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    watch: Array,
+    out: Partials,
+) -> None:
     # filters, minima and factors need every record of the block
-    by_record = how.filtered or how.combine == _MIN or (how.combine == _SUM and post.factor.size > 0)
+    by_record = (
+        how.filtered or how.combine == _MIN or (how.combine == _SUM and post.factor.size > 0)
+    )
     for b in range(post.ptr.shape[0]):
         start = b * post.block_size
         acc = whole[: min(post.block_size, post.n_records - start)]
@@ -85,8 +101,15 @@ def _run_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post: 
 
 
 @jit
-def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, top: Array, beta: Array,
-                out: Array) -> None:  # fmt: skip
+def mass_blocks(
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    top: Array,
+    beta: Array,
+    out: Array,
+) -> None:
     """Add Σ exp(beta · (score - top)) over the candidates to `out`, for the given queries."""
     whole = np.zeros(post.block_size, np.int32)
     scratch = make_scratch(post.block_size, how.combine)
@@ -94,9 +117,20 @@ def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Ker
 
 
 @jit_bare
-def _mass_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post: Postings, plan: Tables,
-                 how: KernelVariant, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
-    by_record = how.filtered or how.combine == _MIN or (how.combine == _SUM and post.factor.size > 0)
+def _mass_blocks(
+    whole: Array,
+    scratch: Scratch,
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    top: Array,
+    beta: Array,
+    out: Array,
+) -> None:
+    by_record = (
+        how.filtered or how.combine == _MIN or (how.combine == _SUM and post.factor.size > 0)
+    )
     for b in range(post.ptr.shape[0]):
         start = b * post.block_size
         acc = whole[: min(post.block_size, post.n_records - start)]
@@ -108,7 +142,9 @@ def _mass_blocks(whole: Array, scratch: Scratch, queries: tuple[int, int], post:
             add_facts(acc, scratch, b, q, post, plan, how)
             rule = rule_of(q, post.first_record, plan, how)
             clear = (
-                not by_record and plan.query.cap[q] >= _UNCAPPED and FEW_MASS * n_postings(b, q, post, plan) < acc.size
+                not by_record
+                and plan.query.cap[q] >= _UNCAPPED
+                and FEW_MASS * n_postings(b, q, post, plan) < acc.size
             )
             if clear:
                 out[q] += mass_touched(acc, rule.exclude - start, b, q, top[q], beta[q], post, plan)
@@ -148,8 +184,20 @@ def _score_of(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) 
                 odds += event_odds(np.uint64(f), np.uint64(p), post, plan, how)
             else:
                 row = np.uint64(plan.fact.time_row[f])
-                x = contribution(np.uint64(p), post.code, post.tick, plan.fact.value, np.uint64(f), plan.row.time, row,
-                                 plan.fact.known_tick[f], how.gap_shift, post.no_tick, how.use_value, how.use_time)  # fmt: skip
+                x = contribution(
+                    np.uint64(p),
+                    post.code,
+                    post.tick,
+                    plan.fact.value,
+                    np.uint64(f),
+                    plan.row.time,
+                    row,
+                    plan.fact.known_tick[f],
+                    how.gap_shift,
+                    post.no_tick,
+                    how.use_value,
+                    how.use_time,
+                )
                 best = max(best, x)
             events += 1.0
             p += 1
@@ -157,7 +205,9 @@ def _score_of(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) 
             continue
         if how.combine == _ODDS:
             odds = odds / events if events > 1.0 else odds
-            score += (fixed_log(1.0 + post.factor[r] * (odds + plan.fact.odds_floor[f])) + half) >> shift
+            score += (
+                fixed_log(1.0 + post.factor[r] * (odds + plan.fact.odds_floor[f])) + half
+            ) >> shift
         elif how.combine == _MIN:
             if held == f - first:
                 score = max(best, np.int64(0)) if held == 0 else min(score, max(best, np.int64(0)))
@@ -172,7 +222,9 @@ def _score_of(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) 
 
 
 @jit
-def score_record(post: Postings, plan: Tables, how: KernelVariant, record: Array, out: Array) -> None:
+def score_record(
+    post: Postings, plan: Tables, how: KernelVariant, record: Array, out: Array
+) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
     for q in range(plan.query.ptr.size - 1):
         r = record[q] - post.first_record
@@ -181,7 +233,9 @@ def score_record(post: Postings, plan: Tables, how: KernelVariant, record: Array
 
 
 @jit
-def all_scores(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, out: Array) -> None:
+def all_scores(
+    queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, out: Array
+) -> None:
     """Put the integer scores of some queries into `out` (queries, records); `LOWEST` for records that are not candidates."""
     scratch = make_scratch(post.block_size, how.combine)
     for b in range(post.ptr.shape[0]):
@@ -199,13 +253,25 @@ def all_scores(queries: tuple[int, int], post: Postings, plan: Tables, how: Kern
 class TableKernel:
     """Kernel of plans whose contributions come from the tables of `Plan.tables` alone."""
 
-    def score(self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials) -> None:
+    def score(
+        self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials
+    ) -> None:
         """Add all records to the partials."""
         run_blocks(queries, postings(shard, plan.factor), plan.tables, variant_of(plan), watch, out)
 
-    def mass(self, shard: Shard, plan: Plan, queries: tuple[int, int], top: Array, beta: Array, out: Array) -> None:
+    def mass(
+        self,
+        shard: Shard,
+        plan: Plan,
+        queries: tuple[int, int],
+        top: Array,
+        beta: Array,
+        out: Array,
+    ) -> None:
         """Add Σ exp(beta · (score - top)) over the candidates to `out`."""
-        mass_blocks(queries, postings(shard, plan.factor), plan.tables, variant_of(plan), top, beta, out)
+        mass_blocks(
+            queries, postings(shard, plan.factor), plan.tables, variant_of(plan), top, beta, out
+        )
 
     def score_record(self, shard: Shard, plan: Plan, record: Array, out: Array) -> None:
         """Put the score of one record per query into `out`."""

@@ -1,8 +1,9 @@
 """The Numba kernel for `Combine.EXACT`: log P(knowledge | record) of an adversary with exactly w wrong facts.
 
-Few records can be the target: those that hold all known items, or all but w of them. The kernel lists them block by
-block and evaluates each once, in floating point, with the formulas of `formulas.likelihood`. The result is rounded to an
-integer once. All other records are not candidates.
+Few records can be the target: those that hold all known items, or all but w of them. The kernel
+lists them block by block and evaluates each once, in floating point, with the formulas of
+`formulas.likelihood`. The result is rounded to an integer once. All other records are not
+candidates.
 """
 
 from __future__ import annotations
@@ -59,24 +60,39 @@ class ExactScratch(NamedTuple):
 def for_shard(plan: Plan, shard: Shard) -> ExactTables:
     """Exact tables of the plan, with the per-record arrays of the shard filled in."""
     assert plan.exact is not None
-    return plan.exact._replace(log_pick=factors_of(plan.factor, shard), weight=factors_of(plan.weight, shard))
+    return plan.exact._replace(
+        log_pick=factors_of(plan.factor, shard), weight=factors_of(plan.weight, shard)
+    )
 
 
 @jit
 def make_exact_scratch(block_size: int, most_facts: int, most_wrong: int) -> ExactScratch:
     """Scratch memory for blocks of that size and queries of that many facts."""
     n = max(1 << min(most_wrong, MOST_ORDERED), most_wrong + 1)
-    return ExactScratch(np.zeros(block_size, np.uint16), np.zeros(block_size, np.int32), np.empty(block_size, np.int64),
-                np.empty(block_size, np.int64), np.empty(most_facts, np.int64), np.empty(most_facts), np.empty(most_facts),
-                np.empty(most_facts, np.bool_), np.empty(most_facts), np.empty(n))  # fmt: skip
+    return ExactScratch(
+        np.zeros(block_size, np.uint16),
+        np.zeros(block_size, np.int32),
+        np.empty(block_size, np.int64),
+        np.empty(block_size, np.int64),
+        np.empty(most_facts, np.int64),
+        np.empty(most_facts),
+        np.empty(most_facts),
+        np.empty(most_facts, np.bool_),
+        np.empty(most_facts),
+        np.empty(n),
+    )
 
 
 @jit_bare
-def count_shared(n: int, b: int, size: int, q: int, post: Postings, t: ExactTables, scratch: ExactScratch) -> None:
+def count_shared(
+    n: int, b: int, size: int, q: int, post: Postings, t: ExactTables, scratch: ExactScratch
+) -> None:
     """Count the pickable items that the first `n` candidates of block `b` share with the excluded record of query `q`."""
     n_postings = np.int64(0)
     for j in range(t.gone_ptr[q], t.gone_ptr[q + 1]):
-        n_postings += np.int64(post.ptr[b, t.gone_item[j] + 1]) - np.int64(post.ptr[b, t.gone_item[j]])
+        n_postings += np.int64(post.ptr[b, t.gone_item[j] + 1]) - np.int64(
+            post.ptr[b, t.gone_item[j]]
+        )
     by_posting = SEARCH * n * (t.gone_ptr[q + 1] - t.gone_ptr[q]) >= size + n_postings
     if by_posting:
         scratch.n_shared[:size] = 0
@@ -102,7 +118,9 @@ def count_shared(n: int, b: int, size: int, q: int, post: Postings, t: ExactTabl
 
 
 @jit_inline
-def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTables, scratch: ExactScratch) -> float:
+def log_chance(
+    k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTables, scratch: ExactScratch
+) -> float:
     """Log P(knowledge of query `q` | record `k` of block `b`), -inf if it cannot be the target. Call with ascending `k`."""
     lo, hi = plan.query.ptr[q], plan.query.ptr[q + 1]
     m = hi - lo
@@ -132,13 +150,27 @@ def log_chance(k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTab
         return -np.inf
     if not t.wrong_items:
         return log_wrong_values(
-            scratch.right[:m], scratch.wrong[:m], t.wrong[q], t.log_pick[record], t.log_ways[q], scratch.sums
+            scratch.right[:m],
+            scratch.wrong[:m],
+            t.wrong[q],
+            t.log_pick[record],
+            t.log_ways[q],
+            scratch.sums,
         )
     rest = t.total[q] - t.weight[record]
     if plan.query.exclude[q] >= 0 and missing > 0:
         rest += scratch.n_shared[k]
-    return log_wrong_items(scratch.right[:m], scratch.held[:m], t.support[lo:hi], t.mean_right[lo:hi], float(rest),
-                           t.log_pick[record], t.log_ways[q], scratch.supports, scratch.sums)  # fmt: skip
+    return log_wrong_items(
+        scratch.right[:m],
+        scratch.held[:m],
+        t.support[lo:hi],
+        t.mean_right[lo:hi],
+        float(rest),
+        t.log_pick[record],
+        t.log_ways[q],
+        scratch.supports,
+        scratch.sums,
+    )
 
 
 @jit_inline
@@ -149,13 +181,17 @@ def start_search(b: int, q: int, post: Postings, plan: Tables, scratch: ExactScr
 
 
 @jit_inline
-def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: ExactTables, scratch: ExactScratch) -> int:
+def list_holders(
+    b: int, size: int, q: int, post: Postings, plan: Tables, t: ExactTables, scratch: ExactScratch
+) -> int:
     """List in `scratch.local`, ascending, every record of the block with enough of the items (and perhaps others); gives n."""
     lo, hi = plan.query.ptr[q], plan.query.ptr[q + 1]
     need = hi - lo - (t.wrong[q] if t.wrong_items else 0)
     some, least, smallest = np.int64(0), np.int64(2**62), lo
     for f in range(lo, hi):
-        run = np.int64(post.ptr[b, plan.fact.item[f] + 1]) - np.int64(post.ptr[b, plan.fact.item[f]])
+        run = np.int64(post.ptr[b, plan.fact.item[f] + 1]) - np.int64(
+            post.ptr[b, plan.fact.item[f]]
+        )
         some += run > 0
         if run < least:
             least, smallest = run, f
@@ -164,7 +200,10 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
         return n
     if need == hi - lo and hi > lo:
         # a record with all of the items is in the shortest run; without facts there is no run
-        p, stop = np.int64(post.ptr[b, plan.fact.item[smallest]]), np.int64(post.ptr[b, plan.fact.item[smallest] + 1])
+        p, stop = (
+            np.int64(post.ptr[b, plan.fact.item[smallest]]),
+            np.int64(post.ptr[b, plan.fact.item[smallest] + 1]),
+        )
         while p < stop:
             scratch.local[n] = np.int64(post.local[p])
             right, wrong, p = pair_chances(p, stop, smallest, post, plan.fact.known_tick, t)
@@ -185,11 +224,20 @@ def list_holders(b: int, size: int, q: int, post: Postings, plan: Tables, t: Exa
 
 
 @jit_bare
-def score_block(b: int, q: int, only: int, post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
-                scratch: ExactScratch) -> int:  # fmt: skip
+def score_block(
+    b: int,
+    q: int,
+    only: int,
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    t: ExactTables,
+    scratch: ExactScratch,
+) -> int:
     """Put the candidates of the block and their integer scores into `scratch`; return their number.
 
-    With `only` ≥ 0, that record of the block alone. One function for both: compiling it takes seconds.
+    With `only` ≥ 0, that record of the block alone. One function for both: compiling it takes
+    seconds.
     """
     offset = b * post.block_size
     size = min(post.block_size, post.n_records - offset)
@@ -220,34 +268,68 @@ def to_integer(x: float, scale: float) -> int:
 
 
 @jit
-def run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
-               watch: Array, out: Partials) -> None:  # fmt: skip
+def run_blocks(
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    t: ExactTables,
+    watch: Array,
+    out: Partials,
+) -> None:
     """Add all blocks to the partials `out` of the queries `queries[0] … queries[1]-1`."""
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
     _run_blocks(scratch, queries, post, plan, how, t, watch, out)
 
 
 @jit_bare
-def _run_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings, plan: Tables,
-                how: KernelVariant, t: ExactTables, watch: Array, out: Partials) -> None:  # fmt: skip
+def _run_blocks(
+    scratch: ExactScratch,
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    t: ExactTables,
+    watch: Array,
+    out: Partials,
+) -> None:
     for b in range(post.ptr.shape[0]):
         offset = b * post.block_size
         for q in range(queries[0], queries[1]):
             n = score_block(b, q, ALL, post, plan, how, t, scratch)
-            summarize_listed(n, scratch.local, scratch.score, offset, q, watch[q], post, plan, how, out)
+            summarize_listed(
+                n, scratch.local, scratch.score, offset, q, watch[q], post, plan, how, out
+            )
 
 
 @jit
-def mass_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables,
-                top: Array, beta: Array, out: Array) -> None:  # fmt: skip
+def mass_blocks(
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    t: ExactTables,
+    top: Array,
+    beta: Array,
+    out: Array,
+) -> None:
     """Add Σ exp(beta · (score - top)) over the candidates to `out`, for the given queries."""
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
     _mass_blocks(scratch, queries, post, plan, how, t, top, beta, out)
 
 
 @jit_bare
-def _mass_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings, plan: Tables,
-                 how: KernelVariant, t: ExactTables, top: Array, beta: Array, out: Array) -> None:  # fmt: skip
+def _mass_blocks(
+    scratch: ExactScratch,
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    t: ExactTables,
+    top: Array,
+    beta: Array,
+    out: Array,
+) -> None:
     for b in range(post.ptr.shape[0]):
         for q in range(queries[0], queries[1]):
             for c in range(score_block(b, q, ALL, post, plan, how, t, scratch)):
@@ -255,7 +337,9 @@ def _mass_blocks(scratch: ExactScratch, queries: tuple[int, int], post: Postings
 
 
 @jit
-def score_record(post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, record: Array, out: Array) -> None:
+def score_record(
+    post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, record: Array, out: Array
+) -> None:
     """Put the score of one record per query into `out`, where this shard holds it and it is a candidate."""
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
     for q in range(plan.query.ptr.size - 1):
@@ -268,7 +352,12 @@ def score_record(post: Postings, plan: Tables, how: KernelVariant, t: ExactTable
 
 @jit
 def all_scores(
-    queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, t: ExactTables, out: Array
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    t: ExactTables,
+    out: Array,
 ) -> None:
     """Put the integer scores of some queries into `out` (queries, records); `LOWEST` for records that are not candidates."""
     scratch = make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
@@ -283,7 +372,8 @@ def all_scores(
 def same_scores(a: Plan, b: Plan) -> bool:
     """Whether two plans give every record the same score, but for the records that they exclude.
 
-    Not if wrong facts are items that the target lacks: then a score depends on the supports of all items.
+    Not if wrong facts are items that the target lacks: then a score depends on the supports of all
+    items.
     """
     if a.exact is None or b.exact is None or a.exact.wrong_items or b.exact.wrong_items:
         return False

@@ -110,8 +110,9 @@ def _sums(shard: Shard, weight: Array) -> Array:
     out = np.zeros(shard.n_records)
     in_parts(
         lambda b: _add_weights(b, shard.block_size, shard.ptr, shard.local, weight, out),
-        range(shard.n_blocks), shard.local.size,
-    )  # fmt: skip
+        range(shard.n_blocks),
+        shard.local.size,
+    )
     return out
 
 
@@ -123,14 +124,18 @@ def factors_of(factor: RecordFactor | None, shard: Shard) -> Array:
         return shard.of_parent(factors_of(factor, shard.parent))
     # one thread computes the factors, the others wait for them
     with _COMPUTING:
-        kept: WeakKeyDictionary[RecordFactor, Array] = shard.__dict__.setdefault("_factors", WeakKeyDictionary())
+        kept: WeakKeyDictionary[RecordFactor, Array] = shard.__dict__.setdefault(
+            "_factors", WeakKeyDictionary()
+        )
         if factor not in kept:
             kept[factor] = np.ascontiguousarray(factor.compute(shard), np.float64)
         return kept[factor]
 
 
 @njit(nogil=True, cache=True)
-def _add_weights(b: int, block_size: int, ptr: Array, local: Array, weight: Array, out: Array) -> None:
+def _add_weights(
+    b: int, block_size: int, ptr: Array, local: Array, weight: Array, out: Array
+) -> None:
     """Add the weight of each item to the records of block `b` that hold it, once per (record, item) pair."""
     for i in range(ptr.shape[1] - 1):
         last = np.int64(-1)

@@ -1,7 +1,7 @@
 """Score one block of records from posting lists: the inner loops of the CPU kernel.
 
-Indices are unsigned: Numba checks signed ones for wraparound. Arrays are passed whole, never sliced: a slice updates a
-reference count, and threads would contend for it.
+Indices are unsigned: Numba checks signed ones for wraparound. Arrays are passed whole, never
+sliced: a slice updates a reference count, and threads would contend for it.
 """
 
 from __future__ import annotations
@@ -78,15 +78,31 @@ class Scratch(NamedTuple):
 def postings(shard: Shard, factor: RecordFactor | None = None) -> Postings:
     """Arrays of `shard` for the kernel, with the factors of its records."""
     return Postings(
-        shard.first_record, shard.n_records, shard.block_size, shard.ptr, shard.local, shard.code, shard.tick,
-        shard.has_repeats, shard.no_tick, shard.all_dated, shard.lengths, factors_of(factor, shard),
-    )  # fmt: skip
+        shard.first_record,
+        shard.n_records,
+        shard.block_size,
+        shard.ptr,
+        shard.local,
+        shard.code,
+        shard.tick,
+        shard.has_repeats,
+        shard.no_tick,
+        shard.all_dated,
+        shard.lengths,
+        factors_of(factor, shard),
+    )
 
 
 def variant_of(plan: Plan) -> KernelVariant:
     """Kernel variant for `plan`."""
     return KernelVariant(
-        int(plan.combine), int(plan.tie), plan.use_value, plan.use_time, plan.filtered, plan.plain, plan.gap_shift
+        int(plan.combine),
+        int(plan.tie),
+        plan.use_value,
+        plan.use_time,
+        plan.filtered,
+        plan.plain,
+        plan.gap_shift,
     )
 
 
@@ -101,7 +117,11 @@ jit_inline = njit(nogil=True, error_model="numpy", inline="always")
 def make_scratch(block_size: int, combine: int) -> Scratch:
     """Scratch memory for blocks of that size."""
     strip = STRIP if combine == _ODDS else 0
-    return Scratch(np.zeros(block_size if combine == _MIN else 0, np.int32), np.zeros(strip), np.zeros(strip, np.int32))
+    return Scratch(
+        np.zeros(block_size if combine == _MIN else 0, np.int32),
+        np.zeros(strip),
+        np.zeros(strip, np.int32),
+    )
 
 
 @jit
@@ -136,19 +156,32 @@ def gap_column(tick: int, origin: int, last: int, no_tick: int) -> int:
 def grouped_column(tick: int, origin: int, shift: int, last: int, no_tick: int) -> int:
     """As `gap_column`, where a column stands for 2^shift gaps."""
     d = np.int32(tick)
-    column = min(np.uint32(max(np.int32(origin) - d, np.int32(0))) >> np.uint32(shift), np.uint32(last))
+    column = min(
+        np.uint32(max(np.int32(origin) - d, np.int32(0))) >> np.uint32(shift), np.uint32(last)
+    )
     return np.uint64(np.uint32(last + 1) if d == np.int32(no_tick) else column)
 
 
 @jit
-def _add_value(acc: Array, lo: int, hi: int, local: Array, code: Array, value: Array, f: int) -> None:
+def _add_value(
+    acc: Array, lo: int, hi: int, local: Array, code: Array, value: Array, f: int
+) -> None:
     for p in range(lo, hi):
         acc[np.uint64(local[p])] += value[f, np.uint64(code[p])]
 
 
 @jit
 def _add_time(
-    acc: Array, lo: int, hi: int, local: Array, tick: Array, time: Array, row: int, known: int, shift: int, no_tick: int
+    acc: Array,
+    lo: int,
+    hi: int,
+    local: Array,
+    tick: Array,
+    time: Array,
+    row: int,
+    known: int,
+    shift: int,
+    no_tick: int,
 ) -> None:
     last = time.shape[1] - 2
     origin = first_column_tick(known, last, shift)
@@ -157,19 +190,46 @@ def _add_time(
 
 
 @jit
-def _add_both(acc: Array, lo: int, hi: int, local: Array, code: Array, tick: Array, value: Array, f: int, time: Array,
-              row: int, known: int, shift: int, no_tick: int) -> None:  # fmt: skip
+def _add_both(
+    acc: Array,
+    lo: int,
+    hi: int,
+    local: Array,
+    code: Array,
+    tick: Array,
+    value: Array,
+    f: int,
+    time: Array,
+    row: int,
+    known: int,
+    shift: int,
+    no_tick: int,
+) -> None:
     last = time.shape[1] - 2
     origin = first_column_tick(known, last, shift)
     for p in range(lo, hi):
-        x = value[f, np.uint64(code[p])] + time[row, grouped_column(tick[p], origin, shift, last, no_tick)]
+        x = (
+            value[f, np.uint64(code[p])]
+            + time[row, grouped_column(tick[p], origin, shift, last, no_tick)]
+        )
         if x > _HALF_VETO:
             acc[np.uint64(local[p])] += x
 
 
 @jit
-def _add_both_plain(acc: Array, lo: int, hi: int, local: Array, code: Array, tick: Array, value: Array, f: int, time: Array,
-                    row: int, known: int) -> None:  # fmt: skip
+def _add_both_plain(
+    acc: Array,
+    lo: int,
+    hi: int,
+    local: Array,
+    code: Array,
+    tick: Array,
+    value: Array,
+    f: int,
+    time: Array,
+    row: int,
+    known: int,
+) -> None:
     """As `_add_both`, where no table holds a veto, gaps are not grouped and every entry has a time."""
     last = np.int32(time.shape[1] - 2)
     origin = np.int32(first_column_tick(known, last, 0))
@@ -193,26 +253,58 @@ def _add_presence(acc: Array, lo: int, hi: int, local: Array, value: Array, f: i
 
 
 @jit
-def contribution(p: int, code: Array, tick: Array, value: Array, f: int, time: Array, row: int, known: int, shift: int,
-                  no_tick: int, use_value: bool, use_time: bool) -> int:  # fmt: skip
+def contribution(
+    p: int,
+    code: Array,
+    tick: Array,
+    value: Array,
+    f: int,
+    time: Array,
+    row: int,
+    known: int,
+    shift: int,
+    no_tick: int,
+    use_value: bool,
+    use_time: bool,
+) -> int:
     """Integer contribution of posting `p` to fact `f`, `VETO` when it does not count."""
     x = np.int64(value[f, np.uint64(code[p]) if use_value else np.uint64(0)])
     if use_time:
         last = time.shape[1] - 2
-        x += time[row, grouped_column(tick[p], first_column_tick(known, last, shift), shift, last, no_tick)]
+        x += time[
+            row,
+            grouped_column(tick[p], first_column_tick(known, last, shift), shift, last, no_tick),
+        ]
     return x if x > _HALF_VETO else np.int64(VETO)
 
 
 @jit
-def _add_runs(acc: Array, lo: int, hi: int, local: Array, code: Array, tick: Array, value: Array, f: int, time: Array,
-              row: int, known: int, shift: int, no_tick: int, use_value: bool, use_time: bool) -> None:  # fmt: skip
+def _add_runs(
+    acc: Array,
+    lo: int,
+    hi: int,
+    local: Array,
+    code: Array,
+    tick: Array,
+    value: Array,
+    f: int,
+    time: Array,
+    row: int,
+    known: int,
+    shift: int,
+    no_tick: int,
+    use_value: bool,
+    use_time: bool,
+) -> None:
     """Add the best event of each record; consecutive equal records are one (record, item) pair."""
     p = lo
     while p < hi:
         record = np.uint64(local[p])
         best = np.int64(VETO)
         while p < hi and np.uint64(local[p]) == record:
-            x = contribution(p, code, tick, value, f, time, row, known, shift, no_tick, use_value, use_time)
+            x = contribution(
+                p, code, tick, value, f, time, row, known, shift, no_tick, use_value, use_time
+            )
             best = max(best, x)
             p += np.uint64(1)
         if best > _HALF_VETO:
@@ -220,16 +312,34 @@ def _add_runs(acc: Array, lo: int, hi: int, local: Array, code: Array, tick: Arr
 
 
 @jit
-def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Array, code: Array, tick: Array,
-                value: Array, f: int, time: Array, row: int, known: int, shift: int, no_tick: int, use_value: bool,
-                use_time: bool) -> None:  # fmt: skip
+def _least_runs(
+    acc: Array,
+    held: Array,
+    turn: int,
+    lo: int,
+    hi: int,
+    local: Array,
+    code: Array,
+    tick: Array,
+    value: Array,
+    f: int,
+    time: Array,
+    row: int,
+    known: int,
+    shift: int,
+    no_tick: int,
+    use_value: bool,
+    use_time: bool,
+) -> None:
     """Take the minimum with the best event for this fact, for each record that held every fact so far."""
     p = lo
     while p < hi:
         record = np.uint64(local[p])
         best = np.int64(0)
         while p < hi and np.uint64(local[p]) == record:
-            x = contribution(p, code, tick, value, f, time, row, known, shift, no_tick, use_value, use_time)
+            x = contribution(
+                p, code, tick, value, f, time, row, known, shift, no_tick, use_value, use_time
+            )
             best = max(best, x)
             p += np.uint64(1)
         if held[record] == turn:
@@ -240,17 +350,31 @@ def _least_runs(acc: Array, held: Array, turn: int, lo: int, hi: int, local: Arr
 @jit_inline
 def event_odds(f: int, p: int, post: Postings, plan: Tables, how: KernelVariant) -> float:
     """Odds of one event."""
-    k = plan.fact.odds_value[f, np.uint64(post.code[p])] if how.use_value else plan.fact.odds_value[f, np.uint64(0)]
+    k = (
+        plan.fact.odds_value[f, np.uint64(post.code[p])]
+        if how.use_value
+        else plan.fact.odds_value[f, np.uint64(0)]
+    )
     if how.use_time:
         last = plan.row.odds_time.shape[1] - 2
         origin = first_column_tick(plan.fact.known_tick[f], last, 0)
-        k *= plan.row.odds_time[np.uint64(plan.fact.time_row[f]), gap_column(post.tick[p], origin, last, post.no_tick)]
+        k *= plan.row.odds_time[
+            np.uint64(plan.fact.time_row[f]), gap_column(post.tick[p], origin, last, post.no_tick)
+        ]
     return k
 
 
 @jit_inline
 def _add_odds_runs(
-    acc: Array, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables, how: KernelVariant
+    acc: Array,
+    f: int,
+    lo: int,
+    hi: int,
+    start: int,
+    shift: int,
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
 ) -> None:
     """Add log(1 + odds) in fixed point; the odds of a pair are the mean over its events."""
     half = np.int64(1) << shift >> 1
@@ -270,7 +394,14 @@ def _add_odds_runs(
 
 @jit_inline
 def _strip_odds(
-    f: int, lo: int, n: int, start: int, post: Postings, plan: Tables, how: KernelVariant, odds: Array
+    f: int,
+    lo: int,
+    n: int,
+    start: int,
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    odds: Array,
 ) -> None:
     """Put 1 + odds of `n` postings, each of a different record, into `odds`."""
     floor = plan.fact.odds_floor[f]
@@ -285,12 +416,24 @@ def _strip_odds(
     else:
         for k in range(n):
             p = lo + k
-            odds[k] = 1.0 + post.factor[start + np.uint64(post.local[p])] * (event_odds(f, p, post, plan, how) + floor)
+            odds[k] = 1.0 + post.factor[start + np.uint64(post.local[p])] * (
+                event_odds(f, p, post, plan, how) + floor
+            )
 
 
 @jit_inline
-def _add_odds(acc: Array, scratch: Scratch, f: int, lo: int, hi: int, start: int, shift: int, post: Postings, plan: Tables,
-              how: KernelVariant) -> None:  # fmt: skip
+def _add_odds(
+    acc: Array,
+    scratch: Scratch,
+    f: int,
+    lo: int,
+    hi: int,
+    start: int,
+    shift: int,
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+) -> None:
     """As `_add_odds_runs`, if no pair has several events: odds, logarithms and sums strip by strip."""
     half = np.int64(1) << shift >> 1
     while lo < hi:
@@ -305,7 +448,15 @@ def _add_odds(acc: Array, scratch: Scratch, f: int, lo: int, hi: int, start: int
 
 @jit_inline
 def add_fact(
-    acc: Array, scratch: Scratch, turn: int, b: int, q: int, fact: int, post: Postings, plan: Tables, how: KernelVariant
+    acc: Array,
+    scratch: Scratch,
+    turn: int,
+    b: int,
+    q: int,
+    fact: int,
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
 ) -> None:
     """Add the run of one fact's item in block `b`; `turn` counts the query's facts so far."""
     i = plan.fact.item[fact]
@@ -319,11 +470,43 @@ def add_fact(
         else:
             _add_odds(acc, scratch, f, lo, hi, start, plan.query.shift[q], post, plan, how)
     elif how.combine == _MIN:
-        _least_runs(acc, scratch.held, turn, lo, hi, post.local, post.code, post.tick, value, f, time, row, known,
-                    grouped, post.no_tick, how.use_value, how.use_time)  # fmt: skip
+        _least_runs(
+            acc,
+            scratch.held,
+            turn,
+            lo,
+            hi,
+            post.local,
+            post.code,
+            post.tick,
+            value,
+            f,
+            time,
+            row,
+            known,
+            grouped,
+            post.no_tick,
+            how.use_value,
+            how.use_time,
+        )
     elif post.repeats:
-        _add_runs(acc, lo, hi, post.local, post.code, post.tick, value, f, time, row, known, grouped,
-                  post.no_tick, how.use_value, how.use_time)  # fmt: skip
+        _add_runs(
+            acc,
+            lo,
+            hi,
+            post.local,
+            post.code,
+            post.tick,
+            value,
+            f,
+            time,
+            row,
+            known,
+            grouped,
+            post.no_tick,
+            how.use_value,
+            how.use_time,
+        )
     elif not (how.use_value or how.use_time):
         _add_presence(acc, lo, hi, post.local, value, f)
     elif not how.use_time:
@@ -333,7 +516,21 @@ def add_fact(
     elif how.plain and post.all_dated:
         _add_both_plain(acc, lo, hi, post.local, post.code, post.tick, value, f, time, row, known)
     else:
-        _add_both(acc, lo, hi, post.local, post.code, post.tick, value, f, time, row, known, grouped, post.no_tick)
+        _add_both(
+            acc,
+            lo,
+            hi,
+            post.local,
+            post.code,
+            post.tick,
+            value,
+            f,
+            time,
+            row,
+            known,
+            grouped,
+            post.no_tick,
+        )
 
 
 @jit_inline
@@ -347,10 +544,13 @@ def n_postings(b: int, q: int, post: Postings, plan: Tables) -> int:
 
 
 @jit_bare
-def add_facts(acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> None:
+def add_facts(
+    acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan: Tables, how: KernelVariant
+) -> None:
     """Add all runs of query `q` in block `b` to `acc`, which must be zero.
 
-    Not inlined: compiling takes seconds and several kernels call it. A call costs little compared with the loops.
+    Not inlined: compiling takes seconds and several kernels call it. A call costs little compared
+    with the loops.
     """
     first = plan.query.ptr[q]
     for f in range(first, plan.query.ptr[q + 1]):
@@ -358,7 +558,9 @@ def add_facts(acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan
 
 
 @jit_inline
-def fill(acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> None:
+def fill(
+    acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan: Tables, how: KernelVariant
+) -> None:
     """Overwrite `acc` with the integer scores of block `b` for query `q`."""
     acc[:] = 0
     scratch.held[:] = 0
@@ -367,7 +569,9 @@ def fill(acc: Array, scratch: Scratch, b: int, q: int, post: Postings, plan: Tab
 
 
 @jit_inline
-def finish(acc: Array, held: Array, start: int, q: int, post: Postings, plan: Tables, how: KernelVariant) -> None:
+def finish(
+    acc: Array, held: Array, start: int, q: int, post: Postings, plan: Tables, how: KernelVariant
+) -> None:
     """Apply the rules on the whole sum: all facts held, record factor, cap. `start` is the block's first record."""
     if how.combine == _MIN:
         for r in range(acc.size):

@@ -33,7 +33,17 @@ Array = npt.NDArray[Any]
 PARTS = ("layout.cuh", "contribution.cuh", "staging.cuh", "order.cuh", "sums.cuh", "kernels.cuh")
 """Files of gpu_source, in the order in which they are joined: each uses what the ones before it define."""
 
-DEVICE_PARTIALS = ("top_score", "top_key", "top", "n_top", "n", "total", "squares", "n_watch", "n_cut")
+DEVICE_PARTIALS = (
+    "top_score",
+    "top_key",
+    "top",
+    "n_top",
+    "n",
+    "total",
+    "squares",
+    "n_watch",
+    "n_cut",
+)
 """Fields of `Partials` that the kernel fills, in the order of the struct Out in gpu_source/layout.cuh."""
 
 HEAD_BYTES = 32
@@ -47,7 +57,9 @@ def cupy() -> Any:
 
         n = int(cp.cuda.runtime.getDeviceCount())
     except ImportError:
-        raise EngineError("engine 'gpu' needs CuPy, which is not installed (pip install 'standout[gpu]')") from None
+        raise EngineError(
+            "engine 'gpu' needs CuPy, which is not installed (pip install 'standout[gpu]')"
+        ) from None
     except Exception as error:
         raise EngineError(f"engine 'gpu' finds no CUDA device ({error})") from None
     if n == 0:
@@ -73,7 +85,9 @@ class DeviceIndex:
         cp = cupy()
         self.shard = shard
         codes = int(shard.code.max(initial=1)) if shard.code.size else 0
-        self.layout = Layout.of(shard.block_size, codes, shard.last_tick, shard.code.size > 0, shard.tick.size > 0)
+        self.layout = Layout.of(
+            shard.block_size, codes, shard.last_tick, shard.code.size > 0, shard.tick.size > 0
+        )
         n = shard.local.size
         kind = np.uint32 if self.layout.word == "u32" else np.uint64
         self.words = cp.empty(n, kind)
@@ -81,14 +95,19 @@ class DeviceIndex:
         # in parts, so that the unpacked columns are never on the device as a whole
         for lo in range(0, n, 1 << 25):
             part = slice(lo, min(n, lo + (1 << 25)))
-            local, code, tick = (cp.asarray(a[part]) if a.size else None for a in (shard.local, shard.code, shard.tick))
+            local, code, tick = (
+                cp.asarray(a[part]) if a.size else None
+                for a in (shard.local, shard.code, shard.tick)
+            )
             if tick is not None:
                 self.missing_ticks |= bool((tick == shard.no_tick).any())
             self.words[part] = pack(self.layout, local, code, tick, shard.no_tick, xp=cp)
         self.ptr = cp.asarray(shard.ptr)
         self.lengths = cp.asarray(shard.lengths)
         self.log_table = cp.asarray(LOG_TABLE)
-        self.struct = _struct([self.words, self.ptr], [shard.first_record, shard.n_records, shard.ptr.shape[1] - 1])
+        self.struct = _struct(
+            [self.words, self.ptr], [shard.first_record, shard.n_records, shard.ptr.shape[1] - 1]
+        )
 
     @property
     def nbytes(self) -> int:
@@ -114,16 +133,28 @@ class DevicePlan:
     def __init__(self, plan: Plan, index: DeviceIndex, shape: Shape) -> None:
         cp = cupy()
         odds = plan.combine == Combine.ODDS
-        tables = {name: cp.asarray(np.ascontiguousarray(array)) for name, array in device_tables(plan).items()}
+        tables = {
+            name: cp.asarray(np.ascontiguousarray(array))
+            for name, array in device_tables(plan).items()
+        }
         factors = factors_of(plan.factor, index.shard)
-        self.factor = cp.asarray(factors.astype(factor_type(factors) if odds else np.float64, copy=False))
+        self.factor = cp.asarray(
+            factors.astype(factor_type(factors) if odds else np.float64, copy=False)
+        )
         self.posting_factor = cp.empty(index.words.size if odds else 0, self.factor.dtype)
-        # kernels index these two by record of the release; the shard's own records begin at `first_record`
-        factor, lengths = (_before(a, index.shard.first_record) for a in (self.factor, index.lengths))
+        # kernels index these two by record of the release; the shard's own records begin at
+        # `first_record`
+        factor, lengths = (
+            _before(a, index.shard.first_record) for a in (self.factor, index.lengths)
+        )
         pointers = {
-            **tables, "factor": factor, "posting_factor": self.posting_factor, "lengths": lengths,
-            "log_table": index.log_table, "head": cp.empty(HEAD_BYTES * max(tables["item"].size, 1), np.uint8),
-        }  # fmt: skip
+            **tables,
+            "factor": factor,
+            "posting_factor": self.posting_factor,
+            "lengths": lengths,
+            "log_table": index.log_table,
+            "head": cp.empty(HEAD_BYTES * max(tables["item"].size, 1), np.uint8),
+        }
         n_values, n_times = widths(plan)
         numbers = [plan.n_queries, n_values, n_times, tables["time"].shape[1], shape.facts_at_once]
         self.struct = _struct([pointers[name] for name in PLAN_POINTERS], numbers)
@@ -131,7 +162,9 @@ class DevicePlan:
         self.shape = shape
         self.n_queries = plan.n_queries
         options = macros(plan, index.layout, shape, index.shard, index.missing_ticks)
-        self._module = _module((*options, f"-DFACTOR_TYPE={'float' if self.factor.dtype == np.float32 else 'double'}"))
+        self._module = _module(
+            (*options, f"-DFACTOR_TYPE={'float' if self.factor.dtype == np.float32 else 'double'}")
+        )
 
     def launch(self, name: str, n_sm: int, *args: Any) -> None:
         """Run a kernel over all queries."""
@@ -144,11 +177,15 @@ class DevicePlan:
         """Write the factors of the records beside their postings."""
         kernel = self._module.get_function("spread_factors")
         for b in range(index.shard.n_blocks):
-            kernel((8 * n_sm,), (256,), (index.struct, self.factor, self.posting_factor, np.int64(b)))
+            kernel(
+                (8 * n_sm,), (256,), (index.struct, self.factor, self.posting_factor, np.int64(b))
+            )
 
     def find_heads(self, n_sm: int, index: DeviceIndex, block: int) -> None:
         """Find the runs of all facts in a block."""
-        self._module.get_function("find_heads")((8 * n_sm,), (256,), (index.struct, self.struct, np.int64(block)))
+        self._module.get_function("find_heads")(
+            (8 * n_sm,), (256,), (index.struct, self.struct, np.int64(block))
+        )
 
 
 class Device:
@@ -160,7 +197,9 @@ class Device:
         facts = cp.cuda.runtime.getDeviceProperties(cp.cuda.runtime.getDevice())
         self.name = str(facts["name"].decode())
         self.n_sm = int(facts["multiProcessorCount"])
-        self.shared_per_sm = min(int(facts["sharedMemPerMultiprocessor"]), int(facts["sharedMemPerBlockOptin"]) + 1024)
+        self.shared_per_sm = min(
+            int(facts["sharedMemPerMultiprocessor"]), int(facts["sharedMemPerBlockOptin"]) + 1024
+        )
         self.threads, self.per_sm = threads, per_sm
         self.kernel_seconds = 0.0
         self._kept: tuple[ref[Plan], ref[DeviceIndex], DevicePlan] | None = None
@@ -175,7 +214,9 @@ class Device:
         if self._kept is not None and self._kept[0]() is plan and self._kept[1]() is index:
             return self._kept[2]
         self._kept = None
-        shape = shape_of(plan, index.layout.block_size, self.threads, self.per_sm, self.shared_per_sm)
+        shape = shape_of(
+            plan, index.layout.block_size, self.threads, self.per_sm, self.shared_per_sm
+        )
         up = DevicePlan(plan, index, shape)
         if up.posting_factor.size:
             self._timed(lambda: up.spread_factors(self.n_sm, index))
@@ -206,7 +247,9 @@ class Device:
         """Integer score of one record per query."""
         up, records = self.prepare(plan, index), self.cp.asarray(record.astype(np.int64))
         out = self.cp.full(plan.n_queries, LOWEST, np.int64)
-        self._timed(lambda: up.launch("peek_record", self.n_sm, index.struct, up.struct, records, out))
+        self._timed(
+            lambda: up.launch("peek_record", self.n_sm, index.struct, up.struct, records, out)
+        )
         return np.asarray(self.cp.asnumpy(out))
 
     def _each_block(self, up: DevicePlan, index: DeviceIndex, kernel: str, *args: Any) -> None:

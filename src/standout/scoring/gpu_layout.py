@@ -22,9 +22,27 @@ MOST_FACTS = 32
 
 
 PLAN_POINTERS = (
-    "query_ptr", "item", "known_tick", "time_row", "value", "time", "floor", "n_known", "exclude", "low", "high", "cut",
-    "cap", "shift", "salt", "factor", "posting_factor", "lengths", "log_table", "head",
-)  # fmt: skip
+    "query_ptr",
+    "item",
+    "known_tick",
+    "time_row",
+    "value",
+    "time",
+    "floor",
+    "n_known",
+    "exclude",
+    "low",
+    "high",
+    "cut",
+    "cap",
+    "shift",
+    "salt",
+    "factor",
+    "posting_factor",
+    "lengths",
+    "log_table",
+    "head",
+)
 """Pointers of the struct Plan in gpu_source/layout.cuh, in its order."""
 
 
@@ -37,10 +55,17 @@ class Layout(NamedTuple):
     tick_bits: int
 
     @classmethod
-    def of(cls, block_size: int, n_levels: int, tick_span: int, has_value: bool, has_time: bool) -> Layout:
+    def of(
+        cls, block_size: int, n_levels: int, tick_span: int, has_value: bool, has_time: bool
+    ) -> Layout:
         """Widths that hold every offset, every code (`n_levels` = no value) and every tick; all ones = no time."""
         tick_bits = (int(tick_span) + 1).bit_length() if has_time else 0
-        return cls(block_size, (block_size - 1).bit_length(), int(n_levels).bit_length() if has_value else 0, tick_bits)
+        return cls(
+            block_size,
+            (block_size - 1).bit_length(),
+            int(n_levels).bit_length() if has_value else 0,
+            tick_bits,
+        )
 
     @property
     def word(self) -> str:
@@ -135,8 +160,12 @@ def time_table(plan: Plan) -> TimeTable:
     if plan not in _TIME_TABLES:
         time = plan.tables.row.odds_time if plan.combine == Combine.ODDS else plan.tables.row.time
         gaps = time[:, :-1]
-        folds = plan.gap_shift == 0 and gaps.shape[1] % 2 == 1 and np.array_equal(gaps, gaps[:, ::-1])
-        half = np.concatenate([gaps[:, gaps.shape[1] // 2 :], time[:, -1:]], axis=1) if folds else time
+        folds = (
+            plan.gap_shift == 0 and gaps.shape[1] % 2 == 1 and np.array_equal(gaps, gaps[:, ::-1])
+        )
+        half = (
+            np.concatenate([gaps[:, gaps.shape[1] // 2 :], time[:, -1:]], axis=1) if folds else time
+        )
         _TIME_TABLES[plan] = TimeTable(half, bool(folds))
     return _TIME_TABLES[plan]
 
@@ -146,18 +175,28 @@ def device_tables(plan: Plan) -> dict[str, Array]:
     query, fact = plan.tables.query, plan.tables.fact
     odds = plan.combine == Combine.ODDS
     kind = np.dtype(np.float64 if odds else np.int32)
-    small = {"query_ptr": query.ptr, "item": fact.item, "known_tick": fact.known_tick, "time_row": fact.time_row}
+    small = {
+        "query_ptr": query.ptr,
+        "item": fact.item,
+        "known_tick": fact.known_tick,
+        "time_row": fact.time_row,
+    }
     gaps = time_table(plan).table
     time = np.zeros((gaps.shape[0], spaced(gaps.shape[1], kind.itemsize)), kind)
     time[:, : gaps.shape[1]] = gaps
     return {
-        **{name: np.clip(array, -(2**30), 2**31 - 1).astype(np.int32) for name, array in small.items()},
+        **{
+            name: np.clip(array, -(2**30), 2**31 - 1).astype(np.int32)
+            for name, array in small.items()
+        },
         "value": (fact.odds_value if odds else fact.value).astype(kind, copy=False),
         "time": time,
         "floor": fact.odds_floor,
         "n_known": np.clip(query.n_known, 0, 2**31 - 1).astype(np.int32),
         "salt": query.salt.astype(np.uint64),
-        **{name: getattr(query, name) for name in ("exclude", "low", "high", "cut", "cap", "shift")},
+        **{
+            name: getattr(query, name) for name in ("exclude", "low", "high", "cut", "cap", "shift")
+        },
     }
 
 
@@ -167,7 +206,9 @@ def factor_type(factors: Array) -> np.dtype[Any]:
     >>> factor_type(np.array([0.25, 1.0])), factor_type(np.array([0.1]))
     (dtype('float32'), dtype('float64'))
     """
-    return np.dtype(np.float32 if np.array_equal(factors, factors.astype(np.float32)) else np.float64)
+    return np.dtype(
+        np.float32 if np.array_equal(factors, factors.astype(np.float32)) else np.float64
+    )
 
 
 def _longest_log(plan: Plan) -> float:
@@ -175,23 +216,40 @@ def _longest_log(plan: Plan) -> float:
     t = plan.tables
     if plan.combine != Combine.ODDS:
         return 0.0
-    most = t.fact.odds_value.max(initial=0.0) * t.row.odds_time.max(initial=0.0) + t.fact.odds_floor.max(initial=0.0)
+    most = t.fact.odds_value.max(initial=0.0) * t.row.odds_time.max(
+        initial=0.0
+    ) + t.fact.odds_floor.max(initial=0.0)
     return float(np.log1p(most * (plan.factor.largest if plan.factor else 0.0)) * 2**LOG_BITS)
 
 
-def macros(plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_ticks: bool) -> tuple[str, ...]:
+def macros(
+    plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_ticks: bool
+) -> tuple[str, ...]:
     """Compiler options that make the kernel of this plan."""
     lowest = int(plan.tables.fact.value.min(initial=0)) + int(plan.tables.row.time.min(initial=0))
     values: dict[str, Any] = {
-        "COMBINE": int(plan.combine), "TIE": int(plan.tie), "USE_VALUE": int(plan.use_value),
-        "USE_TIME": int(plan.use_time), "REPEATS": int(shard.has_repeats), "FILTERED": int(plan.filtered),
-        "FACTOR": int(plan.factor is not None), "WORD": layout.word,
-        "PTR": "u32" if shard.ptr.dtype == np.uint32 else "i64", "LOCAL_BITS": layout.local_bits,
-        "CODE_BITS": layout.code_bits, "TICK_BITS": layout.tick_bits, "BLOCK": layout.block_size,
-        "THREADS": shape.threads, "PER_SM": shape.per_sm, "TABLES_SHARED": int(shape.tables_shared),
-        "MISSING_TICKS": int(missing_ticks), "GAP_SHIFT": plan.gap_shift,
+        "COMBINE": int(plan.combine),
+        "TIE": int(plan.tie),
+        "USE_VALUE": int(plan.use_value),
+        "USE_TIME": int(plan.use_time),
+        "REPEATS": int(shard.has_repeats),
+        "FILTERED": int(plan.filtered),
+        "FACTOR": int(plan.factor is not None),
+        "WORD": layout.word,
+        "PTR": "u32" if shard.ptr.dtype == np.uint32 else "i64",
+        "LOCAL_BITS": layout.local_bits,
+        "CODE_BITS": layout.code_bits,
+        "TICK_BITS": layout.tick_bits,
+        "BLOCK": layout.block_size,
+        "THREADS": shape.threads,
+        "PER_SM": shape.per_sm,
+        "TABLES_SHARED": int(shape.tables_shared),
+        "MISSING_TICKS": int(missing_ticks),
+        "GAP_SHIFT": plan.gap_shift,
         "FOLDED": int(time_table(plan).folded),
-        "VETOES": int(lowest <= VETO // 2), "NONNEGATIVE": int(lowest >= 0),
-        "LONG_LOG": int(_longest_log(plan) >= 2**31), "LN2": f"{LN2}LL",
-    }  # fmt: skip
+        "VETOES": int(lowest <= VETO // 2),
+        "NONNEGATIVE": int(lowest >= 0),
+        "LONG_LOG": int(_longest_log(plan) >= 2**31),
+        "LN2": f"{LN2}LL",
+    }
     return ("-std=c++17", "--fmad=false", *(f"-D{name}={value}" for name, value in values.items()))

@@ -17,8 +17,12 @@ Array = npt.NDArray[Any]
 """Queries of a plan: first, and one after the last."""
 
 _HOME = {
-    Combine.SUM: "cpu", Combine.MIN: "least", Combine.ODDS: "cpu", Combine.EXACT: "exact", Combine.ADAPTIVE: "adaptive",
-}  # fmt: skip
+    Combine.SUM: "cpu",
+    Combine.MIN: "least",
+    Combine.ODDS: "cpu",
+    Combine.EXACT: "exact",
+    Combine.ADAPTIVE: "adaptive",
+}
 """Module of `standout.scoring` whose `KERNEL` runs plans of that kind."""
 
 
@@ -29,7 +33,9 @@ class Kernel(Protocol):
         """Add all records to the partials; `watch` is one integer score per query to count against."""
         ...
 
-    def mass(self, shard: Shard, plan: Plan, queries: Range, top: Array, beta: Array, out: Array) -> None:
+    def mass(
+        self, shard: Shard, plan: Plan, queries: Range, top: Array, beta: Array, out: Array
+    ) -> None:
         """Add Σ exp(beta · (score - top)) over the candidates to `out`, in integer score units."""
         ...
 
@@ -48,8 +54,20 @@ class Kernel(Protocol):
 
 def same_tables(a: Plan, b: Plan) -> bool:
     """Whether two plans agree in `tables` and in all that selects a kernel's loops, but for the excluded records."""
-    options = ("combine", "tie", "use_value", "use_time", "filtered", "gap_shift", "factor", "weight")
-    if any(getattr(a, name) is not getattr(b, name) and getattr(a, name) != getattr(b, name) for name in options):
+    options = (
+        "combine",
+        "tie",
+        "use_value",
+        "use_time",
+        "filtered",
+        "gap_shift",
+        "factor",
+        "weight",
+    )
+    if any(
+        getattr(a, name) is not getattr(b, name) and getattr(a, name) != getattr(b, name)
+        for name in options
+    ):
         return False
     return np.array_equal(a.scale, b.scale) and all(
         same_arrays(one, other, {"exclude"}) for one, other in zip(a.tables, b.tables, strict=True)
@@ -58,7 +76,9 @@ def same_tables(a: Plan, b: Plan) -> bool:
 
 def same_arrays(a: Any, b: Any, but: set[str]) -> bool:
     """Whether all fields of two named tuples are equal, but for some of them."""
-    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in a._fields if name not in but)
+    return all(
+        np.array_equal(getattr(a, name), getattr(b, name)) for name in a._fields if name not in but
+    )
 
 
 def kernel_of(plan: Plan) -> Kernel:

@@ -1,7 +1,8 @@
 """The Numba kernel for `Combine.MIN`: the least similarity over all known items.
 
-Only a record that holds every known item can score above 0, and it is in the shortest of the items' runs. The kernel
-searches for the records of that run in the others. All other records score 0, and are counted without being read.
+Only a record that holds every known item can score above 0, and it is in the shortest of the items'
+runs. The kernel searches for the records of that run in the others. All other records score 0, and
+are counted without being read.
 """
 
 from __future__ import annotations
@@ -14,7 +15,16 @@ import numpy.typing as npt
 from standout.data.index import Shard
 from standout.scoring.chances import seek
 from standout.scoring.cpu import TableKernel
-from standout.scoring.fill import KernelVariant, Postings, contribution, jit, jit_bare, jit_inline, postings, variant_of
+from standout.scoring.fill import (
+    KernelVariant,
+    Postings,
+    contribution,
+    jit,
+    jit_bare,
+    jit_inline,
+    postings,
+    variant_of,
+)
 from standout.scoring.partials import NO_RECORD, Partials
 from standout.scoring.plan import VETO, Plan, Tables, Tie
 from standout.scoring.rules import key_of
@@ -58,7 +68,9 @@ def _find_first(start: int, size: int, post: Postings, tie: int, first: First) -
 
 
 @jit_inline
-def _least(k: int, b: int, q: int, post: Postings, plan: Tables, how: KernelVariant, cursor: Array) -> np.int64:
+def _least(
+    k: int, b: int, q: int, post: Postings, plan: Tables, how: KernelVariant, cursor: Array
+) -> np.int64:
     """Least contribution over the facts of query `q` for record `k` of block `b`; 0 without one. Call with ascending `k`."""
     lo = plan.query.ptr[q]
     score, j, n = np.int64(0), np.int64(0), plan.query.ptr[q + 1] - lo
@@ -69,9 +81,20 @@ def _least(k: int, b: int, q: int, post: Postings, plan: Tables, how: KernelVari
         cursor[j] = p
         best = np.int64(VETO)
         while p < stop and np.int64(post.local[p]) == k:
-            x = contribution(np.uint64(p), post.code, post.tick, plan.fact.value, np.uint64(f), plan.row.time,
-                             np.uint64(plan.fact.time_row[f]), plan.fact.known_tick[f], how.gap_shift, post.no_tick,
-                             how.use_value, how.use_time)  # fmt: skip
+            x = contribution(
+                np.uint64(p),
+                post.code,
+                post.tick,
+                plan.fact.value,
+                np.uint64(f),
+                plan.row.time,
+                np.uint64(plan.fact.time_row[f]),
+                plan.fact.known_tick[f],
+                how.gap_shift,
+                post.no_tick,
+                how.use_value,
+                how.use_time,
+            )
             best = max(best, x)
             p += 1
         best = max(best, np.int64(0))
@@ -88,15 +111,28 @@ def _shortest(b: int, q: int, post: Postings, plan: Tables) -> np.int64:
         return np.int64(-1)
     least, shortest = np.int64(2**62), np.int64(-1)
     for f in range(lo, hi):
-        run = np.int64(post.ptr[b, plan.fact.item[f] + 1]) - np.int64(post.ptr[b, plan.fact.item[f]])
+        run = np.int64(post.ptr[b, plan.fact.item[f] + 1]) - np.int64(
+            post.ptr[b, plan.fact.item[f]]
+        )
         if run < least:
             least, shortest = run, np.int64(f)
     return shortest
 
 
 @jit_inline
-def _add_zeros(n: int, b: int, q: int, post: Postings, how: KernelVariant, plan: Tables, first: First, scored: Array,
-               n_scored: int, was: tuple[int, int, int], out: Partials) -> None:  # fmt: skip
+def _add_zeros(
+    n: int,
+    b: int,
+    q: int,
+    post: Postings,
+    how: KernelVariant,
+    plan: Tables,
+    first: First,
+    scored: Array,
+    n_scored: int,
+    was: tuple[int, int, int],
+    out: Partials,
+) -> None:
     """Add the `n` candidates of the block with a score of 0 to the top k and to the ties."""
     start, last = b * post.block_size, out.top.shape[1] - 1
     if out.top[q, last] != NO_RECORD and out.top_score[q, last] > 0:
@@ -119,15 +155,26 @@ def _add_zeros(n: int, b: int, q: int, post: Postings, how: KernelVariant, plan:
         return
     size = min(post.block_size, post.n_records - start)
     if key == first.key[0]:
-        out.n_top[q] += first.n[1] - (0 <= hole < size and np.uint64(post.lengths[np.uint64(start + hole)]) == key)
+        out.n_top[q] += first.n[1] - (
+            0 <= hole < size and np.uint64(post.lengths[np.uint64(start + hole)]) == key
+        )
     elif key > first.key[0]:
         for k in range(size):
             out.n_top[q] += k != hole and np.uint64(post.lengths[np.uint64(start + k)]) == key
 
 
 @jit_bare
-def _run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, watch: Array, cursor: Array,
-                first: First, scored: Array, out: Partials) -> None:  # fmt: skip
+def _run_blocks(
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    watch: Array,
+    cursor: Array,
+    first: First,
+    scored: Array,
+    out: Partials,
+) -> None:
     for b in range(post.ptr.shape[0]):
         start = b * post.block_size
         size = min(post.block_size, post.n_records - start)
@@ -140,9 +187,15 @@ def _run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Ker
                 for f in range(plan.query.ptr[q], plan.query.ptr[q + 1]):
                     cursor[f - plan.query.ptr[q]] = post.ptr[b, plan.fact.item[f]]
                 before = np.int64(-1)
-                for p in range(post.ptr[b, plan.fact.item[shortest]], post.ptr[b, plan.fact.item[shortest] + 1]):
+                for p in range(
+                    post.ptr[b, plan.fact.item[shortest]], post.ptr[b, plan.fact.item[shortest] + 1]
+                ):
                     k = np.int64(post.local[p])
-                    s = _least(k, b, q, post, plan, how, cursor) if k != before and k != hole else np.int64(0)
+                    s = (
+                        _least(k, b, q, post, plan, how, cursor)
+                        if k != before and k != hole
+                        else np.int64(0)
+                    )
                     before = k
                     if s > 0:
                         out.total[q] += s
@@ -161,26 +214,57 @@ def _run_blocks(queries: tuple[int, int], post: Postings, plan: Tables, how: Ker
             if plan.query.cut[q] <= 0:
                 out.n_cut[q] += n - n_scored
             if n > n_scored:
-                _add_zeros(n - n_scored, b, q, post, how, plan, first, scored, min(n_scored, scored.size), was, out)
+                _add_zeros(
+                    n - n_scored,
+                    b,
+                    q,
+                    post,
+                    how,
+                    plan,
+                    first,
+                    scored,
+                    min(n_scored, scored.size),
+                    was,
+                    out,
+                )
 
 
 @jit
 def run_blocks(
-    queries: tuple[int, int], post: Postings, plan: Tables, how: KernelVariant, watch: Array, out: Partials
+    queries: tuple[int, int],
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    watch: Array,
+    out: Partials,
 ) -> None:
     """Add all blocks to the partials `out` of the queries `queries[0] … queries[1]-1`."""
     most = np.int64(1)
     for q in range(queries[0], queries[1]):
         most = max(most, plan.query.ptr[q + 1] - plan.query.ptr[q])
     kept = out.top.shape[1]
-    first = First(np.empty(2 * kept + 1, np.uint64), np.empty(2 * kept + 1, np.int64), np.zeros(2, np.int64))
-    _run_blocks(queries, post, plan, how, watch, np.empty(most, np.int64), first, np.empty(kept, np.int64), out)
+    first = First(
+        np.empty(2 * kept + 1, np.uint64), np.empty(2 * kept + 1, np.int64), np.zeros(2, np.int64)
+    )
+    _run_blocks(
+        queries,
+        post,
+        plan,
+        how,
+        watch,
+        np.empty(most, np.int64),
+        first,
+        np.empty(kept, np.int64),
+        out,
+    )
 
 
 class LeastKernel(TableKernel):
     """Kernel of plans whose score is the least contribution."""
 
-    def score(self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials) -> None:
+    def score(
+        self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials
+    ) -> None:
         """Add all records to the partials."""
         if plan.filtered or plan.tie == Tie.HASH or out.beta.size:
             super().score(shard, plan, queries, watch, out)

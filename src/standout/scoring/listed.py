@@ -29,11 +29,21 @@ class ListedKernel:
     """Further tables of the plan, with the numbers per record of the shard."""
     same: Callable[[Plan, Plan], bool]
 
-    def score(self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials) -> None:
+    def score(
+        self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials
+    ) -> None:
         """Add all records to the partials."""
         self.run_blocks(queries, *self._arguments(shard, plan), watch, out)
 
-    def mass(self, shard: Shard, plan: Plan, queries: tuple[int, int], top: Array, beta: Array, out: Array) -> None:
+    def mass(
+        self,
+        shard: Shard,
+        plan: Plan,
+        queries: tuple[int, int],
+        top: Array,
+        beta: Array,
+        out: Array,
+    ) -> None:
         """Add Σ exp(beta · (score - top)) over the candidates to `out`."""
         self.mass_blocks(queries, *self._arguments(shard, plan), top, beta, out)
 

@@ -26,7 +26,8 @@ FARTHEST = -60.0
 jit_wide = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "nsz"})
 
 
-# fastmath=False is needed: otherwise the caller's setting applies, and rounding by addition is optimized away
+# fastmath=False is needed: otherwise the caller's setting applies, and rounding by addition is
+# optimized away
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def exponential(x: float) -> float:
     """e^x for x ≤ 0 to 1e-14, 0 below `FARTHEST`: Taylor series on ±ln(2)/2, without calls or branches, so that it vectorizes."""
@@ -55,7 +56,9 @@ def mass_over(acc: Array, top: int, beta: float) -> float:
 
 
 @jit
-def mass_filtered(acc: Array, start: int, top: int, beta: float, rule: CandidateRule, lengths: Array) -> float:
+def mass_filtered(
+    acc: Array, start: int, top: int, beta: float, rule: CandidateRule, lengths: Array
+) -> float:
     """As `mass_over`, for queries that exclude some records."""
     mass, high = 0.0, np.float64(top)
     for k in range(acc.size):
@@ -65,7 +68,9 @@ def mass_filtered(acc: Array, start: int, top: int, beta: float, rule: Candidate
 
 
 @jit_bare
-def mass_touched(acc: Array, hole: int, b: int, q: int, top: int, beta: float, post: Postings, plan: Tables) -> float:
+def mass_touched(
+    acc: Array, hole: int, b: int, q: int, top: int, beta: float, post: Postings, plan: Tables
+) -> float:
     """As `mass_over`, from the records with a nonzero score and the number of the others; clears `acc`.
 
     `hole` is the offset of the excluded record; it may lie outside the block.

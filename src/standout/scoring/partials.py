@@ -20,8 +20,8 @@ RANDOM_KEY = 2**63
 class Partials(NamedTuple):
     """Per query: the top k records, how many tie with the best, and sums over all candidates.
 
-    `merge` combines the partials of two sets of records; `empty` is neutral. Records are ordered by descending score, then
-    by ascending tie key, then by ascending index.
+    `merge` combines the partials of two sets of records; `empty` is neutral. Records are ordered by
+    descending score, then by ascending tie key, then by ascending index.
     """
 
     top_score: Array
@@ -66,7 +66,9 @@ class Partials(NamedTuple):
         )
 
     @classmethod
-    def of_records(cls, like: Partials, record: Array, score: Array, key: Array, watch: Array, cut: Array) -> Partials:
+    def of_records(
+        cls, like: Partials, record: Array, score: Array, key: Array, watch: Array, cut: Array
+    ) -> Partials:
         """Partials of one record per query, to be merged with `like`.
 
         Parameters
@@ -80,11 +82,21 @@ class Partials(NamedTuple):
         """
         here = score > LOWEST
         out = cls.empty(record.size, like.k, like.beta if like.beta.size else None)
-        out.top_score[here, 0], out.top_key[here, 0], out.top[here, 0] = score[here], key[here], record[here]
+        out.top_score[here, 0], out.top_key[here, 0], out.top[here, 0] = (
+            score[here],
+            key[here],
+            record[here],
+        )
         known = np.where(here, score, 0)
-        return out._replace(n_top=here.astype(np.int64), n=here.astype(np.int64), total=known, squares=known.astype(float) ** 2,
-                            n_watch=(here & (score >= watch)).astype(np.int64), n_cut=(here & (score >= cut)).astype(np.int64),
-                            mass=here.astype(float) if like.beta.size else out.mass)  # fmt: skip
+        return out._replace(
+            n_top=here.astype(np.int64),
+            n=here.astype(np.int64),
+            total=known,
+            squares=known.astype(float) ** 2,
+            n_watch=(here & (score >= watch)).astype(np.int64),
+            n_cut=(here & (score >= cut)).astype(np.int64),
+            mass=here.astype(float) if like.beta.size else out.mass,
+        )
 
     @property
     def best_score(self) -> Array:
@@ -165,7 +177,11 @@ def _tied(part: Partials, ranked: tuple[Array, Array, Array]) -> Array:
 
 def _mass_below(part: Partials, top: Array) -> Array:
     """Mass of one part, relative to the highest score of the whole."""
-    return np.where(part.best != NO_RECORD, part.mass * np.exp(part.beta * np.minimum(part.best_score - top, 0)), 0.0)
+    return np.where(
+        part.best != NO_RECORD,
+        part.mass * np.exp(part.beta * np.minimum(part.best_score - top, 0)),
+        0.0,
+    )
 
 
 def concatenate(parts: list[Partials]) -> Partials:

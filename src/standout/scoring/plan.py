@@ -1,14 +1,16 @@
 """`Plan`: an attack on a batch of queries, reduced to small tables that any engine can run.
 
-The score of a record for a query is a sum (or a minimum) over the known items that the record holds, of a contribution
-looked up in a table over value codes and a table over signed time gaps. Every contribution is rounded to an integer *once*, here
-or by integer arithmetic in the kernel, so sums, ranks and ties are the same on every engine.
+The score of a record for a query is a sum (or a minimum) over the known items that the record
+holds, of a contribution looked up in a table over value codes and a table over signed time gaps.
+Every contribution is rounded to an integer *once*, here or by integer arithmetic in the kernel, so
+sums, ranks and ties are the same on every engine.
 
-A *gap* is the known time minus the entry's time, in ticks: it is positive where the fact is later than the entry. Gaps are
-signed because a release can be off to one side: dates that were rounded down make gaps of 0 and above. A row of a time table
-has 2·reach + 2 columns: column c stands for the gap c - reach, the first and the last of these for all gaps beyond, and the
-last column of all for entries without a time. With `Plan.gap_shift` s, column c stands for the 2^s gaps nearest to
-(c - reach)·2^s: a smooth kernel over many ticks needs no more columns.
+A *gap* is the known time minus the entry's time, in ticks: it is positive where the fact is later
+than the entry. Gaps are signed because a release can be off to one side: dates that were rounded
+down make gaps of 0 and above. A row of a time table has 2·reach + 2 columns: column c stands for
+the gap c - reach, the first and the last of these for all gaps beyond, and the last column of all
+for entries without a time. With `Plan.gap_shift` s, column c stands for the 2^s gaps nearest to (c
+- reach)·2^s: a smooth kernel over many ticks needs no more columns.
 """
 
 from __future__ import annotations
@@ -132,7 +134,9 @@ class Tables(NamedTuple):
 
         query, fact, row = self
         return Tables(
-            query._replace(**of(query._fields)), fact._replace(**of(fact._fields)), row._replace(**of(row._fields))
+            query._replace(**of(query._fields)),
+            fact._replace(**of(fact._fields)),
+            row._replace(**of(row._fields)),
         )
 
 
@@ -232,7 +236,9 @@ class Plan:
     @cached_property
     def plain(self) -> bool:
         """Whether no table holds a veto and gaps are not grouped, so that the loops of a kernel need not test for it."""
-        lowest = min(int(table.min(initial=0)) for table in (self.tables.fact.value, self.tables.row.time))
+        lowest = min(
+            int(table.min(initial=0)) for table in (self.tables.fact.value, self.tables.row.time)
+        )
         return lowest > VETO // 2 and self.gap_shift == 0
 
     def score(self, integer: Array) -> Array:

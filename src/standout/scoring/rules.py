@@ -29,7 +29,9 @@ class CandidateRule(NamedTuple):
 @jit
 def rule_of(q: int, first: int, plan: Tables, how: KernelVariant) -> CandidateRule:
     """Candidate rule of query `q` in a shard whose first record is `first`."""
-    return CandidateRule(plan.query.exclude[q] - first, plan.query.low[q], plan.query.high[q], how.filtered)
+    return CandidateRule(
+        plan.query.exclude[q] - first, plan.query.low[q], plan.query.high[q], how.filtered
+    )
 
 
 @jit

@@ -22,7 +22,9 @@ STRETCH = 256
 """Records checked together by their maximum before single records are compared with the top k."""
 
 # sums may be reordered and fused: squares may differ by rounding, within 1e-9
-jit_wide = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
+jit_wide = njit(
+    nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"}
+)
 
 
 @jit_wide
@@ -52,8 +54,9 @@ def _count(acc: Array, mark: int) -> int:
 
 
 @jit
-def _summarize_filtered(acc: Array, start: int, watch: int, cut: int, rule: CandidateRule, lengths: Array
-                  ) -> tuple[int, int, float, int, int, int]:  # fmt: skip
+def _summarize_filtered(
+    acc: Array, start: int, watch: int, cut: int, rule: CandidateRule, lengths: Array
+) -> tuple[int, int, float, int, int, int]:
     """As `_summarize_range`, for queries that exclude some records; also counts."""
     top, total, squares = np.int64(LOWEST), np.int64(0), 0.0
     n, n_watch, n_cut = np.int64(0), np.int64(0), np.int64(0)
@@ -79,14 +82,28 @@ def highest(acc: Array, lo: int, hi: int) -> int:
 
 
 @jit
-def update_top(acc: Array, start: int, q: int, first: int, rule: CandidateRule, tie: int, salt: int, lengths: Array,
-            out: Partials) -> None:  # fmt: skip
+def update_top(
+    acc: Array,
+    start: int,
+    q: int,
+    first: int,
+    rule: CandidateRule,
+    tie: int,
+    salt: int,
+    lengths: Array,
+    out: Partials,
+) -> None:
     """Insert the records of the block into the query's top k where they belong."""
     last = out.top.shape[1] - 1
-    least, least_key, unfilled = out.top_score[q, last], out.top_key[q, last], out.top[q, last] == NO_RECORD
+    least, least_key, unfilled = (
+        out.top_score[q, last],
+        out.top_key[q, last],
+        out.top[q, last] == NO_RECORD,
+    )
     for lo in range(0, acc.size, STRETCH):
         hi = min(lo + STRETCH, acc.size)
-        # records come in ascending order: without a key, a record with the score of the last one kept ranks behind it
+        # records come in ascending order: without a key, a record with the score of the last one
+        # kept ranks behind it
         high = highest(acc, lo, hi)
         if high < least or (high == least and tie == _INDEX and not unfilled):
             continue
@@ -97,7 +114,11 @@ def update_top(acc: Array, start: int, q: int, first: int, rule: CandidateRule, 
             key = key_of(start + k, first, tie, salt, lengths)
             if (unfilled or s > least or key < least_key) and passes(start + k, rule, lengths):
                 insert(s, key, first + start + k, q, out)
-                least, least_key, unfilled = out.top_score[q, last], out.top_key[q, last], out.top[q, last] == NO_RECORD
+                least, least_key, unfilled = (
+                    out.top_score[q, last],
+                    out.top_key[q, last],
+                    out.top[q, last] == NO_RECORD,
+                )
 
 
 @jit
@@ -105,7 +126,9 @@ def insert(s: int, key: int, r: int, q: int, out: Partials) -> None:
     """Put a record of score `s` among the query's top k, if it belongs there."""
     size = out.top.shape[1]
     at = size
-    while at > 0 and _before(s, key, r, out.top_score[q, at - 1], out.top_key[q, at - 1], out.top[q, at - 1]):
+    while at > 0 and _before(
+        s, key, r, out.top_score[q, at - 1], out.top_key[q, at - 1], out.top[q, at - 1]
+    ):
         at -= 1
         if at + 1 < size:
             out.top_score[q, at + 1] = out.top_score[q, at]
@@ -125,15 +148,25 @@ def _count_equal(acc: Array, score: int) -> int:
 
 
 @jit
-def count_ties(acc: Array, start: int, q: int, rule: CandidateRule, tie: int, lengths: Array, was: tuple[int, int, int],
-               out: Partials) -> None:  # fmt: skip
+def count_ties(
+    acc: Array,
+    start: int,
+    q: int,
+    rule: CandidateRule,
+    tie: int,
+    lengths: Array,
+    was: tuple[int, int, int],
+    out: Partials,
+) -> None:
     """Count the block's ties with the best, after `update_top`; `was` is the best (score, key, record) before it."""
     score, key = out.top_score[q, 0], out.top_key[q, 0]
     if was[2] == NO_RECORD or score != was[0] or (tie == _SHORT and key != was[1]):
         out.n_top[q] = 0
     if not rule.filtered and tie != _SHORT:
         hole = rule.exclude - start
-        out.n_top[q] += _count_equal(acc, score) - (1 if 0 <= hole < acc.size and acc[hole] == score else 0)
+        out.n_top[q] += _count_equal(acc, score) - (
+            1 if 0 <= hole < acc.size and acc[hole] == score else 0
+        )
         return
     n = np.int64(0)
     for k in range(acc.size):
@@ -154,8 +187,18 @@ def add_candidate(s: int, key: int, r: int, q: int, tie: int, out: Partials) -> 
 
 
 @jit_bare
-def summarize_listed(n: int, local: Array, score: Array, start: int, q: int, watch: int, post: Postings, plan: Tables,
-                     how: KernelVariant, out: Partials) -> None:  # fmt: skip
+def summarize_listed(
+    n: int,
+    local: Array,
+    score: Array,
+    start: int,
+    q: int,
+    watch: int,
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    out: Partials,
+) -> None:
     """Add `n` candidates of a block, listed with their scores in ascending order, to the partials of query `q`."""
     out.n[q] += n
     for c in range(n):
@@ -175,7 +218,9 @@ def summarize_listed(n: int, local: Array, score: Array, start: int, q: int, wat
 
 
 @jit
-def _before(score: int, key: int, record: int, other_score: int, other_key: int, other: int) -> bool:
+def _before(
+    score: int, key: int, record: int, other_score: int, other_key: int, other: int
+) -> bool:
     """Total order: score descending, tie key ascending, record ascending; empty places (-1) last."""
     if other == NO_RECORD:
         return True
@@ -188,14 +233,23 @@ def _before(score: int, key: int, record: int, other_score: int, other_key: int,
 
 @jit_inline
 def summarize_block(
-    acc: Array, start: int, q: int, watch: int, post: Postings, plan: Tables, how: KernelVariant, out: Partials
+    acc: Array,
+    start: int,
+    q: int,
+    watch: int,
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    out: Partials,
 ) -> None:
     """Add the scores of a block, whose first record is `start` of the shard, to the partials of query `q`."""
     size, cut, first = acc.size, plan.query.cut[q], post.first_record
     rule = rule_of(q, first, plan, how)
     hole = rule.exclude - start
     if how.filtered:
-        top, total, squares, n_watch, n_cut, n = _summarize_filtered(acc, start, watch, cut, rule, post.lengths)
+        top, total, squares, n_watch, n_cut, n = _summarize_filtered(
+            acc, start, watch, cut, rule, post.lengths
+        )
     elif 0 <= hole < size:
         top, total, squares = _summarize_range(acc, np.int64(0), hole)
         top2, total2, squares2 = _summarize_range(acc, hole + 1, size)
@@ -231,18 +285,20 @@ def zeros_cannot_win(q: int, tie: int, out: Partials) -> bool:
     """Whether no record of a later block with a score of 0 belongs to the top k of query `q` or ties with its best."""
     last = out.top.shape[1] - 1
     least = out.top_score[q, last]
-    return out.top[q, last] != NO_RECORD and (least > 0 or (least == 0 and tie == _INDEX and out.top_score[q, 0] > 0))
+    return out.top[q, last] != NO_RECORD and (
+        least > 0 or (least == 0 and tie == _INDEX and out.top_score[q, 0] > 0)
+    )
 
 
 @jit
-def _sum_touched(acc: Array, lo: int, hi: int, local: Array, least: int, counts: bool, watch: int, cut: int) -> tuple[
-    int, int, int, int, int, int, int, int
-]:  # fmt: skip
+def _sum_touched(
+    acc: Array, lo: int, hi: int, local: Array, least: int, counts: bool, watch: int, cut: int
+) -> tuple[int, int, int, int, int, int, int, int]:
     """Sum and clear the records of a run, up to the first with a score of at least `least` (above 0).
 
-    Returns the position after it, or `hi`; its score, or 0; the sum; the low and high halves of the squares, as integers,
-    because float additions are serial; and, with `counts`, the number of records with a score other than 0, at least `watch`
-    and at least `cut`.
+    Returns the position after it, or `hi`; its score, or 0; the sum; the low and high halves of the
+    squares, as integers, because float additions are serial; and, with `counts`, the number of
+    records with a score other than 0, at least `watch` and at least `cut`.
     """
     total, low, high = np.int64(0), np.int64(0), np.int64(0)
     met, n_watch, n_cut = np.int64(0), np.int64(0), np.int64(0)
@@ -268,7 +324,9 @@ def _sum_touched(acc: Array, lo: int, hi: int, local: Array, least: int, counts:
 
 
 @jit
-def _mass_run(acc: Array, lo: int, hi: int, local: Array, least: int, high: int, beta: float) -> tuple[float, int]:
+def _mass_run(
+    acc: Array, lo: int, hi: int, local: Array, least: int, high: int, beta: float
+) -> tuple[float, int]:
     """Mass of the records of a run that `_sum_touched` will read at once, and the number of them with a score other than 0."""
     mass, met, p, last = 0.0, np.int64(0), lo, np.int64(-1)
     while p < hi:
@@ -286,11 +344,21 @@ def _mass_run(acc: Array, lo: int, hi: int, local: Array, least: int, high: int,
 
 
 @jit_bare
-def summarize_touched(acc: Array, start: int, b: int, q: int, watch: int, post: Postings, plan: Tables, how: KernelVariant,
-                out: Partials) -> None:  # fmt: skip
+def summarize_touched(
+    acc: Array,
+    start: int,
+    b: int,
+    q: int,
+    watch: int,
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    out: Partials,
+) -> None:
     """As `summarize_block`, if few records have postings: read the runs again instead of the block, and clear `acc`.
 
-    Requires: no length filter, final sums, and `zeros_cannot_win`. Not inlined: inlining made the summing loops slower.
+    Requires: no length filter, final sums, and `zeros_cannot_win`. Not inlined: inlining made the
+    summing loops slower.
     """
     cut, hole = plan.query.cut[q], plan.query.exclude[q] - post.first_record - start
     counts = watch <= _HIGHEST or cut <= _HIGHEST
@@ -310,9 +378,17 @@ def summarize_touched(acc: Array, start: int, b: int, q: int, watch: int, post: 
                 more_mass, m = _mass_run(acc, p, stop, post.local, least, was, out.beta[q])
                 out.mass[q] += more_mass
                 with_mass += m
-            p, top, more, lower, higher, m, w, c = _sum_touched(acc, p, stop, post.local, least, counts, watch, cut)
+            p, top, more, lower, higher, m, w, c = _sum_touched(
+                acc, p, stop, post.local, least, counts, watch, cut
+            )
             out.total[q] += more
-            low, high, met, n_watch, n_cut = low + lower, high + higher, met + m, n_watch + w, n_cut + c
+            low, high, met, n_watch, n_cut = (
+                low + lower,
+                high + higher,
+                met + m,
+                n_watch + w,
+                n_cut + c,
+            )
             if top >= least:
                 r = start + np.int64(post.local[p - np.uint64(1)])
                 key = key_of(r, post.first_record, how.tie, plan.query.salt[q], post.lengths)

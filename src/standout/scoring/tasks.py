@@ -83,10 +83,14 @@ class Score(_Planned[Partials]):
         """Partials of no records."""
         return Partials.empty(self.plan.n_queries, max(self.k, 2), self.beta)
 
-    def run(self, shard: Shard, into: Partials | None = None, queries: Range | None = None) -> Partials:
+    def run(
+        self, shard: Shard, into: Partials | None = None, queries: Range | None = None
+    ) -> Partials:
         """Partials of the shard's records."""
         out = self.empty() if into is None else into
-        kernel_of(self.plan).score(shard, self.plan, queries or (0, self.plan.n_queries), self.marks, out)
+        kernel_of(self.plan).score(
+            shard, self.plan, queries or (0, self.plan.n_queries), self.marks, out
+        )
         return out
 
     @property
@@ -185,5 +189,11 @@ class FindAbove(_Planned[Found]):
                 scores = np.empty((hi - lo, piece.n_records), np.int32)
                 kernel.all_scores(piece, self.plan, (lo, hi), scores)
                 query, local = np.nonzero((scores >= self.least[lo:hi, None]) & (scores != LOWEST))
-                parts.append(Found(lo + query, piece.first_record + local, scores[query, local].astype(np.int64)))
+                parts.append(
+                    Found(
+                        lo + query,
+                        piece.first_record + local,
+                        scores[query, local].astype(np.int64),
+                    )
+                )
         return Found.joined(parts)

@@ -21,7 +21,12 @@ from standout.formulas import dss12
 from standout.formulas.rates import Z_95
 from standout.theory.learning import Learned, learn
 from standout.theory.pairs import pair_s
-from standout.theory.rarity import fitting_t_for_shares, no_eligible_record, rare_adversary, with_rare_share
+from standout.theory.rarity import (
+    fitting_t_for_shares,
+    no_eligible_record,
+    rare_adversary,
+    with_rare_share,
+)
 
 Array = npt.NDArray[Any]
 
@@ -114,7 +119,13 @@ class Amplification:
             {**{k: v for k, v in vars(x).items() if k != "learned"}, "learned": x.learned.to_dict()}
             for x in self.theorem_3
         ]
-        return {"knows": self.knows, "gamma": self.gamma, "t": self.t, "surface": self._points(), "theorem_3": theorem}
+        return {
+            "knows": self.knows,
+            "gamma": self.gamma,
+            "t": self.t,
+            "surface": self._points(),
+            "theorem_3": theorem,
+        }
 
     def __repr__(self) -> str:
         return f"<Amplification: f_D at {self.f.size} points, knows={self.knows}, gamma={self.gamma:g}, t={self.t:.4g}>"
@@ -137,9 +148,9 @@ def amplification(
 ) -> Amplification:
     """f_D(η1, η2, η3): how similar to the target all records are that are similar to the knowledge (Algorithm 3).
 
-    Each run draws targets and knowledge with a share η1 of rare items, takes k = min{ S(y,r) : S(aux,r) ≥ η2 } of each,
-    and of those the (1-η3) quantile; f_D is the mean over the runs. The target is among the r; where no record reaches
-    η2 the claim is empty and k = 1.
+    Each run draws targets and knowledge with a share η1 of rare items, takes k = min{ S(y,r) :
+    S(aux,r) ≥ η2 } of each, and of those the (1-η3) quantile; f_D is the mean over the runs. The
+    target is among the r; where no record reaches η2 the claim is empty and k = 1.
 
     Parameters
     ----------
@@ -150,18 +161,24 @@ def amplification(
     t
         Items with 1/log2|supp| ≥ t are rare. Default: a t that fits the data.
     eta1, eta2, eta3
-        A number or several each: share of rare items, similarity to the knowledge, share of targets it holds for.
+        A number or several each: share of rare items, similarity to the knowledge, share of targets
+        it holds for.
     seed
         Random seed of targets and knowledge.
     per_run, runs
-        n targets per run (without replacement; all eligible ones when they are fewer), and how many runs are averaged.
+        n targets per run (without replacement; all eligible ones when they are fewer), and how many
+        runs are averaged.
     engine
         Engine that scores.
     progress
         Called with (runs done, runs in all).
     """
     in_memory(dataset, "amplification")
-    shares, levels, keeps = _points_of(eta1, "eta1"), _points_of(eta2, "eta2"), _points_of(eta3, "eta3")
+    shares, levels, keeps = (
+        _points_of(eta1, "eta1"),
+        _points_of(eta2, "eta2"),
+        _points_of(eta3, "eta3"),
+    )
     if per_run < 1 or runs < 1:
         raise ParameterError(f"per_run={per_run}, runs={runs}: at least one each")
     rarity = fitting_t_for_shares(dataset, knows, shares) if t is None else t
@@ -175,7 +192,14 @@ def amplification(
         if eligible.size == 0:
             done += runs
             continue
-        draws = _draw(dataset, rare_adversary(knows, gamma, rarity, float(share)), eligible, per_run, runs, seed)
+        draws = _draw(
+            dataset,
+            rare_adversary(knows, gamma, rarity, float(share)),
+            eligible,
+            per_run,
+            runs,
+            seed,
+        )
         floor = min(_l2(dataset, aux, gamma).min() for _, aux in draws)
         asked = np.append(levels, floor)
         ks = []
@@ -185,18 +209,31 @@ def amplification(
             if progress:
                 progress(done, runs * shares.size)
         per = np.array([_quantiles(k, keeps) for k in ks])
-        f[a], spread[a] = per[:, :-1].mean(axis=0), Z_95 * per[:, :-1].std(axis=0) / np.sqrt(len(ks))
+        f[a], spread[a] = (
+            per[:, :-1].mean(axis=0),
+            Z_95 * per[:, :-1].std(axis=0) / np.sqrt(len(ks)),
+        )
         empty[a] = np.concatenate([np.isinf(k[:, :-1]) for k in ks]).mean(axis=0)
         guarantee = float(per[:, -1, :].mean(axis=0)[0])
         theorem.append(
             _theorem_3(
-                dataset, draws, gamma, float(share), int(eligible.size), floor, float(keeps[0]), guarantee, engine
+                dataset,
+                draws,
+                gamma,
+                float(share),
+                int(eligible.size),
+                floor,
+                float(keeps[0]),
+                guarantee,
+                engine,
             )
         )
     if not theorem:
         raise no_eligible_record(dataset, knows, float(shares.min()), rarity)
     scalar = all(np.ndim(x) == 0 for x in (eta1, eta2, eta3))
-    return Amplification(knows, gamma, rarity, shares, levels, keeps, f, spread, empty, tuple(theorem), scalar)
+    return Amplification(
+        knows, gamma, rarity, shares, levels, keeps, f, spread, empty, tuple(theorem), scalar
+    )
 
 
 Draws = list[tuple[Array, Knowledge]]
@@ -204,7 +241,9 @@ Draws = list[tuple[Array, Knowledge]]
 
 def _quantiles(k: Array, keeps: Array) -> list[list[float]]:
     """(levels, η3): f_D of one run; if no record was similar, k = 1."""
-    return [[dss12.kept_quantile(np.minimum(column, 1.0), eta3) for eta3 in keeps] for column in k.T]
+    return [
+        [dss12.kept_quantile(np.minimum(column, 1.0), eta3) for eta3 in keeps] for column in k.T
+    ]
 
 
 def _points_of(x: Any, name: str) -> Array:
@@ -220,7 +259,8 @@ def _draw(dataset: Dataset, who: Any, eligible: Array, n: int, runs: int, seed: 
     out = []
     for s in seeds:
         y = sample_targets(dataset, eligible, n, int(s))
-        # D_{m,η1} differs slightly from the adversary's eligibility rule, so `Adversary.sample` is not used
+        # D_{m,η1} differs slightly from the adversary's eligibility rule, so `Adversary.sample` is
+        # not used
         out.append((y, sample(who, dataset, y, int(s), check=False)))
     return out
 
@@ -231,7 +271,9 @@ def _l2(dataset: Dataset, aux: Knowledge, gamma: float) -> Array:
     return np.array([dss12.l2(row, gamma) for row in weights])
 
 
-def _similar(dataset: Dataset, aux: Knowledge, least: float, machine: Engine) -> Iterator[tuple[Array, Array]]:
+def _similar(
+    dataset: Dataset, aux: Knowledge, least: float, machine: Engine
+) -> Iterator[tuple[Array, Array]]:
     """Per query, the records with S(aux, r) ≥ least, and that similarity."""
     from standout.attacks.datta import similarity_table
     from standout.attacks.tables import Known
@@ -251,7 +293,10 @@ def _similar(dataset: Dataset, aux: Knowledge, least: float, machine: Engine) ->
         found = machine.map(FindAbove(plan, cut), dataset.all_shards)
         edges = np.searchsorted(found.query, np.arange(part.n_queries + 1))
         for q, (first, stop) in enumerate(pairwise(edges.tolist())):
-            yield found.record[first:stop], (found.score[first:stop] + m[q]) / (plan.scale[q] * m[q])
+            yield (
+                found.record[first:stop],
+                (found.score[first:stop] + m[q]) / (plan.scale[q] * m[q]),
+            )
 
 
 def _k(dataset: Dataset, y: Array, aux: Knowledge, levels: Array, machine: Engine) -> Array:

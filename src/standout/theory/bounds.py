@@ -79,7 +79,9 @@ class Bounds:
         for row in self.rows:
             if row.theorem == theorem:
                 return row
-        raise ParameterError(f"no theorem {theorem!r}. Theorems: {', '.join(r.theorem for r in self.rows)}")
+        raise ParameterError(
+            f"no theorem {theorem!r}. Theorems: {', '.join(r.theorem for r in self.rows)}"
+        )
 
     def summary(self) -> str:
         """Conclusions, in sentences."""
@@ -120,7 +122,10 @@ class Bounds:
         import pandas as pd
 
         return pd.DataFrame(
-            [{k: v for k, v in row.items() if k != "assumptions"} for row in self.to_dict()["theorems"]]
+            [
+                {k: v for k, v in row.items() if k != "assumptions"}
+                for row in self.to_dict()["theorems"]
+            ]
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -163,7 +168,8 @@ def bounds(
     dataset
         The release.
     epsilon, delta
-        NS08's ε and δ. For DSS12's Theorem 1, epsilon is the probability of failure and delta its slack.
+        NS08's ε and δ. For DSS12's Theorem 1, epsilon is the probability of failure and delta its
+        slack.
     k
         Size of the lineup of Theorem 3.
     gamma, knows
@@ -171,11 +177,13 @@ def bounds(
     value_within, time_within
         Tolerances of Sim; None ignores the channel, as does data without it.
     population
-        Size of the population that the release is a sample of, for Theorem 5. Default: ten times the records.
+        Size of the population that the release is a sample of, for Theorem 5. Default: ten times
+        the records.
     t
         Rarity threshold of DSS12. Default: one that fits the data.
     targets, records
-        Records attacked per measurement, and records whose nearest neighbor is searched (as in `describe`).
+        Records attacked per measurement, and records whose nearest neighbor is searched (as in
+        `describe`).
     seed
         Random seed.
     progress
@@ -232,22 +240,34 @@ def _check(dataset: Dataset, epsilon: float, delta: float, k: int, people: float
     if k < 2:
         raise ParameterError(f"k={k}: a lineup has at least two records")
     if people < dataset.n_records:
-        raise ParameterError(f"population={people:g}: at least the {dataset.n_records} records of the release")
+        raise ParameterError(
+            f"population={people:g}: at least the {dataset.n_records} records of the release"
+        )
 
 
 def _long_enough(dataset: Dataset, m: float, epsilon: float) -> Assumption:
     share = float((dataset.lengths >= math.ceil(m)).mean())
-    return Assumption(f"records hold {math.ceil(m)} items", f"{share:.1%} of them do", share >= 1 - epsilon)
+    return Assumption(
+        f"records hold {math.ceil(m)} items", f"{share:.1%} of them do", share >= 1 - epsilon
+    )
 
 
 def _ns08(
-    dataset: Dataset, epsilon: float, delta: float, k: int, curve: Curve, impostors: Rate, needs: dict[str, Needed]
+    dataset: Dataset,
+    epsilon: float,
+    delta: float,
+    k: int,
+    curve: Curve,
+    impostors: Rate,
+    needs: dict[str, Needed],
 ) -> list[Bound]:
     """Theorems 1 to 4."""
     n, theta = dataset.n_records, 1 - epsilon - delta
     m1, m3 = ns08.theorem_1_m(n, epsilon, delta), ns08.theorem_3_m(n, k, delta)
     drawn = Assumption(
-        "known items are drawn uniformly from the target's and agree within the tolerances", "drawn this way here", None
+        "known items are drawn uniformly from the target's and agree within the tolerances",
+        "drawn this way here",
+        None,
     )
     lemma = Assumption(
         f"no dissimilar record (Sim ≤ {theta:g}) agrees on {1 - delta:.0%} of a target's items",
@@ -277,8 +297,19 @@ def _ns08(
 
     sample = "the same on any sample of the data; no answer (⊥) when the target is absent"
     return [
-        row("T1", f"a record with Sim ≥ {theta:g} is found with probability ≥ {1 - epsilon:g}", m1, lemma),
-        row("T2", f"the record itself is found with probability ≥ {1 - epsilon:g}", m1, lemma, sparse),
+        row(
+            "T1",
+            f"a record with Sim ≥ {theta:g} is found with probability ≥ {1 - epsilon:g}",
+            m1,
+            lemma,
+        ),
+        row(
+            "T2",
+            f"the record itself is found with probability ≥ {1 - epsilon:g}",
+            m1,
+            lemma,
+            sparse,
+        ),
         row(
             "T3",
             f"a lineup of {k} contains the record: probability ≥ 1/{k}, {math.log2(k):.1f} bits left",
@@ -306,14 +337,20 @@ def _theorem_5(dataset: Dataset, theta: float, people: float, gamma: float, curv
         None,
         f"δ ≤ {high:.2%} here; population δ ≤ {claim:.1%}" + (" (says nothing)" if empty else ""),
         (
-            Assumption("the release is a uniform random sample of the population", "cannot be checked on data", None),
+            Assumption(
+                "the release is a uniform random sample of the population",
+                "cannot be checked on data",
+                None,
+            ),
             Assumption(f"δ < γ/λ = {gamma / factor:.2g}", f"δ ≤ {high:.2g} (95 %)", not empty),
         ),
         HUB,
     )
 
 
-def _dss12_1(dataset: Dataset, epsilon: float, delta: float, gamma: float, targets: int, seed: int) -> Bound:
+def _dss12_1(
+    dataset: Dataset, epsilon: float, delta: float, gamma: float, targets: int, seed: int
+) -> Bound:
     m, safe = dss12.generic_m(delta, epsilon), dss12.generic_m(delta, epsilon, dataset.n_records)
     need = generic_needs(dataset, epsilon, delta, gamma, targets, seed)
     bar = dss12.generic_similarity(gamma, delta)
@@ -326,7 +363,9 @@ def _dss12_1(dataset: Dataset, epsilon: float, delta: float, gamma: float, targe
         need.words(),
         (
             Assumption(
-                "known items are drawn uniformly, values at most γ of the scale off", "drawn this way here", None
+                "known items are drawn uniformly, values at most γ of the scale off",
+                "drawn this way here",
+                None,
             ),
             _long_enough(dataset, m, epsilon),
         ),
@@ -334,11 +373,15 @@ def _dss12_1(dataset: Dataset, epsilon: float, delta: float, gamma: float, targe
     )
 
 
-def _dss12_2(dataset: Dataset, epsilon: float, gamma: float, t: float, targets: int, seed: int) -> Bound:
+def _dss12_2(
+    dataset: Dataset, epsilon: float, gamma: float, t: float, targets: int, seed: int
+) -> Bound:
     need = certificate_needs(dataset, epsilon, gamma, RARE_SHARE, t, targets, seed)
     best = max((r for _, r in need.tried), key=lambda r: r.rate, default=None)
     share = Assumption(
-        f"e > γM for {1 - epsilon:.0%} of eligible records", need.words(), None if best is None else need.m is not None
+        f"e > γM for {1 - epsilon:.0%} of eligible records",
+        need.words(),
+        None if best is None else need.m is not None,
     )
     return Bound(
         "DSS12 T2",
@@ -348,7 +391,11 @@ def _dss12_2(dataset: Dataset, epsilon: float, gamma: float, t: float, targets: 
         need.m,
         need.words(),
         (
-            Assumption("values at most γ of the scale off; the target is in the release", "drawn this way here", None),
+            Assumption(
+                "values at most γ of the scale off; the target is in the release",
+                "drawn this way here",
+                None,
+            ),
             share,
         ),
     )
@@ -356,12 +403,22 @@ def _dss12_2(dataset: Dataset, epsilon: float, gamma: float, t: float, targets: 
 
 def _dss12_3(dataset: Dataset, knows: int, gamma: float, t: float | None, seed: int) -> Bound:
     says = f"S(target, answer) ≥ f_D(l1, l2, {ETA3:g}) with probability ≥ {ETA3:g}"
-    drawn = Assumption("f_D has Property 1: estimated from draws on this data", "estimated this way here", None)
+    drawn = Assumption(
+        "f_D has Property 1: estimated from draws on this data", "estimated this way here", None
+    )
     try:
-        found = amplification(dataset, knows, gamma, t, RARE_SHARE, 0.75, ETA3, seed, runs=10).theorem_3[0]
+        found = amplification(
+            dataset, knows, gamma, t, RARE_SHARE, 0.75, ETA3, seed, runs=10
+        ).theorem_3[0]
     except EligibilityError as error:
-        nobody = Assumption(f"records hold {knows} items, a share {RARE_SHARE:g} of them rare", "no record does", False)
-        return Bound("DSS12 T3", says, None, "S(aux, answer) ≥ l2", None, str(error), (drawn, nobody))
+        nobody = Assumption(
+            f"records hold {knows} items, a share {RARE_SHARE:g} of them rare",
+            "no record does",
+            False,
+        )
+        return Bound(
+            "DSS12 T3", says, None, "S(aux, answer) ≥ l2", None, str(error), (drawn, nobody)
+        )
     return Bound(
         "DSS12 T3",
         says,
@@ -369,5 +426,10 @@ def _dss12_3(dataset: Dataset, knows: int, gamma: float, t: float | None, seed: 
         f"S(aux, answer) ≥ l2 = {found.l2:.2f}",
         None,
         f"f_D = {found.guarantee:.2f}; reached by {found.measured:.1%}; mean S {np.mean(found.learned.similarity):.2f}",
-        (drawn, Assumption("S(aux, answer) ≥ l2", f"{found.violations} violations", found.violations == 0)),
+        (
+            drawn,
+            Assumption(
+                "S(aux, answer) ≥ l2", f"{found.violations} violations", found.violations == 0
+            ),
+        ),
     )

@@ -119,7 +119,8 @@ def certificates(
 ) -> Certificates:
     """Share of records that the weighted algorithm provably isolates: e > γM ⇒ the best record is the target.
 
-    The truth is known here, so every certificate is also checked; one that is wrong counts as a violation.
+    The truth is known here, so every certificate is also checked; one that is wrong counts as a
+    violation.
 
     Parameters
     ----------
@@ -134,7 +135,8 @@ def certificates(
     delta
         Share of rare items among the known ones.
     targets
-        Number of eligible records to attack (None: all), or their indices. Drawn without replacement, unlike in the paper.
+        Number of eligible records to attack (None: all), or their indices. Drawn without
+        replacement, unlike in the paper.
     seed
         Random seed of targets and knowledge.
     engine, progress
@@ -171,7 +173,8 @@ def certificates(
         int(eligible.size),
         Rate.of(proof.isolated),
         Rate.of(verdicts.credit),
-        # a certificate is for one record: an answer that ties with another is as wrong as another record
+        # a certificate is for one record: an answer that ties with another is as wrong as another
+        # record
         int((proof.isolated & (verdicts.credit < 1)).sum()),
         chosen,
         proof.isolated,
@@ -188,7 +191,10 @@ def _targets(dataset: Dataset, targets: Any, eligible: Array, seed: int) -> Arra
 
 
 def filtered_out(
-    dataset: Dataset, knows: Sequence[int] = TABLE_1[0], ts: Sequence[float] = TABLE_1[1], delta: float = 0.75
+    dataset: Dataset,
+    knows: Sequence[int] = TABLE_1[0],
+    ts: Sequence[float] = TABLE_1[1],
+    delta: float = 0.75,
 ) -> Any:
     """Frame: share of records without enough rare and other items (Table 1)."""
     import pandas as pd

@@ -50,7 +50,9 @@ class Description:
         """The (ε,δ) curves, concatenated, as a frame."""
         import pandas as pd
 
-        return pd.concat([c.to_frame().assign(similarity=c.words) for c in self.sparsity], ignore_index=True)
+        return pd.concat(
+            [c.to_frame().assign(similarity=c.words) for c in self.sparsity], ignore_index=True
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for findings; long tables thinned to at most 200 rows."""
@@ -73,10 +75,18 @@ class Description:
         rows: list[dict[str, Any]] = []
         for key, x in self.overview.items():
             parts = x.items() if isinstance(x, dict) else [("", x)]
-            rows += [{"part": key, "measure": name, "value": v} for name, v in parts if v is not None]
+            rows += [
+                {"part": key, "measure": name, "value": v} for name, v in parts if v is not None
+            ]
         for curve in self.sparsity:
             middle = float(np.quantile(curve.similarity, 0.5))
-            rows.append({"part": "nearest_neighbor", "measure": f"median similarity, {curve.words}", "value": middle})
+            rows.append(
+                {
+                    "part": "nearest_neighbor",
+                    "measure": f"median similarity, {curve.words}",
+                    "value": middle,
+                }
+            )
         return pd.DataFrame(rows, columns=["part", "measure", "value"])
 
     def _repr_html_(self) -> str:
@@ -105,9 +115,11 @@ def describe(
     dataset
         The release.
     records
-        Number of records whose nearest neighbor is searched. Default: all if that takes seconds, else 2,000.
+        Number of records whose nearest neighbor is searched. Default: all if that takes seconds,
+        else 2,000.
     value_within, time_within
-        Tolerances under which entries agree, as in the paper; channels that the data lacks are left out.
+        Tolerances under which entries agree, as in the paper; channels that the data lacks are left
+        out.
     seed
         Random seed of the sample of records.
     progress
@@ -214,7 +226,9 @@ def _length_frame(dataset: Dataset) -> Any:
     import pandas as pd
 
     items, records = np.unique(dataset.lengths, return_counts=True)
-    return pd.DataFrame({"items": items, "records": records, "at_most": np.cumsum(records) / dataset.n_records})
+    return pd.DataFrame(
+        {"items": items, "records": records, "at_most": np.cumsum(records) / dataset.n_records}
+    )
 
 
 def _support_frame(dataset: Dataset) -> Any:
@@ -230,7 +244,9 @@ def _support_frame(dataset: Dataset) -> Any:
     )
 
 
-def outside_top(dataset: Dataset, tops: tuple[int, ...] = TOPS, at_least: tuple[int, ...] = AT_LEAST) -> Any:
+def outside_top(
+    dataset: Dataset, tops: tuple[int, ...] = TOPS, at_least: tuple[int, ...] = AT_LEAST
+) -> Any:
     """Frame: records with at least this many items outside the most held ones (the table of NS08, section 5)."""
     import pandas as pd
 
@@ -241,7 +257,9 @@ def outside_top(dataset: Dataset, tops: tuple[int, ...] = TOPS, at_least: tuple[
         n = records_by_count(dataset, dataset.popularity_rank >= top)
         for least in at_least:
             count = int(n[least:].sum())
-            rows.append({"top": top, "items": least, "records": count, "share": count / dataset.n_records})
+            rows.append(
+                {"top": top, "items": least, "records": count, "share": count / dataset.n_records}
+            )
     return pd.DataFrame(rows)
 
 

@@ -36,7 +36,9 @@ def _gather(i: int, post: Postings, channel: Array, none: int, record: Array, ke
 
 
 @jit
-def _reached(n: int, record: Array, key: Array, low: Array, high: Array, first: Array, last: Array) -> int:
+def _reached(
+    n: int, record: Array, key: Array, low: Array, high: Array, first: Array, last: Array
+) -> int:
     """Per record, the union of the ranges around its keys, as disjoint ranges `first … last`; return their number."""
     m = 0
     k = 0
@@ -107,7 +109,9 @@ def _chances(dataset: Dataset, channel: Array, none: int, low: Array, high: Arra
     with ThreadPoolExecutor(threads) as pool:
         list(
             pool.map(
-                lambda s: _item_chances(s[0], s[1], most, dataset.n_records, post, channel, none, low, high, out),
+                lambda s: _item_chances(
+                    s[0], s[1], most, dataset.n_records, post, channel, none, low, high, out
+                ),
                 pairwise(edges),
             )
         )
@@ -125,15 +129,22 @@ def time_chances(dataset: Dataset, time_within: float | str) -> Array:
     reach = int(min(loose_ticks(time_within, dataset.time_resolution), dataset.tick_span))
     n = dataset.tick_span + 1
     return _chances(
-        dataset, dataset.index.tick, dataset.no_tick, np.arange(-reach, n - reach), np.arange(reach, n + reach)
+        dataset,
+        dataset.index.tick,
+        dataset.no_tick,
+        np.arange(-reach, n - reach),
+        np.arange(reach, n + reach),
     )
 
 
-def item_information(dataset: Dataset, value_within: float = 1, time_within: float | str = 14) -> Any:
+def item_information(
+    dataset: Dataset, value_within: float = 1, time_within: float | str = 14
+) -> Any:
     """One row per item by popularity rank: bits of information in a known entry, with no channel, value, or day.
 
-    Bits are -log2 of the probability that a random record of the release agrees with a random known entry of the item: it
-    holds the item, with some event within the tolerance. NaN: no entry of the item has that channel.
+    Bits are -log2 of the probability that a random record of the release agrees with a random known
+    entry of the item: it holds the item, with some event within the tolerance. NaN: no entry of the
+    item has that channel.
     """
     import pandas as pd
 

@@ -43,7 +43,9 @@ def _ks(counts: Array, model: Any) -> float:
     value, n = np.unique(counts, return_counts=True)
     after = np.cumsum(n) / counts.size
     before = after - n / counts.size
-    return float(max(np.abs(after - model(value + 0.5)).max(), np.abs(before - model(value - 0.5)).max()))
+    return float(
+        max(np.abs(after - model(value + 0.5)).max(), np.abs(before - model(value - 0.5)).max())
+    )
 
 
 def power_law(counts: Array, start: int | None = None) -> Fit:
@@ -67,7 +69,11 @@ def power_law(counts: Array, start: int | None = None) -> Fit:
     logs = np.log(tail / low).sum()
     alpha = float(1 + tail.size / logs)
     return Fit(
-        "power law", start, tail.size / counts.size, _ks(tail, lambda x: 1 - (x / low) ** (1 - alpha)), alpha=alpha
+        "power law",
+        start,
+        tail.size / counts.size,
+        _ks(tail, lambda x: 1 - (x / low) ** (1 - alpha)),
+        alpha=alpha,
     )
 
 
@@ -83,7 +89,12 @@ def lognormal(counts: Array) -> Fit:
     logs = np.log(counts)
     mu, sigma = float(logs.mean()), max(float(logs.std()), 1e-9)
     return Fit(
-        "lognormal", int(counts.min()), 1.0, _ks(counts, lambda x: ndtr((np.log(x) - mu) / sigma)), mu=mu, sigma=sigma
+        "lognormal",
+        int(counts.min()),
+        1.0,
+        _ks(counts, lambda x: ndtr((np.log(x) - mu) / sigma)),
+        mu=mu,
+        sigma=sigma,
     )
 
 

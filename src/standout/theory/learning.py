@@ -60,7 +60,13 @@ class Learned:
         out: dict[str, Any] = {name: float(getattr(self, name).mean()) for name in names}
         half = Z_95 * float(self.gain.std() / np.sqrt(self.gain.size))
         mean = float(self.gain.mean())
-        return {"n": int(self.hit.size), **out, "gain": mean, "gain_low": mean - half, "gain_high": mean + half}
+        return {
+            "n": int(self.hit.size),
+            **out,
+            "gain": mean,
+            "gain_low": mean - half,
+            "gain_high": mean + half,
+        }
 
     def __repr__(self) -> str:
         return f"<Learned from {self.hit.size:,} matches>"

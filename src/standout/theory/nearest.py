@@ -1,7 +1,8 @@
 """The kernel of sparsity: whole records against all others, overlap and agreement in one pass over the postings.
 
-A block's accumulator holds both counts of a candidate in one integer: items in common in the high bits, items that agree
-in the low bits. The best ratio is kept as two integers and compared by cross multiplication, so no order matters.
+A block's accumulator holds both counts of a candidate in one integer: items in common in the high
+bits, items that agree in the low bits. The best ratio is kept as two integers and compared by cross
+multiplication, so no order matters.
 """
 
 from __future__ import annotations
@@ -46,12 +47,16 @@ class Agreement(NamedTuple):
     no_tick: int
 
     @classmethod
-    def of(cls, dataset: Dataset, value_within: float | None, time_within: float | str | None) -> Agreement:
+    def of(
+        cls, dataset: Dataset, value_within: float | None, time_within: float | str | None
+    ) -> Agreement:
         """Agreement within the tolerances; None leaves the channel out."""
         n = dataset.n_levels
         same = np.zeros((n + 1, n + 1), np.uint8)
         if value_within is not None:
-            for code, (first, stop) in enumerate(zip(*dataset.near_levels(value_within), strict=True)):
+            for code, (first, stop) in enumerate(
+                zip(*dataset.near_levels(value_within), strict=True)
+            ):
                 same[code, first:stop] = 1
         ticks = 0
         if time_within is not None:
@@ -115,7 +120,9 @@ def _window(tick: int, ticks: int, no_tick: int) -> tuple[int, int]:
 
 
 @jit
-def _add_one(acc: Array, local: Array, code: Array, tick: Array, at: int, one: int, how: Agreement) -> None:
+def _add_one(
+    acc: Array, local: Array, code: Array, tick: Array, at: int, one: int, how: Agreement
+) -> None:
     """Add one item whose candidates hold it once."""
     low, reach = np.int64(0), np.int64(0)
     if how.use_time:
@@ -155,7 +162,9 @@ def events_agree(first: int, stop: int, code: int, tick: int, how: Agreement) ->
 
 
 @jit
-def _add_events(acc: Array, lo: int, hi: int, first: int, stop: int, one: int, post: Postings, how: Agreement) -> None:
+def _add_events(
+    acc: Array, lo: int, hi: int, first: int, stop: int, one: int, post: Postings, how: Agreement
+) -> None:
     """Add one item of several events: it agrees if any pair of events does."""
     p = lo
     while p < hi:
@@ -172,7 +181,13 @@ def _add_events(acc: Array, lo: int, hi: int, first: int, stop: int, one: int, p
 
 @jit
 def _look(
-    acc: Array, start: int, record: int, shift: int, cut: float, lengths: Array, best: tuple[int, int, int]
+    acc: Array,
+    start: int,
+    record: int,
+    shift: int,
+    cut: float,
+    lengths: Array,
+    best: tuple[int, int, int],
 ) -> tuple[int, int, int]:
     """Best ratio and largest dissimilar agreement, this block included."""
     a0, b0, cover = best
@@ -194,7 +209,14 @@ def _look(
 
 @jit
 def nearest_block(
-    b: int, records: Array, whole: Array, shift: int, cut: float, post: Postings, how: Agreement, out: Nearest
+    b: int,
+    records: Array,
+    whole: Array,
+    shift: int,
+    cut: float,
+    post: Postings,
+    how: Agreement,
+    out: Nearest,
 ) -> None:
     """Compare `records` with all records of block `b`; `whole` is scratch memory for the block's counts."""
     start = post.first_record + b * post.block_size
@@ -258,7 +280,14 @@ def nearest(
 
             shares = _shares(some, shard.n_blocks, n_threads)
             done = pool.map(work, [(mine, b) for mine in shares for b in range(shard.n_blocks)])
-            parts += [reduce(Nearest.merge, islice(done, shard.n_blocks), Nearest.empty(mine.size)) for mine in shares]
+            parts += [
+                reduce(Nearest.merge, islice(done, shard.n_blocks), Nearest.empty(mine.size))
+                for mine in shares
+            ]
             if progress:
                 progress(int(some.size))
-    return Nearest(*(np.concatenate(x) for x in zip(*parts, strict=True))) if parts else Nearest.empty(0)
+    return (
+        Nearest(*(np.concatenate(x) for x in zip(*parts, strict=True)))
+        if parts
+        else Nearest.empty(0)
+    )

@@ -63,7 +63,9 @@ def _steps(dataset: Dataset, who: Callable[[int], Adversary], targets: int, seed
         yield m, sample_targets(dataset, eligible, targets, seed), adversary
 
 
-def _share_of_tied(chosen: Array, tied: Array, n_tied: Array, near: Callable[[Array, Array], Array]) -> Array:
+def _share_of_tied(
+    chosen: Array, tied: Array, n_tied: Array, near: Callable[[Array, Array], Array]
+) -> Array:
     """Per query, the share of the records tied at the top that are near the target; beyond `MOST_TIED`, of the first ones."""
     query, place = np.nonzero((tied >= 0) & (np.arange(tied.shape[1]) < n_tied[:, None]))
     good = near(chosen[query], tied[query, place])
@@ -102,7 +104,9 @@ def scoreboard_needs(
         needs["T1"].see(m, Rate.of(found))
         needs["T2"].see(m, Rate.of(seen.matched * seen.credit))
         share = np.where(seen.matched, 1.0 / np.maximum(seen.n_matching, 1), 0.0)
-        needs["T3"].see(m, Rate(int(share.sum()), share.size, float(share.mean()), float("nan"), float("nan")))
+        needs["T3"].see(
+            m, Rate(int(share.sum()), share.size, float(share.mean()), float("nan"), float("nan"))
+        )
         # the worse of the two claims: found if present, ⊥ if absent
         needs["T4"].see(m, min(Rate.of(found), Rate.of(silent), key=lambda r: r.rate))
         if all(x.m is not None for x in needs.values()):
@@ -110,11 +114,15 @@ def scoreboard_needs(
     return needs
 
 
-def generic_needs(dataset: Dataset, epsilon: float, delta: float, gamma: float, targets: int, seed: int) -> Needed:
+def generic_needs(
+    dataset: Dataset, epsilon: float, delta: float, gamma: float, targets: int, seed: int
+) -> Needed:
     """Items that the generic algorithm needs for S(y, o) > 1-2γ-δ with probability 1-ε (DSS12, Theorem 1)."""
     need = Needed(1 - epsilon)
     bar = dss12.generic_similarity(gamma, delta)
-    for m, chosen, adversary in _steps(dataset, lambda m: Adversary(knows=m, gamma=gamma), targets, seed):
+    for m, chosen, adversary in _steps(
+        dataset, lambda m: Adversary(knows=m, gamma=gamma), targets, seed
+    ):
         seen = attack("generic", gamma=gamma).run(dataset, adversary.sample(dataset, chosen, seed))
         close = pair_s(dataset, chosen, np.maximum(seen.best, 0)) > bar
         need.see(m, Rate.of(seen.matched & close))
@@ -124,7 +132,13 @@ def generic_needs(dataset: Dataset, epsilon: float, delta: float, gamma: float, 
 
 
 def certificate_needs(
-    dataset: Dataset, epsilon: float, gamma: float, rare_share: float, t: float, targets: int, seed: int
+    dataset: Dataset,
+    epsilon: float,
+    gamma: float,
+    rare_share: float,
+    t: float,
+    targets: int,
+    seed: int,
 ) -> Needed:
     """Items after which a share 1-ε of the eligible records is certified (DSS12, Theorem 2)."""
     from standout.theory.certificates import certificates

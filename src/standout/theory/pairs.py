@@ -20,8 +20,8 @@ jit = njit(nogil=True, cache=True, error_model="numpy")
 def closeness_table(dataset: Dataset) -> Array:
     """T by value codes (levels + 1, levels + 1): row = the known entry, column = the candidate's.
 
-    An entry without a value counts by its presence if it is the known one, and T = 0 if only the candidate's lacks
-    a value. Without values at all, every held item has T = 1.
+    An entry without a value counts by its presence if it is the known one, and T = 0 if only the
+    candidate's lacks a value. Without values at all, every held item has T = 1.
     """
     n = dataset.n_levels
     table = np.zeros((n + 1, n + 1))
@@ -63,7 +63,11 @@ def _agreeing(first: Array, second: Array, how: Agreement, shared: Array, agree:
 
 
 def pair_similarity(
-    dataset: Dataset, first: Any, second: Any, value_within: float | None = None, time_within: float | str | None = None
+    dataset: Dataset,
+    first: Any,
+    second: Any,
+    value_within: float | None = None,
+    time_within: float | str | None = None,
 ) -> Array:
     """Sim of each pair of records."""
     a, b = np.asarray(first, np.int64), np.asarray(second, np.int64)
@@ -100,12 +104,22 @@ def pair_s(dataset: Dataset, y: Any, r: Any) -> Array:
     """S(y, r) = Σ_{i ∈ supp(y)} T(y_i, r_i) / |supp(y)| of each pair; an item of several events counts with its best."""
     first, second = np.asarray(y, np.int64), np.asarray(r, np.int64)
     out = np.zeros(first.size)
-    _s(first, second, dataset.record_ptr, dataset.record_item, dataset.record_code, closeness_table(dataset), out)
+    _s(
+        first,
+        second,
+        dataset.record_ptr,
+        dataset.record_item,
+        dataset.record_code,
+        closeness_table(dataset),
+        out,
+    )
     return out
 
 
 @jit
-def _learned(y: Array, r: Array, known_ptr: Array, known: Array, how: Agreement, told: Array, right: Array) -> None:
+def _learned(
+    y: Array, r: Array, known_ptr: Array, known: Array, how: Agreement, told: Array, right: Array
+) -> None:
     for p in range(y.size):
         mine = known[known_ptr[p] : known_ptr[p + 1]]
         k, k_end = how.ptr[y[p]], how.ptr[y[p] + 1]
@@ -122,17 +136,24 @@ def _learned(y: Array, r: Array, known_ptr: Array, known: Array, how: Agreement,
                     k_stop = _next(how.item, k, k_end)
                     for e in range(j, j_stop):
                         if events_agree(
-                            k, k_stop, np.int64(how.code[e]) if how.use_value else np.int64(0), np.int64(0), how
+                            k,
+                            k_stop,
+                            np.int64(how.code[e]) if how.use_value else np.int64(0),
+                            np.int64(0),
+                            how,
                         ):
                             right[p] += 1
                             break
             j = j_stop
 
 
-def learned(dataset: Dataset, y: Any, r: Any, known_ptr: Array, known: Array) -> tuple[Array, Array]:
+def learned(
+    dataset: Dataset, y: Any, r: Any, known_ptr: Array, known: Array
+) -> tuple[Array, Array]:
     """(told, right): number of entries of record r beyond the known items, and how many of them y has.
 
-    Right = y holds the item, with the same value where there are values. `known` are item indices per pair.
+    Right = y holds the item, with the same value where there are values. `known` are item indices
+    per pair.
     """
     first, second = np.asarray(y, np.int64), np.asarray(r, np.int64)
     told, right = np.zeros(first.size, np.int64), np.zeros(first.size, np.int64)

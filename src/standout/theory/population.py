@@ -68,7 +68,15 @@ class Population:
 
     def _rows(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = [
-            {"records": n, "measured": True, "n": r.n, "risk": r.rate, "low": r.low, "high": r.high, "theorem_5": None}
+            {
+                "records": n,
+                "measured": True,
+                "n": r.n,
+                "risk": r.rate,
+                "low": r.low,
+                "high": r.high,
+                "theorem_5": None,
+            }
             for n, r in zip(self.sizes, self.rates, strict=True)
         ]
         beyond = zip(self.populations, self.risk, self.low, self.high, self.theorem_5, strict=True)
@@ -122,8 +130,8 @@ def population(
     dataset
         The release.
     adversary, attack
-        The adversary and the attack. Default: four items with values ±1 and days ±14; the likelihood. Rates are those of the
-        best guess (*found*).
+        The adversary and the attack. Default: four items with values ±1 and days ±14; the
+        likelihood. Rates are those of the best guess (*found*).
     populations
         Sizes to extend the trend to. Default: ten times the records.
     halvings
@@ -131,7 +139,8 @@ def population(
     targets
         Records attacked; at most a quarter of all.
     epsilon, gamma
-        For Theorem 5: similarity above which a neighbor counts, and the probability that the sample misleads.
+        For Theorem 5: similarity above which a neighbor counts, and the probability that the sample
+        misleads.
     seed
         Random seed of targets, subsets and knowledge.
     engine, progress
@@ -139,7 +148,9 @@ def population(
     """
     in_memory(dataset, "population")
     who = adversary or Adversary(
-        knows=4, value_within=1 if dataset.has_value else None, time_within=14 if dataset.has_time else None
+        knows=4,
+        value_within=1 if dataset.has_value else None,
+        time_within=14 if dataset.has_time else None,
     )
     asked = _sizes_asked(dataset, populations)
     eligible = who.eligible(dataset)
@@ -148,7 +159,11 @@ def population(
             f"no record holds enough items for an adversary who knows {who.words(dataset)}; lower knows={who.knows}"
         )
     chosen = sample_targets(dataset, eligible, max(1, min(targets, dataset.n_records // 4)), seed)
-    sizes = [n for n in (dataset.n_records >> j for j in range(halvings + 1)) if n >= max(chosen.size, 20)]
+    sizes = [
+        n
+        for n in (dataset.n_records >> j for j in range(halvings + 1))
+        if n >= max(chosen.size, 20)
+    ]
     if len(sizes) < FEWEST_SIZES:
         raise ParameterError(
             f"{dataset.n_records} records are too few to see a trend: at least 80, and halvings ≥ {FEWEST_SIZES - 1}"
@@ -186,10 +201,13 @@ def population(
     )
 
 
-def _knowledge_of(part: Dataset, own: Array, who: Adversary, seed: int, aux: Knowledge) -> Knowledge:
+def _knowledge_of(
+    part: Dataset, own: Array, who: Adversary, seed: int, aux: Knowledge
+) -> Knowledge:
     """Knowledge of the same targets drawn from the part, as if it were the release; `aux` if it cannot be drawn from it.
 
-    Draws depend on the seed and the target, so that the facts are the same, unless the choice rule depends on other records.
+    Draws depend on the seed and the target, so that the facts are the same, unless the choice rule
+    depends on other records.
     """
     try:
         able = bool(np.isin(own, who.eligible(part)).all())
@@ -206,7 +224,11 @@ def _rate(hits: Array) -> Rate:
 def _sizes_asked(dataset: Dataset, populations: Sequence[int] | int | None) -> list[int]:
     if populations is None:
         return [10 * dataset.n_records]
-    asked = [int(populations)] if isinstance(populations, int | np.integer) else [int(n) for n in populations]
+    asked = (
+        [int(populations)]
+        if isinstance(populations, int | np.integer)
+        else [int(n) for n in populations]
+    )
     if not asked or min(asked) < dataset.n_records:
         raise ParameterError(
             f"populations={asked}: give sizes of at least the {dataset.n_records} records of the release"
@@ -232,8 +254,9 @@ def _in_line(dataset: Dataset, first: Array, seed: int, draw: int) -> Array:
 def extend(sizes: Array, hits: Array, asked: Array, seed: int) -> tuple[Array, Array, Array]:
     """Risk at the requested sizes by logit(risk) = a + b·ln N, with a band.
 
-    The band covers bootstrap draws of targets and subsets, and a second shape of the trend, ln(risk) = a + b·ln N. Half a
-    hit and half a miss are added at each size, so that a rate of 0 or 1 has a finite logit.
+    The band covers bootstrap draws of targets and subsets, and a second shape of the trend,
+    ln(risk) = a + b·ln N. Half a hit and half a miss are added at each size, so that a rate of 0 or
+    1 has a finite logit.
 
     Parameters
     ----------
@@ -257,7 +280,9 @@ def extend(sizes: Array, hits: Array, asked: Array, seed: int) -> tuple[Array, A
     first = 1 / (1 + np.exp(-_line(x, np.log(rates / (1 - rates)), rates * (1 - rates), x_new)))
     second = np.minimum(np.exp(_line(x, np.log(rates), rates / (1 - rates + 1 / n), x_new)), 1.0)
     low = np.minimum(np.percentile(first[1:], LOW, axis=0), np.percentile(second[1:], LOW, axis=0))
-    high = np.maximum(np.percentile(first[1:], HIGH, axis=0), np.percentile(second[1:], HIGH, axis=0))
+    high = np.maximum(
+        np.percentile(first[1:], HIGH, axis=0), np.percentile(second[1:], HIGH, axis=0)
+    )
     return first[0], np.minimum(low, first[0]), np.maximum(high, first[0])
 
 
@@ -266,7 +291,7 @@ def _line(x: Array, y: Array, weight: Array, x_new: Array) -> Array:
     total = weight.sum(axis=1, keepdims=True)
     mean_x = (weight * x).sum(axis=1, keepdims=True) / total
     mean_y = (weight * y).sum(axis=1, keepdims=True) / total
-    slope = (weight * (x - mean_x) * (y - mean_y)).sum(axis=1, keepdims=True) / (weight * (x - mean_x) ** 2).sum(
-        axis=1, keepdims=True
-    )
+    slope = (weight * (x - mean_x) * (y - mean_y)).sum(axis=1, keepdims=True) / (
+        weight * (x - mean_x) ** 2
+    ).sum(axis=1, keepdims=True)
     return np.asarray(mean_y + slope * (x_new[None, :] - mean_x))

@@ -26,7 +26,9 @@ def rare_adversary(knows: int, gamma: float, t: float, delta: float) -> Adversar
     if not 0 < delta <= 1:
         raise ParameterError(f"delta={delta}: use a share of rare items above 0 and at most 1")
     if not 0 < t <= 1:
-        raise ParameterError(f"t={t}: items are t-rare for 0 < t ≤ 1; t=0.07 means at most 19,972 records")
+        raise ParameterError(
+            f"t={t}: items are t-rare for 0 < t ≤ 1; t=0.07 means at most 19,972 records"
+        )
     share, rarity = (np.format_float_positional(x, trim="-") for x in (delta, t))
     return Adversary(knows=knows, gamma=gamma, time_within=None, choose=f"rare:{share}@{rarity}")
 
@@ -39,19 +41,26 @@ def fitting_t(dataset: Dataset, knows: int, delta: float) -> float:
     >>> round(2 ** (1 / fitting_t(ds, 2, 0.5)))
     3
     """
-    return _best_t(dataset, lambda t: int(rare_adversary(knows, 0.0, t, delta).eligible(dataset).size))
+    return _best_t(
+        dataset, lambda t: int(rare_adversary(knows, 0.0, t, delta).eligible(dataset).size)
+    )
 
 
 def fitting_t_for_shares(dataset: Dataset, knows: int, shares: Array) -> float:
     """The t that leaves most records eligible for the least favorable of several shares of rare items."""
-    return _best_t(dataset, lambda t: min(int(with_rare_share(dataset, knows, float(x), t).size) for x in shares))
+    return _best_t(
+        dataset,
+        lambda t: min(int(with_rare_share(dataset, knows, float(x), t).size) for x in shares),
+    )
 
 
 def _best_t(dataset: Dataset, count: Callable[[float], int]) -> float:
     """Threshold with the largest count, among weights at even steps of the pairs; the lowest t of equals."""
     support = np.sort(dataset.supports)
     share = np.cumsum(support) / max(dataset.n_pairs, 1)
-    places = np.unique(support[np.minimum(np.searchsorted(share, np.linspace(0, 1, TRIED)), support.size - 1)])
+    places = np.unique(
+        support[np.minimum(np.searchsorted(share, np.linspace(0, 1, TRIED)), support.size - 1)]
+    )
     ts = [float(w(x)) for x in places[::-1]]
     return max(ts, key=count)
 
@@ -71,6 +80,9 @@ def with_rare_share(dataset: Dataset, knows: int, eta1: float, t: float) -> Arra
     need = int(np.ceil(eta1 * knows - 1e-9))
     lengths = dataset.lengths
     fits = (
-        (lengths >= knows) & (n_rare >= eta1 * lengths - 1e-9) & (n_rare >= need) & (lengths - n_rare >= knows - need)
+        (lengths >= knows)
+        & (n_rare >= eta1 * lengths - 1e-9)
+        & (n_rare >= need)
+        & (lengths - n_rare >= knows - need)
     )
     return np.flatnonzero(fits)

@@ -32,9 +32,9 @@ def sparsity(
 ) -> Array:
     """Nearest-neighbor similarity max over r' ≠ r of Sim(r, r'), one number per requested record, exact.
 
-    Sim counts the items on which both records agree, over the items that either holds. An item agrees when both hold it
-    and every requested channel is within its tolerance for some pair of their events; a missing value or day agrees
-    with nothing.
+    Sim counts the items on which both records agree, over the items that either holds. An item
+    agrees when both hold it and every requested channel is within its tolerance for some pair of
+    their events; a missing value or day agrees with nothing.
 
     Parameters
     ----------
@@ -70,13 +70,19 @@ def check_records(dataset: Dataset, records: Any) -> Array:
         return np.arange(dataset.n_records, dtype=np.int64)
     asked = np.asarray(records).reshape(-1)
     if asked.size == 0:
-        raise ParameterError("records is empty: give record indices, or leave it out for all records")
+        raise ParameterError(
+            "records is empty: give record indices, or leave it out for all records"
+        )
     if asked.dtype.kind not in "iu" or asked.min() < 0 or asked.max() >= dataset.n_records:
-        raise ParameterError(f"records: give whole numbers from 0 to {dataset.n_records - 1}, the indices of records")
+        raise ParameterError(
+            f"records: give whole numbers from 0 to {dataset.n_records - 1}, the indices of records"
+        )
     return asked.astype(np.int64)
 
 
-def check_channels(dataset: Dataset, value_within: float | None, time_within: float | str | None) -> None:
+def check_channels(
+    dataset: Dataset, value_within: float | None, time_within: float | str | None
+) -> None:
     """Refuse invalid tolerances and tolerances of a channel that the data does not have."""
     for name, x, there in (
         ("value_within", value_within, dataset.has_value),
@@ -89,7 +95,9 @@ def check_channels(dataset: Dataset, value_within: float | None, time_within: fl
         elif not 0 <= x < np.inf:
             raise ParameterError(f"{name}={x}: use a number ≥ 0, or None to leave the channel out")
         if not there:
-            raise ParameterError(f"{name}={x}: the data has no {name.split('_')[0]}s; use {name}=None")
+            raise ParameterError(
+                f"{name}={x}: the data has no {name.split('_')[0]}s; use {name}=None"
+            )
 
 
 def delta_at(similarity: Array, epsilon: float) -> Rate:
@@ -168,7 +176,9 @@ def curves(
         asked.append((f"items, values ±{value_within:g}", value_within, None))
     if dataset.has_time:
         times = time_words(time_within, dataset.time_resolution)
-        both = f"items, values ±{value_within:g}, {times}" if dataset.has_value else f"items, {times}"
+        both = (
+            f"items, values ±{value_within:g}, {times}" if dataset.has_value else f"items, {times}"
+        )
         asked.append((both, value_within if dataset.has_value else None, time_within))
     whole = records.size == dataset.n_records
     from standout.theory.nearest import nearest

@@ -23,7 +23,8 @@ def bucket_edges(record_counts: Array, step: int, row_bytes: int, most_bytes: in
     step
         Buckets begin at multiples of this many records.
     row_bytes, most_bytes
-        Bytes that a row takes while its bucket is in memory, and the limit for a bucket of several steps.
+        Bytes that a row takes while its bucket is in memory, and the limit for a bucket of several
+        steps.
     """
     firsts = np.arange(0, record_counts.size, step)
     sizes = np.add.reduceat(record_counts, firsts) * row_bytes
@@ -63,7 +64,10 @@ class Buckets:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._open.close()
 

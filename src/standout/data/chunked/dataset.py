@@ -44,8 +44,9 @@ class _Keys:
 class ChunkedDataset(Catalog):
     """Records × items on disk. Make one with `ChunkedDataset.read` or `ChunkedDataset.open`.
 
-    The catalog and 8 bytes per record are in memory; posting lists are read shard by shard, by the engine "chunked".
-    Indices, labels, counts and answers are those of `Dataset.read` of the same source.
+    The catalog and 8 bytes per record are in memory; posting lists are read shard by shard, by the
+    engine "chunked". Indices, labels, counts and answers are those of `Dataset.read` of the same
+    source.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ class ChunkedDataset(Catalog):
     memory
         Budget for resident memory beyond the interpreter and its libraries, e.g. "2GB".
     work
-        Folder for finished partial results, private to this user: a run that was stopped continues from there. Default: none
-        are kept.
+        Folder for finished partial results, private to this user: a run that was stopped continues
+        from there. Default: none are kept.
     threads
         Number of threads; all cores by default.
     verify
@@ -66,30 +67,61 @@ class ChunkedDataset(Catalog):
 
     origin = None
 
-    def __init__(self, folder: str | Path, memory: str | float = MEMORY, work: str | Path | None = None,
-                 threads: int | None = None, *, verify: bool = True, progress: Progress | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        folder: str | Path,
+        memory: str | float = MEMORY,
+        work: str | Path | None = None,
+        threads: int | None = None,
+        *,
+        verify: bool = True,
+        progress: Progress | None = None,
+    ) -> None:
         self.memory, self.threads = bytes_of(memory), threads
         self.work = work_folder(work)
         self._notes = None if self.work is None else Kept(self.work, "checked")
         self._files = files = SavedFiles(Path(folder))
         self._ranges = files.plan(Budget(self.memory))
-        self.item_labels, self.supports, self.levels = files.item_labels, files.supports, files.levels
+        self.item_labels, self.supports, self.levels = (
+            files.item_labels,
+            files.supports,
+            files.levels,
+        )
         self.level_low, self.level_high = files.level_low, files.level_high
-        self.first_tick, self.tick_span = int(files.meta["first_tick"]), int(files.meta["tick_span"])
+        self.first_tick, self.tick_span = (
+            int(files.meta["first_tick"]),
+            int(files.meta["tick_span"]),
+        )
         self.time_resolution, self.cleaning = str(files.meta["time_resolution"]), files.cleaning
         self._keep: Any = None
         """Keeps a temporary folder as long as the dataset exists."""
         self.record_keys = self._checked(verify, progress)
 
     @classmethod
-    def open(cls, folder: str | Path, memory: str | float = MEMORY, work: str | Path | None = None,
-             threads: int | None = None, *, verify: bool = True, progress: Progress | None = None) -> ChunkedDataset:  # fmt: skip
+    def open(
+        cls,
+        folder: str | Path,
+        memory: str | float = MEMORY,
+        work: str | Path | None = None,
+        threads: int | None = None,
+        *,
+        verify: bool = True,
+        progress: Progress | None = None,
+    ) -> ChunkedDataset:
         """Open a folder that `Dataset.save` wrote, without loading it; damage is refused."""
         return cls(folder, memory, work, threads, verify=verify, progress=progress)
 
     @classmethod
-    def read(cls, path: str | Path | Sequence[str | Path], *, memory: str | float = MEMORY, work: str | Path | None = None,
-             threads: int | None = None, progress: Progress | None = None, **reading: Any) -> ChunkedDataset:  # fmt: skip
+    def read(
+        cls,
+        path: str | Path | Sequence[str | Path],
+        *,
+        memory: str | float = MEMORY,
+        work: str | Path | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        **reading: Any,
+    ) -> ChunkedDataset:
         """Read what `Dataset.read` reads, without holding it in memory.
 
         Parameters
@@ -99,8 +131,9 @@ class ChunkedDataset(Catalog):
         memory
             Budget for resident memory beyond the interpreter and its libraries, e.g. "2GB".
         work
-            Folder for the records in binary form and for partial results, private to this user; reused if the source has
-            not changed. Default: a temporary folder that is removed at the end.
+            Folder for the records in binary form and for partial results, private to this user;
+            reused if the source has not changed. Default: a temporary folder that is removed at the
+            end.
         threads
             Number of threads; all cores by default.
         progress
@@ -160,7 +193,9 @@ class ChunkedDataset(Catalog):
 
     def labels_of(self, records: Any) -> Array:
         """Labels of some records."""
-        return labels_of(self._files.folder, "record_labels", np.asarray(records, np.int64).reshape(-1))
+        return labels_of(
+            self._files.folder, "record_labels", np.asarray(records, np.int64).reshape(-1)
+        )
 
     @cached_property
     def all_shards(self) -> list[StoredShard]:
@@ -173,7 +208,9 @@ class ChunkedDataset(Catalog):
         """The engine "chunked", with the budget of this dataset."""
         # by name: engines are a layer above
         made = import_module("standout.engines.chunked").ChunkedEngine
-        return made(self.memory, self.threads, None if self.work is None else self.work / "partials")
+        return made(
+            self.memory, self.threads, None if self.work is None else self.work / "partials"
+        )
 
     def loaded(self) -> Dataset | None:
         """The dataset in memory, if half of the budget holds it; else None."""
@@ -200,7 +237,11 @@ class ChunkedDataset(Catalog):
         with suppress(OSError, ValueError):
             if path is not None and kept.get("keys") == stamp(path):
                 return np.asarray(np.load(path, allow_pickle=False))
-        told = None if progress is None else lambda done, total: progress("checking the records", done, total)
+        told = (
+            None
+            if progress is None
+            else lambda done, total: progress("checking the records", done, total)
+        )
         keys = self._files.examine(Budget(self.memory), verify=verify, progress=told)
         if path is not None:
             remove_any(path)  # whatever has this name is not ours

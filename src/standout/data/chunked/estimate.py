@@ -40,6 +40,9 @@ def _rows(found: Found) -> float | None:
 
         return float(sum(pq.read_metadata(path).num_rows for path in found.paths))
     if found.kind in ("text", "netflix"):
-        sizes = (path.stat().st_size * (1 if compression_of(path) is None else PACKED) for path in found.paths)
+        sizes = (
+            path.stat().st_size * (1 if compression_of(path) is None else PACKED)
+            for path in found.paths
+        )
         return sum(sizes) / SHORTEST_ROW
     return None

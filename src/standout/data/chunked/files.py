@@ -36,14 +36,22 @@ class ArrayFile:
         self.path = path
         with path.open("rb") as file:
             major, _ = np.lib.format.read_magic(file)
-            header = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+            header = (
+                np.lib.format.read_array_header_1_0
+                if major == 1
+                else np.lib.format.read_array_header_2_0
+            )
             shape, fortran, dtype = header(file)
             self._offset = file.tell()
             self._version = _version(file)
         self.shape: tuple[int, ...] = tuple(shape)
         self.dtype: np.dtype[Any] = dtype
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        if (fortran and len(shape) > 1) or dtype.hasobject or self._version[1] != self._offset + size:
+        if (
+            (fortran and len(shape) > 1)
+            or dtype.hasobject
+            or self._version[1] != self._offset + size
+        ):
             raise ValueError("not an array in C order, or a file of another size")
 
     @property
@@ -65,10 +73,15 @@ class ArrayFile:
 
     def read_rows(self, bounds: Array) -> Array:
         """Rows of several ranges, one after the other; `bounds` (ranges, 2) holds their first and stop rows."""
-        ends = np.concatenate([[0], np.cumsum(bounds[:, 1] - bounds[:, 0])]).astype(np.int64) * self.row_bytes
+        ends = (
+            np.concatenate([[0], np.cumsum(bounds[:, 1] - bounds[:, 0])]).astype(np.int64)
+            * self.row_bytes
+        )
         raw = np.empty(int(ends[-1]), np.uint8)
         with self._file() as file:
-            for first, lo, hi in zip(bounds[:, 0].tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            for first, lo, hi in zip(
+                bounds[:, 0].tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True
+            ):
                 self._fill(file, first, raw[lo:hi])
         return raw.view(self.dtype).reshape(-1, *self.shape[1:])
 
@@ -88,7 +101,9 @@ class ArrayFile:
         while done < raw.size:
             n = os.preadv(file.fileno(), [view[done:]], start + done)
             if not n:
-                raise InputError(f"{self.path.parent.name}: {self.path.name} ends too early: it is damaged")
+                raise InputError(
+                    f"{self.path.parent.name}: {self.path.name} ends too early: it is damaged"
+                )
             done += n
 
     def whole(self) -> Array:
@@ -107,7 +122,11 @@ class ArrayWriter:
     def __init__(self, path: Path, dtype: npt.DTypeLike, *shape: int) -> None:
         self._file: IO[bytes] = path.open("wb")
         kind = np.dtype(dtype)
-        header = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
+        header = {
+            "descr": np.lib.format.dtype_to_descr(kind),
+            "fortran_order": False,
+            "shape": shape,
+        }
         # the same bytes as `np.save`
         np.lib.format.write_array_header_1_0(self._file, header)
         self._left, self._kind = int(np.prod(shape, dtype=np.int64)) * kind.itemsize, kind

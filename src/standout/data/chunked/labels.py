@@ -20,7 +20,9 @@ class TextFile:
     """Labels of very different widths: the bytes of all of them, and the end of each."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._data, self._ends = (ArrayFile(folder / f"{name}.{part}.npy") for part in ("bytes", "ends"))
+        self._data, self._ends = (
+            ArrayFile(folder / f"{name}.{part}.npy") for part in ("bytes", "ends")
+        )
         self.size = self._ends.size
 
     def read(self, first: int, stop: int) -> list[str]:
@@ -60,7 +62,9 @@ def digest_labels(made: Any, folder: Path, name: str) -> None:
             made.update(file.read(lo, hi).data.cast("B"))
         return
     texts = TextFile(folder, name)
-    kind = np.dtype(f"U{max(1, *(len(x) for lo, hi in texts.ranges() for x in texts.read(lo, hi)), 1)}")
+    kind = np.dtype(
+        f"U{max(1, *(len(x) for lo, hi in texts.ranges() for x in texts.read(lo, hi)), 1)}"
+    )
     made.update(f"{np.dtype(object).str}{(texts.size,)}".encode())
     for lo, hi in texts.ranges():
         # a label may be very long: few at a time have this width

@@ -15,8 +15,18 @@ MEMORY = "2GB"
 LEAST = 100_000_000
 """Smallest budget: DuckDB and the tables of one query need this much whatever the data."""
 
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
-          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+_UNITS = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
 
 
 def bytes_of(memory: str | float) -> int:
@@ -28,13 +38,17 @@ def bytes_of(memory: str | float) -> int:
     if isinstance(memory, bool) or not isinstance(memory, (str, int, float)):
         raise ParameterError(f"memory={memory!r}: give a size such as '2GB'")
     found = (
-        re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", str(memory).strip()) if isinstance(memory, str) else None
+        re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", str(memory).strip())
+        if isinstance(memory, str)
+        else None
     )
     if isinstance(memory, str) and (found is None or found[2].upper() not in _UNITS):
         raise ParameterError(f"memory={memory!r}: give a size such as 2GB, 500MB or 1.5GiB")
     size = float(memory) if found is None else float(found[1]) * _UNITS[found[2].upper()]
     if not LEAST <= size < 2**60:
-        raise ParameterError(f"memory={memory!r} is too small: at least {in_words(LEAST)} are needed for any data")
+        raise ParameterError(
+            f"memory={memory!r} is too small: at least {in_words(LEAST)} are needed for any data"
+        )
     return int(size)
 
 

@@ -55,8 +55,15 @@ class Partition:
     has_time: bool
 
 
-def partition(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: Survey, folder: Path, budget: Budget,
-              progress: Callable[[int, int], None]) -> Partition:  # fmt: skip
+def partition(
+    con: duckdb.DuckDBPyConnection,
+    source: Source,
+    roles: Roles,
+    found: Survey,
+    folder: Path,
+    budget: Budget,
+    progress: Callable[[int, int], None],
+) -> Partition:
     """Cut the view `rows` by record, after `survey`."""
     records, items, found = tallied(con, source, found)
     if found.cleaning.repeats == "keep":
@@ -64,39 +71,83 @@ def partition(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, foun
     return _merged(con, roles, found, records, items, folder, budget, progress)
 
 
-def _row_type(n_items: int, code: np.dtype[Any] | None, tick: np.dtype[Any] | None) -> np.dtype[Any]:
+def _row_type(
+    n_items: int, code: np.dtype[Any] | None, tick: np.dtype[Any] | None
+) -> np.dtype[Any]:
     fields = [("record", np.dtype(np.uint32)), ("item", smallest_unsigned(n_items))]
     fields += [(name, kind) for name, kind in (("code", code), ("tick", tick)) if kind is not None]
     return np.dtype(fields)
 
 
-def _kept(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels, folder: Path,
-          budget: Budget, progress: Callable[[int, int], None]) -> Partition:  # fmt: skip
+def _kept(
+    con: duckdb.DuckDBPyConnection,
+    roles: Roles,
+    found: Survey,
+    records: Labels,
+    items: Labels,
+    folder: Path,
+    budget: Budget,
+    progress: Callable[[int, int], None],
+) -> Partition:
     """Every row is an entry: values are coded as rows arrive."""
     scale, cleaning = Scale.empty(), found.cleaning
     if roles.value is not None:
         scale, cleaning = tally_values(con, found)
-    n_items, span, tick_type = items.labels.size, found.tick_span, smallest_unsigned(found.tick_span + 1)
-    row = _row_type(n_items, code_type(scale.levels.size) if roles.value is not None else None,
-                    tick_type if roles.time is not None else None)  # fmt: skip
+    n_items, span, tick_type = (
+        items.labels.size,
+        found.tick_span,
+        smallest_unsigned(found.tick_span + 1),
+    )
+    row = _row_type(
+        n_items,
+        code_type(scale.levels.size) if roles.value is not None else None,
+        tick_type if roles.time is not None else None,
+    )
     step = index.fitting_block(records.labels.size, n_items, found.n_rows)
     edges = bucket_edges(records.counts, step, _IN_MEMORY, budget.bucket)
     with Buckets(folder, edges, row) as buckets:
-        for record, item, code, tick in coded_batches(con, roles, found, records, items, scale, tick_type):
+        for record, item, code, tick in coded_batches(
+            con, roles, found, records, items, scale, tick_type
+        ):
             buckets.add(record, item=item, code=code, tick=tick)
             progress(int(buckets.n_rows.sum()), found.n_rows)
     if int(buckets.n_rows.sum()) != found.n_rows:
         raise rows_differ()
-    return Partition(buckets, records.labels, records.counts, items.labels, scale, found.first_tick, span, found.resolution,
-                     cleaning, found.n_rows, roles.value is not None, roles.time is not None)  # fmt: skip
+    return Partition(
+        buckets,
+        records.labels,
+        records.counts,
+        items.labels,
+        scale,
+        found.first_tick,
+        span,
+        found.resolution,
+        cleaning,
+        found.n_rows,
+        roles.value is not None,
+        roles.time is not None,
+    )
 
 
-def _merged(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels, folder: Path,
-            budget: Budget, progress: Callable[[int, int], None]) -> Partition:  # fmt: skip
+def _merged(
+    con: duckdb.DuckDBPyConnection,
+    roles: Roles,
+    found: Survey,
+    records: Labels,
+    items: Labels,
+    folder: Path,
+    budget: Budget,
+    progress: Callable[[int, int], None],
+) -> Partition:
     """Repeats are merged bucket by bucket; values and ticks are coded when all merged rows are known."""
     names = tuple(raw_columns(roles))
     row = np.dtype(
-        [("record", np.uint32), ("item", np.uint32), ("seat", np.int64), *((name, np.float64) for name in names)]
+        [
+            ("record", np.uint32),
+            ("item", np.uint32),
+            ("seat", np.int64),
+            *((name, np.float64) for name in names),
+        ]
     )
     # the block size depends on the number of merged rows: buckets fit all block sizes
     edges = bucket_edges(records.counts, index.LARGEST_BLOCK, _MERGED, budget.bucket)
@@ -106,7 +157,9 @@ def _merged(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
             progress(int(raw.n_rows.sum()), found.n_rows)
     if int(raw.n_rows.sum()) != found.n_rows:
         raise rows_differ()
-    seen = _Seen(roles.value is not None or found.cleaning.repeats == "count", roles.time is not None)
+    seen = _Seen(
+        roles.value is not None or found.cleaning.repeats == "count", roles.time is not None
+    )
     (folder / "merged").mkdir()
     kept_row = np.dtype([("record", np.uint32), ("item", np.uint32), *seen.fields])
     counts = np.zeros(records.labels.size, np.int64)
@@ -114,10 +167,30 @@ def _merged(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
         for k, rows in enumerate(_merged_rows(raw, found.cleaning.repeats, items.labels.size)):
             lo = int(edges[k])
             seen.add(rows)
-            counts[lo : int(edges[k + 1])] = np.bincount(rows.record, minlength=int(edges[k + 1]) - lo)
-            merged.add(rows.record + np.uint32(lo), item=rows.item, value=rows.value, tick=rows.tick)
-    return seen.coded(merged, Partition(merged, records.labels, counts, items.labels, Scale.empty(), 0, 0, found.resolution,
-                                        found.cleaning, found.n_rows, seen.has_value, seen.has_time), folder)  # fmt: skip
+            counts[lo : int(edges[k + 1])] = np.bincount(
+                rows.record, minlength=int(edges[k + 1]) - lo
+            )
+            merged.add(
+                rows.record + np.uint32(lo), item=rows.item, value=rows.value, tick=rows.tick
+            )
+    return seen.coded(
+        merged,
+        Partition(
+            merged,
+            records.labels,
+            counts,
+            items.labels,
+            Scale.empty(),
+            0,
+            0,
+            found.resolution,
+            found.cleaning,
+            found.n_rows,
+            seen.has_value,
+            seen.has_time,
+        ),
+        folder,
+    )
 
 
 def _merged_rows(raw: Buckets, how: str, n_items: int) -> Iterator[Rows]:
@@ -129,7 +202,11 @@ def _merged_rows(raw: Buckets, how: str, n_items: int) -> Iterator[Rows]:
         columns = {name: column[order] for name, column in columns.items()}
         n_records = int(raw.edges[k + 1] - raw.edges[k])
         rows = Rows(
-            columns["record"], columns["item"], columns.get("value"), columns.get("tick"), columns.get("moment")
+            columns["record"],
+            columns["item"],
+            columns.get("value"),
+            columns.get("tick"),
+            columns.get("moment"),
         )
         yield merge_repeats(rows, how, n_records, n_items)
 
@@ -139,7 +216,11 @@ class _Seen:
 
     def __init__(self, has_value: bool, has_time: bool) -> None:
         self.has_value, self.has_time = has_value, has_time
-        self.fields = [(name, np.float64) for name, there in (("value", has_value), ("tick", has_time)) if there]
+        self.fields = [
+            (name, np.float64)
+            for name, there in (("value", has_value), ("tick", has_time))
+            if there
+        ]
         self._values, self._counts = np.empty(0), np.empty(0, np.int64)
         self._low, self._high = np.inf, -np.inf
         self._values_missing = self._times_missing = self._infinite = 0
@@ -149,7 +230,9 @@ class _Seen:
         if rows.value is not None:
             distinct, counts = np.unique(rows.value[~np.isnan(rows.value)], return_counts=True)
             both, place = np.unique(np.concatenate([self._values, distinct]), return_inverse=True)
-            self._counts = np.bincount(place, weights=np.concatenate([self._counts, counts])).astype(np.int64)
+            self._counts = np.bincount(
+                place, weights=np.concatenate([self._counts, counts])
+            ).astype(np.int64)
             self._values = both
             self._values_missing += int(np.isnan(rows.value).sum())
             self._infinite += int(np.isinf(rows.value).sum())
@@ -179,8 +262,11 @@ class _Seen:
             low, high = int(self._low), int(self._high)
             cleaning = replace(cleaning, times_missing=self._times_missing)
         tick_type = smallest_unsigned(high - low + 1)
-        row = _row_type(made.item_labels.size, code_type(scale.levels.size) if self.has_value else None,
-                        tick_type if self.has_time else None)  # fmt: skip
+        row = _row_type(
+            made.item_labels.size,
+            code_type(scale.levels.size) if self.has_value else None,
+            tick_type if self.has_time else None,
+        )
         (folder / "coded").mkdir()
         with Buckets(folder / "coded", merged.edges, row) as coded:
             for k in range(len(merged)):
@@ -189,8 +275,20 @@ class _Seen:
                 code = codes_of(rows["value"], scale.high) if self.has_value else None
                 tick = None
                 if self.has_time:
-                    tick = np.where(np.isnan(rows["tick"]), missing_tick(tick_type), rows["tick"] - low).astype(
-                        tick_type
-                    )
-                coded.add(rows["record"] + np.uint32(merged.edges[k]), item=rows["item"], code=code, tick=tick)
-        return replace(made, buckets=coded, scale=scale, first_tick=low, tick_span=high - low, cleaning=cleaning)
+                    tick = np.where(
+                        np.isnan(rows["tick"]), missing_tick(tick_type), rows["tick"] - low
+                    ).astype(tick_type)
+                coded.add(
+                    rows["record"] + np.uint32(merged.edges[k]),
+                    item=rows["item"],
+                    code=code,
+                    tick=tick,
+                )
+        return replace(
+            made,
+            buckets=coded,
+            scale=scale,
+            first_tick=low,
+            tick_span=high - low,
+            cleaning=cleaning,
+        )

@@ -30,8 +30,15 @@ if TYPE_CHECKING:
 _PREFIX = "data-"
 
 
-def read_chunked(made: type[ChunkedDataset], path: PathLike, options: ReadOptions, memory: str | float,
-                 work: str | Path | None, threads: int | None, progress: Progress | None) -> ChunkedDataset:  # fmt: skip
+def read_chunked(
+    made: type[ChunkedDataset],
+    path: PathLike,
+    options: ReadOptions,
+    memory: str | float,
+    work: str | Path | None,
+    threads: int | None,
+    progress: Progress | None,
+) -> ChunkedDataset:
     """See `ChunkedDataset.read`."""
     budget = Budget(bytes_of(memory))
     check_repeats(options.repeats, True)
@@ -53,10 +60,19 @@ def read_chunked(made: type[ChunkedDataset], path: PathLike, options: ReadOption
             return ds
 
 
-def _reused_or_built(found: Found, options: ReadOptions, work: Path, budget: Budget, progress: Progress | None) -> Path:
+def _reused_or_built(
+    found: Found, options: ReadOptions, work: Path, budget: Budget, progress: Progress | None
+) -> Path:
     """Folder with the partition of a source, in the work folder; built if there is none of this version of the source."""
-    about = [found.kind, found.name, [str(path.resolve()) for path in found.paths], versions(found), found.table, options,
-             version_of("standout")]  # fmt: skip
+    about = [
+        found.kind,
+        found.name,
+        [str(path.resolve()) for path in found.paths],
+        versions(found),
+        found.table,
+        options,
+        version_of("standout"),
+    ]
     key = sha256(repr(about).encode()).hexdigest()
     folder, seals = work / f"{_PREFIX}{key[:32]}", Kept(work, "seal")
     # the version of a database or an object store is not known
@@ -65,7 +81,9 @@ def _reused_or_built(found: Found, options: ReadOptions, work: Path, budget: Bud
             for old in work.glob(f"{_PREFIX}*"):
                 remove_any(old)
         except OSError as error:
-            raise ParameterError(f"work={work.name!r} cannot be written to: {error.strerror}") from None
+            raise ParameterError(
+                f"work={work.name!r} cannot be written to: {error.strerror}"
+            ) from None
         _build(found, options, folder, budget, progress, lambda made: _seal(seals, key, made))
     return folder
 
@@ -77,7 +95,10 @@ def _seal(seals: Kept, key: str, folder: Path) -> None:
 
 def _is_sealed(seals: Kept, key: str, folder: Path) -> bool:
     try:
-        return why_not_private(folder) is None and seals.find(key) == json.dumps(_stamps(folder)).encode()
+        return (
+            why_not_private(folder) is None
+            and seals.find(key) == json.dumps(_stamps(folder)).encode()
+        )
     except OSError:  # a link, or a file of another user
         return False
 
@@ -103,11 +124,18 @@ def _build(
         with scratch_folder(folder.parent, f".{folder.name[:5]}-") as scratch:
             (scratch / "buckets").mkdir()
             (scratch / "files").mkdir(mode=0o700)
-            cut = partial(partition, folder=scratch / "buckets", budget=budget, progress=tell("sorting rows by record"))
+            cut = partial(
+                partition,
+                folder=scratch / "buckets",
+                budget=budget,
+                progress=tell("sorting rows by record"),
+            )
             made: Partition = read_found(found, options, cut, f"{budget.database // 10**6}MB")
             write_partition(made, scratch / "files", tell("writing shards"))
             if seal is not None:
                 seal(scratch / "files")
             (scratch / "files").rename(folder)
     except OSError as error:
-        raise InputError(f"{found.name} cannot be written in parts: {error.strerror}. Is the disk full?") from None
+        raise InputError(
+            f"{found.name} cannot be written in parts: {error.strerror}. Is the disk full?"
+        ) from None

@@ -49,9 +49,14 @@ class SavedFiles:
     def _open(self) -> None:
         for name in ("record_ptr", "record_item", "record_code", "record_tick", "lengths"):
             setattr(self, name, ArrayFile(self.folder / f"{name}.npy"))
-        self.index = {name: ArrayFile(self.folder / f"index_{name}.npy") for name in ("ptr", "local", "code", "tick")}
+        self.index = {
+            name: ArrayFile(self.folder / f"index_{name}.npy")
+            for name in ("ptr", "local", "code", "tick")
+        }
         self.item_labels = np.array(load_array(self.folder, "item_labels"))
-        self.supports, self.levels = (np.array(load_array(self.folder, name)) for name in ("supports", "levels"))
+        self.supports, self.levels = (
+            np.array(load_array(self.folder, name)) for name in ("supports", "levels")
+        )
         bounds = [self.folder / f"{name}.npy" for name in ("level_low", "level_high")]
         self.level_low, self.level_high = (
             np.load(path, allow_pickle=False) if path.exists() else np.empty(0) for path in bounds
@@ -62,7 +67,9 @@ class SavedFiles:
             bool(self.meta["index"]["has_repeats"]),
         )
         self.cleaning = cleaning_of(self.meta)
-        edges = np.minimum(np.arange(0, self.n_records + self.block_size, self.block_size), self.n_records)
+        edges = np.minimum(
+            np.arange(0, self.n_records + self.block_size, self.block_size), self.n_records
+        )
         self.block_edges = np.unique(edges)
         """Records at which blocks begin, and the number of records."""
         at = np.column_stack([self.block_edges, self.block_edges + 1])
@@ -73,7 +80,10 @@ class SavedFiles:
             (int(self.entry_edges[0]), int(self.entry_edges[-1])) == (0, self.n_entries),
             self.index["ptr"].shape == (self.block_edges.size - 1, self.supports.size + 1),
             self.lengths.size == self.n_records,
-            {self.index["local"].size, *(x.size for x in (self.record_code, self.record_tick) if x.size)}
+            {
+                self.index["local"].size,
+                *(x.size for x in (self.record_code, self.record_tick) if x.size),
+            }
             == {self.n_entries},
             all(
                 self.index[name].size == file.size
@@ -91,7 +101,9 @@ class SavedFiles:
 
     def damaged(self) -> InputError:
         """Error for files that are not what was saved."""
-        return InputError(f"{self.folder.name} is a saved dataset, but damaged: save it again from the original data")
+        return InputError(
+            f"{self.folder.name} is a saved dataset, but damaged: save it again from the original data"
+        )
 
     @property
     def versions(self) -> list[list[int | str]]:
@@ -116,9 +128,22 @@ class SavedFiles:
 
     def plan(self, budget: Budget) -> list[tuple[int, int]]:
         """Ranges of blocks, each within the budget of a shard."""
-        per_entry = sum(self.index[name].row_bytes for name in ("local", "code", "tick") if self.index[name].size)
-        size = np.diff(self.entry_edges) * per_entry + np.diff(self.block_edges) * 8 + self.index["ptr"].row_bytes
-        check_fits(budget, int(size.max()), self.n_records, int(self.item_labels.nbytes + 32 * self.supports.size))
+        per_entry = sum(
+            self.index[name].row_bytes
+            for name in ("local", "code", "tick")
+            if self.index[name].size
+        )
+        size = (
+            np.diff(self.entry_edges) * per_entry
+            + np.diff(self.block_edges) * 8
+            + self.index["ptr"].row_bytes
+        )
+        check_fits(
+            budget,
+            int(size.max()),
+            self.n_records,
+            int(self.item_labels.nbytes + 32 * self.supports.size),
+        )
         cuts, filled = [0], 0
         for block, n_bytes in enumerate(size.tolist()):
             if filled and filled + n_bytes > budget.shard:
@@ -138,7 +163,9 @@ class SavedFiles:
         lengths = self.lengths.read_rows(np.column_stack([records, records + 1]))
         return Rows(records, ptr, item, code, tick, lengths, keys[records])
 
-    def examine(self, budget: Budget, *, verify: bool, progress: Callable[[int, int], None] | None = None) -> Array:
+    def examine(
+        self, budget: Budget, *, verify: bool, progress: Callable[[int, int], None] | None = None
+    ) -> Array:
         """Check every number that compiled code uses as an index, and return the key of each record.
 
         Raises
@@ -146,7 +173,10 @@ class SavedFiles:
         InputError
             If a file is damaged.
         """
-        hashes, supports = np.empty(self.n_records, np.uint64), np.zeros(self.supports.size, np.int64)
+        hashes, supports = (
+            np.empty(self.n_records, np.uint64),
+            np.zeros(self.supports.size, np.int64),
+        )
         try:
             whole = are_unchanged(self.folder, self.meta, verify=verify)
             for first, stop in self.plan(budget) if whole else []:
@@ -165,7 +195,10 @@ class SavedFiles:
         start, end = (int(self.entry_edges[k]) for k in (first, stop))
         ptr = self.record_ptr.read(lo, hi + 1) - start
         item = self.record_item.read(start, end)
-        code, tick = (f.read(start, end) if f.size else f.whole() for f in (self.record_code, self.record_tick))
+        code, tick = (
+            f.read(start, end) if f.size else f.whole()
+            for f in (self.record_code, self.record_tick)
+        )
         lengths = self.lengths.read(lo, hi)
         if (
             ptr[0]
@@ -176,13 +209,28 @@ class SavedFiles:
             return False
         counted, held = np.zeros(lengths.size, np.int64), np.zeros(supports.size, np.int64)
         count_pairs(ptr, item, counted, held)
-        piece = Dataset(np.arange(lengths.size), self.item_labels, ptr, item, code, tick, self.levels, self.meta["first_tick"],
-                        self.meta["tick_span"], lengths, held, level_low=self.level_low, level_high=self.level_high,
-                        time_resolution=self.meta["time_resolution"])  # fmt: skip
+        piece = Dataset(
+            np.arange(lengths.size),
+            self.item_labels,
+            ptr,
+            item,
+            code,
+            tick,
+            self.levels,
+            self.meta["first_tick"],
+            self.meta["tick_span"],
+            lengths,
+            held,
+            level_low=self.level_low,
+            level_high=self.level_high,
+            time_resolution=self.meta["time_resolution"],
+        )
         supports += held
         hashes[lo:hi] = hash_records(ptr, item, code, tick)
         index = replace(self.shard(first, stop), first_record=0, has_repeats=piece.has_repeats)
-        return bool(np.array_equal(counted, lengths)) and is_sound(piece) and is_index_of(index, piece)
+        return (
+            bool(np.array_equal(counted, lengths)) and is_sound(piece) and is_index_of(index, piece)
+        )
 
     def shard(self, first: int, stop: int, buffers: Buffers | None = None) -> Shard:
         """Posting lists of some blocks; they share the memory of `buffers`, if given."""
@@ -191,13 +239,19 @@ class SavedFiles:
 
         def take(name: str, file: ArrayFile, low: int, high: int) -> Array:
             low, high = (low, high) if file.size else (0, 0)
-            return file.read(low, high, None if buffers is None else buffers.take(name, (high - low) * file.row_bytes))
+            return file.read(
+                low,
+                high,
+                None if buffers is None else buffers.take(name, (high - low) * file.row_bytes),
+            )
 
         ptr = take("ptr", self.index["ptr"], first, stop)
         if ptr.size and (int(ptr[0, 0]), int(ptr[-1, -1])) != (start, end):
             raise self.damaged()
         ptr -= ptr.dtype.type(start)
-        local, code, tick = (take(name, self.index[name], start, end) for name in ("local", "code", "tick"))
+        local, code, tick = (
+            take(name, self.index[name], start, end) for name in ("local", "code", "tick")
+        )
         shard = Shard(lo, hi - lo, self.block_size, ptr, local, code, tick, self.has_repeats)
         shard.__dict__["lengths"] = take("lengths", self.lengths, lo, hi)
         return shard
@@ -209,8 +263,17 @@ class SavedFiles:
         digest_labels(made, self.folder, "item_labels")
         resolution = self.meta["time_resolution"]
         more = () if resolution == "day" else (np.frombuffer(resolution.encode(), np.uint8),)
-        parts = (self.record_ptr, self.record_item, self.record_code, self.record_tick, self.levels,
-                 np.array([self.meta["first_tick"]]), self.level_low, self.level_high, *more)  # fmt: skip
+        parts = (
+            self.record_ptr,
+            self.record_item,
+            self.record_code,
+            self.record_tick,
+            self.levels,
+            np.array([self.meta["first_tick"]]),
+            self.level_low,
+            self.level_high,
+            *more,
+        )
         for part in parts:
             made.update(f"{part.dtype.str}{part.shape}".encode())
             if isinstance(part, ArrayFile):
@@ -251,7 +314,9 @@ class StoredShard:
     @property
     def n_entries(self) -> int:
         """Number of entries."""
-        return int(self.files.entry_edges[self.stop_block] - self.files.entry_edges[self.first_block])
+        return int(
+            self.files.entry_edges[self.stop_block] - self.files.entry_edges[self.first_block]
+        )
 
     def load(self, buffers: Buffers | None = None) -> Shard:
         """Read the posting lists; they share the memory of `buffers`, if given."""

@@ -22,7 +22,9 @@ Uses = tuple[ColumnUse, ...]
 Versions = list[tuple[int, ...]]
 
 
-def how_to_examine(path: object, found: Found, options: ReadOptions, uses: Uses, *, zipped: bool, lasts: bool) -> How:
+def how_to_examine(
+    path: object, found: Found, options: ReadOptions, uses: Uses, *, zipped: bool, lasts: bool
+) -> How:
     """How to examine a source that was just read; at once if it is a copy that is removed after reading.
 
     Parameters
@@ -61,7 +63,9 @@ def examine_frame(table: FrameTable, uses: Uses) -> Whole:
     return unexamined(uses, "the data is a frame")
 
 
-def _examine_zip(archive: Path, before: Versions, table: str | None, options: ReadOptions, uses: Uses) -> Whole:
+def _examine_zip(
+    archive: Path, before: Versions, table: str | None, options: ReadOptions, uses: Uses
+) -> Whole:
     try:
         if _versions([archive]) != before:
             raise changed(archive.name)

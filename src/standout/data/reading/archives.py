@@ -52,7 +52,9 @@ def head_of(path: Path) -> bytes:
 
 def damaged(path: Path, compression: str) -> InputError:
     """Error for a compressed file that ends too early or is not what its first bytes say."""
-    return InputError(f"{path.name}: the {compression} data is truncated or damaged: copy or download the file again")
+    return InputError(
+        f"{path.name}: the {compression} data is truncated or damaged: copy or download the file again"
+    )
 
 
 class Limit:
@@ -93,7 +95,10 @@ def unpacked(path: Path, folder: Path, number: int = 0) -> Path:
         return path
     plain = folder / f"plain-{number}.txt"
     try:
-        with pa.input_stream(str(path), compression=compression) as stream, private_file(plain) as to:
+        with (
+            pa.input_stream(str(path), compression=compression) as stream,
+            private_file(plain) as to,
+        ):
             _copy(LimitedStream(stream, Limit(path)), to)
     except pa.ArrowException:
         raise damaged(path, compression) from None
@@ -142,24 +147,42 @@ def unzipped(path: Path, folder: Path) -> Path:
             if not members:
                 raise InputError(f"{path.name} is a zip archive without files")
             if len(members) > MOST_MEMBERS:
-                raise InputError(f"{path.name} is a zip archive of {len(members):,} files: unpack it and name one")
+                raise InputError(
+                    f"{path.name} is a zip archive of {len(members):,} files: unpack it and name one"
+                )
             for number, member in enumerate(members):
                 if member.flag_bits & 1:
-                    raise InputError(f"{path.name} is an encrypted zip archive: unpack it with its password first")
+                    raise InputError(
+                        f"{path.name} is an encrypted zip archive: unpack it with its password first"
+                    )
                 to = folder / local_name(member.filename, number, taken)
                 with archive.open(member) as stream, private_file(to) as file:
                     _copy(LimitedStream(stream, limit), file)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError):
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        ValueError,
+        RuntimeError,
+    ):
         raise damaged(path, "zip") from None
     except OSError as error:
-        raise InputError(f"cannot unpack {path.name}: {error.strerror or type(error).__name__}") from None
+        raise InputError(
+            f"cannot unpack {path.name}: {error.strerror or type(error).__name__}"
+        ) from None
     return folder if len(members) > 1 else to
 
 
 def _data_members(members: Iterable[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     """Files of an archive, without what macOS and others add."""
-    return [m for m in members if not m.is_dir() and not m.filename.startswith("__MACOSX/")
-            and not Path(m.filename).name.startswith(".")]  # fmt: skip
+    return [
+        m
+        for m in members
+        if not m.is_dir()
+        and not m.filename.startswith("__MACOSX/")
+        and not Path(m.filename).name.startswith(".")
+    ]
 
 
 def _copy(stream: LimitedStream, to: IO[bytes]) -> None:

@@ -67,7 +67,8 @@ def choose_columns(
     Raises
     ------
     ColumnError
-        If a named column is missing or the choice is ambiguous. The message names the options that settle it.
+        If a named column is missing or the choice is ambiguous. The message names the options that
+        settle it.
 
     Examples
     --------
@@ -93,8 +94,12 @@ def choose_columns(
         if role not in found:
             found[role] = chooser.guess(role)
     assert found["record"] is not None and found["item"] is not None
-    columns = inventory(names, found, {r for r in said if said[r] is GUESS}, profiles or {}, chooser.reasons)
-    notes = _notes(found, {role for role in said if said[role] is GUESS}, columns, profiles is not None)
+    columns = inventory(
+        names, found, {r for r in said if said[r] is GUESS}, profiles or {}, chooser.reasons
+    )
+    notes = _notes(
+        found, {role for role in said if said[role] is GUESS}, columns, profiles is not None
+    )
     return Roles(found["record"], found["item"], found["value"], found["time"], notes, columns)
 
 
@@ -144,7 +149,9 @@ def ignored_note(columns: Sequence[ColumnUse]) -> list[str]:
     ignored = [use.name for use in columns if use.role == "ignored"]
     if not ignored:
         return []
-    listed = ", ".join(ignored[:20]) + (f" and {len(ignored) - 20:,} more" if len(ignored) > 20 else "")
+    listed = ", ".join(ignored[:20]) + (
+        f" and {len(ignored) - 20:,} more" if len(ignored) > 20 else ""
+    )
     return [f"ignored columns, whose risk is not measured: {listed}"]
 
 
@@ -165,7 +172,11 @@ def _named(names: Sequence[str], name: str, role: str) -> str:
         raise ColumnError(f"column {name!r} for {role} occurs {times} times: rename all but one")
     lower = {n.lower(): n for n in names}
     near = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
-    hint = f" Did you mean {lower[near[0]]!r}?" if near and not isinstance(names, by_name.FirstLine) else ""
+    hint = (
+        f" Did you mean {lower[near[0]]!r}?"
+        if near and not isinstance(names, by_name.FirstLine)
+        else ""
+    )
     raise ColumnError(f"no column {name!r} for {role}. Columns: {listed(names)}.{hint}")
 
 
@@ -182,7 +193,9 @@ def listed(names: Sequence[str], of: Sequence[str] | None = None) -> str:
     if isinstance(names if of is None else of, by_name.FirstLine):
         hidden = "not shown because the first line may hold data"
         return f"{len(names):,}, {hidden} ({option('header', None)} says that it holds names)"
-    shown = ", ".join("…" if "@" in name else name if len(name) <= 40 else f"{name[:40]}…" for name in names[:40])
+    shown = ", ".join(
+        "…" if "@" in name else name if len(name) <= 40 else f"{name[:40]}…" for name in names[:40]
+    )
     return shown + (f" and {len(names) - 40:,} more" if len(names) > 40 else "")
 
 
@@ -194,7 +207,9 @@ def _check_apart(found: dict[str, str | None]) -> None:
             roles_of.setdefault(column, []).append(role)
     for column, roles in roles_of.items():
         if len(roles) > 1:
-            raise ColumnError(f"column {column!r} cannot be {' and '.join(roles)} at once: name another one")
+            raise ColumnError(
+                f"column {column!r} cannot be {' and '.join(roles)} at once: name another one"
+            )
 
 
 @dataclass
@@ -212,8 +227,12 @@ class _Chooser:
         """The only column of the best tier; None if there is no value or time."""
         taken = {column for column in self.found.values() if column is not None}
         free = [n for n in self.names if n not in taken]
-        for reason, options in {"record": self._records, "item": self._items, "value": self._values,
-                                "time": self._times}[role](free):  # fmt: skip
+        for reason, options in {
+            "record": self._records,
+            "item": self._items,
+            "value": self._values,
+            "time": self._times,
+        }[role](free):
             if len(options) == 1:
                 self.reasons[role] = reason
                 return options[0]
@@ -252,24 +271,41 @@ class _Chooser:
         tiers = [[n for n in free if by_name.plain(n) in tier] for tier in by_name.TIERS["item"]]
         known = {n for tier in tiers for n in tier}
         tiers.insert(1, [n for n in free if by_name.is_item_like(n) and n not in known])
-        some = [n for n in free if by_name.is_some_identifier(n) and n not in known and not self._numbers_rows(n)]
+        some = [
+            n
+            for n in free
+            if by_name.is_some_identifier(n) and n not in known and not self._numbers_rows(n)
+        ]
         tiers[-1] = [n for n in free if n in tiers[-1] or n in some]
         return self._fitting_first(tiers, "whole", "text", "epoch")
 
     def _values(self, free: list[str]) -> list[tuple[str, list[str]]]:
         tiers = [[n for n in free if by_name.plain(n) in tier] for tier in by_name.TIERS["value"]]
         known = {n for tier in tiers for n in tier}
-        tiers.append([n for n in free if self.profiles and by_name.is_value_like(n) and n not in known])
+        tiers.append(
+            [n for n in free if self.profiles and by_name.is_value_like(n) and n not in known]
+        )
         options = self._fitting_first(tiers[:-1], "whole", "real", "flag", "epoch")
         fitting, unfit = options[: len(tiers) - 1], options[len(tiers) - 1 :]
-        numbers = [n for n in free if n in self.profiles and self.profiles[n].is_number and self._varies(n)]
+        numbers = [
+            n for n in free if n in self.profiles and self.profiles[n].is_number and self._varies(n)
+        ]
         return [
             *fitting,
             ("name and content", [n for n in tiers[-1] if n in numbers]),
             *unfit,
-            ("content", [n for n in numbers if not by_name.is_identifier(n) and not by_name.is_attribute(n)
-                         and not by_name.is_time_like(n) and by_name.plain(n) not in by_name.TIERS["time"][2]]),
-        ]  # fmt: skip
+            (
+                "content",
+                [
+                    n
+                    for n in numbers
+                    if not by_name.is_identifier(n)
+                    and not by_name.is_attribute(n)
+                    and not by_name.is_time_like(n)
+                    and by_name.plain(n) not in by_name.TIERS["time"][2]
+                ],
+            ),
+        ]
 
     def _times(self, free: list[str]) -> list[tuple[str, list[str]]]:
         tiers = [[n for n in free if by_name.plain(n) in tier] for tier in by_name.TIERS["time"]]
@@ -277,17 +313,27 @@ class _Chooser:
             return [("name", tier) for tier in tiers]
         dated = [n for n in free if self.profiles[n].is_time]
         known = {n for tier in tiers for n in tier}
-        like = [n for n in dated if by_name.is_time_like(n) and n not in known and not by_name.is_identifier(n)]
+        like = [
+            n
+            for n in dated
+            if by_name.is_time_like(n) and n not in known and not by_name.is_identifier(n)
+        ]
         others = [
-            n for n in dated
-            if n not in known and n not in like and self.profiles[n].kind == "date" and not by_name.is_foreign_date(n)
-            and not any(by_name.plain(n) in tier for tier in by_name.TIERS["value"]) and not self._depends(n)
-        ]  # fmt: skip
+            n
+            for n in dated
+            if n not in known
+            and n not in like
+            and self.profiles[n].kind == "date"
+            and not by_name.is_foreign_date(n)
+            and not any(by_name.plain(n) in tier for tier in by_name.TIERS["value"])
+            and not self._depends(n)
+        ]
         options = [("name and content", [n for n in tier if n in dated]) for tier in tiers]
         options += [("name and content", like), ("content", others)]
         # numbers and texts that are not dates: their meaning is checked when they are read
         options += [
-            ("name", [n for n in tier if n not in dated and self.profiles[n].kind != "clock"]) for tier in tiers
+            ("name", [n for n in tier if n not in dated and self.profiles[n].kind != "clock"])
+            for tier in tiers
         ]
         if not any(tier for _, tier in options):
             self._ask_about_epochs(free)
@@ -296,10 +342,14 @@ class _Chooser:
     def _ask_about_epochs(self, free: list[str]) -> None:
         """Ask about numbers that could be seconds since 1970, in a column whose name does not say so."""
         could = [
-            n for n in free
-            if self.profiles[n].kind == "epoch" and not by_name.is_identifier(n) and not by_name.is_foreign_date(n)
-            and not any(by_name.plain(n) in tier for tier in by_name.TIERS["value"]) and not self._depends(n)
-        ]  # fmt: skip
+            n
+            for n in free
+            if self.profiles[n].kind == "epoch"
+            and not by_name.is_identifier(n)
+            and not by_name.is_foreign_date(n)
+            and not any(by_name.plain(n) in tier for tier in by_name.TIERS["value"])
+            and not self._depends(n)
+        ]
         if could:
             raise ColumnError(
                 f"column {could[0]!r} holds numbers that could be times since 1970. Name it with {option('time', could[0])}"
@@ -308,7 +358,10 @@ class _Chooser:
 
     def _fitting_first(self, tiers: list[list[str]], *kinds: str) -> list[tuple[str, list[str]]]:
         """The tiers with the columns whose content fits, then the same tiers with the others."""
-        fit = [[n for n in tier if self._fits(n, *kinds) and not self._is_constant(n)] for tier in tiers]
+        fit = [
+            [n for n in tier if self._fits(n, *kinds) and not self._is_constant(n)]
+            for tier in tiers
+        ]
         rest = [[n for n in tier if n not in kept] for tier, kept in zip(tiers, fit, strict=True)]
         reason = "name and content" if self.profiles else "name"
         return [(reason, tier) for tier in fit] + [("name", tier) for tier in rest]
@@ -331,7 +384,9 @@ class _Chooser:
 
     def _looks_wide(self, free: list[str]) -> bool:
         numbers = [
-            n for n in free if n in self.profiles and (self.profiles[n].is_number or not self.profiles[n].present)
+            n
+            for n in free
+            if n in self.profiles and (self.profiles[n].is_number or not self.profiles[n].present)
         ]
         return len(numbers) >= 10 and 2 * len(numbers) > len(free)
 

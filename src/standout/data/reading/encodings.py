@@ -19,9 +19,19 @@ _MARKS = (
 )
 _WESTERN = ("cp1252", "latin-1")
 _FOREIGN = (
-    "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp874",
+    "cp932",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "cp949",
+    "cp1251",
+    "koi8_r",
+    "cp1253",
+    "cp1255",
+    "cp1256",
+    "cp874",
     "cp1252",
-)  # fmt: skip
+)
 _WEST = "äöüß àâæçéèêëîïôœùûüÿ áéíóúñü ãõáâàçéêíóôúü åäöé æøåéö àèéìíòóùú ïçàáéèíóòúü ðþæöáéíóúý"
 _EAST = "ąćęłńóśźż áčďéěíňóřšťúůýž áäčďéíĺľňóôŕšťúýž áéíóöőúüű čćđšž ăâîşţ čšž"
 _LATIN = {
@@ -86,7 +96,9 @@ def as_utf8(path: Path, to: Path, encoding: str, name: str) -> Path:
 
 def decoded(head: bytes, encoding: str) -> str:
     """Text of the head, which may end inside a character."""
-    return codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)("replace").decode(head)
+    return codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)(
+        "replace"
+    ).decode(head)
 
 
 def _guessed(text: bytes) -> str:
@@ -116,7 +128,9 @@ def _latin(special: bytes) -> str | None:
     """Latin code page in which nearly all letters belong to the alphabet of one language; None if there is none."""
     best, name = _ONE_LANGUAGE, None
     for encoding, alphabets in _LATIN.items():
-        letters = [c for c in special.decode(encoding, "replace").lower() if c.isalpha() or c not in _SIGNS]
+        letters = [
+            c for c in special.decode(encoding, "replace").lower() if c.isalpha() or c not in _SIGNS
+        ]
         for alphabet in alphabets.split():
             share = sum(c in alphabet for c in letters) / max(len(letters), 1)
             if share > best:  # the first of equals: the more common encoding

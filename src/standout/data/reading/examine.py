@@ -22,11 +22,13 @@ _CHUNK = 1 << 22
 _ROWS = 100_000
 
 
-def examined(con: duckdb.DuckDBPyConnection, table: Table, uses: Sequence[ColumnUse]) -> tuple[ColumnUse, ...]:
+def examined(
+    con: duckdb.DuckDBPyConnection, table: Table, uses: Sequence[ColumnUse]
+) -> tuple[ColumnUse, ...]:
     """The columns, with the role "harmless" and the reason for those that add nothing to the measured ones.
 
-    Harmless is only what all rows show: one content, a copy of a measured column, the number of the row, or one content
-    per item, value or time. A column of attributes of people is none of these.
+    Harmless is only what all rows show: one content, a copy of a measured column, the number of the
+    row, or one content per item, value or time. A column of attributes of people is none of these.
     """
     names = [use.name for use in uses]
     once = [use for use in uses if names.count(use.name) == 1]
@@ -42,7 +44,9 @@ def examined(con: duckdb.DuckDBPyConnection, table: Table, uses: Sequence[Column
     return tuple(found.get(use.name, use) for use in uses)
 
 
-def _judged(con: duckdb.DuckDBPyConnection, column: str, use: ColumnUse, measured: dict[str, str]) -> ColumnUse:
+def _judged(
+    con: duckdb.DuckDBPyConnection, column: str, use: ColumnUse, measured: dict[str, str]
+) -> ColumnUse:
     reason = _harmless(con, column, measured)
     if reason is not None:
         return replace(use, role="harmless", reason=reason)
@@ -70,10 +74,16 @@ def _harmless(con: duckdb.DuckDBPyConnection, column: str, measured: dict[str, s
         f"SELECT CASE WHEN TRY_CAST({cell} AS BIGINT)::VARCHAR = {cell} THEN TRY_CAST({cell} AS BIGINT) - "
         "row_number() OVER () END AS d FROM source"
     )
-    if one_row(con, f"SELECT count(d) = count(*) AND min(d) = max(d) AND count(*) > 1 FROM ({numbers})")[0]:
+    if one_row(
+        con, f"SELECT count(d) = count(*) AND min(d) = max(d) AND count(*) > 1 FROM ({numbers})"
+    )[0]:
         return "the number of the row"
     for role in ("item", "value", "time"):
-        if role in measured and "record" in measured and (reason := _depends(con, column, role, measured[role])):
+        if (
+            role in measured
+            and "record" in measured
+            and (reason := _depends(con, column, role, measured[role]))
+        ):
             return reason
     return None
 
@@ -81,8 +91,9 @@ def _harmless(con: duckdb.DuckDBPyConnection, column: str, measured: dict[str, s
 def _depends(con: duckdb.DuckDBPyConnection, column: str, role: str, name: str) -> str | None:
     """Reason if rows with the same content in a measured column have the same content in this one.
 
-    Rows that only one record could contradict show nothing: there, an attribute of the person looks the same. So they must
-    be few, and no content may occur with several items of one record and nowhere else.
+    Rows that only one record could contradict show nothing: there, an attribute of the person looks
+    the same. So they must be few, and no content may occur with several items of one record and
+    nowhere else.
     """
     groups = (
         f"SELECT count(*) AS n, count(DISTINCT record) AS people, count(DISTINCT coalesce('=' || {column}::VARCHAR, '')) "
@@ -107,7 +118,11 @@ def _depends(con: duckdb.DuckDBPyConnection, column: str, role: str, name: str) 
 
 def _emails(con: duckdb.DuckDBPyConnection, column: str) -> bool:
     """Whether any cell holds an e-mail address; the detector of direct identifiers looks at the first rows only."""
-    return bool(one_row(con, f"SELECT count(*) FROM source WHERE regexp_matches({column}::VARCHAR, {_EMAIL})")[0])
+    return bool(
+        one_row(
+            con, f"SELECT count(*) FROM source WHERE regexp_matches({column}::VARCHAR, {_EMAIL})"
+        )[0]
+    )
 
 
 def hash_of_files(files: Iterable[Path]) -> str:
@@ -126,7 +141,8 @@ def hash_of_cells(con: duckdb.DuckDBPyConnection, table: Table) -> str:
     """SHA-256 of all cells of a table and the names of its columns; the order of the rows does not matter."""
     table.load(con, {f"h{k}": name for k, name in enumerate(table.names)})
     cells = ", ".join(
-        f"coalesce(length(h{k}::VARCHAR)::VARCHAR || ':' || h{k}::VARCHAR, '-')" for k in range(len(table.names))
+        f"coalesce(length(h{k}::VARCHAR)::VARCHAR || ':' || h{k}::VARCHAR, '-')"
+        for k in range(len(table.names))
     )
     whole = sha256(repr(table.names).encode())
     rows = con.execute(f"SELECT sha256(concat({cells})) AS h FROM source ORDER BY h")

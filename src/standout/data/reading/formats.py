@@ -17,9 +17,21 @@ if TYPE_CHECKING:
     from standout.data.reading.remote import Remote
 
 Kind = Literal[
-    "saved", "parquet", "arrow", "arrow-stream", "netflix", "text", "json", "sqlite", "duckdb", "xlsx", "postgresql",
-    "objects", "delta", "iceberg",
-]  # fmt: skip
+    "saved",
+    "parquet",
+    "arrow",
+    "arrow-stream",
+    "netflix",
+    "text",
+    "json",
+    "sqlite",
+    "duckdb",
+    "xlsx",
+    "postgresql",
+    "objects",
+    "delta",
+    "iceberg",
+]
 
 _NETFLIX_HEAD = re.compile(rb"\s*\d+:\s*\n\d+,\d,\d{4}-\d\d-\d\d\s*(\n|$)")
 _NETFLIX_NAME = re.compile(r"(mv_\d+|combined_data_\d+)\.txt(\.gz|\.zst)?")
@@ -27,7 +39,8 @@ _MOVIELENS_NAME = re.compile(r"(ratings\.(csv|dat)|u\.data)(\.gz|\.zst)?")
 _JSON_HEAD = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*(\"|\})")
 _PARQUET_NAMES = ("*.parquet", "*.parq", "*.pq")
 _TEXT_NAME = re.compile(
-    r".*\.(csv|tsv|tab|psv|dat|data|jsonl|ndjson|json|xlsx|arrow|feather)(\.gz|\.zst)?", re.IGNORECASE
+    r".*\.(csv|tsv|tab|psv|dat|data|jsonl|ndjson|json|xlsx|arrow|feather)(\.gz|\.zst)?",
+    re.IGNORECASE,
 )
 _MANY = ("text", "parquet", "netflix", "json")
 """Kinds of which several files can make one table."""
@@ -52,11 +65,18 @@ class Found:
 
 def find_source(path: str | Path | Sequence[str | Path], table: str | None = None) -> Found:
     """Find out what the path holds; raise an error if it cannot be read."""
-    if table is None and isinstance(path, (str, Path)) and "::" in Path(path).name and not _exists(Path(path)):
+    if (
+        table is None
+        and isinstance(path, (str, Path))
+        and "::" in Path(path).name
+        and not _exists(Path(path))
+    ):
         path, _, table = str(path).rpartition("::")
     found = _find(path)
     if table is not None and found.kind not in ("sqlite", "duckdb", "xlsx"):
-        raise InputError(f"{found.name} is neither a database nor a workbook: leave out the table {table[:100]!r}")
+        raise InputError(
+            f"{found.name} is neither a database nor a workbook: leave out the table {table[:100]!r}"
+        )
     return replace(found, table=table)
 
 
@@ -64,7 +84,9 @@ def _find(path: str | Path | Sequence[str | Path]) -> Found:
     if isinstance(path, (list, tuple)):
         return _in_list(path)
     if not isinstance(path, (str, Path)):
-        raise ParameterError(f"path is of type {type(path).__name__}: give a path, or a list of paths")
+        raise ParameterError(
+            f"path is of type {type(path).__name__}: give a path, or a list of paths"
+        )
     if not str(path):
         raise ParameterError("the path is empty: name a file or a folder")
     return _at(Path(path))
@@ -78,7 +100,9 @@ def _at(where: Path) -> Found:
         if where.is_file():
             return Found(_file_kind(where), (where,), name)
         if where.exists():
-            raise InputError(f"{name} is a device or socket: name a file or a folder, or use - for standard input")
+            raise InputError(
+                f"{name} is a device or socket: name a file or a folder, or use - for standard input"
+            )
         if where.is_symlink():
             raise InputError(f"no such file or folder: {where} links to nothing")
         matches = sorted(Path(where.anchor).glob(str(where.relative_to(where.anchor))))
@@ -123,7 +147,9 @@ def _file_kind(path: Path) -> Kind:
             f"{path.name} is a zip archive: name it alone, or unpack it; or a spreadsheet: save it as .xlsx or CSV"
         )
     if magic == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
-        raise InputError(f"{path.name} is a spreadsheet in the old .xls format: save it as .xlsx or CSV")
+        raise InputError(
+            f"{path.name} is a spreadsheet in the old .xls format: save it as .xlsx or CSV"
+        )
     head = head_of(path)
     if head.startswith(b"SQLite format 3\0"):
         return "sqlite"
@@ -147,7 +173,9 @@ def _in_folder(folder: Path, name: str) -> Found:
         return Found("delta", (folder,), name)
     if any((folder / "metadata").glob("*.metadata.json")):
         return Found("iceberg", (folder,), name)
-    parquet = sorted(p for ending in _PARQUET_NAMES for p in folder.rglob(ending) if _is_data(p, folder))
+    parquet = sorted(
+        p for ending in _PARQUET_NAMES for p in folder.rglob(ending) if _is_data(p, folder)
+    )
     if parquet:
         return Found("parquet", tuple(parquet), name)
     netflix = sorted(p for p in folder.iterdir() if _NETFLIX_NAME.fullmatch(p.name))
@@ -156,7 +184,9 @@ def _in_folder(folder: Path, name: str) -> Found:
     movielens = sorted(p for p in folder.iterdir() if _MOVIELENS_NAME.fullmatch(p.name))
     if len(movielens) == 1:
         return Found(_file_kind(movielens[0]), (movielens[0],), f"{name}/{movielens[0].name}")
-    files = sorted(p for p in folder.rglob("*") if _is_data(p, folder) and _TEXT_NAME.fullmatch(p.name))
+    files = sorted(
+        p for p in folder.rglob("*") if _is_data(p, folder) and _TEXT_NAME.fullmatch(p.name)
+    )
     if files:
         return _together(files, name)
     raise InputError(
@@ -183,22 +213,34 @@ def _in_list(paths: Sequence[str | Path]) -> Found:
     if missing:
         raise InputError(f"no such file: {missing[0]}")
     try:
-        return _together([Path(p) for p in paths], f"{Path(paths[0]).name} and {len(paths) - 1:,} more")
+        return _together(
+            [Path(p) for p in paths], f"{Path(paths[0]).name} and {len(paths) - 1:,} more"
+        )
     except OSError as error:
-        raise InputError(f"cannot read the files: {error.strerror or type(error).__name__}") from None
+        raise InputError(
+            f"cannot read the files: {error.strerror or type(error).__name__}"
+        ) from None
 
 
 def _together(files: list[Path], name: str) -> Found:
     """Several files of one kind; their reader checks whether they are one table."""
     if len(files) == 1:
-        return Found(_file_kind(files[0]), (files[0],), f"{name}/{files[0].name}" if name != files[0].name else name)
+        return Found(
+            _file_kind(files[0]),
+            (files[0],),
+            f"{name}/{files[0].name}" if name != files[0].name else name,
+        )
     kinds = {path: _file_kind(path) for path in files}
     if len(set(kinds.values())) > 1 or next(iter(kinds.values())) not in _MANY:
         listed = ", ".join(f"{p.name} ({kind})" for p, kind in list(kinds.items())[:20])
-        raise InputError(f"{name} holds {len(files):,} files that are not one table: {listed}. Name one file")
+        raise InputError(
+            f"{name} holds {len(files):,} files that are not one table: {listed}. Name one file"
+        )
     return Found(kinds[files[0]], tuple(files), name)
 
 
 def _is_data(path: Path, folder: Path) -> bool:
     """Whether a file below the folder is data: Spark and others prefix metadata files with _ or a dot."""
-    return path.is_file() and not any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
+    return path.is_file() and not any(
+        part.startswith(("_", ".")) for part in path.relative_to(folder).parts
+    )

@@ -21,7 +21,9 @@ class FrameTable:
     profiled = True
 
     def __init__(self, frame: Any) -> None:
-        self._frame = frame = frame.to_arrow_table() if isinstance(frame, duckdb.DuckDBPyRelation) else frame
+        self._frame = frame = (
+            frame.to_arrow_table() if isinstance(frame, duckdb.DuckDBPyRelation) else frame
+        )
         self.names = tuple(_columns(frame))
 
     def sample(self, con: duckdb.DuckDBPyConnection) -> None:
@@ -66,10 +68,13 @@ def _sampled(head: Any, place: int) -> Any:
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         return column
     try:
-        return column.to_arrow() if hasattr(column, "to_arrow") else pa.array(column, from_pandas=True)
+        return (
+            column.to_arrow() if hasattr(column, "to_arrow") else pa.array(column, from_pandas=True)
+        )
     except (pa.ArrowException, TypeError, ValueError):
         return pa.array(
-            [None if x is None else type(x).__name__ if _is_nested(x) else str(x) for x in column], pa.string()
+            [None if x is None else type(x).__name__ if _is_nested(x) else str(x) for x in column],
+            pa.string(),
         )
 
 
@@ -84,7 +89,9 @@ def _arrow_column(frame: Any, name: str, role: str) -> Any:
         return column
     if hasattr(column, "to_arrow"):
         return column.to_arrow()
-    if column.dtype == object and (times := [x for x in column if isinstance(x, datetime) and x == x]):
+    if column.dtype == object and (
+        times := [x for x in column if isinstance(x, datetime) and x == x]
+    ):
         zoned = sum(x.tzinfo is not None for x in times)
         if 0 < zoned < len(times):
             raise InputError(mixed_zones(f"column {name!r}", zoned, len(times) - zoned))
@@ -92,7 +99,11 @@ def _arrow_column(frame: Any, name: str, role: str) -> Any:
         return pa.array(column, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         if role not in ("record", "item"):
-            raise InputError(f"column {name!r} holds objects where numbers or times belong") from None
+            raise InputError(
+                f"column {name!r} holds objects where numbers or times belong"
+            ) from None
         # labels of several types in one column: compare them as text
         missing = column.isna()
-        return pa.array([None if gone else str(x) for x, gone in zip(column, missing, strict=True)], pa.string())
+        return pa.array(
+            [None if gone else str(x) for x, gone in zip(column, missing, strict=True)], pa.string()
+        )

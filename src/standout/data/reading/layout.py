@@ -36,8 +36,8 @@ class Layout:
 def preamble(lines: Sequence[str]) -> tuple[int, str | None]:
     """Number of lines before the table, blank ones included, and the delimiter if a line `sep=` names it.
 
-    The last comment belongs to the table where it holds the names of the columns: as many fields as the next line,
-    which holds numbers.
+    The last comment belongs to the table where it holds the names of the columns: as many fields as
+    the next line, which holds numbers.
 
     >>> preamble(["# made by hand", "sep=;", "user;item", "1;2"])
     (2, ';')
@@ -65,20 +65,27 @@ def find_layout(lines: Sequence[str], name: str, options: ReadOptions) -> Layout
     """Find the layout of a text file with these first lines, of which one is not blank."""
     skip, named = preamble(lines)
     if skip:
-        layout = find_layout([line for line in lines[skip:] if line.strip()] or [""], name,
-                             replace(options, delimiter=options.delimiter or named))  # fmt: skip
+        layout = find_layout(
+            [line for line in lines[skip:] if line.strip()] or [""],
+            name,
+            replace(options, delimiter=options.delimiter or named),
+        )
         note = f"text: {skip:,} line{'s' if skip > 1 else ''} before the table left out"
         return replace(layout, skip=skip, notes=(*layout.notes, note))
     lines = [line for line in lines if line.strip()]
     delimiter = options.delimiter or _delimiter(lines)
     rows = [_split(line, delimiter) for line in lines[:200]]
     quote = '"'
-    if delimiter in ("\t", "::") and not any(f[:1] == f[-1:] == '"' for line in lines for f in line.split(delimiter)):
+    if delimiter in ("\t", "::") and not any(
+        f[:1] == f[-1:] == '"' for line in lines for f in line.split(delimiter)
+    ):
         quote = ""  # in tab-separated text, quotation marks often belong to the cell
     given = tuple(options.names or ())
     if given:
         if len(given) != len(rows[0]):
-            raise ParameterError(f"{name} has {len(rows[0])} columns, and names gives {len(given)} (--names)")
+            raise ParameterError(
+                f"{name} has {len(rows[0])} columns, and names gives {len(given)} (--names)"
+            )
         return Layout(given, delimiter, False, quote)
     if options.header is False:
         return Layout(tuple(f"column{k + 1}" for k in range(len(rows[0]))), delimiter, False, quote)
@@ -87,7 +94,9 @@ def find_layout(lines: Sequence[str], name: str, options: ReadOptions) -> Layout
         if known is not None:
             return known
     names = tuple(f.strip(" \t#") or f"column{k + 1}" for k, f in enumerate(rows[0]))
-    return Layout(names if options.header or options.wide else checked_names(names), delimiter, True, quote)
+    return Layout(
+        names if options.header or options.wide else checked_names(names), delimiter, True, quote
+    )
 
 
 def _delimiter(lines: Sequence[str]) -> str:
@@ -95,13 +104,21 @@ def _delimiter(lines: Sequence[str]) -> str:
         return "::"
     outside = re.sub(r'"[^"]*"', "", lines[0])
     best = max(_DELIMITERS, key=outside.count)
-    if best not in outside and " " in outside.strip() and len({line.strip().count(" ") for line in lines[:50]}) == 1:
+    if (
+        best not in outside
+        and " " in outside.strip()
+        and len({line.strip().count(" ") for line in lines[:50]}) == 1
+    ):
         return " "
     return best
 
 
 def _split(line: str, delimiter: str) -> list[str]:
-    return line.split(delimiter) if len(delimiter) > 1 else next(csv.reader([line], delimiter=delimiter))
+    return (
+        line.split(delimiter)
+        if len(delimiter) > 1
+        else next(csv.reader([line], delimiter=delimiter))
+    )
 
 
 def _without_header(rows: list[list[str]], delimiter: str, name: str, wide: bool) -> Layout | None:
@@ -119,14 +136,22 @@ def _without_header(rows: list[list[str]], delimiter: str, name: str, wide: bool
         which = "u.data" if delimiter == "\t" else "ratings.dat"
         return Layout(MOVIELENS, delimiter, False, "", (f"layout: MovieLens {which}",))
     wide_header = not numbers[0] and all(numbers[1:]) and len(first) > 5
-    hint = f". If each row is a person and each column an item, use {option('wide', None)}" if wide_header else ""
+    hint = (
+        f". If each row is a person and each column an item, use {option('wide', None)}"
+        if wide_header
+        else ""
+    )
     raise _no_header(name, "its first line holds numbers", hint)
 
 
 def _is_like_the_rest(rows: list[list[str]]) -> bool:
     """Whether at least half of the cells of the first line occur again in their columns."""
     first, rest = rows[0], [row for row in rows[1:] if row != rows[0]]
-    again = sum(any(k < len(row) and row[k] == cell for row in rest) for k, cell in enumerate(first) if cell.strip())
+    again = sum(
+        any(k < len(row) and row[k] == cell for row in rest)
+        for k, cell in enumerate(first)
+        if cell.strip()
+    )
     return again > 0 and again * 2 >= len(first)
 
 

@@ -109,7 +109,9 @@ def checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
     ['tuple', 'FirstLine']
     """
     usual = frozenset().union(*(tier for tiers in TIERS.values() for tier in tiers))
-    found = sum(plain(n) in usual or is_record_like(n) or is_item_like(n) or is_time_like(n) for n in names)
+    found = sum(
+        plain(n) in usual or is_record_like(n) or is_item_like(n) or is_time_like(n) for n in names
+    )
     return names if found > 1 or 2 * found >= len(names) else FirstLine(names)
 
 
@@ -155,7 +157,9 @@ def is_some_identifier(name: str) -> bool:
 def is_identifier(name: str) -> bool:
     """Whether the name is that of an identifier, so that its numbers are not measurements."""
     found = words(name)
-    return bool(found) and (found[-1] in _ID_WORDS or plain(name) in TIERS["item"][0] | TIERS["record"][0])
+    return bool(found) and (
+        found[-1] in _ID_WORDS or plain(name) in TIERS["item"][0] | TIERS["record"][0]
+    )
 
 
 def is_time_like(name: str) -> bool:
@@ -173,7 +177,9 @@ def is_value_like(name: str) -> bool:
     """Whether the last word, or the first, means a value: `user_rating`, `playCount`."""
     found = words(name)
     known = {*_RATINGS, *_AMOUNTS, *_PRICES}
-    return bool(found) and (found[-1] in known or found[0] in known) and not set(found) & _ATTRIBUTES
+    return (
+        bool(found) and (found[-1] in known or found[0] in known) and not set(found) & _ATTRIBUTES
+    )
 
 
 def is_attribute(name: str) -> bool:
@@ -188,7 +194,10 @@ def is_position(names: Sequence[str]) -> bool:
     (True, False)
     """
     found = [set(words(name)) for name in names]
-    return all(any(one & kind for one in found) for kind in ({"lat", "latitude"}, {"lon", "lng", "long", "longitude"}))
+    return all(
+        any(one & kind for one in found)
+        for kind in ({"lat", "latitude"}, {"lon", "lng", "long", "longitude"})
+    )
 
 
 def direct_identifier(name: str) -> str | None:
@@ -198,8 +207,19 @@ def direct_identifier(name: str) -> str | None:
     ('person name', None)
     """
     found, joined = words(name), plain(name)
-    if joined in ("firstname", "lastname", "surname", "fullname", "realname", "familyname", "givenname", "vorname",
-                  "nachname", "prenom", "nom"):  # fmt: skip
+    if joined in (
+        "firstname",
+        "lastname",
+        "surname",
+        "fullname",
+        "realname",
+        "familyname",
+        "givenname",
+        "vorname",
+        "nachname",
+        "prenom",
+        "nom",
+    ):
         return "person name"
     if "name" in found and any(word in _PERSONS for word in found):
         return "user name" if "user" in found else "person name"

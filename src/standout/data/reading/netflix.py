@@ -41,7 +41,8 @@ class Parsed:
         """The entries as an Arrow table with the columns customer, movie, rating, date."""
         kinds = (pa.int32(), pa.int32(), pa.uint8(), pa.date32())
         columns = [
-            pa.chunked_array([_arrow(part[k], kind) for part in self.parts], type=kind) for k, kind in enumerate(kinds)
+            pa.chunked_array([_arrow(part[k], kind) for part in self.parts], type=kind)
+            for k, kind in enumerate(kinds)
         ]
         return pa.table(columns, names=list(NAMES))
 
@@ -106,10 +107,12 @@ def _parse_stream(chunks: Iterator[bytes], name: str, parsed: Parsed) -> None:
         rating = np.empty(most, np.uint8)
         n, lines, bad, first_bad, movie = _parse(
             np.frombuffer(chunk, np.uint8), movie, customer, movies, rating, day
-        )  # fmt: skip
+        )
         if n:
             # copies, because lines that do not parse leave room
-            parsed.parts.append((customer[:n].copy(), movies[:n].copy(), rating[:n].copy(), day[:n].copy()))
+            parsed.parts.append(
+                (customer[:n].copy(), movies[:n].copy(), rating[:n].copy(), day[:n].copy())
+            )
         if bad and parsed.first_bad is None:
             parsed.first_bad = f"{name}, line {line + first_bad:,}"
         parsed.bad_lines += bad
@@ -146,8 +149,9 @@ def _number(text: Array, at: int) -> tuple[int, int]:
 
 
 @njit(nogil=True, cache=True)
-def _parse(text: Array, movie: int, customer: Array, movies: Array, rating: Array, day: Array
-           ) -> tuple[int, int, int, int, int]:  # fmt: skip
+def _parse(
+    text: Array, movie: int, customer: Array, movies: Array, rating: Array, day: Array
+) -> tuple[int, int, int, int, int]:
     """Parse a piece that ends in a line feed: (entries, lines, bad lines, first bad line, current movie)."""
     n = lines = bad = first_bad = at = 0
     while at < text.size:
@@ -166,7 +170,13 @@ def _parse(text: Array, movie: int, customer: Array, movies: Array, rating: Arra
             y, p = _number(text, p + 1) if text[p] == 44 else (-1, p)
             m, p = _number(text, p + 1) if text[p] == 45 else (-1, p)
             d, p = _number(text, p + 1) if text[p] == 45 else (-1, p)
-            good = p == stop and 1 <= r <= _BEST_RATING and 1000 <= y <= 9999 and 1 <= m <= 12 and d >= 1
+            good = (
+                p == stop
+                and 1 <= r <= _BEST_RATING
+                and 1000 <= y <= 9999
+                and 1 <= m <= 12
+                and d >= 1
+            )
             good = good and d <= _month_length(y, m)
             if good:
                 customer[n], movies[n], rating[n], day[n] = x, movie, r, _day_number(y, m, d)
@@ -175,7 +185,9 @@ def _parse(text: Array, movie: int, customer: Array, movies: Array, rating: Arra
             bad += 1
             first_bad = lines if first_bad == 0 else first_bad
             for k in range(at, stop):
-                if text[k] == 58:  # an unreadable movie: the lines after it do not belong to the movie before
+                if (
+                    text[k] == 58
+                ):  # an unreadable movie: the lines after it do not belong to the movie before
                     movie = -1
         at = end + 1
     return n, lines, bad, first_bad, movie

@@ -65,7 +65,9 @@ def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None
         f"count(*) FILTER (regexp_full_match(c, {quoted(_COMMA)})) FROM (SELECT {bare} AS c FROM source)",
     )
     if decimal is None and n_point == n_comma and n_point > n_plain:
-        n_grouped = one_row(con, f"SELECT count(*) FILTER (regexp_matches({bare}, '[.,]')) FROM source")[0]
+        n_grouped = one_row(
+            con, f"SELECT count(*) FILTER (regexp_matches({bare}, '[.,]')) FROM source"
+        )[0]
         if n_grouped:
             raise _doubt(column, "is 1,234 a fraction or more than a thousand?")
     if max(n_point, n_comma) <= n_plain and decimal is None:
@@ -94,7 +96,9 @@ def _may_be_thousands(con: duckdb.DuckDBPyConnection, cells: str) -> bool:
 
 def _rule(number: str, cell: str, note: str | None) -> NumberRule:
     return NumberRule(
-        f"CASE WHEN NOT isnan({number}) THEN {number} END", f"({cell} IS NOT NULL AND {number} IS NULL)", note
+        f"CASE WHEN NOT isnan({number}) THEN {number} END",
+        f"({cell} IS NOT NULL AND {number} IS NULL)",
+        note,
     )
 
 

@@ -57,19 +57,26 @@ class ObjectTable:
         import pyarrow.dataset as arrow
 
         self.name = objects.name
-        hive = "hive" if all("=" in key.rpartition("/")[0].rpartition("/")[2] for key in objects.keys) else None
+        hive = (
+            "hive"
+            if all("=" in key.rpartition("/")[0].rpartition("/")[2] for key in objects.keys)
+            else None
+        )
         try:
             self._dataset = arrow.dataset(
                 list(objects.keys), filesystem=objects.system, format="parquet", partitioning=hive
             )
             schemas = {
-                part.path: tuple(part.physical_schema.names) for part in list(self._dataset.get_fragments())[:_CHECKED]
+                part.path: tuple(part.physical_schema.names)
+                for part in list(self._dataset.get_fragments())[:_CHECKED]
             }
             self._rows = self._dataset.count_rows()
         except (OSError, pa.ArrowException) as error:
             raise _unreadable(objects.name, error, opened=True) from None
         if len({frozenset(names) for names in schemas.values()}) > 1:
-            raise several_tables(objects.name, {key.rpartition("/")[2]: names for key, names in schemas.items()})
+            raise several_tables(
+                objects.name, {key.rpartition("/")[2]: names for key, names in schemas.items()}
+            )
         if not self._rows:
             raise InputError(f"{objects.name} holds no rows")
         self.names = tuple(self._dataset.schema.names)
@@ -88,10 +95,14 @@ class ObjectTable:
 
         columns = {role: arrow.field(name) for role, name in chosen.items()}
         # few batches at a time: the data may be larger than memory
-        reader = self._dataset.scanner(columns=columns, batch_readahead=2, fragment_readahead=1).to_reader()
+        reader = self._dataset.scanner(
+            columns=columns, batch_readahead=2, fragment_readahead=1
+        ).to_reader()
         self._store(con, "stage", reader)
         if one_row(con, "SELECT count(*) FROM stage")[0] != self._rows:
-            raise InputError(f"{self.name} changed while it was read: read it again when nothing writes to it")
+            raise InputError(
+                f"{self.name} changed while it was read: read it again when nothing writes to it"
+            )
         con.execute("CREATE VIEW source AS SELECT * FROM stage")
         return Source(self.name, text=False)
 
@@ -100,7 +111,9 @@ class ObjectTable:
         try:
             con.execute(f"CREATE OR REPLACE TABLE {identifier(table)} AS SELECT * FROM incoming_")
         except (OSError, pa.ArrowException, duckdb.InvalidInputException):
-            raise InputError(f"{self.name} cannot be read to its end: is it damaged, or the connection lost?") from None
+            raise InputError(
+                f"{self.name} cannot be read to its end: is it damaged, or the connection lost?"
+            ) from None
         finally:
             con.unregister("incoming_")
 
@@ -125,12 +138,16 @@ def find_objects(remote: Remote) -> Objects:
         below = system.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
     except (OSError, pa.ArrowException, ValueError) as error:
         raise _unreadable(remote.name, error) from None
-    keys = sorted(x.path for x in below if x.type == fs.FileType.File and _is_data(x.path[len(base) :]))
+    keys = sorted(
+        x.path for x in below if x.type == fs.FileType.File and _is_data(x.path[len(base) :])
+    )
     if pattern is not None:
         keys = [key for key in keys if fnmatch.fnmatchcase(key.partition("/")[2], pattern)]
     parquet = [key for key in keys if key.lower().endswith(_PARQUET)]
     if any("/_delta_log/" in x.path for x in below):
-        raise InputError(f"{remote.name} is a Delta table: copy it to a local folder first, and read that")
+        raise InputError(
+            f"{remote.name} is a Delta table: copy it to a local folder first, and read that"
+        )
     if not keys:
         raise InputError(f"{remote.name}: there is no such file, and nothing below this prefix")
     return Objects(remote.name, system, tuple(parquet or keys))
@@ -160,7 +177,9 @@ def download(remote: Remote, folder: Path) -> Path:
         if parts.username is not None:
             pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             # not sent on to another host if the server redirects
-            request.add_unredirected_header("Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}")
+            request.add_unredirected_header(
+                "Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}"
+            )
         to = folder / local_name(unquote(parts.path), 0, set())
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
             length = answer.headers.get("Content-Length")
@@ -173,11 +192,15 @@ def download(remote: Remote, folder: Path) -> Path:
     except InputError:
         raise
     except (HTTPException, ValueError):
-        raise InputError(f"{remote.name}: the address is malformed, or the web server answers with nonsense") from None
+        raise InputError(
+            f"{remote.name}: the address is malformed, or the web server answers with nonsense"
+        ) from None
     except OSError as error:
         if error.filename is not None or getattr(error, "errno", None) == 28:
             raise InputError(f"cannot copy {remote.name}: {error.strerror}") from None
-        raise InputError(f"{remote.name}: the web server cannot be reached, or the connection was lost") from None
+        raise InputError(
+            f"{remote.name}: the web server cannot be reached, or the connection was lost"
+        ) from None
     return to
 
 
@@ -203,16 +226,30 @@ def _unreadable(name: str, error: Exception, *, opened: bool = False) -> InputEr
     text = str(error)
     if getattr(error, "errno", None) == 28:
         return InputError(f"cannot copy {name}: {getattr(error, 'strerror', None)}")
-    if "ACCESS_DENIED" in text or "403" in text or "INVALID_ACCESS_KEY" in text or "SIGNATURE" in text:
+    if (
+        "ACCESS_DENIED" in text
+        or "403" in text
+        or "INVALID_ACCESS_KEY" in text
+        or "SIGNATURE" in text
+    ):
         return InputError(
             f"{name}: the store refuses access: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the login of gs://"
         )
-    if "NO_SUCH" in text or "404" in text or "does not exist" in text or "not found" in text.lower():
+    if (
+        "NO_SUCH" in text
+        or "404" in text
+        or "does not exist" in text
+        or "not found" in text.lower()
+    ):
         return InputError(f"{name}: there is no such bucket or file")
     if isinstance(error, (pa.ArrowInvalid, ValueError)) and not isinstance(error, OSError):
         if opened:
-            return InputError(f"{name} is not a Parquet file that can be read: truncated or damaged?")
-        return InputError(f"{name}: the address is malformed: use s3://bucket/path or gs://bucket/path")
+            return InputError(
+                f"{name} is not a Parquet file that can be read: truncated or damaged?"
+            )
+        return InputError(
+            f"{name}: the address is malformed: use s3://bucket/path or gs://bucket/path"
+        )
     return InputError(
         f"{name}: the store cannot be reached: check the region and the endpoint (AWS_REGION, AWS_ENDPOINT_URL)"
     )

@@ -59,7 +59,16 @@ class ReadOptions:
     def __post_init__(self) -> None:
         for role in ("record", "item", "value", "time"):
             _check_column(role, getattr(self, role), self.wide)
-        for name in ("time_unit", "date_format", "encoding", "delimiter", "decimal", "zeros", "table", "resolution"):
+        for name in (
+            "time_unit",
+            "date_format",
+            "encoding",
+            "delimiter",
+            "decimal",
+            "zeros",
+            "table",
+            "resolution",
+        ):
             _check_text(name, getattr(self, name))
         check_time_unit(self.time_unit)
         if self.resolution is not None:
@@ -73,7 +82,9 @@ class ReadOptions:
         for name in ("names", "ignore"):
             object.__setattr__(self, name, _listed(name, getattr(self, name)))
         if self.names is not None and self.header:
-            raise ParameterError("names are for a file without a header: leave out header=True (--header)")
+            raise ParameterError(
+                "names are for a file without a header: leave out header=True (--header)"
+            )
 
     @property
     def roles(self) -> dict[str, Column]:
@@ -89,43 +100,73 @@ class ReadOptions:
     def named(self) -> list[str]:
         """Options that differ from their defaults, as text, without those that apply to every source."""
         free = ("repeats", "skip_bad", "max_bad", "resolution")
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in free}
-        return [f"{name}={x!r}" for name, x in fields.items() if x is not None and x is not GUESS and x is not False]
+        fields = {
+            name: getattr(self, name) for name in self.__dataclass_fields__ if name not in free
+        }
+        return [
+            f"{name}={x!r}"
+            for name, x in fields.items()
+            if x is not None and x is not GUESS and x is not False
+        ]
 
     def _check_bad(self) -> None:
         if self.max_bad is None:
             return
-        if isinstance(self.max_bad, bool) or not isinstance(self.max_bad, (int, float)) or not 0 <= self.max_bad <= 1:
-            raise ParameterError(f"max_bad={self.max_bad!r}: give a share of the rows between 0 and 1")
+        if (
+            isinstance(self.max_bad, bool)
+            or not isinstance(self.max_bad, (int, float))
+            or not 0 <= self.max_bad <= 1
+        ):
+            raise ParameterError(
+                f"max_bad={self.max_bad!r}: give a share of the rows between 0 and 1"
+            )
         if not self.skip_bad:
-            raise ParameterError("max_bad has no effect without skip_bad=True (--skip-bad): give both")
+            raise ParameterError(
+                "max_bad has no effect without skip_bad=True (--skip-bad): give both"
+            )
 
     def _check_text_options(self) -> None:
         if self.encoding is not None:
             try:
                 codecs.lookup(self.encoding)
             except LookupError:
-                raise ParameterError(f"encoding={self.encoding!r} is not known: use utf-8, cp1252, utf-16, …") from None
+                raise ParameterError(
+                    f"encoding={self.encoding!r} is not known: use utf-8, cp1252, utf-16, …"
+                ) from None
         if self.delimiter is not None:
             delimiter = _DELIMITERS.get(self.delimiter, self.delimiter)
             if not 1 <= len(delimiter) <= 4 or any(c in delimiter for c in '\r\n"'):
-                raise ParameterError(f"delimiter={self.delimiter!r}: use 1 to 4 characters, or tab, space, pipe")
+                raise ParameterError(
+                    f"delimiter={self.delimiter!r}: use 1 to 4 characters, or tab, space, pipe"
+                )
             object.__setattr__(self, "delimiter", delimiter)
         if self.decimal not in (None, ".", ","):
             raise ParameterError(f"decimal={self.decimal!r}: use '.' or ','")
         if self.date_format is not None and "%" not in self.date_format:
-            raise ParameterError(f"date_format={self.date_format!r}: use a format such as %d.%m.%Y or %m/%d/%y %H:%M")
+            raise ParameterError(
+                f"date_format={self.date_format!r}: use a format such as %d.%m.%Y or %m/%d/%y %H:%M"
+            )
         if self.date_format is not None and self.time_unit is not None:
             raise ParameterError("date_format and time_unit exclude each other: give one of them")
 
     def _check_wide(self) -> None:
         for role in ("item", "value", "time"):
             if getattr(self, role) is not GUESS:
-                raise ParameterError(f"{role} has no place in a wide matrix, whose columns are the items: leave it out")
+                raise ParameterError(
+                    f"{role} has no place in a wide matrix, whose columns are the items: leave it out"
+                )
         if self.zeros not in (None, "keep", "drop"):
-            raise ParameterError(f"zeros={self.zeros!r}: use keep (a zero is an entry) or drop (it is not)")
-        if self.time_unit is not None or self.date_format is not None or self.resolution not in (None, "day"):
-            raise ParameterError("a wide matrix has no times: leave out time_unit, date_format and resolution")
+            raise ParameterError(
+                f"zeros={self.zeros!r}: use keep (a zero is an entry) or drop (it is not)"
+            )
+        if (
+            self.time_unit is not None
+            or self.date_format is not None
+            or self.resolution not in (None, "day")
+        ):
+            raise ParameterError(
+                "a wide matrix has no times: leave out time_unit, date_format and resolution"
+            )
 
 
 def _check_column(role: str, column: Any, wide: bool) -> None:
@@ -156,7 +197,9 @@ def _listed(name: str, given: Any) -> tuple[str, ...] | None:
     try:
         names = tuple(part.strip() for part in parts)
     except (TypeError, AttributeError):
-        raise ParameterError(f"{name}: give names of columns, in a list or separated by commas") from None
+        raise ParameterError(
+            f"{name}: give names of columns, in a list or separated by commas"
+        ) from None
     if not names or any(not part for part in names):
         raise ParameterError(f"{name}: one of the names is empty")
     twice = sorted({part for part in names if names.count(part) > 1})

@@ -77,25 +77,35 @@ class PostgresTable:
         self._url, self._database = url, database
         with self._connected() as cursor:
             cursor.execute(_TABLES)
-            places = {t if schema == "public" else f"{schema}.{t}": (schema, t) for schema, t in cursor.fetchall()}
+            places = {
+                t if schema == "public" else f"{schema}.{t}": (schema, t)
+                for schema, t in cursor.fetchall()
+            }
             in_public = table is not None and table.removeprefix("public.") in places
             spelled = table.removeprefix("public.") if table is not None and in_public else table
             chosen = chosen_table(database, spelled, list(places), "table")
             schema, short = places[chosen]
             self._sql = f"{identifier(schema)}.{identifier(short)}"
             cursor.execute(_COLUMNS, (self._sql,))
-            self._columns = {name: Column(name, kind, int(m)) for name, kind, m in cursor.fetchall()}
+            self._columns = {
+                name: Column(name, kind, int(m)) for name, kind, m in cursor.fetchall()
+            }
         self.name = f"{database}::{chosen}"
         self.names = tuple(self._columns)
 
     def sample(self, con: duckdb.DuckDBPyConnection) -> None:
         """Make the table `sample_`; see `Table`."""
-        columns = ", ".join(f"{column.sql('')} AS c{k}" for k, column in enumerate(self._columns.values()))
+        columns = ", ".join(
+            f"{column.sql('')} AS c{k}" for k, column in enumerate(self._columns.values())
+        )
         self._stream(con, "sample_", f"SELECT {columns} FROM {self._sql} LIMIT {SAMPLE}")
 
     def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
         """Make the view `source`; see `Table`."""
-        columns = ", ".join(f"{self._columns[name].sql(role)} AS {identifier(role)}" for role, name in chosen.items())
+        columns = ", ".join(
+            f"{self._columns[name].sql(role)} AS {identifier(role)}"
+            for role, name in chosen.items()
+        )
         self._stream(con, "stage", f"SELECT {columns} FROM {self._sql}")
         if one_row(con, "SELECT count(*) FROM stage")[0] == 0:
             raise InputError(f"{self.name} holds no rows")
@@ -129,7 +139,9 @@ class PostgresTable:
         try:
             with closing(connect(self._url)) as connection, closing(connection.cursor()) as cursor:
                 cursor.execute("SET TRANSACTION READ ONLY")
-                cursor.adbc_statement.set_options(**{StatementOptions.BATCH_SIZE_HINT_BYTES.value: str(_BATCH_BYTES)})
+                cursor.adbc_statement.set_options(
+                    **{StatementOptions.BATCH_SIZE_HINT_BYTES.value: str(_BATCH_BYTES)}
+                )
                 yield cursor
         except Error as error:
             raise InputError(f"{self._database}: {_explained(error)}") from None

@@ -18,9 +18,7 @@ _MOST = 0.8
 NO_CELL = ("", "na", "n/a", "nan", "nat", "null", "none", "<na>", "\\n")
 """Texts that mean a missing value or time, in lower case."""
 
-CURRENCY = (
-    r"\p{Sc}|%|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|HUF|INR|CNY|AUD|CAD|NZD|BRL|MXN|ZAR|TRY|RUB|Rs\.?|kr\.?|zł|Fr\.?"
-)
+CURRENCY = r"\p{Sc}|%|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|HUF|INR|CNY|AUD|CAD|NZD|BRL|MXN|ZAR|TRY|RUB|Rs\.?|kr\.?|zł|Fr\.?"
 """Signs and codes that may precede or follow an amount, as a regular expression."""
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 EMAIL = r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"
@@ -83,12 +81,22 @@ class Profile:
         """The content in words."""
         if self.kind == "empty":
             return "empty in the sample"
-        word = {"date": "dates", "clock": "times of day", "epoch": "dates as numbers", "whole": "whole numbers",
-                "real": "numbers", "flag": "true or false", "text": "text", "other": "nested data"}[self.kind]  # fmt: skip
+        word = {
+            "date": "dates",
+            "clock": "times of day",
+            "epoch": "dates as numbers",
+            "whole": "whole numbers",
+            "real": "numbers",
+            "flag": "true or false",
+            "text": "text",
+            "other": "nested data",
+        }[self.kind]
         return f"{word}, {self.distinct:,} distinct in {self.rows:,} rows"
 
 
-def profile_columns(con: duckdb.DuckDBPyConnection, names: list[str] | tuple[str, ...]) -> dict[str, Profile]:
+def profile_columns(
+    con: duckdb.DuckDBPyConnection, names: list[str] | tuple[str, ...]
+) -> dict[str, Profile]:
     """Profile of each column; the table `sample_` holds the rows to examine, with columns c0, c1 and so on."""
     kinds = [kind for _, kind, *_ in con.execute("DESCRIBE sample_").fetchall()]
     rows = int(one_row(con, "SELECT count(*) FROM sample_")[0])
@@ -109,12 +117,16 @@ def is_constant_per(con: duckdb.DuckDBPyConnection, column: int, by: int) -> boo
     return bool(values > 1 and groups > 1 and rows >= 1.5 * groups and pairs == groups)
 
 
-def _profiled(con: duckdb.DuckDBPyConnection, name: str, column: str, kind: str, rows: int) -> Profile:
+def _profiled(
+    con: duckdb.DuckDBPyConnection, name: str, column: str, kind: str, rows: int
+) -> Profile:
     base = kind.split("(")[0]
     text = kind == "VARCHAR" or base == "ENUM"
     listed = ", ".join(quoted(w) for w in NO_CELL)
     cell = f"CASE WHEN lower(trim({column}::VARCHAR)) NOT IN ({listed}) THEN trim({column}::VARCHAR) END"
-    present, distinct = (int(x) for x in one_row(con, f"SELECT count({cell}), count(DISTINCT {cell}) FROM sample_"))
+    present, distinct = (
+        int(x) for x in one_row(con, f"SELECT count({cell}), count(DISTINCT {cell}) FROM sample_")
+    )
     content, identifier = "other", None
     if not present:
         content = "empty"
@@ -132,28 +144,42 @@ def _profiled(con: duckdb.DuckDBPyConnection, name: str, column: str, kind: str,
     elif base == "UUID":
         content = "text"
     identifier = identifier or direct_identifier(name)
-    return Profile(name, content, rows, present, distinct, None if content == "empty" else identifier)
+    return Profile(
+        name, content, rows, present, distinct, None if content == "empty" else identifier
+    )
 
 
-def _text_kind(con: duckdb.DuckDBPyConnection, cell: str, present: int, is_name: bool) -> tuple[str, str | None]:
+def _text_kind(
+    con: duckdb.DuckDBPyConnection, cell: str, present: int, is_name: bool
+) -> tuple[str, str | None]:
     """Kind of a column of text, and the direct identifier that its cells look like."""
     counts = one_row(
         con,
         "SELECT count(TRY_CAST(c AS DOUBLE)), "
-        + ", ".join(f"count(*) FILTER (regexp_full_match(c, {quoted(p)}))" for p in _PATTERNS.values())
+        + ", ".join(
+            f"count(*) FILTER (regexp_full_match(c, {quoted(p)}))" for p in _PATTERNS.values()
+        )
         + f" FROM (SELECT {cell} AS c FROM sample_) WHERE c IS NOT NULL",
     )
     cast, hits = counts[0], dict(zip(_PATTERNS, counts[1:], strict=True))
     most = _MOST * present
     if cast >= most and cast * 2 > present:
         kind = _number_kind(con, cell)
-        return kind, "card number" if kind == "whole" and hits["card"] >= most and _are_cards(con, cell) else None
+        return kind, "card number" if kind == "whole" and hits["card"] >= most and _are_cards(
+            con, cell
+        ) else None
     for kind in ("date", "clock"):
         # cells that do not parse are counted when the file is read; the column still holds dates
         if hits[kind] * 2 > present:
             return kind, None
-    for what in ("e-mail address", "IP address", "device identifier", "phone number", "bank account",
-                 "national identifier"):  # fmt: skip
+    for what in (
+        "e-mail address",
+        "IP address",
+        "device identifier",
+        "phone number",
+        "bank account",
+        "national identifier",
+    ):
         if hits[what] >= most:
             return "text", what
     if hits["card"] >= most and _are_cards(con, cell):
@@ -184,7 +210,11 @@ def _are_cards(con: duckdb.DuckDBPyConnection, cell: str) -> bool:
         f"SELECT DISTINCT regexp_replace({cell}, '[ -]', '', 'g') AS c FROM sample_ WHERE c IS NOT NULL LIMIT 300"
     ).fetchall()
     digits = [c for (c,) in cells if c.isdecimal() and 13 <= len(c) <= 19]
-    return len(digits) >= 10 and len(digits) >= _MOST * len(cells) and sum(map(_luhn, digits)) >= 0.9 * len(digits)
+    return (
+        len(digits) >= 10
+        and len(digits) >= _MOST * len(cells)
+        and sum(map(_luhn, digits)) >= 0.9 * len(digits)
+    )
 
 
 def _luhn(digits: str) -> bool:

@@ -59,9 +59,19 @@ def read(path: PathLike, options: ReadOptions) -> Dataset:
     """Read a file, folder, glob, table or standard input; see `Dataset.read`."""
     check_repeats(options.repeats, True)
     with found_source(path, options.table) as found:
-        ds = _opened(found.paths[0], options) if found.kind == "saved" else read_found(found, options, build)
-        zipped, lasts = remote_of(path) is None and _is_zipped(path), not _is_copied(path) or found.objects is not None
-        remember(ds, how_to_examine(path, found, options, ds.cleaning.columns, zipped=zipped, lasts=lasts))
+        ds = (
+            _opened(found.paths[0], options)
+            if found.kind == "saved"
+            else read_found(found, options, build)
+        )
+        zipped, lasts = (
+            remote_of(path) is None and _is_zipped(path),
+            not _is_copied(path) or found.objects is not None,
+        )
+        remember(
+            ds,
+            how_to_examine(path, found, options, ds.cleaning.columns, zipped=zipped, lasts=lasts),
+        )
         return ds
 
 
@@ -71,7 +81,9 @@ def read_found(found: Found, options: ReadOptions, build: Build[T], memory: str 
     with workspace(found.name, memory) as (con, folder):
         made = _read_table(con, open_table(con, folder, found, options), options, build)
     if versions(found) != before:
-        raise InputError(f"{found.name} changed while it was read: read it again when nothing writes to it")
+        raise InputError(
+            f"{found.name} changed while it was read: read it again when nothing writes to it"
+        )
     return made
 
 
@@ -111,13 +123,19 @@ def inspect_columns(path: PathLike, options: ReadOptions) -> Inventory:
             except ColumnError as error:
                 open_ = inventory(table.names, {}, set(), profiles, {}, unused="undecided")
                 return Inventory(table.name, open_, (), str(error))
-            question = None if options.wide or not profiles else _question(con, table, roles, options)
+            question = (
+                None if options.wide or not profiles else _question(con, table, roles, options)
+            )
             return Inventory(table.name, roles.columns, roles.notes, question)
 
 
-def _question(con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, options: ReadOptions) -> str | None:
+def _question(
+    con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, options: ReadOptions
+) -> str | None:
     """Ambiguity in the cells of the sample: a unit of time, an order of dates, a decimal sign."""
-    columns = ", ".join(f"c{table.names.index(name)} AS {role}" for role, name in roles.chosen().items())
+    columns = ", ".join(
+        f"c{table.names.index(name)} AS {role}" for role, name in roles.chosen().items()
+    )
     con.execute(f"CREATE VIEW source AS SELECT {columns} FROM sample_")
     kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
     try:
@@ -155,7 +173,9 @@ def found_source(path: PathLike, table: str | None) -> Iterator[Found]:
             objects = find_objects(remote)
             if objects.is_parquet:
                 if table is not None:
-                    raise ParameterError(f"{remote.name} is not a database: leave out table (--table)")
+                    raise ParameterError(
+                        f"{remote.name} is not a database: leave out table (--table)"
+                    )
                 yield Found("objects", (), remote.name, objects=objects)
                 return
             name, kept = remote.name, copy_objects(objects, files)
@@ -168,7 +188,10 @@ def found_source(path: PathLike, table: str | None) -> Iterator[Found]:
 def _copied(path: PathLike, to: Path, name: str) -> Path:
     """Copy of standard input or of a pipe, which can be read only once."""
     try:
-        with private_file(to) as file, sys.stdin.buffer if path == "-" else Path(str(path)).open("rb") as stream:
+        with (
+            private_file(to) as file,
+            sys.stdin.buffer if path == "-" else Path(str(path)).open("rb") as stream,
+        ):
             shutil.copyfileobj(stream, file)
     except OSError as error:
         raise InputError(f"cannot copy {name} to a temporary file: {error.strerror}") from None
@@ -223,7 +246,9 @@ def check_saved(name: str, ds: Catalog, options: ReadOptions) -> None:
         )
 
 
-def _read_table(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions, build: Build[T]) -> T:
+def _read_table(
+    con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions, build: Build[T]
+) -> T:
     source: Source
     if options.wide:
         source, roles = load_wide(con, table, options)
@@ -246,7 +271,9 @@ def _profiles(con: duckdb.DuckDBPyConnection, table: Table) -> dict[str, Profile
     return profile_columns(con, table.names)
 
 
-def _roles(con: duckdb.DuckDBPyConnection, table: Table, profiles: dict[str, Profile], options: ReadOptions) -> Roles:
+def _roles(
+    con: duckdb.DuckDBPyConnection, table: Table, profiles: dict[str, Profile], options: ReadOptions
+) -> Roles:
     """Choose the columns of a table with one row per entry."""
     left_out = tuple(options.ignore or ())
     missing = [name for name in left_out if name not in table.names]

@@ -14,9 +14,15 @@ RemoteKind = Literal["postgresql", "objects", "web"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _READERS: dict[str, RemoteKind] = {
-    "postgresql": "postgresql", "postgres": "postgresql", "s3": "objects", "s3a": "objects", "gs": "objects",
-    "gcs": "objects", "http": "web", "https": "web",
-}  # fmt: skip
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+    "s3": "objects",
+    "s3a": "objects",
+    "gs": "objects",
+    "gcs": "objects",
+    "http": "web",
+    "https": "web",
+}
 _WITH_SECRETS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S*")
 
 
@@ -76,12 +82,16 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("--out=s3://key:secret@bucket/x")
     '--out=s3://…/x'
     """
-    return _WITH_SECRETS.sub(lambda found: f"{found[0].partition('://')[0]}://…/{public_name(found[0])}", text)
+    return _WITH_SECRETS.sub(
+        lambda found: f"{found[0].partition('://')[0]}://…/{public_name(found[0])}", text
+    )
 
 
 def missing_reader(what: str, package: str) -> InputError:
     """Error for a reader that is not installed."""
-    return InputError(f"reading {what} needs {package}, which is not installed: pip install {package}")
+    return InputError(
+        f"reading {what} needs {package}, which is not installed: pip install {package}"
+    )
 
 
 def _split(url: str) -> tuple[str, str, str] | None:

@@ -67,7 +67,9 @@ class Relation:
     def sample(self, con: duckdb.DuckDBPyConnection) -> None:
         """Make the table `sample_`; see `Table`."""
         columns = ", ".join(f"{identifier(name)} AS c{k}" for k, name in enumerate(self.names))
-        con.execute(f"CREATE OR REPLACE TABLE sample_ AS SELECT {columns} FROM {self.sql} LIMIT {SAMPLE}")
+        con.execute(
+            f"CREATE OR REPLACE TABLE sample_ AS SELECT {columns} FROM {self.sql} LIMIT {SAMPLE}"
+        )
 
     def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
         """Make the view `source`; see `Table`."""
@@ -97,7 +99,9 @@ def chosen_table(name: str, wanted: str | None, tables: list[str], what: str) ->
             raise InputError(f"{name} has no {what} {wanted[:100]!r}. It has: {_some(tables)}")
         return wanted
     if len(tables) > 1:
-        raise InputError(f"{name} holds {len(tables):,} {what}s: {_some(tables)}. Name one with {option('table')}")
+        raise InputError(
+            f"{name} holds {len(tables):,} {what}s: {_some(tables)}. Name one with {option('table')}"
+        )
     return tables[0]
 
 

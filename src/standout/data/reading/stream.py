@@ -18,7 +18,14 @@ from standout.data.dataset import Dataset
 from standout.data.reading.columns import Roles
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey
-from standout.data.reading.tally import BATCH, NO_LABEL, Labels, places_of, tally_labels, tally_values
+from standout.data.reading.tally import (
+    BATCH,
+    NO_LABEL,
+    Labels,
+    places_of,
+    tally_labels,
+    tally_values,
+)
 from standout.data.repeats import Rows
 from standout.data.values import Scale, codes_of
 from standout.errors import InputError
@@ -33,11 +40,17 @@ def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: S
     if found.cleaning.repeats == "keep":
         return _placed(con, roles, found, records, items)
     return assemble(
-        _collected(con, roles, found, records, items), records.labels, items.labels, found.cleaning, found.resolution
+        _collected(con, roles, found, records, items),
+        records.labels,
+        items.labels,
+        found.cleaning,
+        found.resolution,
     )
 
 
-def tallied(con: duckdb.DuckDBPyConnection, source: Source, found: Survey) -> tuple[Labels, Labels, Survey]:
+def tallied(
+    con: duckdb.DuckDBPyConnection, source: Source, found: Survey
+) -> tuple[Labels, Labels, Survey]:
     """Labels of the records and of the items, and the survey with what was noted about them."""
     con.execute("SET preserve_insertion_order = false")
     records, items = tally_labels(con, source)
@@ -68,7 +81,9 @@ def _physical_memory() -> float:
         return float("inf")
 
 
-def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels) -> Dataset:
+def _placed(
+    con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels
+) -> Dataset:
     """Place every row as it arrives; only the result is kept in memory."""
     scale, cleaning = Scale.empty(), found.cleaning
     if roles.value is not None:
@@ -84,13 +99,18 @@ def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
     # one thread converts a batch while the other places the previous one
     with ThreadPoolExecutor(1) as pool:
         placing: Future[None] | None = None
-        for record, item, code, tick in coded_batches(con, roles, found, records, items, scale, builder.tick.dtype):
+        for record, item, code, tick in coded_batches(
+            con, roles, found, records, items, scale, builder.tick.dtype
+        ):
             if placing is not None:
                 placing.result()
             placing = pool.submit(builder.add, record, item, code, tick)
         if placing is not None:
             placing.result()
-    missing = [int((builder.code == scale.levels.size).sum()), int((builder.tick == builder.no_tick).sum())]
+    missing = [
+        int((builder.code == scale.levels.size).sum()),
+        int((builder.tick == builder.no_tick).sum()),
+    ]
     if missing != [cleaning.values_missing, cleaning.times_missing]:
         raise rows_differ()
     return complete(
@@ -106,8 +126,15 @@ def _placed(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records
     )
 
 
-def coded_batches(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels, scale: Scale,
-                  tick_type: np.dtype[Any]) -> Iterator[tuple[Array, Array, Array | None, Array | None]]:  # fmt: skip
+def coded_batches(
+    con: duckdb.DuckDBPyConnection,
+    roles: Roles,
+    found: Survey,
+    records: Labels,
+    items: Labels,
+    scale: Scale,
+    tick_type: np.dtype[Any],
+) -> Iterator[tuple[Array, Array, Array | None, Array | None]]:
     """Batches of all rows: indices of records and items, codes of values and offsets of ticks, None without the channel."""
     columns = {}
     if roles.value is not None:
@@ -120,7 +147,9 @@ def coded_batches(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, r
         yield batch["record"], batch["item"], code, batch.get("tick")
 
 
-def _collected(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels) -> Rows:
+def _collected(
+    con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels
+) -> Rows:
     """All rows in the order of the source: merging repeats needs them together."""
     columns = raw_columns(roles)
     whole: dict[str, Array] = {
@@ -137,7 +166,9 @@ def _collected(con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, reco
             whole[name][seat] = part
     if n_filled != found.n_rows:
         raise rows_differ()
-    return Rows(whole["record"], whole["item"], whole.get("value"), whole.get("tick"), whole.get("moment"))
+    return Rows(
+        whole["record"], whole["item"], whole.get("value"), whole.get("tick"), whole.get("moment")
+    )
 
 
 def raw_columns(roles: Roles) -> dict[str, str]:
@@ -151,8 +182,9 @@ def raw_columns(roles: Roles) -> dict[str, str]:
     return columns
 
 
-def numbered_batches(con: duckdb.DuckDBPyConnection, roles: Roles, records: Labels, items: Labels
-                     ) -> Iterator[dict[str, Array]]:  # fmt: skip
+def numbered_batches(
+    con: duckdb.DuckDBPyConnection, roles: Roles, records: Labels, items: Labels
+) -> Iterator[dict[str, Array]]:
     """Batches of all rows with their number in the source (`seat`), as merging repeats needs them."""
     # the row number is taken before any join, which may change the order
     numbered = "(SELECT *, row_number() OVER () - 1 AS seat FROM rows)"
@@ -160,8 +192,13 @@ def numbered_batches(con: duckdb.DuckDBPyConnection, roles: Roles, records: Labe
     return _batches(con, records, items, {"seat": "seat", **raw_columns(roles)}, numbered)
 
 
-def _batches(con: duckdb.DuckDBPyConnection, records: Labels, items: Labels, columns: dict[str, str], rows: str
-             ) -> Iterator[dict[str, Array]]:  # fmt: skip
+def _batches(
+    con: duckdb.DuckDBPyConnection,
+    records: Labels,
+    items: Labels,
+    columns: dict[str, str],
+    rows: str,
+) -> Iterator[dict[str, Array]]:
     """Batches of rows with indices for labels; `columns` names further columns and their SQL."""
     joins, selected = [], []
     for labels in (records, items):
@@ -169,7 +206,8 @@ def _batches(con: duckdb.DuckDBPyConnection, records: Labels, items: Labels, col
         if labels.lookup is not None:
             selected.append(f"rows.{role}::BIGINT - {labels.low} AS {role}")
             continue
-        # a hash join in DuckDB is faster than a binary search here, for text and for sparse integers
+        # a hash join in DuckDB is faster than a binary search here, for text and for sparse
+        # integers
         con.register(f"{role}_cells", labels.cells)
         joins.append(f"JOIN {role}_cells ON rows.{role} = {role}_cells.label")
         selected.append(f"{role}_cells.place AS {role}")
@@ -178,7 +216,9 @@ def _batches(con: duckdb.DuckDBPyConnection, records: Labels, items: Labels, col
     for batch in con.sql(query).to_arrow_reader(BATCH):
         if any(column.null_count for column in batch.columns):
             raise rows_differ()
-        arrays = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
+        arrays = {
+            name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names
+        }
         for labels in (records, items):
             if labels.lookup is not None:
                 found = labels.lookup[places_of(batch.column(labels.role), labels.lookup.size)]

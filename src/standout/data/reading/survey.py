@@ -14,7 +14,14 @@ from standout.data.reading.options import ReadOptions
 from standout.data.reading.source import Source
 from standout.data.reading.time_rules import TimeRule, time_rule
 from standout.data.reading.workspace import is_number, one_row, quoted
-from standout.data.times import TICKS_PER_DAY, check_span, default_resolution, finer_than, finest_unit, resolution_notes
+from standout.data.times import (
+    TICKS_PER_DAY,
+    check_span,
+    default_resolution,
+    finer_than,
+    finest_unit,
+    resolution_notes,
+)
 from standout.errors import InputError, ParameterError, RowError
 
 _LABELLED = "record IS NOT NULL AND item IS NOT NULL"
@@ -36,7 +43,9 @@ class Survey:
     cleaning: Cleaning
 
 
-def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options: ReadOptions) -> Survey:
+def survey(
+    con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options: ReadOptions
+) -> Survey:
     """Make the view `rows` (record, item, value, tick, moment) of the good rows, and count what was left out.
 
     Raises
@@ -52,7 +61,9 @@ def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options
     if roles.time is not None:
         rule = time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
     elif options.time_unit is not None or options.date_format is not None:
-        raise ParameterError("time_unit and date_format are for a time column, and there is none: leave them out")
+        raise ParameterError(
+            "time_unit and date_format are for a time column, and there is none: leave them out"
+        )
     elif options.resolution not in (None, "day"):
         raise ParameterError(
             f"resolution={options.resolution!r} (also a tolerance of times finer than a day) needs a time column, and there is "
@@ -60,7 +71,11 @@ def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options
         )
     if roles.value is None and options.decimal is not None:
         raise ParameterError("decimal is for a value column, and there is none: leave it out")
-    numbers = None if roles.value is None else _value_rule(con, kinds["value"], roles.value, options.decimal)
+    numbers = (
+        None
+        if roles.value is None
+        else _value_rule(con, kinds["value"], roles.value, options.decimal)
+    )
     _make_typed(con, source, kinds, numbers, rule)
     may_fail = any(r is not None and r.bad != "false" for r in (numbers, rule))
     cleaning = _make_good(con, source, roles, options, may_fail)
@@ -73,16 +88,22 @@ def survey(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options
         f"min({ticks}), max({ticks}), {', '.join(f'bool_and({whole[name]})' for name in TICKS_PER_DAY)} FROM good",
     )
     if n == 0:
-        raise InputError(f"{source.name}: of {cleaning.rows_read:,} rows, none with both a record and an item is left")
+        raise InputError(
+            f"{source.name}: of {cleaning.rows_read:,} rows, none with both a record and an item is left"
+        )
     _check_channel(roles.value, "value", values)
     _check_channel(roles.time, "time", times)
     if lowest is not None and not (math.isfinite(lowest) and math.isfinite(highest)):
         infinite = one_row(con, "SELECT count(*) FROM good WHERE isinf(value)")[0]
-        raise InputError(f"column {roles.value!r} holds {infinite:,} infinite values: replace or remove them")
+        raise InputError(
+            f"column {roles.value!r} holds {infinite:,} infinite values: replace or remove them"
+        )
     unit, resolution = "", "day"
     if rule is not None:
         unit = finest_unit(dict(zip(TICKS_PER_DAY, wholes, strict=True)))
-        resolution = options.resolution or default_resolution(unit, (high - low) * _minutes(counted))
+        resolution = options.resolution or default_resolution(
+            unit, (high - low) * _minutes(counted)
+        )
     _make_rows(con, rule, resolution)
     if rule is not None:
         low, high = _ends(con, unit, resolution, counted, low, high)
@@ -107,7 +128,9 @@ def _ends(
     con: duckdb.DuckDBPyConnection, unit: str, resolution: str, counted: str, low: int, high: int
 ) -> tuple[int, int]:
     """First and last tick; `low` and `high` are those of the resolution `counted`."""
-    if resolution != counted and finer_than(unit, resolution):  # ticks of fractions of days need not nest
+    if resolution != counted and finer_than(
+        unit, resolution
+    ):  # ticks of fractions of days need not nest
         low, high = one_row(con, "SELECT min(tick), max(tick) FROM rows")
     elif resolution != counted:
         low, high = (x * _minutes(counted) // _minutes(resolution) for x in (low, high))
@@ -122,12 +145,21 @@ def _minutes(resolution: str) -> int:
 
 def _make_rows(con: duckdb.DuckDBPyConnection, rule: TimeRule | None, resolution: str) -> None:
     """View `rows`: the good ones, with their times in ticks of the resolution and in days."""
-    tick, moment = (rule.ticks[resolution], rule.moment) if rule else ("NULL::BIGINT", "NULL::DOUBLE")
-    con.execute(f"CREATE VIEW rows AS SELECT record, item, value, {tick} AS tick, {moment} AS moment FROM good")
+    tick, moment = (
+        (rule.ticks[resolution], rule.moment) if rule else ("NULL::BIGINT", "NULL::DOUBLE")
+    )
+    con.execute(
+        f"CREATE VIEW rows AS SELECT record, item, value, {tick} AS tick, {moment} AS moment FROM good"
+    )
 
 
-def _make_good(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, options: ReadOptions, may_fail: bool
-               ) -> Cleaning:  # fmt: skip
+def _make_good(
+    con: duckdb.DuckDBPyConnection,
+    source: Source,
+    roles: Roles,
+    options: ReadOptions,
+    may_fail: bool,
+) -> Cleaning:
     """View `good`: those of `typed` that have labels and parse; the others are counted."""
     total, no_record, no_item = _count_labels(con)
     bad_value, bad_time, bad = _count_bad(con) if may_fail else (0, 0, 0)
@@ -145,7 +177,11 @@ def _make_good(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, opt
             "with --max-bad SHARE (max_bad=)"
         )
     # a condition that always holds would cost a comparison per row in every pass
-    needed = {"record IS NOT NULL": no_record, "item IS NOT NULL": no_item, "NOT value_bad AND NOT time_bad": bad}
+    needed = {
+        "record IS NOT NULL": no_record,
+        "item IS NOT NULL": no_item,
+        "NOT value_bad AND NOT time_bad": bad,
+    }
     conditions = " AND ".join(condition for condition, count in needed.items() if count)
     where = f"WHERE {conditions}" if conditions else ""
     con.execute(f"CREATE VIEW good AS SELECT record, item, value, stamp FROM typed {where}")
@@ -163,7 +199,13 @@ def _check_flat(con: duckdb.DuckDBPyConnection, roles: Roles, kinds: dict[str, s
         kind = kinds[role]
         nested = kind.endswith("]") or kind.split("(")[0] in ("STRUCT", "MAP", "UNION", "VARIANT")
         if kind == "JSON":
-            nested = one_row(con, f"SELECT count(*) FROM source WHERE json_type({role}) IN ('ARRAY', 'OBJECT')")[0] > 0
+            nested = (
+                one_row(
+                    con,
+                    f"SELECT count(*) FROM source WHERE json_type({role}) IN ('ARRAY', 'OBJECT')",
+                )[0]
+                > 0
+            )
         if nested:
             raise InputError(
                 f"column {column!r} for {role} holds lists or objects: write one row per entry, with one {role} in it "
@@ -171,10 +213,17 @@ def _check_flat(con: duckdb.DuckDBPyConnection, roles: Roles, kinds: dict[str, s
             )
 
 
-def _make_typed(con: duckdb.DuckDBPyConnection, source: Source, kinds: dict[str, str], numbers: NumberRule | None,
-                rule: TimeRule | None) -> None:  # fmt: skip
+def _make_typed(
+    con: duckdb.DuckDBPyConnection,
+    source: Source,
+    kinds: dict[str, str],
+    numbers: NumberRule | None,
+    rule: TimeRule | None,
+) -> None:
     """View `typed`: all rows, with labels, value and time of one type each, and flags for cells that do not parse."""
-    value, value_bad = ("NULL::DOUBLE", "false") if numbers is None else (numbers.number, numbers.bad)
+    value, value_bad = (
+        ("NULL::DOUBLE", "false") if numbers is None else (numbers.number, numbers.bad)
+    )
     if source.text:
         record, item = _text_label_sql(con)
     else:
@@ -196,7 +245,9 @@ def _count_labels(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
     total, records, items = one_row(con, "SELECT count(*), count(record), count(item) FROM typed")
     no_item = total - items
     if no_item and records < total:
-        no_item = one_row(con, "SELECT count(*) FROM typed WHERE item IS NULL AND record IS NOT NULL")[0]
+        no_item = one_row(
+            con, "SELECT count(*) FROM typed WHERE item IS NULL AND record IS NOT NULL"
+        )[0]
     return total, total - records, no_item
 
 
@@ -210,13 +261,17 @@ def _count_bad(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
     return bad_value, bad_time, bad
 
 
-def _value_rule(con: duckdb.DuckDBPyConnection, kind: str, column: str, decimal: str | None) -> NumberRule:
+def _value_rule(
+    con: duckdb.DuckDBPyConnection, kind: str, column: str, decimal: str | None
+) -> NumberRule:
     """How to read values of this SQL type."""
     base = kind.split("(")[0]
     if kind == "VARCHAR":
         return number_rule(con, column, decimal)
     if decimal is not None:
-        raise ParameterError(f"decimal={decimal!r} is for values in text, and column {column!r} holds {kind.lower()}")
+        raise ParameterError(
+            f"decimal={decimal!r} is for values in text, and column {column!r} holds {kind.lower()}"
+        )
     if base in ("FLOAT", "DOUBLE"):
         return NumberRule(f"CASE WHEN {is_number('value')} THEN value::DOUBLE END", "false", None)
     if base in ("DECIMAL", "BOOLEAN", '"NULL"') or base.endswith(("INT", "INTEGER")):
@@ -230,16 +285,31 @@ def _text_label_sql(con: duckdb.DuckDBPyConnection) -> tuple[str, str]:
     """SQL for the labels of a text file: BIGINT if all are integers in canonical form, else VARCHAR."""
     words = ", ".join(quoted(w) for w in _NO_LABEL)
     cells = [f"CASE WHEN {role} NOT IN ({words}) THEN {role} END" for role in ("record", "item")]
-    odd = [f"count(*) FILTER ({cell} IS DISTINCT FROM TRY_CAST({cell} AS BIGINT)::VARCHAR)" for cell in cells]
+    odd = [
+        f"count(*) FILTER ({cell} IS DISTINCT FROM TRY_CAST({cell} AS BIGINT)::VARCHAR)"
+        for cell in cells
+    ]
     counts = one_row(con, f"SELECT {', '.join(odd)} FROM source")
-    record, item = (f"TRY_CAST({cell} AS BIGINT)" if n == 0 else cell for cell, n in zip(cells, counts, strict=True))
+    record, item = (
+        f"TRY_CAST({cell} AS BIGINT)" if n == 0 else cell
+        for cell, n in zip(cells, counts, strict=True)
+    )
     return record, item
 
 
 def _label_sql(kind: str, role: str) -> str:
     """SQL for a label: BIGINT, DOUBLE or VARCHAR, NULL if there is none."""
     base = kind.split("(")[0]
-    if base in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN"):
+    if base in (
+        "TINYINT",
+        "SMALLINT",
+        "INTEGER",
+        "BIGINT",
+        "UTINYINT",
+        "USMALLINT",
+        "UINTEGER",
+        "BOOLEAN",
+    ):
         return f"{role}::BIGINT"
     if base == "DECIMAL":  # up to 38 digits, of which a float keeps 15
         whole = f"CASE WHEN {role} = floor({role}) THEN {role}::HUGEINT::VARCHAR ELSE {role}::VARCHAR END"
@@ -253,8 +323,14 @@ def _label_sql(kind: str, role: str) -> str:
     return f"nullif({role}::VARCHAR, '')"
 
 
-def _row_error(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, bad_value: int, bad_time: int, bad: int
-               ) -> RowError:  # fmt: skip
+def _row_error(
+    con: duckdb.DuckDBPyConnection,
+    source: Source,
+    roles: Roles,
+    bad_value: int,
+    bad_time: int,
+    bad: int,
+) -> RowError:
     """Error for rows that do not parse: how many, why, and where the first one is, without its content."""
     reasons = []
     if source.rows_bad:
@@ -266,7 +342,9 @@ def _row_error(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, bad
         if count:
             numbered = "(SELECT row_number() OVER () AS n, * FROM typed)"
             row = one_row(con, f"SELECT min(n) FROM {numbered} WHERE {flag} AND {_LABELLED}")[0]
-            reasons.append(f"{count:,} without a {what} in column {column!r} (first: {source.place(row)})")
+            reasons.append(
+                f"{count:,} without a {what} in column {column!r} (first: {source.place(row)})"
+            )
     return RowError(
         f"{source.name}: {bad + source.rows_bad:,} rows do not parse: {'; '.join(reasons)}. "
         "Fix them, or drop them with --skip-bad (skip_bad=True)"
@@ -275,4 +353,6 @@ def _row_error(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, bad
 
 def _check_channel(column: str | None, role: str, present: int) -> None:
     if column is not None and not present:
-        raise InputError(f"column {column!r} is empty in every row: leave it out with {role}=None (--{role} '')")
+        raise InputError(
+            f"column {column!r} is empty in every row: leave it out with {role}=None (--{role} '')"
+        )

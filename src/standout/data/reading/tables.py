@@ -25,7 +25,9 @@ from standout.errors import InputError, ParameterError, StandoutError
 _ROWS = 100_000
 
 
-def open_table(con: duckdb.DuckDBPyConnection, folder: Path, found: Found, options: ReadOptions) -> Table:
+def open_table(
+    con: duckdb.DuckDBPyConnection, folder: Path, found: Found, options: ReadOptions
+) -> Table:
     """Open the source on the connection; refuse damaged or empty sources and several tables."""
     if found.kind == "text":
         return TextTable(folder, found, options)
@@ -52,9 +54,15 @@ def open_table(con: duckdb.DuckDBPyConnection, folder: Path, found: Found, optio
 
 
 def _refuse_text_options(found: Found, options: ReadOptions) -> None:
-    given = [name for name in ("encoding", "delimiter", "header", "names") if getattr(options, name) is not None]
+    given = [
+        name
+        for name in ("encoding", "delimiter", "header", "names")
+        if getattr(options, name) is not None
+    ]
     if given:
-        raise ParameterError(f"{', '.join(given)}: for delimited text, and {found.name} is {found.kind}: leave it out")
+        raise ParameterError(
+            f"{', '.join(given)}: for delimited text, and {found.name} is {found.kind}: leave it out"
+        )
 
 
 def _relation(con: duckdb.DuckDBPyConnection, name: str, sql: str, **more: Any) -> Relation:
@@ -67,8 +75,19 @@ def _netflix(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
 
     parsed = parse_netflix(found.paths)
     con.register("table_", parsed.table())
-    notes = (f"layout: Netflix Prize, {len(found.paths):,} file{'s' if len(found.paths) > 1 else ''}",)
-    return Relation(found.name, NAMES, "table_", False, notes, parsed.bad_lines, parsed.first_bad, profiled=False)
+    notes = (
+        f"layout: Netflix Prize, {len(found.paths):,} file{'s' if len(found.paths) > 1 else ''}",
+    )
+    return Relation(
+        found.name,
+        NAMES,
+        "table_",
+        False,
+        notes,
+        parsed.bad_lines,
+        parsed.first_bad,
+        profiled=False,
+    )
 
 
 def _parquet(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
@@ -76,15 +95,21 @@ def _parquet(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     hive = ", hive_partitioning = true" if all("=" in p.parent.name for p in found.paths) else ""
     try:
         if len(found.paths) > 1:
-            names = {p.name: tuple(con.sql(f"SELECT * FROM read_parquet({literal_path(p)}) LIMIT 0").columns)
-                     for p in found.paths[:100]}  # fmt: skip
+            names = {
+                p.name: tuple(
+                    con.sql(f"SELECT * FROM read_parquet({literal_path(p)}) LIMIT 0").columns
+                )
+                for p in found.paths[:100]
+            }
             if len({frozenset(columns) for columns in names.values()}) > 1:
                 raise several_tables(found.name, names)
         files = ", ".join(literal_path(path) for path in found.paths)
         relation = f"read_parquet([{files}]{hive}{', union_by_name = true' if len(found.paths) > 1 else ''})"
         n_rows = one_row(con, f"SELECT count(*) FROM {relation}")[0]
     except duckdb.Error:
-        raise InputError(f"{found.name} is not a Parquet file that can be read: truncated or damaged?") from None
+        raise InputError(
+            f"{found.name} is not a Parquet file that can be read: truncated or damaged?"
+        ) from None
     if n_rows == 0:
         raise InputError(f"{found.name} holds no rows")
     return _relation(con, found.name, relation)
@@ -104,7 +129,9 @@ def _lake(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
         relation = _relation(con, found.name, f"{found.kind}_scan({quoted(str(found.paths[0]))})")
         n_rows = one_row(con, f"SELECT count(*) FROM {relation.sql}")[0]
     except duckdb.Error:
-        raise InputError(f"{found.name} is not {kind} data that can be read: damaged, or of another version?") from None
+        raise InputError(
+            f"{found.name} is not {kind} data that can be read: damaged, or of another version?"
+        ) from None
     if n_rows == 0:
         raise InputError(f"{found.name} holds no rows")
     return relation
@@ -123,7 +150,9 @@ def _arrow(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
         table.validate(full=True)
         table.schema.names  # noqa: B018 (decodes the names, which may be damaged)
     except (pa.ArrowException, OSError, UnicodeError):
-        raise InputError(f"{found.name} is not an Arrow IPC file that can be read: truncated or damaged?") from None
+        raise InputError(
+            f"{found.name} is not an Arrow IPC file that can be read: truncated or damaged?"
+        ) from None
     return _registered(con, found.name, table)
 
 
@@ -148,21 +177,25 @@ def _json(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relatio
     first = _first_byte(paths[0])
     try:
         if first == b"[":
-            return _checked_json(con, found, f"read_json({files}, format = 'array', {options})", 0, None)
+            return _checked_json(
+                con, found, f"read_json({files}, format = 'array', {options})", 0, None
+            )
         lines = f"read_ndjson_objects({files}, ignore_errors = true, {options})"
         bad = int(one_row(con, f"SELECT count(*) - count(json) FROM {lines}")[0])
-        relation = (
-            f"read_json({files}, format = 'newline_delimited', ignore_errors = true, sample_size = -1, {options})"
-        )
+        relation = f"read_json({files}, format = 'newline_delimited', ignore_errors = true, sample_size = -1, {options})"
         if not bad:
             return _checked_json(con, found, relation, 0, None)
         row = one_row(
-            con, f"SELECT min(n) FROM (SELECT row_number() OVER () AS n, json FROM {lines}) WHERE json IS NULL"
+            con,
+            f"SELECT min(n) FROM (SELECT row_number() OVER () AS n, json FROM {lines}) WHERE json IS NULL",
         )
         present = " OR ".join(
-            f"{identifier(c)} IS NOT NULL" for c in con.sql(f"SELECT * FROM {relation} LIMIT 0").columns
+            f"{identifier(c)} IS NOT NULL"
+            for c in con.sql(f"SELECT * FROM {relation} LIMIT 0").columns
         )
-        return _checked_json(con, found, f"(SELECT * FROM {relation} WHERE {present})", bad, f"line {row[0]:,}")
+        return _checked_json(
+            con, found, f"(SELECT * FROM {relation} WHERE {present})", bad, f"line {row[0]:,}"
+        )
     except duckdb.Error:
         raise InputError(
             f"{found.name} is not JSON that can be read: one object per line, or an array of them"
@@ -174,7 +207,9 @@ def _first_byte(path: Path) -> bytes:
         return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
 
 
-def _checked_json(con: duckdb.DuckDBPyConnection, found: Found, sql: str, bad: int, first: str | None) -> Relation:
+def _checked_json(
+    con: duckdb.DuckDBPyConnection, found: Found, sql: str, bad: int, first: str | None
+) -> Relation:
     # parsed once: DuckDB would parse the text again in every pass
     con.execute(f"CREATE TABLE table_ AS SELECT * FROM {sql}")
     relation = _relation(con, found.name, "table_", rows_bad=bad, first_bad=first)
@@ -196,7 +231,10 @@ def _duckdb(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'release_' UNION ALL "
         "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'release_' AND NOT internal ORDER BY ALL"
     ).fetchall()
-    places = {table if schema == "main" else f"{schema}.{table}": (schema, table) for schema, table in rows}
+    places = {
+        table if schema == "main" else f"{schema}.{table}": (schema, table)
+        for schema, table in rows
+    }
     schema, table = places[chosen_table(found.name, found.table, list(places), "table")]
     sql = f"release_.{identifier(schema)}.{identifier(table)}"
     try:
@@ -220,15 +258,20 @@ def _sqlite(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relat
             # views and virtual tables are SQL of whoever made the file
             db.execute("PRAGMA trusted_schema = OFF")
             db.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            tables = [name for (name,) in db.execute(
-                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
-            )]  # fmt: skip
+            tables = [
+                name
+                for (name,) in db.execute(
+                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
+                )
+            ]
             table = chosen_table(found.name, found.table, tables, "table")
             cursor = db.execute(f"SELECT * FROM {identifier(table)}")
             names = [column[0] for column in cursor.description]
             made = _arrow_of(names, iter(lambda: cursor.fetchmany(_ROWS), []))
     except sqlite3.Error:
-        raise InputError(f"{found.name} is not an SQLite file that can be read: truncated or damaged?") from None
+        raise InputError(
+            f"{found.name} is not an SQLite file that can be read: truncated or damaged?"
+        ) from None
     return _registered(con, f"{found.name}::{table}", made)
 
 
@@ -239,11 +282,14 @@ def _check_complete(path: Path) -> None:
         size = file.seek(0, 2)
     page = int.from_bytes(head[16:18]) or 1
     page = 65536 if page == 1 else page
-    # the number of pages is valid if the program that changed the file last wrote it, and pages may still be in the log
+    # the number of pages is valid if the program that changed the file last wrote it, and pages may
+    # still be in the log
     counted = head[24:28] == head[92:96]
     log = path.with_name(f"{path.name}-wal")
     pages = int.from_bytes(head[28:32]) if counted else 0
-    if len(head) < 100 or ((size < pages * page or size % page) and not (log.exists() and log.stat().st_size)):
+    if len(head) < 100 or (
+        (size < pages * page or size % page) and not (log.exists() and log.stat().st_size)
+    ):
         raise sqlite3.DatabaseError("the file is cut")
 
 
@@ -263,18 +309,29 @@ def _workbook(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
             rows = _cells(book[sheet])
             header = next(rows)
             width = max(k + 1 for k, cell in enumerate(header) if cell is not None)
-            names = [f"column{k + 1}" if c is None else str(c).strip() for k, c in enumerate(header[:width])]
-            made = _arrow_of(names, _batches(row[:width] + (None,) * (width - len(row)) for row in rows))
+            names = [
+                f"column{k + 1}" if c is None else str(c).strip()
+                for k, c in enumerate(header[:width])
+            ]
+            made = _arrow_of(
+                names, _batches(row[:width] + (None,) * (width - len(row)) for row in rows)
+            )
     except StandoutError:
         raise
     except Exception:  # a damaged file makes the libraries below raise nearly anything
-        raise InputError(f"{found.name} is not a workbook that can be read: truncated or damaged?") from None
+        raise InputError(
+            f"{found.name} is not a workbook that can be read: truncated or damaged?"
+        ) from None
     return _registered(con, f"{found.name}::{sheet}", made)
 
 
 def _cells(sheet: Any) -> Iterator[tuple[Any, ...]]:
     """Rows of a sheet that are not blank."""
-    return (tuple(row) for row in sheet.iter_rows(values_only=True) if any(cell is not None for cell in row))
+    return (
+        tuple(row)
+        for row in sheet.iter_rows(values_only=True)
+        if any(cell is not None for cell in row)
+    )
 
 
 def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
@@ -292,7 +349,9 @@ def _arrow_of(names: list[str], batches: Iterable[list[tuple[Any, ...]]]) -> pa.
     """Rows of Python objects as an Arrow table; a column of several types becomes text."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(f"the name {twice[0]!r} is used for more than one column: rename all but one")
+        raise InputError(
+            f"the name {twice[0]!r} is used for more than one column: rename all but one"
+        )
     parts: list[list[pa.Array]] = [[] for _ in names]
     for batch in batches:
         for k, column in enumerate(zip(*batch, strict=True)):

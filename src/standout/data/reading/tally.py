@@ -50,7 +50,9 @@ class Labels:
 
 def tally_labels(con: duckdb.DuckDBPyConnection, source: Source) -> tuple[Labels, Labels]:
     """Labels of the records and of the items."""
-    ranges = {role: reach for role in ("record", "item") if (reach := _small_range(con, role)) is not None}
+    ranges = {
+        role: reach for role in ("record", "item") if (reach := _small_range(con, role)) is not None
+    }
     counted = _counted(con, ranges)
     record, item = (counted.get(role) or _grouped(con, source, role) for role in ("record", "item"))
     return record, item
@@ -69,7 +71,9 @@ def tally_values(con: duckdb.DuckDBPyConnection, found: Survey) -> tuple[Scale, 
     return surveyed_scale(high, n, table.column("low").to_numpy() if many else None, found)
 
 
-def surveyed_scale(high: Array, n: Array, low: Array | None, found: Survey) -> tuple[Scale, Cleaning]:
+def surveyed_scale(
+    high: Array, n: Array, low: Array | None, found: Survey
+) -> tuple[Scale, Cleaning]:
     """`scale_of` the counted values, if they are as many as the survey found.
 
     Parameters
@@ -81,7 +85,9 @@ def surveyed_scale(high: Array, n: Array, low: Array | None, found: Survey) -> t
     found
         What the rows hold.
     """
-    if not (np.isfinite(high).all() and int(n.sum()) == found.n_rows - found.cleaning.values_missing):
+    if not (
+        np.isfinite(high).all() and int(n.sum()) == found.n_rows - found.cleaning.values_missing
+    ):
         raise rows_differ()
     return scale_of(high, n, found.cleaning, low, None if low is None else found.n_distinct)
 
@@ -99,7 +105,9 @@ def _kind(con: duckdb.DuckDBPyConnection, view: str, column: str) -> str:
     return str(kinds[column])
 
 
-def _counted(con: duckdb.DuckDBPyConnection, ranges: dict[str, tuple[int, int]]) -> dict[str, Labels]:
+def _counted(
+    con: duckdb.DuckDBPyConnection, ranges: dict[str, tuple[int, int]]
+) -> dict[str, Labels]:
     """Labels counted in a table, which is several times faster than grouping by hash."""
     if not ranges:
         return {}
@@ -135,10 +143,14 @@ def places_of(column: pa.Array, size: int) -> Array:
 
 def _grouped(con: duckdb.DuckDBPyConnection, source: Source, role: str) -> Labels:
     """Labels of any other kind; text that writes plain integers becomes integers."""
-    table = con.sql(f"SELECT {role} AS label, count(*) AS n FROM rows GROUP BY ALL").to_arrow_table()
+    table = con.sql(
+        f"SELECT {role} AS label, count(*) AS n FROM rows GROUP BY ALL"
+    ).to_arrow_table()
     raw = table.column("label").combine_chunks()
     labels, index, note = index_cells(con, source, role, raw)
-    counts = np.bincount(index, weights=table.column("n").to_numpy(), minlength=labels.size).astype(np.int64)
+    counts = np.bincount(index, weights=table.column("n").to_numpy(), minlength=labels.size).astype(
+        np.int64
+    )
     if labels.dtype == np.int64 and int(labels[-1]) - int(labels[0]) < _WIDEST_LOOKUP:
         low = int(labels[0])
         lookup = np.full(int(labels[-1]) - low + 1, NO_LABEL, np.uint32)
@@ -148,8 +160,9 @@ def _grouped(con: duckdb.DuckDBPyConnection, source: Source, role: str) -> Label
     return Labels(role, labels, counts, cells=places, note=note)
 
 
-def index_cells(con: duckdb.DuckDBPyConnection, source: Source, role: str, raw: pa.Array
-                ) -> tuple[Array, Array, str | None]:  # fmt: skip
+def index_cells(
+    con: duckdb.DuckDBPyConnection, source: Source, role: str, raw: pa.Array
+) -> tuple[Array, Array, str | None]:
     """Sorted labels of distinct cells, the index of each cell, and a note if labels changed their type."""
     cells: Any
     if str(raw.type) in ("string", "large_string"):
@@ -165,7 +178,9 @@ def index_cells(con: duckdb.DuckDBPyConnection, source: Source, role: str, raw: 
 
 def _binned(con: duckdb.DuckDBPyConnection) -> str:
     """Query for narrow ranges of values: their ends and their rows."""
-    found = one_row(con, "SELECT min(value), max(value), approx_quantile(value, [0.25, 0.5, 0.75]) FROM rows")
+    found = one_row(
+        con, "SELECT min(value), max(value), approx_quantile(value, [0.25, 0.5, 0.75]) FROM rows"
+    )
     key = bin_of_value(*found)
     return (
         "SELECT min(value) AS low, max(value) AS high, count(*) AS n FROM rows WHERE value IS NOT NULL "

@@ -63,7 +63,9 @@ class TextTable:
         self._folder = folder
         self._files = [_opened(folder, path, k, options) for k, path in enumerate(found.paths)]
         self.names = self._files[0].layout.names
-        self.profiled = self._files[0].layout.names != MOVIELENS or self._files[0].layout.header  # a known layout
+        self.profiled = (
+            self._files[0].layout.names != MOVIELENS or self._files[0].layout.header
+        )  # a known layout
         if any(set(file.layout.names) != set(self.names) for file in self._files):
             raise several_tables(found.name, {file.name: file.layout.names for file in self._files})
 
@@ -102,7 +104,9 @@ class TextTable:
             notes[f"{len(self._files):,} files with the same columns read as one table"] = None
         bad = [file for file in self._files if file.bad_lines]
         first = self._in_words(bad[0], bad[0].bad_lines[0]) if bad else None
-        return Source(self.name, True, tuple(notes), sum(len(f.bad_lines) for f in bad), first, self._place)
+        return Source(
+            self.name, True, tuple(notes), sum(len(f.bad_lines) for f in bad), first, self._place
+        )
 
     def _drop_headers(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> None:
         """Remove lines that repeat the header, as in files that were concatenated by hand."""
@@ -128,7 +132,9 @@ def several_tables(name: str, columns: dict[str, tuple[str, ...]]) -> InputError
     """Error for files whose columns differ."""
     tables = "; ".join(f"{file} ({listed(names)})" for file, names in list(columns.items())[:10])
     more = f" and {len(columns) - 10:,} more" if len(columns) > 10 else ""
-    return InputError(f"{name} holds several tables with different columns: {tables}{more}. Name one of them")
+    return InputError(
+        f"{name} holds several tables with different columns: {tables}{more}. Name one of them"
+    )
 
 
 def _opened(folder: Path, path: Path, number: int, options: ReadOptions) -> TextFile:
@@ -190,7 +196,9 @@ def _with_even_line_ends(plain: Path, even: Path) -> Path:
         held = b""
         while chunk := source.read(_CHUNK):
             chunk = held + chunk
-            held = chunk[-1:] if chunk.endswith(b"\r") else b""  # its line feed may be in the next chunk
+            held = (
+                chunk[-1:] if chunk.endswith(b"\r") else b""
+            )  # its line feed may be in the next chunk
             to.write(chunk[: len(chunk) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b" "))
         to.write(b"\n" if held else b"")
     return even

@@ -24,7 +24,16 @@ _WORDS = {
     "week": "weeks",
 }
 
-_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M:%S", ", %H:%M", ", %I:%M %p")
+_CLOCKS = (
+    "",
+    " %H:%M",
+    " %H:%M:%S",
+    " %I:%M %p",
+    " %I:%M:%S %p",
+    "T%H:%M:%S",
+    ", %H:%M",
+    ", %I:%M %p",
+)
 _DATES = {
     # %y comes first: %Y would read the year of 12/1/10 as 10
     "m/d": ("%m/%d/%y", "%m/%d/%Y", "%m-%d-%y", "%m-%d-%Y", "%m %d, %Y"),
@@ -43,7 +52,14 @@ _DATES = {
         ),
         *("%d/%b/%Y", "%a, %d %b %Y", "%a %d %b %Y", "%A, %B %d, %Y", "%d-%B-%Y"),
     ),
-    "zone": (*("%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z", "%d/%b/%Y:%H:%M:%S %z", "%d %b %Y %H:%M:%S %z"),),
+    "zone": (
+        *(
+            "%a %b %d %H:%M:%S %z %Y",
+            "%a, %d %b %Y %H:%M:%S %z",
+            "%d/%b/%Y:%H:%M:%S %z",
+            "%d %b %Y %H:%M:%S %z",
+        ),
+    ),
     "dots": ("%Y.%m.%d",),
 }
 _NAMES = {
@@ -73,7 +89,11 @@ class TimeRule:
 
 
 def time_rule(
-    con: duckdb.DuckDBPyConnection, column: str, kind: str, unit: str | None, date_format: str | None = None
+    con: duckdb.DuckDBPyConnection,
+    column: str,
+    kind: str,
+    unit: str | None,
+    date_format: str | None = None,
 ) -> TimeRule:
     """Find out how to read the times of the view `source`, whose SQL type is `kind`.
 
@@ -98,9 +118,13 @@ def time_rule(
     if date_format is not None:
         return _format_rule(con, column, kind, date_format)
     if unit is not None and (kind == "DATE" or kind.startswith("TIMESTAMP")):
-        raise ParameterError(f"time_unit={unit!r} is for numbers and text, and column {column!r} holds dates")
+        raise ParameterError(
+            f"time_unit={unit!r} is for numbers and text, and column {column!r} holds dates"
+        )
     if kind == "DATE":
-        rule = _calendar_rule("CASE WHEN isfinite(time) THEN time END", "false", f"time: dates of column {column!r}")
+        rule = _calendar_rule(
+            "CASE WHEN isfinite(time) THEN time END", "false", f"time: dates of column {column!r}"
+        )
         return replace(rule, whole=dict.fromkeys(TICKS_PER_DAY, "true"))
     if kind.startswith("TIMESTAMP"):
         # DuckDB has no functions for zoned nanoseconds
@@ -131,26 +155,62 @@ def _calendar_rule(stamp: str, bad: str, note: str) -> TimeRule:
     return TimeRule(stamp, ticks, whole, "epoch(stamp) / 86400.0", bad, note)
 
 
-OTHER_UNITS = {"week", "weeks", "month", "months", "quarter", "year", "years", "hour", "hours", "minute", "minutes", "min",
-               "second", "seconds", "sec", "step", "steps", "period", "slot", "bin", "tick", "epoch", "index"}  # fmt: skip
+OTHER_UNITS = {
+    "week",
+    "weeks",
+    "month",
+    "months",
+    "quarter",
+    "year",
+    "years",
+    "hour",
+    "hours",
+    "minute",
+    "minutes",
+    "min",
+    "second",
+    "seconds",
+    "sec",
+    "step",
+    "steps",
+    "period",
+    "slot",
+    "bin",
+    "tick",
+    "epoch",
+    "index",
+}
 """Words in the name of a column which indicate that its small numbers may not be days."""
 
 LAST_PART = 60
 """Numbers from 0 to this may be weeks of a year, hours of a day, minutes of an hour."""
 
 
-def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, x: str,
-                 bad: str = "false") -> TimeRule:  # fmt: skip
+def _number_rule(
+    con: duckdb.DuckDBPyConnection, column: str, unit: str | None, x: str, bad: str = "false"
+) -> TimeRule:
     """Rule for numbers: by the given unit, or by their size."""
     if unit in ORDERS:
-        raise ParameterError(f"time_unit={unit!r} is for dates in text, and column {column!r} holds numbers")
-    low, high, whole = one_row(con, f"SELECT min(x), max(x), bool_and(x = floor(x)) FROM (SELECT {x} AS x FROM source)")
+        raise ParameterError(
+            f"time_unit={unit!r} is for dates in text, and column {column!r} holds numbers"
+        )
+    low, high, whole = one_row(
+        con, f"SELECT min(x), max(x), bool_and(x = floor(x)) FROM (SELECT {x} AS x FROM source)"
+    )
     if low is not None and not (math.isfinite(low) and math.isfinite(high)):
         raise InputError(f"column {column!r} holds infinite times: replace or remove them")
     guessed = unit is None
     if unit is None:
-        if low is not None and whole and low >= 19_000_101 and high <= 21_001_231 and _all_calendar(con, x):
-            return _calendar_rule(_calendar(x), bad, f"time: column {column!r} read as dates written YYYYMMDD")
+        if (
+            low is not None
+            and whole
+            and low >= 19_000_101
+            and high <= 21_001_231
+            and _all_calendar(con, x)
+        ):
+            return _calendar_rule(
+                _calendar(x), bad, f"time: column {column!r} read as dates written YYYYMMDD"
+            )
         unit = unit_by_size(0.0 if low is None else max(abs(low), abs(high)))
         if low is not None and unit == "day":
             _check_days(column, low, high)
@@ -159,7 +219,9 @@ def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, 
     note = f"time: column {column!r} read as {_WORDS[unit]} since 1970 ({why})"
     if unit == "week":
         note = f"time: column {column!r} read as numbers of weeks: days within a week are not known (as asked)"
-        ticks = {name: f"CAST(floor(stamp * {7 * n}) AS BIGINT)" for name, n in TICKS_PER_DAY.items()}
+        ticks = {
+            name: f"CAST(floor(stamp * {7 * n}) AS BIGINT)" for name, n in TICKS_PER_DAY.items()
+        }
         return TimeRule(x, ticks, _whole(x, ticks, 1 / 7), "stamp::DOUBLE * 7", bad, note)
     per_day = PER_DAY[unit]
     ticks = {name: _tick_of_number("DOUBLE" in x, per_day, n) for name, n in TICKS_PER_DAY.items()}
@@ -169,14 +231,23 @@ def _number_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None, 
 def _whole(x: str, ticks: dict[str, str], per_day: float) -> dict[str, str]:
     """SQL for whether a number of which a day has `per_day` is a whole number of ticks, by resolution."""
     if "DOUBLE" not in x:
-        return {name: f"stamp % {per_day // n} = 0" if per_day > n else "true" for name, n in TICKS_PER_DAY.items()}
+        return {
+            name: f"stamp % {per_day // n} = 0" if per_day > n else "true"
+            for name, n in TICKS_PER_DAY.items()
+        }
     if per_day >= TICKS_PER_DAY["minute"]:
-        return {name: f"stamp = {ticks[name]} * {int(per_day // n)}" for name, n in TICKS_PER_DAY.items()}
+        return {
+            name: f"stamp = {ticks[name]} * {int(per_day // n)}"
+            for name, n in TICKS_PER_DAY.items()
+        }
     # fractions of days and hours are not exact in binary
     minutes = f"(stamp * {TICKS_PER_DAY['minute'] / per_day})"
     near = f"abs({minutes} - round({minutes})) <= {SLACK}"
     most = TICKS_PER_DAY["minute"]
-    return {name: f"({near} AND {ticks['minute']} = {most // n} * {ticks[name]})" for name, n in TICKS_PER_DAY.items()}
+    return {
+        name: f"({near} AND {ticks['minute']} = {most // n} * {ticks[name]})"
+        for name, n in TICKS_PER_DAY.items()
+    }
 
 
 def _check_one_unit(con: duckdb.DuckDBPyConnection, column: str, x: str, unit: str) -> None:
@@ -184,9 +255,14 @@ def _check_one_unit(con: duckdb.DuckDBPyConnection, column: str, x: str, unit: s
     finer = ("s", "ms", "us", "ns")
     for coarser in finer[: finer.index(unit)] if unit in finer else ():
         # of 1990 to 2100 in the other unit, and before 1975 in this one
-        early, late, before = 7_300 * PER_DAY[coarser], 47_500 * PER_DAY[coarser], 1_800 * PER_DAY[unit]
+        early, late, before = (
+            7_300 * PER_DAY[coarser],
+            47_500 * PER_DAY[coarser],
+            1_800 * PER_DAY[unit],
+        )
         n = one_row(
-            con, f"SELECT count(*) FROM (SELECT {x} AS x FROM source) WHERE x BETWEEN {early} AND {min(late, before)}"
+            con,
+            f"SELECT count(*) FROM (SELECT {x} AS x FROM source) WHERE x BETWEEN {early} AND {min(late, before)}",
         )
         if n[0]:
             raise InputError(
@@ -197,14 +273,18 @@ def _check_one_unit(con: duckdb.DuckDBPyConnection, column: str, x: str, unit: s
 
 def _tick_of_number(is_float: bool, per_day: int, ticks: int) -> str:
     """SQL for the tick of the number `stamp` of which a day has `per_day`; a day has this many ticks."""
-    if per_day < ticks:  # whole days or hours become several ticks; fractions of them are not exact in binary
+    if (
+        per_day < ticks
+    ):  # whole days or hours become several ticks; fractions of them are not exact in binary
         slack = f" + {SLACK}" if is_float else ""
         return f"CAST(floor(stamp * {ticks // per_day}{slack}) AS BIGINT)"
     per_tick = per_day // ticks
     if is_float:
         return f"CAST(floor(stamp / {per_tick}) AS BIGINT)"
     # `//` rounds toward zero, and times before 1970 must round down
-    return f"CAST((stamp - ((stamp % {per_tick} + {per_tick}) % {per_tick})) // {per_tick} AS BIGINT)"
+    return (
+        f"CAST((stamp - ((stamp % {per_tick} + {per_tick}) % {per_tick})) // {per_tick} AS BIGINT)"
+    )
 
 
 def _check_days(column: str, low: float, high: float) -> None:
@@ -213,14 +293,18 @@ def _check_days(column: str, low: float, high: float) -> None:
     named = bool({"day", "days", "daynumber", "daynr"} & said)
     if not (OTHER_UNITS & said) and not (low >= 0 and high <= (31 if named else LAST_PART)):
         return
-    what = "days of the month or numbers of days" if named else "days, weeks, hours or something else"
+    what = (
+        "days of the month or numbers of days" if named else "days, weeks, hours or something else"
+    )
     raise ColumnError(
         f"column {column!r} holds small numbers, and nothing says whether they are {what}: say which with "
         "--time-unit day, week, hour, min or s (time_unit=), or leave the time out with time=None (--time '')"
     )
 
 
-def _format_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, date_format: str) -> TimeRule:
+def _format_rule(
+    con: duckdb.DuckDBPyConnection, column: str, kind: str, date_format: str
+) -> TimeRule:
     """Rule for texts in the format given by the caller."""
     if kind != "VARCHAR" and not kind.endswith(("INT", "INTEGER")):
         raise ParameterError(
@@ -235,7 +319,9 @@ def _format_rule(con: duckdb.DuckDBPyConnection, column: str, kind: str, date_fo
             f"date_format={date_format!r} is not a format: use %Y, %m, %d, %H, %M and %S as in %d.%m.%Y"
         ) from None
     if n and not n_read:
-        raise InputError(f"no cell of column {column!r} is written like date_format={date_format!r}")
+        raise InputError(
+            f"no cell of column {column!r} is written like date_format={date_format!r}"
+        )
     note = f"time: column {column!r} read as {date_format} (as asked)"
     return _calendar_rule(stamp, f"({cell} IS NOT NULL AND {stamp} IS NULL)", note)
 
@@ -252,7 +338,9 @@ def _calendar(x: str) -> str:
 
 
 def _all_calendar(con: duckdb.DuckDBPyConnection, x: str) -> bool:
-    n, read = one_row(con, f"SELECT count(x), count({_calendar('x')}) FROM (SELECT {x} AS x FROM source)")
+    n, read = one_row(
+        con, f"SELECT count(x), count({_calendar('x')}) FROM (SELECT {x} AS x FROM source)"
+    )
     return bool(n == read)
 
 
@@ -291,12 +379,17 @@ def _text_rule(con: duckdb.DuckDBPyConnection, column: str, unit: str | None) ->
     )
 
 
-def _check_one_order(con: duckdb.DuckDBPyConnection, column: str, cell: str, stamps: dict[str, str], best: str) -> None:
+def _check_one_order(
+    con: duckdb.DuckDBPyConnection, column: str, cell: str, stamps: dict[str, str], best: str
+) -> None:
     """Refuse dates of several orders in one column: reading some of them wrongly would change the measured risk."""
-    others = " OR ".join(f"{stamp} IS NOT NULL" for family, stamp in stamps.items() if family != best)
-    n = one_row(con, f"SELECT count(*) FROM source WHERE {cell} IS NOT NULL AND {stamps[best]} IS NULL AND ({others})")[
-        0
-    ]
+    others = " OR ".join(
+        f"{stamp} IS NOT NULL" for family, stamp in stamps.items() if family != best
+    )
+    n = one_row(
+        con,
+        f"SELECT count(*) FROM source WHERE {cell} IS NOT NULL AND {stamps[best]} IS NULL AND ({others})",
+    )[0]
     if n:
         raise InputError(
             f"column {column!r} mixes ways to write dates: most are {_NAMES[best]}, {n:,} are written otherwise. Write "
@@ -304,21 +397,26 @@ def _check_one_order(con: duckdb.DuckDBPyConnection, column: str, cell: str, sta
         )
 
 
-def _family_counts(con: duckdb.DuckDBPyConnection, cell: str) -> tuple[dict[str, str], dict[str, int]]:
+def _family_counts(
+    con: duckdb.DuckDBPyConnection, cell: str
+) -> tuple[dict[str, str], dict[str, int]]:
     """SQL for each family of date formats, and the number of cells it reads; 0 if it reads none of the first thousand."""
     stamps, counts = {}, {}
     sample = f"(SELECT {cell} AS c FROM source WHERE {cell} IS NOT NULL LIMIT 1000)"
     for family, dates in _DATES.items():
         formats = [d + clock for d in dates for clock in (_CLOCKS if family != "zone" else ("",))]
         hits = one_row(
-            con, f"SELECT {', '.join(f'count(try_strptime(c, {quoted(f)}))' for f in formats)} FROM {sample}"
+            con,
+            f"SELECT {', '.join(f'count(try_strptime(c, {quoted(f)}))' for f in formats)} FROM {sample}",
         )
         # formats are tried in order for each row: those of the sample come first
         tried = [f for f, hit in zip(formats, hits, strict=True) if hit]
         formats = tried + [f for f in formats if f not in tried]
         listed = ", ".join(quoted(f) for f in formats)
         stamps[family] = _four_digit_year(f"try_strptime({cell}, [{listed}])::TIMESTAMP")
-        counts[family] = int(one_row(con, f"SELECT count({stamps[family]}) FROM source")[0]) if tried else 0
+        counts[family] = (
+            int(one_row(con, f"SELECT count({stamps[family]}) FROM source")[0]) if tried else 0
+        )
     return stamps, counts
 
 

@@ -17,13 +17,16 @@ from standout.errors import ColumnError, option
 _NUMBERED = "number of the row"
 
 
-def load_wide(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions) -> tuple[Source, Roles]:
+def load_wide(
+    con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions
+) -> tuple[Source, Roles]:
     """Make the view `source` (record, item, value) of a wide matrix.
 
     Raises
     ------
     ColumnError
-        If the column of the records is unknown, a column holds text, or the meaning of zeros is ambiguous.
+        If the column of the records is unknown, a column holds text, or the meaning of zeros is
+        ambiguous.
     """
     table.sample(con)
     profiles = profile_columns(con, table.names)
@@ -31,8 +34,14 @@ def load_wide(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions
     record = _record(table.names, profiles, options, ignored)
     items = [name for name in table.names if name != record and name not in ignored]
     if len(items) < 2:
-        raise ColumnError(f"a wide matrix has at least two columns of items, and {table.name} has {len(items)}")
-    text = [name for name in items if profiles[name].kind not in ("whole", "real", "flag", "empty", "epoch")]
+        raise ColumnError(
+            f"a wide matrix has at least two columns of items, and {table.name} has {len(items)}"
+        )
+    text = [
+        name
+        for name in items
+        if profiles[name].kind not in ("whole", "real", "flag", "empty", "epoch")
+    ]
     if text:
         raise ColumnError(
             f"columns of a wide matrix hold numbers, and these do not: {listed(text, table.names)}. Leave them out with "
@@ -46,13 +55,27 @@ def load_wide(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions
     )
     uses = tuple(_use(name, record, ignored, profiles[name]) for name in table.names)
     notes = [f"wide matrix: record = {record or _NUMBERED}, {len(items):,} columns of items"]
-    notes.append("empty cells are no entries; " + {"keep": "zeros are entries", "drop": "zeros are no entries"}[zeros])
+    notes.append(
+        "empty cells are no entries; "
+        + {"keep": "zeros are entries", "drop": "zeros are no entries"}[zeros]
+    )
     if not has_value:
         notes.append("all entries hold the same value, which is left out")
-    roles = Roles(record or _NUMBERED, "name of the column", "cell" if has_value else None, None,
-                  (*notes, *ignored_note(uses), *identifier_notes(uses)), uses)  # fmt: skip
+    roles = Roles(
+        record or _NUMBERED,
+        "name of the column",
+        "cell" if has_value else None,
+        None,
+        (*notes, *ignored_note(uses), *identifier_notes(uses)),
+        uses,
+    )
     return Source(
-        source.name, True, source.notes, source.rows_bad, source.first_bad, lambda row: f"entry {row:,}"
+        source.name,
+        True,
+        source.notes,
+        source.rows_bad,
+        source.first_bad,
+        lambda row: f"entry {row:,}",
     ), roles
 
 
@@ -63,8 +86,12 @@ def _known(ignored: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
     return ignored
 
 
-def _record(names: tuple[str, ...], profiles: dict[str, Profile], options: ReadOptions, ignored: tuple[str, ...]
-            ) -> str | None:  # fmt: skip
+def _record(
+    names: tuple[str, ...],
+    profiles: dict[str, Profile],
+    options: ReadOptions,
+    ignored: tuple[str, ...],
+) -> str | None:
     """Column that names the records; None to number the rows."""
     if options.record is None or options.record == "":
         return None
@@ -74,11 +101,17 @@ def _record(names: tuple[str, ...], profiles: dict[str, Profile], options: ReadO
         return options.record
     assert options.record is GUESS
     free = [n for n in names if n not in ignored]
-    known = [n for n in free if any(by_name.plain(n) in tier for tier in by_name.TIERS["record"]) or n in _INDEX]
+    known = [
+        n
+        for n in free
+        if any(by_name.plain(n) in tier for tier in by_name.TIERS["record"]) or n in _INDEX
+    ]
     fitting = [n for n in known if profiles[n].distinct == profiles[n].rows]
     if len(fitting) == 1:
         return fitting[0]
-    texts = [n for n in free if profiles[n].kind == "text" and profiles[n].distinct == profiles[n].rows]
+    texts = [
+        n for n in free if profiles[n].kind == "text" and profiles[n].distinct == profiles[n].rows
+    ]
     if not known and len(texts) == 1:
         return texts[0]
     raise ColumnError(
@@ -90,8 +123,13 @@ def _record(names: tuple[str, ...], profiles: dict[str, Profile], options: ReadO
 _INDEX = ("id", "ID", "Id", "column1", "index")
 
 
-def _unpivoted(con: duckdb.DuckDBPyConnection, table: Table, record: str | None, items: list[str], decimal: str | None
-               ) -> Source:  # fmt: skip
+def _unpivoted(
+    con: duckdb.DuckDBPyConnection,
+    table: Table,
+    record: str | None,
+    items: list[str],
+    decimal: str | None,
+) -> Source:
     """Make the table `long_` (record, item, value, number) of all cells that are not empty."""
     chosen = {f"i{k}": name for k, name in enumerate(items)}
     if record is not None:
@@ -102,7 +140,9 @@ def _unpivoted(con: duckdb.DuckDBPyConnection, table: Table, record: str | None,
     con.execute(f"CREATE TABLE cells_ AS SELECT {label} AS record, {cells} FROM source")
     con.execute("DROP VIEW source")
     con.execute("CREATE TABLE items_ (place VARCHAR, item VARCHAR)")
-    con.executemany("INSERT INTO items_ VALUES (?, ?)", [(f"i{k}", name) for k, name in enumerate(items)])
+    con.executemany(
+        "INSERT INTO items_ VALUES (?, ?)", [(f"i{k}", name) for k, name in enumerate(items)]
+    )
     words = ", ".join(quoted(w) for w in NO_CELL)
     con.execute(
         "CREATE TABLE cells_long AS SELECT u.record, items_.item, u.value FROM "
@@ -112,7 +152,9 @@ def _unpivoted(con: duckdb.DuckDBPyConnection, table: Table, record: str | None,
     con.execute("CREATE VIEW source AS SELECT value FROM cells_long")
     rule = number_rule(con, "cells", decimal)
     con.execute("DROP VIEW source")
-    con.execute(f"CREATE VIEW long_ AS SELECT record, item, value, {rule.number} AS number FROM cells_long")
+    con.execute(
+        f"CREATE VIEW long_ AS SELECT record, item, value, {rule.number} AS number FROM cells_long"
+    )
     return source
 
 
@@ -138,4 +180,6 @@ def _zeros(con: duckdb.DuckDBPyConnection, said: str | None) -> tuple[str, bool]
 
 def _use(name: str, record: str | None, ignored: tuple[str, ...], profile: Profile) -> ColumnUse:
     role = "record" if name == record else "ignored" if name in ignored else "item"
-    return ColumnUse(name, role, f"wide matrix; {profile.words}", profile.identifier if role != "item" else None)
+    return ColumnUse(
+        name, role, f"wide matrix; {profile.words}", profile.identifier if role != "item" else None
+    )

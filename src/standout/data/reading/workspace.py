@@ -28,7 +28,9 @@ def workspace(name: str, memory: str = MEMORY) -> Iterator[tuple[duckdb.DuckDBPy
         con = _connected(name, folder, memory)
         try:
             con.execute("SET TimeZone = 'UTC'")
-            con.execute("SET enable_progress_bar = false")  # it is drawn on standard output, where --json writes
+            con.execute(
+                "SET enable_progress_bar = false"
+            )  # it is drawn on standard output, where --json writes
             con.execute("PRAGMA disable_checkpoint_on_shutdown")  # the database is temporary
             (folder / "work.duckdb").chmod(0o600)
             yield con, folder
@@ -38,10 +40,14 @@ def workspace(name: str, memory: str = MEMORY) -> Iterator[tuple[duckdb.DuckDBPy
             if "interrupted" in str(error):  # how DuckDB reports Ctrl-C
                 raise KeyboardInterrupt from None
             if "nanobind" in str(error):  # how DuckDB reports text that Python cannot decode
-                raise InputError(f"{name} cannot be read: it holds a name or a text that is not UTF-8") from None
+                raise InputError(
+                    f"{name} cannot be read: it holds a name or a text that is not UTF-8"
+                ) from None
             raise
         except duckdb.OutOfMemoryException:
-            raise InputError(f"{name}: not enough memory or temporary disk space to read it") from None
+            raise InputError(
+                f"{name}: not enough memory or temporary disk space to read it"
+            ) from None
         except duckdb.Error as error:
             raise InputError(f"{name} cannot be read: {_in_words(error)}") from None
         finally:
@@ -63,7 +69,9 @@ def _connected(name: str, folder: Path, memory: str) -> duckdb.DuckDBPyConnectio
 
 def _in_words(error: duckdb.Error) -> str:
     """What went wrong, without the cells that DuckDB may quote."""
-    if any(os.strerror(number) in str(error) for number in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)):
+    if any(
+        os.strerror(number) in str(error) for number in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+    ):
         return "the disk for temporary files is full, or a quota is reached: make room, or set TMPDIR to another disk"
     if isinstance(error, duckdb.IOException):
         return "a file is gone or damaged, or the disk for temporary files is full (TMPDIR)"

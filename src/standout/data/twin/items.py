@@ -53,7 +53,8 @@ def target_support(real: dict[str, Any], n_items: int) -> Array:
 def capped(share: Array, mean_length: float, most: float = 0.8) -> Array:
     """Support over records of each item: mean length × share, at most `most`.
 
-    Changes nothing at the real size, where the most popular item is held by 42 %; a short list of items needs it.
+    Changes nothing at the real size, where the most popular item is held by 42 %; a short list of
+    items needs it.
     """
     support = np.minimum(share * mean_length, most)
     for _ in range(50):
@@ -65,13 +66,16 @@ def capped(share: Array, mean_length: float, most: float = 0.8) -> Array:
     return support
 
 
-def popularity(real: dict[str, Any], support: Array, lengths: Array, edges: Array, liking: Array) -> Array:
+def popularity(
+    real: dict[str, Any], support: Array, lengths: Array, edges: Array, liking: Array
+) -> Array:
     """Draw weights (classes, items), from supports, sample lengths and the liking (samples, items) of sample records.
 
-    A sample record of length l that likes item i a times the mean holds it with probability ``1 - exp(-λ · x_i^τ · a)``:
-    λ makes the probabilities sum to l, and the exponent τ of the length class says how far such records go down the
-    tail. x is solved so that supports are the real ones, τ so that mean log ranks by length are. Solved on knots of
-    rank, for a few lengths per class; Newton steps for λ, τ and x in turn.
+    A sample record of length l that likes item i a times the mean holds it with probability ``1 -
+    exp(-λ · x_i^τ · a)``: λ makes the probabilities sum to l, and the exponent τ of the length
+    class says how far such records go down the tail. x is solved so that supports are the real
+    ones, τ so that mean log ranks by length are. Solved on knots of rank, for a few lengths per
+    class; Newton steps for λ, τ and x in turn.
     """
     n_items = support.size
     tail = n_items + 1 - np.geomspace(1, 1 + n_items / 20, 8)
@@ -79,7 +83,10 @@ def popularity(real: dict[str, Any], support: Array, lengths: Array, edges: Arra
     edge = np.concatenate([[0], (knot[1:] + knot[:-1] + 1) // 2, [n_items]])
     count = np.diff(edge).astype(float)
     wanted = np.add.reduceat(support, edge[:-1]) / count
-    log_rank = np.add.reduceat(np.log10((np.arange(n_items) + 1) * N_REAL_ITEMS / n_items), edge[:-1]) / count
+    log_rank = (
+        np.add.reduceat(np.log10((np.arange(n_items) + 1) * N_REAL_ITEMS / n_items), edge[:-1])
+        / count
+    )
     target = np.array([real["mean_log10_item_rank_by_record_length"][c] for c in CLASSES])
     ell, cls, of_records = _typical_lengths(lengths, edges)
     of_class = np.bincount(cls, of_records * ell, len(CLASSES))
@@ -93,21 +100,32 @@ def popularity(real: dict[str, Any], support: Array, lengths: Array, edges: Arra
     log_x, tau = np.log(wanted), np.ones(len(CLASSES))
     log_lambda = np.repeat(np.log(ell / (count * wanted).sum())[:, None], len(liking), axis=1)
     for _ in range(60):
-        y = np.exp(log_lambda[:, None, :] + (tau[cls][:, None] * log_x)[:, :, None])[:, :, :, None] * typical
+        y = (
+            np.exp(log_lambda[:, None, :] + (tau[cls][:, None] * log_x)[:, :, None])[:, :, :, None]
+            * typical
+        )
         none = np.exp(-y)
         held = 1.0 - none.mean(axis=3)
         total = np.einsum("lkt,k->lt", held, count)
         slope = np.einsum("lkt,k->lt", (y * none).mean(axis=3), count)
         log_lambda += np.clip((ell[:, None] - total) / np.maximum(slope, 1e-9), -0.5, 0.5)
         mean_held = held.mean(axis=2)
-        weighted: Array = np.bincount(cls, of_records * (mean_held @ (count * log_rank)), len(CLASSES))
-        got = weighted / np.maximum(np.bincount(cls, of_records * (mean_held @ count), len(CLASSES)), 1e-300)
+        weighted: Array = np.bincount(
+            cls, of_records * (mean_held @ (count * log_rank)), len(CLASSES)
+        )
+        got = weighted / np.maximum(
+            np.bincount(cls, of_records * (mean_held @ count), len(CLASSES)), 1e-300
+        )
         tau = np.clip(tau + tail_steps * np.where(of_class > 0, got - target, 0.0), 0.05, 3.0)
         tau /= np.average(tau, weights=of_class)
         log_x = np.clip(log_x + 0.7 * np.log(wanted / (of_records @ mean_held)), -30.0, 10.0)
         log_lambda = np.clip(log_lambda, -30.0, 30.0)
-    by_item = np.interp(np.log(np.arange(1, n_items + 1)), np.log((edge[1:] + edge[:-1] + 1) / 2), log_x)
-    expected = _expected_support(np.exp(log_lambda), np.exp(tau[cls][:, None] * by_item), of_records, liking)
+    by_item = np.interp(
+        np.log(np.arange(1, n_items + 1)), np.log((edge[1:] + edge[:-1] + 1) / 2), log_x
+    )
+    expected = _expected_support(
+        np.exp(log_lambda), np.exp(tau[cls][:, None] * by_item), of_records, liking
+    )
     # single items: rare ones depend on one or two groups, which their range of ranks does not show
     by_item = settled(by_item + np.log(support / expected))
     weight = np.exp(settled(tau)[:, None] * (by_item - by_item.mean()))
@@ -139,12 +157,14 @@ def _typical_lengths(lengths: Array, edges: Array) -> tuple[Array, Array, Array]
 N_REAL_ITEMS = 17_770
 
 
-def item_entry_days(real: dict[str, Any], n_items: int, month: Array, months: list[str],
-                    rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+def item_entry_days(
+    real: dict[str, Any], n_items: int, month: Array, months: list[str], rng: np.random.Generator
+) -> tuple[Array, Array, Array, Array]:
     """Entry day of each item, the weight that compensates for late entry, activity by age, and moments.
 
-    Entries by time are given by the people and entries by item by the supports, so the flow from entry day e to day t
-    is ``r_t · g(t - e) · c_e`` with both margins known: Sinkhorn's iteration finds c.
+    Entries by time are given by the people and entries by item by the supports, so the flow from
+    entry day e to day t is ``r_t · g(t - e) · c_e`` with both margins known: Sinkhorn's iteration
+    finds c.
     """
     n_days = month.size
     profile = np.interp(np.arange(0, n_days + AGE_STEP, AGE_STEP), AGE_KNOTS, AGE_ACTIVITY)
@@ -162,13 +182,18 @@ def item_entry_days(real: dict[str, Any], n_items: int, month: Array, months: li
         row = flow / np.maximum(kernel @ column, 1e-300)
         column = entered / np.maximum(row @ kernel, 1e-300)
     days = np.arange(n_days)
-    day = np.interp(_even(n_items, rng, 0.6180339887498949), np.interp(days, ENTRY_CDF_DAYS, ENTRY_CDF), days)
+    day = np.interp(
+        _even(n_items, rng, 0.6180339887498949), np.interp(days, ENTRY_CDF_DAYS, ENTRY_CDF), days
+    )
     entry_day = np.minimum(day.astype(np.int64), ENTRY_CDF_DAYS[-1])
     per_item = column / np.maximum(entered, 1e-300)
     enter = entry_day // AGE_STEP
-    # moments (tastes, items): how much more likely than average an item is on the days of a sample record
+    # moments (tastes, items): how much more likely than average an item is on the days of a sample
+    # record
     moments = np.zeros((N_SAMPLES, n_items))
-    for day_bin in np.random.default_rng(0).choice(n_bins, (DAYS_PER_SAMPLE, N_SAMPLES), p=flow / flow.sum()):
+    for day_bin in np.random.default_rng(0).choice(
+        n_bins, (DAYS_PER_SAMPLE, N_SAMPLES), p=flow / flow.sum()
+    ):
         moments += row[day_bin][:, None] * kernel[day_bin][:, enter] / flow[day_bin][:, None]
     moments *= per_item[enter] / DAYS_PER_SAMPLE
     return entry_day, settled(per_item)[enter], profile, moments
@@ -191,11 +216,14 @@ def _phi(z: Array) -> Array:
     return out
 
 
-def item_values(real: dict[str, Any], share: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+def item_values(
+    real: dict[str, Any], share: Array, rng: np.random.Generator
+) -> tuple[Array, Array]:
     """Latent quality of each item and the four cuts that turn a latent value into 1 to 5.
 
-    Item means follow the real quantiles. Popular items are liked better and differ less, just so much that mean and
-    variance of item means over entries are the real ones. Cuts follow the shares of the five values.
+    Item means follow the real quantiles. Popular items are liked better and differ less, just so
+    much that mean and variance of item means over entries are the real ones. Cuts follow the shares
+    of the five values.
     """
     from statistics import NormalDist
 
@@ -205,8 +233,14 @@ def item_values(real: dict[str, Any], share: Array, rng: np.random.Generator) ->
     own = inverse(np.clip(_even(n, rng, 0.7548776662466927), 1e-9, 1 - 1e-9))
     values = np.arange(1, 6)
     wanted = float(np.dot(real["rating_shares"], values))
-    between = float(np.dot(real["rating_shares"], values**2)) - wanted**2 - real["std_rating_within_item"] ** 2
-    sorted_means = np.interp((np.arange(n) + 0.5) / n, real["quantile_levels"], real["item_mean_rating"])
+    between = (
+        float(np.dot(real["rating_shares"], values**2))
+        - wanted**2
+        - real["std_rating_within_item"] ** 2
+    )
+    sorted_means = np.interp(
+        (np.arange(n) + 0.5) / n, real["quantile_levels"], real["item_mean_rating"]
+    )
     mean = np.empty(n)
     rho, calm = 0.5, 0.0
     for _ in range(60):
@@ -265,11 +299,14 @@ def balance(affinity: Array, share: Array) -> Array:
     return affinity
 
 
-def group_affinity(share: Array, n_groups: int, spread: float, slope: float, rng: np.random.Generator) -> Array:
+def group_affinity(
+    share: Array, n_groups: int, spread: float, slope: float, rng: np.random.Generator
+) -> Array:
     """Taste (groups, items) of each latent group for each item: exp(u_g · v_i), mean 1 over groups and over entries.
 
-    With normal u the lift of a pair of items is exp(v_i · v_j), whose logarithm is close to normal in a few
-    dimensions, as the real ones are. One more dimension, the logarithm of rank, makes groups more or less mainstream.
+    With normal u the lift of a pair of items is exp(v_i · v_j), whose logarithm is close to normal
+    in a few dimensions, as the real ones are. One more dimension, the logarithm of rank, makes
+    groups more or less mainstream.
     """
     n = share.size
     place = np.log10(np.arange(1, n + 1) / n)
@@ -295,10 +332,16 @@ def sample_tastes(n: int, n_groups: int, spread: float) -> Array:
     return np.asarray(taste / taste.sum(axis=1, keepdims=True))
 
 
-def alias_tables(weight: Array, affinity: Array, availability: Array) -> tuple[Array, Array, Array, Array]:
+def alias_tables(
+    weight: Array, affinity: Array, availability: Array
+) -> tuple[Array, Array, Array, Array]:
     """Draw weights (classes, groups, items), their totals, and alias tables: chance to keep the slot's item, the other item."""
     shape = (weight.shape[0], affinity.shape[0], weight.shape[1])
-    table, accept, alias = np.empty(shape, np.float32), np.empty(shape, np.float32), np.empty(shape, np.int32)
+    table, accept, alias = (
+        np.empty(shape, np.float32),
+        np.empty(shape, np.float32),
+        np.empty(shape, np.int32),
+    )
     for c in range(shape[0]):
         drawn = weight[c] * availability
         table[c] = affinity * (drawn / drawn.sum())

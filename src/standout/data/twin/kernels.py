@@ -1,7 +1,8 @@
 """Draws people and their entries: the compiled half of the Netflix twin.
 
-Every number is a function of (seed, purpose, record): a record draws from its own stream, so neither the size of a
-batch, nor the number of threads, nor the number of records changes what a record holds.
+Every number is a function of (seed, purpose, record): a record draws from its own stream, so
+neither the size of a batch, nor the number of threads, nor the number of records changes what a
+record holds.
 """
 
 from __future__ import annotations
@@ -118,8 +119,8 @@ def _look_up(table: Array, z: float) -> float:
 def _person(state: Array, people: People) -> tuple[int, int, int, int]:
     """Draw (entries, first day, span in days, distinct days) of one record.
 
-    Four normal scores, chained by correlations: early joiners have more entries, records with more entries have more
-    days, records with more days have a longer span.
+    Four normal scores, chained by correlations: early joiners have more entries, records with more
+    entries have more days, records with more days have a longer span.
     """
     knobs = people.knobs
     last = people.join_cdf.size - 2
@@ -134,7 +135,9 @@ def _person(state: Array, people: People) -> tuple[int, int, int, int]:
     room = last - first
     if n_days == 1 or room < 1:
         return length, first, 0, 1
-    span = max(1, int(room * _phi(knobs[3] + knobs[4] * z_span + knobs[9] * (z_span * z_span - 1.0)) + 0.5))
+    span = max(
+        1, int(room * _phi(knobs[3] + knobs[4] * z_span + knobs[9] * (z_span * z_span - 1.0)) + 0.5)
+    )
     # a record with more days than its span gets a longer span, up to the last day of the data
     span = min(room, max(span, n_days + n_days // 2))
     return length, first, span, min(n_days, span + 1)
@@ -154,7 +157,9 @@ def draw_people(first: int, stop: int, seed: int, people: People, out: Array) ->
 
 
 @njit(cache=True)
-def _draw_days(state: Array, people: People, first: int, span: int, n_days: int, used: Array, days: Array) -> None:
+def _draw_days(
+    state: Array, people: People, first: int, span: int, n_days: int, used: Array, days: Array
+) -> None:
     """Fill `days[:n_days]` with distinct ascending days: the first, the last, the others by the calendar."""
     used[: span + 1] = False
     used[0] = True
@@ -165,7 +170,11 @@ def _draw_days(state: Array, people: People, first: int, span: int, n_days: int,
     tries = 0
     while left > 0 and tries < 20 * n_days:
         tries += 1
-        d = np.searchsorted(people.calendar, low + width * _uniform(state), side="right") - 1 - first
+        d = (
+            np.searchsorted(people.calendar, low + width * _uniform(state), side="right")
+            - 1
+            - first
+        )
         d = min(max(d, 0), span)
         if not used[d]:
             used[d] = True
@@ -184,7 +193,9 @@ def _draw_days(state: Array, people: People, first: int, span: int, n_days: int,
 
 
 @njit(cache=True)
-def _draw_sizes(state: Array, knobs: Array, length: int, n_days: int, weight: Array, size: Array) -> None:
+def _draw_sizes(
+    state: Array, knobs: Array, length: int, n_days: int, weight: Array, size: Array
+) -> None:
     """Fill `size[:n_days]` with the entries of each day: one or two each, the rest in bursts.
 
     The rest goes to days in proportion to log-normal weights: a few days take most of it.
@@ -209,7 +220,14 @@ def _draw_sizes(state: Array, knobs: Array, length: int, n_days: int, weight: Ar
 
 @njit(cache=True)
 def _schedule(
-    state: Array, people: People, seed: int, r: int, used: Array, weight: Array, days: Array, size: Array
+    state: Array,
+    people: People,
+    seed: int,
+    r: int,
+    used: Array,
+    weight: Array,
+    days: Array,
+    size: Array,
 ) -> tuple[int, int]:
     """Fill the days of one record and the entries on each; return (entries, number of days)."""
     _open_stream(state, seed, PEOPLE, r)
@@ -234,12 +252,22 @@ def _mix_groups(catalog: Catalog, c: int, taste: Array, mixed: Array) -> None:
 
 
 @njit(cache=True)
-def _sweep(state: Array, catalog: Catalog, mixed: Array, day: int, count: int, stamp: Array, r: int, cumulative: Array,
-           out: Array, at: int) -> int:  # fmt: skip
+def _sweep(
+    state: Array,
+    catalog: Catalog,
+    mixed: Array,
+    day: int,
+    count: int,
+    stamp: Array,
+    r: int,
+    cumulative: Array,
+    out: Array,
+    at: int,
+) -> int:
     """Draw up to `count` items of one day from the items still free; return their number.
 
-    Same distribution as rejection sampling, for records where nearly every proposal would be a repeat. The sums are
-    recomputed when repeats become frequent again.
+    Same distribution as rejection sampling, for records where nearly every proposal would be a
+    repeat. The sums are recomputed when repeats become frequent again.
     """
     n_items = stamp.size
     done = 0
@@ -264,12 +292,23 @@ def _sweep(state: Array, catalog: Catalog, mixed: Array, day: int, count: int, s
 
 
 @njit(cache=True)
-def _propose(state: Array, catalog: Catalog, c: int, groups: Array, day: int, count: int, stamp: Array, r: int,
-             out: Array, at: int) -> int:  # fmt: skip
+def _propose(
+    state: Array,
+    catalog: Catalog,
+    c: int,
+    groups: Array,
+    day: int,
+    count: int,
+    stamp: Array,
+    r: int,
+    out: Array,
+    at: int,
+) -> int:
     """Draw items of one day that the record does not hold yet, until there are `count` or it takes too long.
 
-    A latent group by the record's taste (`groups` are its cumulative shares), an item by the group's alias table,
-    kept with a probability by its age; repeats are drawn again. Returns the number found.
+    A latent group by the record's taste (`groups` are its cumulative shares), an item by the
+    group's alias table, kept with a probability by its age; repeats are drawn again. Returns the
+    number found.
     """
     n_items = stamp.size
     n_groups = groups.size
@@ -298,8 +337,17 @@ def _propose(state: Array, catalog: Catalog, c: int, groups: Array, day: int, co
 
 
 @njit(nogil=True, cache=True)
-def draw_entries(first: int, stop: int, seed: int, people: People, catalog: Catalog, record: Array, item: Array,
-                 value: Array, day: Array) -> int:  # fmt: skip
+def draw_entries(
+    first: int,
+    stop: int,
+    seed: int,
+    people: People,
+    catalog: Catalog,
+    record: Array,
+    item: Array,
+    value: Array,
+    day: Array,
+) -> int:
     """Fill the four columns with the entries of records `first … stop-1`, by record, then day; return their number."""
     n_days_all = people.join_cdf.size - 1
     n_items = catalog.entry_day.size
@@ -337,7 +385,9 @@ def draw_entries(first: int, stop: int, seed: int, people: People, catalog: Cata
                 if not is_mixed:
                     _mix_groups(catalog, c, taste, mixed)
                     is_mixed = True
-                n += _sweep(state, catalog, mixed, days[k], owed - n, stamp, r, cumulative, item, at + n)
+                n += _sweep(
+                    state, catalog, mixed, days[k], owed - n, stamp, r, cumulative, item, at + n
+                )
             for j in range(at, at + n):
                 day[j] = days[k]
             at += n

@@ -19,8 +19,13 @@ Array = npt.NDArray[Any]
 BURSTS = (2, 3, 5, 10, 20, 50, 100)
 TOPS = (100, 500, 1000)
 FILTERED_OUT = {
-    (8, 0.07): 0.284, (10, 0.07): 0.313, (20, 0.07): 0.466, (8, 0.075): 0.384, (10, 0.075): 0.414, (20, 0.075): 0.569,
-}  # fmt: skip
+    (8, 0.07): 0.284,
+    (10, 0.07): 0.313,
+    (20, 0.07): 0.466,
+    (8, 0.075): 0.384,
+    (10, 0.075): 0.414,
+    (20, 0.075): 0.569,
+}
 """DSS12, Table 1: share of records without enough rare and other items, by (m, t), δ = 0.75."""
 
 
@@ -38,7 +43,14 @@ class Row(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def _gather(
-    record: Array, item: Array, value: Array, day: Array, cursor: Array, to_item: Array, to_value: Array, to_day: Array
+    record: Array,
+    item: Array,
+    value: Array,
+    day: Array,
+    cursor: Array,
+    to_item: Array,
+    to_value: Array,
+    to_day: Array,
 ) -> None:
     """Sort entries into record-major order."""
     for k in range(record.size):
@@ -50,7 +62,9 @@ def _gather(
 
 
 @njit(nogil=True, cache=True)
-def _per_record_days(ptr: Array, day: Array, distinct: Array, span: Array, first_share: Array, sizes: Array) -> int:
+def _per_record_days(
+    ptr: Array, day: Array, distinct: Array, span: Array, first_share: Array, sizes: Array
+) -> int:
     """Fill distinct days, span and first-day share per record, and the entries of every (record, day); count those."""
     n = 0
     for r in range(ptr.size - 1):
@@ -70,7 +84,9 @@ def _per_record_days(ptr: Array, day: Array, distinct: Array, span: Array, first
 
 
 @njit(nogil=True, cache=True)
-def _per_record_items(ptr: Array, item: Array, rank: Array, tops: Array, outside: Array, log_rank: Array) -> None:
+def _per_record_items(
+    ptr: Array, item: Array, rank: Array, tops: Array, outside: Array, log_rank: Array
+) -> None:
     """Fill, per record, the entries outside each top and the sum of log10 ranks."""
     for r in range(ptr.size - 1):
         for k in range(ptr[r], ptr[r + 1]):
@@ -115,13 +131,17 @@ def _common(bits: Array, first: int, stop: int, out: Array) -> None:
             for w in range(bits.shape[1]):
                 x = bits[i, w] & bits[j, w]
                 x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-                x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+                x = (x & np.uint64(0x3333333333333333)) + (
+                    (x >> np.uint64(2)) & np.uint64(0x3333333333333333)
+                )
                 x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
                 n += (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
             out[i * (i - 1) // 2 + j] = n
 
 
-def pair_lifts(ptr: Array, item: Array, rank: Array, support: Array, n_top: int = 2000, threads: int = 2) -> Array:
+def pair_lifts(
+    ptr: Array, item: Array, rank: Array, support: Array, n_top: int = 2000, threads: int = 2
+) -> Array:
     """Records that hold both items over what independence expects, for every pair of the most popular items."""
     n_records = ptr.size - 1
     n_top = min(n_top, support.size)
@@ -173,11 +193,13 @@ def _by_time(day: Array, first_days: Array) -> dict[str, dict[str, float]]:
     return {"entries_by_year": years, "entries_by_month": months, "records_by_first_year": firsts}
 
 
-def marginals(record: Array, item: Array, value: Array, day: Array, threads: int = 2) -> dict[str, Any]:
+def marginals(
+    record: Array, item: Array, value: Array, day: Array, threads: int = 2
+) -> dict[str, Any]:
     """Marginals of ratings data under the names of the real ones; entries in any order, days from 1970-01-01.
 
-    Records and items are whole numbers; those without entries do not count. Beyond the shipped marginals there is
-    `filtered_out`, DSS12's Table 1.
+    Records and items are whole numbers; those without entries do not count. Beyond the shipped
+    marginals there is `filtered_out`, DSS12's Table 1.
     """
     n = record.size
     _, record = np.unique(record, return_inverse=True) if record.max() >= 4 * n else (None, record)
@@ -203,7 +225,9 @@ def marginals(record: Array, item: Array, value: Array, day: Array, threads: int
     item_sum = np.bincount(ri, weights=rv)
     item_mean = item_sum / np.maximum(support, 1)
     record_mean = np.add.reduceat(rv, ptr[:-1], dtype=np.int64) / lengths
-    square = float(np.dot(np.bincount(rv, minlength=6), np.arange(len(np.bincount(rv, minlength=6))) ** 2))
+    square = float(
+        np.dot(np.bincount(rv, minlength=6), np.arange(len(np.bincount(rv, minlength=6))) ** 2)
+    )
     first_of_item = np.full(support.size, np.iinfo(np.int64).max)
     np.minimum.at(first_of_item, ri, rd)
     which = np.searchsorted(CLASS_EDGES, lengths, side="right")
@@ -213,26 +237,38 @@ def marginals(record: Array, item: Array, value: Array, day: Array, threads: int
         "entries_per_record": _quantiles(lengths),
         "entries_per_item": _quantiles(support[held]),
         "mean_entries_per_record": n / n_records,
-        "outside_top": {str(t): [float(np.mean(outside[:, k] >= m)) for m in (1, 5, 10)] for k, t in enumerate(TOPS)},
+        "outside_top": {
+            str(t): [float(np.mean(outside[:, k] >= m)) for m in (1, 5, 10)]
+            for k, t in enumerate(TOPS)
+        },
         "support_by_rank": {
-            k: int(ordered[int(k) - 1]) for k in real_marginals()["support_by_rank"] if int(k) <= held.size
+            k: int(ordered[int(k) - 1])
+            for k in real_marginals()["support_by_rank"]
+            if int(k) <= held.size
         },
         "share_of_entries_in_top": {
-            k: float(top_share[min(int(k), held.size) - 1]) for k in real_marginals()["share_of_entries_in_top"]
+            k: float(top_share[min(int(k), held.size) - 1])
+            for k in real_marginals()["share_of_entries_in_top"]
         },
         "rating_shares": [float(x) for x in np.bincount(rv, minlength=6)[1:6] / n],
         **_by_time(rd, np.minimum.reduceat(rd, ptr[:-1])),
         "distinct_days_per_record": _quantiles(distinct),
         "entries_per_record_day": _quantiles(sizes),
-        "share_of_entries_with_at_least_k_on_their_day": {str(k): float(sizes[sizes >= k].sum() / n) for k in BURSTS},
+        "share_of_entries_with_at_least_k_on_their_day": {
+            str(k): float(sizes[sizes >= k].sum() / n) for k in BURSTS
+        },
         "span_days_per_record": _quantiles(span),
         "share_of_a_record_on_its_first_day": _quantiles(first_share),
         "mean_log10_item_rank_by_record_length": _by_class(which, log_rank, in_class),
-        "share_outside_top_500_by_record_length": _by_class(which, outside[:, TOPS.index(500)], in_class),
+        "share_outside_top_500_by_record_length": _by_class(
+            which, outside[:, TOPS.index(500)], in_class
+        ),
         "item_mean_rating": _quantiles(item_mean[held]),
         "record_mean_rating": _quantiles(record_mean),
         "std_rating_within_item": float(np.sqrt((square - np.dot(item_sum, item_mean)) / n)),
-        "std_rating_after_item_and_record_means": float(np.sqrt(_residual_square(ptr, ri, rv, item_mean) / n)),
+        "std_rating_after_item_and_record_means": float(
+            np.sqrt(_residual_square(ptr, ri, rv, item_mean) / n)
+        ),
         "days_since_items_first_entry": _quantiles((rd - first_of_item[ri]).astype(np.int32)),
         "pair_lift_top_2000_items": _quantiles(pair_lifts(ptr, ri, rank, support, threads=threads)),
         "filtered_out": filtered_out(ptr, ri, support),
@@ -242,19 +278,33 @@ def marginals(record: Array, item: Array, value: Array, day: Array, threads: int
 def _by_class(which: Array, amount: Array, in_class: Array) -> dict[str, float]:
     """Mean per entry, by length class."""
     return {
-        name: float(x) for name, x in zip(CLASSES, np.bincount(which, amount, len(CLASSES)) / in_class, strict=True)
+        name: float(x)
+        for name, x in zip(
+            CLASSES, np.bincount(which, amount, len(CLASSES)) / in_class, strict=True
+        )
     }
 
 
 SHARES = frozenset(
-    ["outside_top", "share_of_entries_in_top", "rating_shares", "entries_by_year", "entries_by_month",
-     "records_by_first_year", "share_of_entries_with_at_least_k_on_their_day", "share_of_a_record_on_its_first_day",
-     "share_outside_top_500_by_record_length", "filtered_out"]
-)  # fmt: skip
+    [
+        "outside_top",
+        "share_of_entries_in_top",
+        "rating_shares",
+        "entries_by_year",
+        "entries_by_month",
+        "records_by_first_year",
+        "share_of_entries_with_at_least_k_on_their_day",
+        "share_of_a_record_on_its_first_day",
+        "share_outside_top_500_by_record_length",
+        "filtered_out",
+    ]
+)
 """Marginals compared in points; all others are compared as ratios."""
 
 
-def compare(twin: dict[str, Any], real: dict[str, Any] | None = None, *, record_share: float = 1.0) -> list[Row]:
+def compare(
+    twin: dict[str, Any], real: dict[str, Any] | None = None, *, record_share: float = 1.0
+) -> list[Row]:
     """Compare the marginals of a twin with the real ones, number by number.
 
     Parameters
@@ -267,7 +317,10 @@ def compare(twin: dict[str, Any], real: dict[str, Any] | None = None, *, record_
         Records of the twin over real records: real supports are multiplied by it.
     """
     if real is None:
-        real = {**real_marginals(), "filtered_out": {f"m={m}, t={t}": x for (m, t), x in FILTERED_OUT.items()}}
+        real = {
+            **real_marginals(),
+            "filtered_out": {f"m={m}, t={t}": x for (m, t), x in FILTERED_OUT.items()},
+        }
     rows = []
     for name, numbers in real.items():
         if name in ("note", "quantile_levels") or name not in twin:
@@ -283,7 +336,15 @@ def compare(twin: dict[str, Any], real: dict[str, Any] | None = None, *, record_
             else:
                 off = (y - x) / x if x else float(y != x)
                 whole = name.startswith(("entries_per", "distinct", "span"))
-                rows.append(Row(f"{name} {label}".strip(), x, y, off, abs(off) <= 0.1 or (whole and abs(y - x) <= 1)))
+                rows.append(
+                    Row(
+                        f"{name} {label}".strip(),
+                        x,
+                        y,
+                        off,
+                        abs(off) <= 0.1 or (whole and abs(y - x) <= 1),
+                    )
+                )
     return rows
 
 
@@ -293,10 +354,16 @@ def _flat(numbers: Any, levels: list[float], name: str) -> dict[str, float]:
         out: dict[str, float] = {}
         for key, x in numbers.items():
             out.update(
-                {f"{key} ≥{m}": v for m, v in zip((1, 5, 10), x, strict=True)} if isinstance(x, list) else {key: x}
+                {f"{key} ≥{m}": v for m, v in zip((1, 5, 10), x, strict=True)}
+                if isinstance(x, list)
+                else {key: x}
             )
         return out
     if isinstance(numbers, list):
-        names = [str(k) for k in range(1, 6)] if name == "rating_shares" else [f"q{q:g}" for q in levels]
+        names = (
+            [str(k) for k in range(1, 6)]
+            if name == "rating_shares"
+            else [f"q{q:g}" for q in levels]
+        )
         return dict(zip(names, numbers, strict=True))
     return {"": numbers}

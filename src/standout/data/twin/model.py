@@ -1,7 +1,8 @@
 """Computes the tables that the Netflix twin draws from, from the published marginals.
 
-Fitted only to the marginals in `netflix_marginals.json`, never to attack results. What can be solved is solved here, in
-a second, for any number of items; the rest are the parameters below, set once by comparing marginals.
+Fitted only to the marginals in `netflix_marginals.json`, never to attack results. What can be
+solved is solved here, in a second, for any number of items; the rest are the parameters below, set
+once by comparing marginals.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ KNOBS = {
 }
 """Knobs of `People`, in the order of the kernel.
 
-The first is a guess: marginals do not say how much more early joiners rate, since the calendar can make up for it. The
-others were found by Nelder and Mead on bursts, spans, first-day shares, distinct days and entries per day.
+The first is a guess: marginals do not say how much more early joiners rate, since the calendar can
+make up for it. The others were found by Nelder and Mead on bursts, spans, first-day shares,
+distinct days and entries per day.
 """
 
 TASTE_GROUPS = 24
@@ -74,7 +76,9 @@ LENIENCY = 0.44
 @lru_cache(maxsize=1)
 def real_marginals() -> dict[str, Any]:
     """Aggregates of the Netflix Prize training data, as shipped with the package."""
-    text = files("standout.data.twin").joinpath("netflix_marginals.json").read_text(encoding="utf-8")
+    text = (
+        files("standout.data.twin").joinpath("netflix_marginals.json").read_text(encoding="utf-8")
+    )
     out: dict[str, Any] = json.loads(text)
     return out
 
