@@ -25,7 +25,7 @@ from calibration_table import movielens, reliability, retail
 import standout as so
 from standout.attacks.defended_canaries import canaries_of
 from standout.attacks.presence import canaries
-from standout.audit.subject import places
+from standout.experiment.subject import places
 
 Array = npt.NDArray[Any]
 

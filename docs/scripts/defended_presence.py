@@ -13,7 +13,7 @@ import numpy as np
 
 import standout as so
 from standout.adversary.sampling import sample_targets
-from standout.audit.subject import places
+from standout.experiment.subject import places
 
 SEED, TARGETS = 20131, 300
 WHO = so.Adversary(knows=4, wrong=1, value_within=1, time_within=14)

@@ -15,7 +15,7 @@ import numpy as np
 import standout as so
 from standout.adversary.sampling import sample_targets
 from standout.audit.strongest import paired
-from standout.audit.subject import places
+from standout.experiment.subject import places
 from standout.defenses.parse import parse_defense
 from standout.formulas.rates import Rate
 

@@ -48,6 +48,8 @@ _HOME = {
     "render_pdf": "standout.report.pdf",
     "charts": "standout.report.charts",
     "explain": "standout.audit.explain",
+    "risk": "standout.audit.risk",
+    "Risk": "standout.audit.risk",
     "link": "standout.linking.link",
     "Links": "standout.linking.links",
     "LinkFindings": "standout.linking.findings",
@@ -84,6 +86,8 @@ if TYPE_CHECKING:
     from standout.attacks.noise import Noise as Noise
     from standout.attacks.tables import Known as Known
     from standout.attacks.verdicts import Verdicts as Verdicts
+    from standout.audit.risk import Risk as Risk
+    from standout.audit.risk import risk as risk
     from standout.data.channel import Channel as Channel
     from standout.data.chunked.dataset import ChunkedDataset as ChunkedDataset
     from standout.data.dataset import Dataset as Dataset

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import standout as so
-from standout.audit.subject import places
 from standout.data.channel import Channel, Origin
 from standout.defenses.parse import parse_defense
 from standout.errors import ParameterError
+from standout.experiment.subject import places
 
 FAR = 3.3
 """Standard errors beyond which a difference is not sampling error."""

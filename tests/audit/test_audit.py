@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import standout as so
-from standout.audit.judge import Trial, Truth, _by_group, judge
+from standout.audit.judge import _by_group, judge
 from standout.errors import EligibilityError, InputError, ParameterError
+from standout.experiment.outcomes import Outcomes, Truth
 
 
 def release(n=200, m=60, per=12, seed=0, labels="person-{:05d}"):
@@ -97,10 +98,10 @@ def test_shuffled_truth_falls_to_the_random_baseline(dataset):
     present = attack.run(dataset, knowledge, watch=targets)
     absent = attack.run(dataset, knowledge, exclude=targets)
     half = np.arange(targets.size) % 2 == 0
-    true = judge(Trial(attack, present, absent), Truth(targets, half), dataset)
+    true = judge(Outcomes.of(present, Truth(targets, half), absent), half, dataset)
     others = np.roll(targets, 1)
     lost = attack.run(dataset, knowledge, watch=others)
-    shuffled = judge(Trial(attack, lost, absent), Truth(others, half), dataset)
+    shuffled = judge(Outcomes.of(lost, Truth(others, half), absent), half, dataset)
     assert true["hit"]["rate"] > 0.95
     assert shuffled["hit"]["count"] <= 3
 
@@ -212,11 +213,7 @@ def test_a_lost_verdict_is_an_error_not_a_zero(dataset):
     targets = who.eligible(dataset)[:10]
     verdicts = so.attack("scoreboard").run(dataset, who.sample(dataset, targets))
     with pytest.raises(ParameterError, match="differ in length"):
-        judge(
-            Trial(so.attack("scoreboard"), verdicts, verdicts),
-            Truth(targets[:9], np.zeros(9, bool)),
-            dataset,
-        )
+        Outcomes.of(verdicts, Truth(targets[:9], np.zeros(9, bool)), verdicts)
 
 
 def test_hits_are_grouped_by_the_rarest_known_item(findings, dataset):
@@ -231,9 +228,7 @@ def test_an_attack_that_was_not_told_the_target_is_an_error_not_a_miss(dataset):
     targets = who.eligible(dataset)[:10]
     blind = so.attack("scoreboard").run(dataset, who.sample(dataset, targets))
     with pytest.raises(ParameterError, match="not watched"):
-        judge(
-            Trial(so.attack("scoreboard"), blind, blind), Truth(targets, np.arange(10) < 5), dataset
-        )
+        Outcomes.of(blind, Truth(targets, np.arange(10) < 5), blind)
 
 
 def test_one_adversary_needs_no_list(dataset):
@@ -373,7 +368,8 @@ def test_a_target_that_the_filter_bars_is_not_among_the_first_k(dataset):
     barred = dataclasses.replace(
         seen, n_candidates=np.full(10, 3), rank=np.full(10, 4), credit=np.zeros(10)
     )
-    found = judge(Trial(attack, barred, seen), Truth(targets, np.arange(10) < 5), dataset)
+    half = np.arange(10) < 5
+    found = judge(Outcomes.of(barred, Truth(targets, half), seen), half, dataset)
     assert [r["count"] for r in found["k_identified"]] == [0, 0, 0, 0]
 
 
@@ -407,7 +403,7 @@ def test_a_bar_is_drawn_on_a_terminal(monkeypatch):
 
     from rich.console import Console
 
-    from standout.audit.progress import progress_bar
+    from standout.experiment.progress import progress_bar
 
     out = io.StringIO()
     with progress_bar(Console(file=out, force_terminal=True, width=60)) as move:

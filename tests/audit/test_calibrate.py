@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from made_outcomes import made_outcomes
 
 from standout.audit import calibrate
-from standout.audit.judge import Trial, Truth
 from standout.audit.strongest import paired, strongest
 
 
@@ -79,24 +79,20 @@ def test_a_part_of_a_hit_is_no_person_found_by_one_attack_alone():
 
 
 def trial(best, named_when_absent=(False, False, False, False)):
-    class Answers:
-        def __init__(self, best, matched):
-            self.credit, self.matched = np.equal(best, 0).astype(float), np.array(matched)
-
-    return Trial(None, Answers(best, [True] * 4), Answers(best, named_when_absent))
+    return made_outcomes(np.equal(best, 0).astype(float), absent_matched=named_when_absent)
 
 
 def test_of_two_equal_winners_the_one_with_fewer_false_matches_is_named():
-    truth = Truth(np.zeros(4, int), np.array([True, True, False, False]))
+    half = np.array([True, True, False, False])
     rash, careful = trial([0, 0, 0, 0], [True, True, True, True]), trial([0, 0, 0, 0])
-    assert strongest({"rash": rash, "careful": careful}, truth)["attack"] == "careful"
+    assert strongest({"rash": rash, "careful": careful}, half)["attack"] == "careful"
 
 
 def test_the_winner_is_chosen_on_one_half_and_reported_on_the_other():
     lucky = trial([0, 0, 1, 1])  # right on the calibration half alone
     steady = trial([0, 1, 0, 0])
-    target, half = np.zeros(4, int), np.array([True, True, False, False])
-    row = strongest({"lucky": lucky, "scoreboard-rh": steady}, Truth(target, half))
+    half = np.array([True, True, False, False])
+    row = strongest({"lucky": lucky, "scoreboard-rh": steady}, half)
     assert (
         row["attack"] == "lucky"
         and row["hit"]["rate"] == 0.0
@@ -106,25 +102,23 @@ def test_the_winner_is_chosen_on_one_half_and_reported_on_the_other():
 
 def credited(credit, false):
     """A trial with these credits, and false matches for the first `false` queries."""
-    made = trial([0] * len(credit), np.arange(len(credit)) < false)
-    made.present.credit = np.array(credit)
-    return made
+    return made_outcomes(credit, absent_matched=np.arange(len(credit)) < false)
 
 
 def test_half_a_hit_does_not_exchange_the_strongest_attack():
     n = 800
-    truth = Truth(np.zeros(n, int), np.arange(n) % 2 == 0)
+    half = np.arange(n) % 2 == 0
     everybody, careful = np.ones(n), np.ones(n)
     careful[0] = 0.5  # a tie on the calibration half
     for credits in ((everybody, careful), (careful, everybody), (everybody, everybody)):
         trials = {"rash": credited(credits[0], 160), "careful": credited(credits[1], 16)}
-        assert strongest(trials, truth)["attack"] == "careful"
+        assert strongest(trials, half)["attack"] == "careful"
 
 
 def test_a_whole_person_more_decides_and_so_does_half_a_person_among_few():
     for n, lost in ((800, 1.0), (60, 0.5)):
-        truth = Truth(np.zeros(n, int), np.arange(n) % 2 == 0)
+        half = np.arange(n) % 2 == 0
         worse = np.ones(n)
         worse[0] -= lost
         trials = {"rash": credited(np.ones(n), n), "careful": credited(worse, 0)}
-        assert strongest(trials, truth)["attack"] == "rash"
+        assert strongest(trials, half)["attack"] == "rash"

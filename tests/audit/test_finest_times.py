@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import standout as so
-from standout.audit.subject import describe_data
+from standout.experiment.subject import describe_data
 from standout.report.sentences import said
 from standout.report.view import untried, view
 

@@ -1,16 +1,15 @@
-"""The numbers of a trial against numbers that were worked out by hand."""
+"""The numbers of an attack against numbers that were worked out by hand."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
+from made_outcomes import made_outcomes
 
-from standout.audit.judge import Trial, Truth, judge
+from standout.audit.judge import judge
 from standout.audit.strongest import strongest
 from standout.data.dataset import Dataset
-from standout.errors import ParameterError
+from standout.experiment.outcomes import Truth
 from standout.formulas.rates import Rate
 
 # 6 people; the last one is not in the release. The first is found alone, the second shares the top
@@ -30,32 +29,28 @@ def release():
     return Dataset.from_arrays(record, item)
 
 
-def answers(matched, statistic, **more):
-    return SimpleNamespace(
-        best=np.zeros(6, int), matched=matched, statistic=np.asarray(statistic, float), **more
-    )
-
-
-def trial(lineup=True, credit=CREDIT, away=AWAY):
-    present = answers(
-        MATCHED,
-        [5, 4, 3, 2, 1, 6],
-        credit=np.where(TARGET >= 0, credit, np.nan),
+def outcomes(lineup=True, credit=CREDIT, away=AWAY):
+    share = np.array([0.9, 0.5, 0.3, 0.8, 0.1, 0.2])
+    return made_outcomes(
+        credit,
+        target=TARGET,
+        matched=MATCHED,
+        statistic=np.array([5.0, 4, 3, 2, 1, 6]),
         rank=RANK,
         bits=BITS,
         n_candidates=np.array([8, 8, 8, 8, 8, 0]),
-        share=np.array([0.9, 0.5, 0.3, 0.8, 0.1, 0.2]),
+        share=share if lineup else np.full(6, np.nan),
+        absent_matched=away,
+        absent_statistic=np.array([1, 4.5, 0, 0, 0, 5]),
     )
-    return Trial(SimpleNamespace(lineup=lineup), present, answers(away, [1, 4.5, 0, 0, 0, 5]))
 
 
-def truth(calibration=(True, True, True, False, False, False)):
-    return Truth(TARGET, np.array(calibration))
+FIRST_HALF = np.array([True, True, True, False, False, False])
 
 
 @pytest.fixture
 def judged():
-    return judge(trial(), truth(), release(), eligible_share=0.5)
+    return judge(outcomes(), FIRST_HALF, release(), eligible_share=0.5)
 
 
 def counts(rate):
@@ -116,9 +111,7 @@ def test_the_threshold_comes_from_one_half_and_its_rates_from_the_other(judged):
     assert counts(found["matched_wrong"]) == (1.0, 3, 1 / 3)
     assert counts(found["false_match"]) == (1, 3, 1 / 3)
     assert found["matched_right_all"] == 0.0
-    other = judge(
-        trial(), truth((False, False, False, True, True, True)), release(), eligible_share=0.5
-    )["calibrated"]
+    other = judge(outcomes(), ~FIRST_HALF, release(), eligible_share=0.5)["calibrated"]
     assert (other["threshold"], counts(other["matched_right"]), other["matched_right_all"]) == (
         2.0,
         (1.5, 3, 0.5),
@@ -128,26 +121,18 @@ def test_the_threshold_comes_from_one_half_and_its_rates_from_the_other(judged):
 
 def test_without_a_second_half_nothing_is_calibrated():
     for half in ([True] * 6, [False] * 6):
-        assert judge(trial(), truth(half), release())["calibrated"] is None
-        assert strongest({"a": trial()}, truth(half)) is None
+        assert judge(outcomes(), np.array(half), release())["calibrated"] is None
+        assert strongest({"a": outcomes()}, np.array(half)) is None
 
 
 def test_the_lineup_is_judged_only_where_the_attack_has_one(judged):
-    assert "lineup" not in judge(trial(lineup=False), truth(), release())
+    assert "lineup" not in judge(outcomes(lineup=False), FIRST_HALF, release())
     assert judged["lineup"]["mean_share"] == pytest.approx(2.8 / 6)
 
 
-def test_answers_and_truth_of_different_length_and_unwatched_targets_are_errors():
-    short = Truth(TARGET[:5], np.array([True, False, True, False, True]))
-    with pytest.raises(ParameterError, match="differ in length"):
-        judge(trial(), short, release())
-    with pytest.raises(ParameterError, match="not watched"):
-        judge(trial(credit=np.array([np.nan, 0, 0, 0, 0, 0])), truth(), release())
-
-
 def test_the_strongest_is_chosen_on_one_half_and_reported_on_the_other():
-    weak = trial(credit=np.array([0.0, 0.0, 0.0, 1.0, 1.0, 0.0]))
-    row = strongest({"scoreboard-rh": weak, "other": trial()}, truth(), 0.5)
+    weak = outcomes(credit=np.array([0.0, 0.0, 0.0, 1.0, 1.0, 0.0]))
+    row = strongest({"scoreboard-rh": weak, "other": outcomes()}, FIRST_HALF, 0.5)
     assert (row["attack"], row["n_attacks"]) == ("other", 2)
     assert counts(row["hit"]) == (1.0, 3, 1 / 3)
     assert row["hit_all"]["rate"] == pytest.approx(1 / 6)
@@ -161,11 +146,11 @@ def test_the_strongest_is_chosen_on_one_half_and_reported_on_the_other():
 
 
 def test_a_tie_goes_to_fewer_false_matches_on_the_calibration_half_then_to_the_first_name():
-    cautious = trial(away=np.array([False, False, False, True, True, True]))
-    assert strongest({"a": trial(), "b": cautious}, truth())["attack"] == "b"
-    assert strongest({"a": cautious, "b": trial()}, truth())["attack"] == "a"
-    assert strongest({"a": trial(), "b": trial()}, truth())["attack"] == "a"
-    assert "versus" not in strongest({"a": trial()}, truth())
+    cautious = outcomes(away=np.array([False, False, False, True, True, True]))
+    assert strongest({"a": outcomes(), "b": cautious}, FIRST_HALF)["attack"] == "b"
+    assert strongest({"a": cautious, "b": outcomes()}, FIRST_HALF)["attack"] == "a"
+    assert strongest({"a": outcomes(), "b": outcomes()}, FIRST_HALF)["attack"] == "a"
+    assert "versus" not in strongest({"a": outcomes()}, FIRST_HALF)
 
 
 def test_half_of_the_people_calibrate_and_who_does_depends_on_keys_and_seed():

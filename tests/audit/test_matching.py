@@ -8,7 +8,7 @@ from defenses.settings import STRONG, WEAK
 
 import standout as so
 from standout.audit.matching import MOST_HIDDEN, match
-from standout.audit.subject import places
+from standout.experiment.subject import places
 
 N = 900
 

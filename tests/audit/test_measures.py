@@ -5,12 +5,13 @@ from __future__ import annotations
 import jsonschema
 import numpy as np
 import pytest
+from made_outcomes import made_outcomes
 
 import standout as so
 from standout.attacks import presence
 from standout.attacks.unique import is_unique
-from standout.audit.judge import Trial, Truth
 from standout.audit.measures import NO_POSTERIOR, REFUTED, SURE, holds, measured
+from standout.experiment.outcomes import Truth
 from standout.report.sentences import said
 
 NAMES = ("unique", "found", "sure")
@@ -119,28 +120,23 @@ def test_unicity_alone_headlines_uniqueness():
 
 
 def answers(posterior, credit, absent):
-    class Answers:
-        def __init__(self, posterior, credit):
-            self.posterior, self.credit = np.array(posterior), np.array(credit)
-            self.absent, self.presence_error = np.full((2, len(posterior)), 0.0)
-
-    return Trial(None, Answers(posterior, credit), Answers(absent, credit))
+    return made_outcomes(credit, posterior=posterior, absent_posterior=absent)
 
 
 def test_an_attacker_whose_probabilities_do_not_hold_is_sure_of_nobody():
     """Unaware attackers on a defended release state .99 and are right half of the time: that is not certainty."""
     n = 200
     right = (np.arange(n) % 2).astype(float)
-    truth = Truth(np.zeros(n, int), np.arange(n) < n // 2)
+    half = np.arange(n) < n // 2
     boastful = answers([0.99] * n, right, [0.0] * n)
     honest = answers([0.99] * 20 + [0.2] * (n - 20), np.ones(n), [0.0] * n)
     named_although_absent = answers([0.99] * n, np.ones(n), [0.99] * n)
-    assert not holds(boastful, truth.calibration) and holds(honest, truth.calibration)
-    assert not holds(named_although_absent, truth.calibration)
+    assert not holds(boastful, half) and holds(honest, half)
+    assert not holds(named_although_absent, half)
     who = so.Adversary(knows=2)
-    only = measured({"a": boastful}, truth, who, None, None, 1.0)
+    only = measured({"a": boastful}, half, who, None, None, 1.0)
     assert only["sure"] is None and only["not_measured"]["sure"] == REFUTED
-    both = measured({"a": boastful, "b": honest}, truth, who, None, None, 1.0)
+    both = measured({"a": boastful, "b": honest}, half, who, None, None, 1.0)
     assert both["sure_attack"] == "b" and both["sure"]["count"] == 20
 
 

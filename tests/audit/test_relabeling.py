@@ -9,8 +9,9 @@ import pytest
 
 import standout as so
 from standout.attacks.attack import attack, attack_names
-from standout.audit.audit import VARIANTS
-from standout.audit.judge import Trial, Truth, judge
+from standout.audit.judge import judge
+from standout.experiment.attackers import VARIANTS
+from standout.experiment.outcomes import Outcomes, Truth
 
 N, M = 120, 14
 
@@ -68,7 +69,8 @@ def judged(name, options, who, order):
     present = one.run(renamed, knowledge, watch=targets)
     absent = one.run(renamed, knowledge, exclude=targets)
     truth = Truth(targets, np.arange(targets.size) % 2 == 0)
-    found = judge(Trial(one, present, absent), truth, renamed, renamed.lengths[targets])
+    outcomes = Outcomes.of(present, truth, absent)
+    found = judge(outcomes, truth.calibration, renamed, renamed.lengths[targets])
     return present, found
 
 

@@ -10,13 +10,13 @@ import time
 import pytest
 from kills import VERBS, finish, nothing_left, numbers, parts, start, trial, write_data
 
-from standout.audit.journal import Journal
 from standout.cli import workfolder
 from standout.cli.workfolder import WorkFolder, journaled
+from standout.experiment.journal import Journal
 
 SLOWLY = """
 import time
-from standout.audit.journal import Journal
+from standout.experiment.journal import Journal
 keep = Journal.keep
 def slow(*args):
     made = keep(*args)

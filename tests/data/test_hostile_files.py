@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from standout.audit.journal import Journal
 from standout.data.build import EntryBuilder
 from standout.data.dataset import Dataset
 from standout.data.reading import read as read_module
 from standout.defenses.manifest import read_manifest
 from standout.errors import InputError
+from standout.experiment.journal import Journal
 
 READ = """
 import sys

@@ -11,12 +11,12 @@ import pytest
 
 from standout.adversary.adversary import Adversary
 from standout.audit.audit import Audit
-from standout.audit.journal import Journal
 from standout.data import kept
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.data.kept import Kept, user_key, why_not_private
 from standout.data.plain import from_text, to_text
+from standout.experiment.journal import Journal
 
 KEY, OTHER = "1" * 64, "2" * 64
 REFUSED = "damaged, or this user did not write it"

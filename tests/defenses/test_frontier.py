@@ -10,14 +10,14 @@ import pytest
 from tastes import grouped_tastes
 
 import standout as so
-from standout.audit.journal import key_of
-from standout.audit.judge import Truth
 from standout.defenses import frontier_cells, frontier_front, frontier_risk
 from standout.defenses.frontier import frontier, settings_of
 from standout.defenses.frontier_cells import Bench, Setting
 from standout.defenses.frontier_risk import RiskTest, default_adversary, strongest_of
 from standout.defenses.frontier_strengths import default_strengths
 from standout.defenses.utility_ranking import GRID, RankingSettings
+from standout.experiment.journal import key_of
+from standout.experiment.outcomes import Truth
 from standout.report.frontier import page, table
 
 ATTACKS = ("scoreboard-rh", "likelihood")

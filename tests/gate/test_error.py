@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from known_rate import rate_of, with_rate
+from made_outcomes import made_outcomes
 from scipy.stats import binom
 
 import standout as so
@@ -19,16 +20,11 @@ from standout.formulas.exact_tests import (
     p_above,
     p_below,
 )
-from standout.gate.measure import Outcomes, Progress
+from standout.gate.measure import Progress
 from standout.gate.policy import Limit
 from standout.gate.question import Question
 
 LIMIT = 0.09
-
-
-def outcomes(found):
-    found = np.asarray(found, bool)
-    return Outcomes(found.astype(float), found, found, np.empty(0, bool))
 
 
 def question(n_looks, found):
@@ -38,7 +34,7 @@ def question(n_looks, found):
         10_000,
         1.0,
         np.arange(found.size),
-        done={"x": outcomes(found)},
+        done={"x": made_outcomes(found, matched=found, absent_matched=np.empty(0, bool))},
     )
     return Question(Limit("x", LIMIT), sofar, "x", 0.05, n_looks, 1)
 

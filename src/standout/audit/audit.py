@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
@@ -16,38 +16,27 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.attacks.attack import Attack, attack, attack_names
-from standout.attacks.unique import is_unique, why_not_unique
+from standout.attacks.attack import Attack
 from standout.audit import notes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
 from standout.audit.findings import SCHEMA_VERSION, Findings
-from standout.audit.journal import Journal
-from standout.audit.judge import Trial, Truth, judge
+from standout.audit.judge import judge
 from standout.audit.measures import measured
-from standout.audit.panel import MODEL, attackers, awareness
-from standout.audit.progress import Progress, reporting
 from standout.audit.same_labels import other_labels
 from standout.audit.strongest import strongest
-from standout.audit.subject import (
-    describe_data,
-    places,
-    released,
-    seed_number,
-    source_of,
-    target_number,
-)
 from standout.audit.sweep import default_sweep, fitting
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
-from standout.engines.engine import engine as engine_of
 from standout.errors import EligibilityError, InputError, ParameterError
+from standout.experiment.attackers import MODEL, awareness
+from standout.experiment.experiment import Experiment
+from standout.experiment.journal import Journal
+from standout.experiment.progress import Progress, reporting
+from standout.experiment.subject import describe_data, target_number
 from standout.versions import version_of
 
 Array = npt.NDArray[Any]
-
-VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (("scoreboard-rh", {"length": "sqrt"}),)
-"""Options that make a different attack: `all` runs these variants in addition to the defaults."""
 
 
 class Audit:
@@ -102,12 +91,14 @@ class Audit:
         describe: bool = True,
         journal: Journal | None = None,
     ) -> None:
-        self.source = source_of(source)
-        self.targets, self.seed = target_number(targets), seed_number(seed)
-        self.engine = engine_of(engine, self.source)
-        self.release = released(self.source, release, defense, self.seed)
+        self.targets = target_number(targets)
+        self.experiment = Experiment(
+            source, attacks, release=release, defense=defense, seed=seed, engine=engine
+        )
+        self.source, self.release = self.experiment.source, self.experiment.release
+        self.seed, self.engine = self.experiment.seed, self.experiment.engine
+        self.attacks = [attacker.attack for attacker in self.experiment.attackers]
         self.defense, self.describe, self.journal = defense, describe, journal
-        self._place = None if self.release is self.source else places(self.source, self.release)
         self.sweep = None if adversaries is not None else sweep
         wanted = default_sweep(self.source, sweep) if adversaries is None else adversaries
         if isinstance(wanted, Adversary):
@@ -117,7 +108,6 @@ class Audit:
                 f"adversaries holds a {type(strange[0]).__name__}: use Adversary(knows=…, …)"
             )
         self.adversaries = [fitting(who, self.source) for who in wanted]
-        self.attacks, self._kinds = attackers(_attacks(attacks), self.source, self.release)
         if not self.adversaries or not self.attacks:
             raise ParameterError("an audit needs at least one adversary and one attack")
 
@@ -161,7 +151,7 @@ class Audit:
             warnings=tuple(notes.warnings(self, results)),
             sections=sections,
             source=None
-            if self._place is None
+            if self.experiment.place is None
             else {**describe_data(self.source), "other_labels": bool(self.other_labels)},
         )
 
@@ -174,13 +164,13 @@ class Audit:
         """
         source, release = self.source, self.release
         if (
-            self._place is None
+            self.experiment.place is None
             or not isinstance(source, Dataset)
             or not isinstance(release, Dataset)
             or release.origin
         ):
             return ""
-        return other_labels(source, release, self._place)
+        return other_labels(source, release, self.experiment.place)
 
     def check_labels(self) -> None:
         """Refuse a release whose labels seem to name other people or items than in the source."""
@@ -208,7 +198,7 @@ class Audit:
         """Everything about one adversary: from the journal, if an earlier run finished it."""
         if self.journal is None:
             return self._attack(who, n_eligible, targets, advance)
-        made = self._provenance(0)
+        made, place = self._provenance(0), self.experiment.place
         about = {
             "schema": SCHEMA_VERSION,
             "release": self.release.fingerprint,
@@ -216,11 +206,11 @@ class Audit:
             "adversary": who.to_dict(),
             "resolution": self.source.time_resolution,
             "attacks": [(a.name, a.options()) for a in self.attacks],
-            "kinds": self._kinds,
+            "kinds": [attacker.kind for attacker in self.experiment.attackers],
             "defense": made.get("defense"),
             "channel": content_digest(self.release.channel),
             "targets": _digest(targets.tobytes()),
-            "places": None if self._place is None else _digest(self._place.tobytes()),
+            "places": None if place is None else _digest(place.tobytes()),
             "seed": self.seed,
             "engine": self.engine.name,
             "versions": made["versions"],
@@ -237,36 +227,23 @@ class Audit:
         self, who: Adversary, n_eligible: int, targets: Array, advance: Callable[[str, int], None]
     ) -> dict[str, Any]:
         """Everything about one adversary: all attacks on the same targets and draws."""
-        rows = self.source.rows(np.sort(targets))
-        persons = rows.places(targets)
-        truth = Truth.of(targets, self._place, rows.keys[persons], self.seed)
-        knowledge = who.sample(self.source, targets, self.seed)
-        facts = knowledge.bind(self.release)
+        people = self.experiment.people(who, targets)
+        truth, facts = people.truth, people.knowledge.bind(self.release)
         held = np.where(facts.item >= 0, self.release.supports[np.maximum(facts.item, 0)], 0)
         rarest = np.minimum.reduceat(held, facts.query_ptr[:-1])
         share = n_eligible / self.source.n_records
-        trials, judged = {}, []
-        for label, one in zip(self._labels(), self.attacks, strict=True):
-
-            def step(n: int, what: str = f"{label}: {who.words(self.source)}") -> None:
-                advance(what, n)
-
-            present, absent = one.run_both(
-                self.release, knowledge, truth.target, self.engine, progress=step
-            )
-            trials[label] = trial = Trial(one, present, absent)
-            judged.append(
-                {
-                    "attack": {"label": label, "name": one.name, "options": one.options()},
-                    **judge(trial, truth, self.release, rows.lengths[persons], rarest, share),
-                }
-            )
-        best = strongest(trials, truth, share)
-        unique = (
-            None
-            if why_not_unique(who)
-            else is_unique(self.release, knowledge, truth.target, self.engine)
-        )
+        outcomes = self.experiment.attack(people, absent=True, advance=advance)
+        judged = [
+            {
+                "attack": {"label": label, "name": one.name, "options": one.options()},
+                **judge(
+                    outcomes[label], truth.calibration, self.release, people.lengths, rarest, share
+                ),
+            }
+            for label, one, _ in self.experiment.attackers
+        ]
+        best = strongest(outcomes, truth.calibration, share)
+        unique = self.experiment.unique(people)
         return {
             "adversary": {**who.to_dict(), "words": who.words(self.source)},
             "n_targets": int(targets.size),
@@ -274,39 +251,23 @@ class Audit:
             "n_records": self.source.n_records,
             "n_not_released": int((truth.target < 0).sum()),
             "eligible_share": share,
-            "more_items": self._more_items(who, truth),
-            **measured(trials, truth, who, unique, best, share),
+            "more_items": self._more_items(who, truth.target),
+            **measured(outcomes, truth.calibration, who, unique, best, share),
             "strongest": best,
             "uncertainty": _uncertainty(judged, best),
             "attacks": judged,
-            **awareness(judged, self._kinds),
+            **awareness(judged, self.experiment.attackers),
         }
 
-    def _more_items(self, who: Adversary, truth: Truth) -> float | None:
+    def _more_items(self, who: Adversary, target: Array) -> float | None:
         """Items in the released record of a target beyond those that are known, on average over the targets."""
-        there = truth.target[truth.target >= 0]
+        there = target[target >= 0]
         if there.size == 0:
             return None
         return float(np.maximum(self.release.lengths_of(there) - who.n_right_items, 0).mean())
 
     def __repr__(self) -> str:
         return f"<Audit: {len(self.adversaries)} kinds of knowledge × {len(self.attacks)} attacks on {self.release!r}>"
-
-    def _labels(self) -> list[str]:
-        """One label per attack: its name, with its options when a name comes twice."""
-        names = [a.name for a in self.attacks]
-        labels = []
-        for a, kind in zip(self.attacks, self._kinds, strict=True):
-            label = f"{a.name} ({kind})" if kind else a.name
-            if names.count(a.name) > 1 and not kind:
-                changed = {
-                    k: v for k, v in a.options().items() if v != attack(a.name).options().get(k)
-                }
-                label += "".join(f" {k}={v}" for k, v in changed.items())
-            while label in labels:
-                label += "'"
-            labels.append(label)
-        return labels
 
     def _provenance(self, seconds: float) -> dict[str, Any]:
         made: dict[str, Any] = {
@@ -328,7 +289,7 @@ class Audit:
             },
             "platform": f"{sys.platform} {platform.machine()}",
         }
-        if self._place is not None:
+        if self.experiment.place is not None:
             made["source_sha256"] = self.source.fingerprint
         if self.defense is not None:
             made["defense"] = str(getattr(self.defense, "name", type(self.defense).__name__))
@@ -337,18 +298,6 @@ class Audit:
 
 def _digest(content: bytes) -> str:
     return sha256(content).hexdigest()
-
-
-def _attacks(given: Attack | Sequence[str | Attack] | str) -> list[Attack]:
-    """The requested attacks, given by name or as objects."""
-    names: Sequence[str | Attack] = [given] if isinstance(given, str | Attack) else given
-    if not isinstance(names, Iterable):
-        raise ParameterError(
-            f"attacks is a {type(given).__name__}: use names of attacks, or attacks"
-        )
-    if list(names) == ["all"]:
-        names = [*attack_names(), *(attack(name, **options) for name, options in VARIANTS)]
-    return [a if isinstance(a, Attack) else attack(a) for a in names]
 
 
 def _uncertainty(

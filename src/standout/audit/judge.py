@@ -1,21 +1,16 @@
-"""`judge`: compare verdicts with the truth. No other module uses both."""
+"""`judge`: all numbers about one attack, from its outcomes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from standout.adversary.choosing import starts
-from standout.adversary.sampling import PURPOSE_SPLIT
-from standout.attacks.attack import Attack
-from standout.attacks.verdicts import Verdicts
 from standout.audit import calibrate
 from standout.audit.groups import SMALLEST, cut
 from standout.data.catalog import Catalog
-from standout.errors import ParameterError
+from standout.experiment.outcomes import Outcomes
 from standout.formulas.rates import Rate
 
 Array = npt.NDArray[Any]
@@ -24,69 +19,24 @@ KS = (1, 5, 10, 100)
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Truth:
-    """The answer key: the record behind each query, kept separate from the knowledge."""
-
-    target: Array
-    """Record index in the release, -1 where the person is not in the release and can never be found."""
-    calibration: Array
-    """Queries on which thresholds and the strongest attack are chosen; rates are reported on the others."""
-
-    @classmethod
-    def of(cls, persons: Array, place: Array | None, keys: Array, seed: int) -> Truth:
-        """Answer key for these records of the source; half of them, chosen by hash, are for calibration.
-
-        Parameters
-        ----------
-        persons
-            Record indices in the source, one per query.
-        place
-            Record index in the release of every record of the source, -1 = none; None where both
-            are the same data.
-        keys
-            Keys of these records, from which their random draws start.
-        seed
-            Random seed.
-        """
-        order = np.argsort(starts(np.uint64(seed % 2**64), PURPOSE_SPLIT, keys), kind="stable")
-        calibration = np.zeros(persons.size, np.bool_)
-        calibration[order[: persons.size // 2]] = True
-        return cls(persons if place is None else place[persons], calibration)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Trial:
-    """One attack on one adversary's knowledge: answers with the targets present, and with each removed."""
-
-    attack: Attack
-    present: Verdicts
-    absent: Verdicts
-
-    def credit(self, truth: Truth) -> Array:
-        """Credit of each answer: 1/(records tied at the top) if the target is one of them, else 0."""
-        found = np.asarray(self.present.credit, dtype=np.float64)
-        if np.isnan(found[truth.target >= 0]).any():
-            raise ParameterError(
-                "the targets were not watched: run the attack with watch=truth.target"
-            )
-        return np.where(truth.target >= 0, found, 0.0)
-
-
 def judge(
-    trial: Trial,
-    truth: Truth,
+    outcomes: Outcomes,
+    calibration: Array,
     release: Catalog,
     lengths: Array | None = None,
     rarest: Array | None = None,
     eligible_share: float = 1.0,
 ) -> dict[str, Any]:
-    """All numbers of one trial, as plain data. No label, no index of a record.
+    """All numbers of one attack, as plain data. No label, no index of a record.
 
     Parameters
     ----------
-    trial, truth, release
-        Answers, answer key, the data that was attacked.
+    outcomes
+        What became of each target, with its record present and removed.
+    calibration
+        bool: queries on which thresholds are chosen; what depends on them is reported on the others.
+    release
+        The data that was attacked.
     lengths
         Per query: number of items in the person's record, to group by.
     rarest
@@ -95,45 +45,30 @@ def judge(
         Share of all records that could be targets; in rates of all records the others count as not
         found.
     """
-    present, absent = trial.present, trial.absent
-    if present.best.size != truth.target.size or absent.best.size != truth.target.size:
-        raise ParameterError(
-            "verdicts and truth differ in length: every query needs exactly one answer"
-        )
-    credit = trial.credit(truth)
+    credit, ranks = outcomes.credit, np.where(outcomes.is_candidate, outcomes.rank, 0)
     hit = Rate.of(credit)
-    ranks = _ranks(trial, truth)
     result: dict[str, Any] = {
         "hit": hit._asdict(),
         "hit_all": hit.of_all(eligible_share)._asdict(),
-        "matched_right": Rate.of(present.matched * credit)._asdict(),
-        "matched_wrong": Rate.of(present.matched * (1.0 - credit))._asdict(),
-        "false_match": Rate.of(absent.matched)._asdict(),
+        "matched_right": Rate.of(outcomes.matched * credit)._asdict(),
+        "matched_wrong": Rate.of(outcomes.matched * (1.0 - credit))._asdict(),
+        "false_match": Rate.of(outcomes.absent_matched)._asdict(),
         "k_identified": [_identified(ranks, k, eligible_share) for k in KS],
-        "n_without_candidates": int((present.n_candidates == 0).sum()),
-        "lineup_bits": _bits(present.bits, release.n_records),
+        "n_without_candidates": int((outcomes.n_candidates == 0).sum()),
+        "lineup_bits": _bits(outcomes.bits, release.n_records),
         "rank_bits": _bits(
             np.where(ranks > 0, np.log2(np.maximum(ranks, 1)), np.nan), release.n_records
         ),
-        "baselines": _baselines(truth, release),
-        "calibrated": _calibrated(trial, truth, credit, eligible_share),
+        "baselines": _baselines(outcomes.target, release),
+        "calibrated": _calibrated(outcomes, calibration, eligible_share),
         "by_length": [] if lengths is None else _by_group(credit, lengths, "shortest", "longest"),
         "by_rarity": []
         if rarest is None
         else _by_group(credit, rarest, "rarest_from", "rarest_to"),
     }
-    if trial.attack.lineup:
-        result["lineup"] = calibrate.reliability(present.share, credit)
+    if outcomes.has_lineup:
+        result["lineup"] = calibrate.reliability(outcomes.share, credit)
     return result
-
-
-def _ranks(trial: Trial, truth: Truth) -> Array:
-    """Rank of the target among the candidates, ties counted against the attacker; 0 = it is not one of them.
-
-    A filter may leave out the target, or leave no candidate at all: such a query identifies nobody.
-    """
-    rank = trial.present.rank
-    return np.where((truth.target >= 0) & (rank <= trial.present.n_candidates), rank, 0)
 
 
 def _identified(ranks: Array, k: int, eligible_share: float) -> dict[str, Any]:
@@ -157,20 +92,20 @@ def _bits(bits: Array, n_records: int) -> dict[str, Any] | None:
     }
 
 
-def _baselines(truth: Truth, release: Catalog) -> dict[str, Any]:
+def _baselines(target: Array, release: Catalog) -> dict[str, Any]:
     """Random: any record. Popularity: always the record with most items (a random one if several tie)."""
-    credit = (release.lengths_of(truth.target) == release.longest) / release.length_counts[-1]
+    credit = (release.lengths_of(target) == release.longest) / release.length_counts[-1]
     return {"random": 1.0 / release.n_records, "popularity": Rate.of(credit)._asdict()}
 
 
 def _calibrated(
-    trial: Trial, truth: Truth, credit: Array, eligible_share: float
+    outcomes: Outcomes, calibration: Array, eligible_share: float
 ) -> dict[str, Any] | None:
     """Threshold at equal error on one half; everything that depends on it on the other half."""
-    chosen, reported = truth.calibration, ~truth.calibration
+    chosen, reported = calibration, ~calibration
     if not chosen.any() or not reported.any():
         return None
-    present, absent = trial.present.statistic, trial.absent.statistic
+    credit, present, absent = outcomes.credit, outcomes.statistic, outcomes.absent_statistic
     threshold = calibrate.equal_error(credit[chosen], present[chosen], absent[chosen])
     rest = credit[reported], present[reported], absent[reported]
     swept = calibrate.sweep(*rest)

@@ -17,8 +17,7 @@ from scipy.special import expit, logit
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.unique import why_not_unique
-from standout.attacks.verdicts import Verdicts
-from standout.audit.judge import Trial, Truth
+from standout.experiment.outcomes import Outcomes
 from standout.formulas.rates import Z_95, Rate, at_most
 
 Array = npt.NDArray[Any]
@@ -34,64 +33,57 @@ NO_POSTERIOR = (
 REFUTED = "the probabilities that the attacks state are too high, so nobody can be called sure"
 
 
-def is_sure(present: Verdicts, shift: float = 0.0) -> Array:
+def is_sure(outcomes: Outcomes, shift: float = 0.0) -> Array:
     """Bool (queries): whether the posterior of the best record is at least `SURE` and it is the target.
 
-    The attack must have run with `watch=targets`. The posterior is that of the attack: the default
-    likelihood assumes that the target is in the release with probability 1/2. All are False for an
-    attack without a posterior (`has_posterior`).
+    The posterior is that of the attack: the default likelihood assumes that the target is in the
+    release with probability 1/2. All are False for an attack without a posterior.
 
     Parameters
     ----------
-    present
-        Answers with the targets in the release.
+    outcomes
+        What became of the targets.
     shift
         Standard errors of the calibration to add to logit P(present).
     """
-    posterior = np.nan_to_num(present.posterior, nan=0.0)
+    posterior = np.nan_to_num(outcomes.posterior, nan=0.0)
     if shift:
-        is_there = np.clip(1.0 - np.nan_to_num(present.absent, nan=0.0), 1e-12, 1 - 1e-12)
-        posterior *= expit(logit(is_there) + shift * present.presence_error) / is_there
-    return np.asarray((posterior >= SURE) & (present.credit == 1.0))
+        is_there = np.clip(1.0 - np.nan_to_num(outcomes.absent, nan=0.0), 1e-12, 1 - 1e-12)
+        posterior *= expit(logit(is_there) + shift * outcomes.presence_error) / is_there
+    return np.asarray((posterior >= SURE) & (outcomes.credit == 1.0))
 
 
-def has_posterior(present: Verdicts) -> bool:
-    """Whether the attack states the probability that its answer is right."""
-    return present.posterior.size > 0 and not bool(np.isnan(present.posterior).any())
-
-
-def holds(trial: Trial, chosen: Array) -> bool:
+def holds(outcomes: Outcomes, chosen: Array) -> bool:
     """Whether the queries `chosen` do not refute that answers with a posterior of at least `SURE` are right as often as that.
 
     With its target present and with it removed, each query counts once, as a prior of 1/2 weights
     them; another prior weights the two accordingly.
     """
-    prior = float(getattr(trial.attack, "prior", 0.5))
-    named = trial.present.posterior[chosen] >= SURE
-    right = float((named * np.nan_to_num(trial.present.credit[chosen])).sum())
-    false = float((trial.absent.posterior[chosen] >= SURE).sum()) * (1.0 - prior) / prior
+    prior = outcomes.prior
+    named = outcomes.posterior[chosen] >= SURE
+    right = float((named * outcomes.credit[chosen]).sum())
+    false = float((outcomes.absent_posterior[chosen] >= SURE).sum()) * (1.0 - prior) / prior
     n = int(np.ceil(named.sum() + false))
     return n == 0 or at_most(right, n, 0.99) >= SURE
 
 
-def surest(trials: Mapping[str, Trial], truth: Truth, reported: Array) -> tuple[str, str]:
+def surest(
+    outcomes: Mapping[str, Outcomes], calibration: Array, reported: Array
+) -> tuple[str, str]:
     """Label of the attack that is sure of most targets, chosen on the other half, and "" ; or "" and why there is none."""
-    stated = [label for label, trial in trials.items() if has_posterior(trial.present)]
+    stated = [label for label, one in outcomes.items() if one.has_posterior]
     if not stated:
         return "", NO_POSTERIOR
-    chosen = truth.calibration if truth.calibration.any() else reported
-    honest = [label for label in stated if holds(trials[label], chosen)]
+    chosen = calibration if calibration.any() else reported
+    honest = [label for label in stated if holds(outcomes[label], chosen)]
     if not honest:
         return "", REFUTED
-    return max(
-        honest,
-        key=lambda label: int((is_sure(trials[label].present) & (truth.target >= 0))[chosen].sum()),
-    ), ""
+    return max(honest, key=lambda label: int(is_sure(outcomes[label])[chosen].sum())), ""
 
 
 def measured(
-    trials: Mapping[str, Trial],
-    truth: Truth,
+    outcomes: Mapping[str, Outcomes],
+    calibration: Array,
     who: Adversary,
     unique: Array | None,
     strongest: Mapping[str, Any] | None,
@@ -101,8 +93,10 @@ def measured(
 
     Parameters
     ----------
-    trials, truth
-        One trial per attack label, and the answer key.
+    outcomes
+        Outcomes by attack label.
+    calibration
+        bool: queries on which the strongest attack is chosen; rates are reported on the others.
     who
         The adversary.
     unique
@@ -114,24 +108,24 @@ def measured(
         Share of all records that could be targets; in rates of all records the others count as not
         found.
     """
-    reported = ~truth.calibration if strongest else np.ones(truth.target.size, np.bool_)
-    credit = {label: trial.credit(truth) for label, trial in trials.items()}
+    reported = ~calibration if strongest else np.ones(calibration.size, np.bool_)
+    credit = {label: one.credit for label, one in outcomes.items()}
     found = (
         strongest["attack"]
         if strongest
         else max(credit, key=lambda label: float(credit[label].sum()))
     )
-    sure, why_not_sure = surest(trials, truth, reported)
+    sure, why_not_sure = surest(outcomes, calibration, reported)
     hits = {
         "unique": unique,
         "found": credit[found],
-        "sure": is_sure(trials[sure].present) & (truth.target >= 0) if sure else None,
+        "sure": is_sure(outcomes[sure]) if sure else None,
     }
     out: dict[str, Any] = {}
     for name, one in hits.items():
         rate = None if one is None else Rate.of(one[reported])
         if name == "sure" and rate is not None:
-            rate = _with_calibration(rate, trials[sure].present, (truth.target >= 0) & reported)
+            rate = _with_calibration(rate, outcomes[sure].take(reported))
         out[name] = None if rate is None else rate._asdict()
         out[f"{name}_all"] = None if rate is None else rate.of_all(eligible_share)._asdict()
     reasons = {"unique": why_not_unique(who), "sure": why_not_sure}
@@ -142,9 +136,7 @@ def measured(
     }
 
 
-def _with_calibration(rate: Rate, present: Verdicts, counted: Array) -> Rate:
+def _with_calibration(rate: Rate, outcomes: Outcomes) -> Rate:
     """The rate of *sure* with an interval that also holds for what the calibration on few canaries leaves open."""
-    fewer, more = (
-        Rate.from_count(int((is_sure(present, z) & counted).sum()), rate.n) for z in (-Z_95, Z_95)
-    )
+    fewer, more = (Rate.from_count(int(is_sure(outcomes, z).sum()), rate.n) for z in (-Z_95, Z_95))
     return rate._replace(low=min(rate.low, fewer.low), high=max(rate.high, more.high))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from standout.audit.judge import Trial, Truth
+from standout.experiment.outcomes import Outcomes
 from standout.formulas.rates import Z_95, Rate, sign_flip
 
 Array = npt.NDArray[Any]
@@ -23,7 +24,7 @@ EQUAL_SHARE = 0.005
 
 
 def strongest(
-    trials: dict[str, Trial], truth: Truth, eligible_share: float = 1.0
+    outcomes: Mapping[str, Outcomes], calibration: Array, eligible_share: float = 1.0
 ) -> dict[str, Any] | None:
     """Attack with most hits on the calibration half, its rate on the other half, and its lead over Scoreboard-RH.
 
@@ -32,26 +33,28 @@ def strongest(
 
     Parameters
     ----------
-    trials
-        One trial per attack label, all on the same targets and draws.
-    truth
-        The answer key.
+    outcomes
+        Outcomes by attack label, all on the same targets and draws.
+    calibration
+        bool: queries on which the attack is chosen.
     eligible_share
         Share of all records that could be targets; the others count as not found in `hit_all`.
     """
-    chosen, reported = truth.calibration, ~truth.calibration
+    chosen, reported = calibration, ~calibration
     if not chosen.any() or not reported.any():
         return None
-    credit = {label: trial.credit(truth) for label, trial in trials.items()}
+    credit = {label: one.credit for label, one in outcomes.items()}
     hits = {label: math.fsum(own[chosen]) for label, own in credit.items()}
     enough = max(hits.values()) - min(EQUAL_HITS, EQUAL_SHARE * int(chosen.sum()))
     equal = [label for label in hits if hits[label] > enough or hits[label] == max(hits.values())]
     # then to the attack with more hits, then to the one named first
-    winner = min(equal, key=lambda label: (_false_matches(trials[label], chosen), -hits[label]))
+    winner = min(
+        equal, key=lambda label: (int(outcomes[label].absent_matched[chosen].sum()), -hits[label])
+    )
     hit = Rate.of(credit[winner][reported])
     row: dict[str, Any] = {
         "attack": winner,
-        "n_attacks": len(trials),
+        "n_attacks": len(outcomes),
         "hit": hit._asdict(),
         "hit_all": hit.of_all(eligible_share)._asdict(),
     }
@@ -61,11 +64,6 @@ def strongest(
             **paired(credit[winner][reported], credit[REFERENCE][reported]),
         }
     return row
-
-
-def _false_matches(trial: Trial, chosen: Array) -> int:
-    """Number of queries of the calibration half that are answered although the target is absent."""
-    return int(trial.absent.matched[chosen].sum())
 
 
 def paired(first: Array, second: Array) -> dict[str, Any]:

@@ -33,6 +33,7 @@ VERBS = (
     "match-items",
     "report",
     "explain",
+    "risk",
     "check",
     "policy",
     "verify",

@@ -131,8 +131,8 @@ class Session:
 
     def read_in_parts(self, path: str, memory: int, keywords: dict[str, Any]) -> ChunkedDataset:
         """Read a source that may be larger than memory; its records lie in the work folder until the audit is done."""
-        from standout.audit.progress import progress_bar
         from standout.data.chunked.dataset import ChunkedDataset
+        from standout.experiment.progress import progress_bar
 
         work = None if self._work is None else self._work.data
         with progress_bar(self.log) as progress:
@@ -202,10 +202,10 @@ class Session:
     ) -> Findings:
         """Run the audit, write findings and report, print the table; without a release the dataset itself is attacked."""
         from standout.audit.audit import Audit
-        from standout.audit.journal import Journal
-        from standout.audit.progress import progress_bar
         from standout.audit.sweep import Axes, default_sweep
         from standout.cli.workfolder import say_reused
+        from standout.experiment.journal import Journal
+        from standout.experiment.progress import progress_bar
 
         chosen = (
             default_sweep(dataset, sweep, asked) if asked is not None and asked != Axes() else None

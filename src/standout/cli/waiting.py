@@ -28,7 +28,7 @@ def waiting(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     """Yield a function (what, done, total) that updates a progress bar, shown only if stderr is a terminal."""
     from rich.console import Console
 
-    from standout.audit.progress import progress_bar
+    from standout.experiment.progress import progress_bar
 
     with progress_bar(Console(stderr=True, quiet=quiet)) as move:
         yield move

@@ -13,10 +13,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from standout.audit.journal import Journal
 from standout.data.kept import why_not_private
 from standout.data.scratch import remove_any, scratch_folder
 from standout.errors import ParameterError
+from standout.experiment.journal import Journal
 
 if TYPE_CHECKING:
     from rich.console import Console

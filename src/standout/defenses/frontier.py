@@ -17,16 +17,16 @@ import numpy as np
 
 from standout.attacks.attack import Attack
 from standout.audit.findings import write_whole
-from standout.audit.panel import ADAPTIVE, NAIVE
-from standout.audit.progress import Progress, reporting
-from standout.audit.subject import describe_data, seed_number, source_of
 from standout.data.dataset import Dataset, in_memory
 from standout.defenses import frontier_front
 from standout.defenses.frontier_cells import UNDEFENDED, Bench, Setting
-from standout.defenses.frontier_risk import RiskTest, labels_of
+from standout.defenses.frontier_risk import RiskTest
 from standout.defenses.frontier_strengths import FIRST, combinations, strengths_of
 from standout.defenses.utility import MEASURES
 from standout.errors import InputError, ParameterError
+from standout.experiment.attackers import ADAPTIVE, NAIVE, attackers
+from standout.experiment.progress import Progress, reporting
+from standout.experiment.subject import describe_data, seed_number, source_of
 
 SCHEMA_VERSION = 1
 TARGETS = 1000
@@ -366,7 +366,7 @@ def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
         "n_reported": risk.n_reported,
         "n_eligible": risk.n_eligible,
         "adversaries": [{**who.to_dict(), "words": who.words(data)} for who in risk.adversaries],
-        "attacks": labels_of(risk.attacks, [""] * len(risk.attacks)),
+        "attacks": [one.label for one in attackers(risk.attacks, data, data)],
         "settings": bench.settings.to_dict(),
         "held_out": 0.2,
         "wall_seconds": round(seconds, 3),

@@ -11,11 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from standout.audit.journal import Journal
 from standout.data.dataset import Dataset
 from standout.defenses.frontier_risk import RiskTest
 from standout.defenses.utility import Settings, UtilityTest
 from standout.errors import ParameterError
+from standout.experiment.journal import Journal
 
 CELL_VERSION = 2
 """Raise it when cells of an earlier version must not be used any more."""

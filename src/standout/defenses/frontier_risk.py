@@ -12,14 +12,14 @@ import numpy.typing as npt
 from standout.adversary.adversary import Adversary
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack, attack
-from standout.audit.judge import Truth
-from standout.audit.panel import attackers
-from standout.audit.subject import target_number
 from standout.audit.sweep import FEWEST, fitting, rough_days, rough_value
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days
 from standout.data.labels import find_labels
 from standout.errors import EligibilityError, ParameterError
+from standout.experiment.attackers import attackers
+from standout.experiment.outcomes import Truth
+from standout.experiment.subject import target_number
 from standout.formulas.rates import Rate
 
 Array = npt.NDArray[Any]
@@ -33,7 +33,7 @@ PANEL: tuple[tuple[str, dict[str, Any]], ...] = (
     ("likelihood", {}),
 )
 """Attackers of a frontier. On a defended release the likelihood knows the published parameters of the defense, and is joined by
-its unaware variants (`audit.panel`)."""
+its unaware variants (`experiment.attackers`)."""
 
 
 def default_adversary(source: Dataset) -> Adversary:
@@ -61,19 +61,6 @@ def panel(attacks: Sequence[str | Attack] | None = None) -> list[Attack]:
     if not given:
         raise ParameterError("a frontier needs at least one attack")
     return [a if isinstance(a, Attack) else attack(a) for a in given]
-
-
-def labels_of(attacks: Sequence[Attack], kinds: Sequence[str]) -> list[str]:
-    """One label per attack: its name, and the kind of attacker or its options where a name comes twice."""
-    labels: list[str] = []
-    for one, kind in zip(attacks, kinds, strict=True):
-        usual = attack(one.name).options()
-        changed = "".join(f" {k}={v}" for k, v in one.options().items() if v != usual.get(k))
-        label = f"{one.name} ({kind})" if kind else f"{one.name}{changed}"
-        while label in labels:
-            label += "'"
-        labels.append(label)
-    return labels
 
 
 def strongest_of(tried: Sequence[dict[str, Any]], chosen: Array) -> dict[str, Any]:
@@ -142,13 +129,11 @@ class RiskTest:
         if release is not self.source:
             place = find_labels(release.record_labels, self.source.record_labels)
         truth = Truth.of(self.targets, place, self.source.record_keys[self.targets], self.seed)
-        made, kinds = attackers(self.attacks, self.source, release)
-        labels = labels_of(made, kinds)
         tried: list[dict[str, Any]] = []
         for turn, (who, knowledge) in enumerate(
             zip(self.adversaries, self._knowledge, strict=True)
         ):
-            for label, one, kind in zip(labels, made, kinds, strict=True):
+            for label, one, kind in attackers(self.attacks, self.source, release):
                 seen = one.run(release, knowledge, self.engine, watch=truth.target, lineup=False)
                 credit = np.where(truth.target >= 0, np.asarray(seen.credit, np.float64), 0.0)
                 if np.isnan(credit).any():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from standout.audit.progress import Progress as Reporter
-from standout.audit.progress import reporting
 from standout.engines.engine import Engine
+from standout.experiment.progress import Progress as Reporter
+from standout.experiment.progress import reporting
 from standout.gate.policy import Policy
 from standout.gate.provenance import provenance
 from standout.gate.run import Run

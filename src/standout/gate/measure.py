@@ -7,66 +7,35 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.choosing import draw_records, starts
+from standout.adversary.choosing import draw_records
 from standout.adversary.eligible import conditions
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
-from standout.audit.judge import Trial, Truth
 from standout.audit.measures import is_sure
+from standout.experiment.attackers import Attacker
+from standout.experiment.outcomes import Outcomes
 from standout.gate.groups import Group
-from standout.gate.policy import states_posterior
 
 Array = npt.NDArray[Any]
 Counts = dict[str, Any]
 """Sums over the targets of one adversary and attack, by name."""
 
-PURPOSE_TIES = 71
-"""Purpose of the random number that picks one of several tied records."""
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Outcomes:
-    """What an attack did to each target, in the order in which targets are drawn."""
-
-    credit: Array
-    """float64: 1/(tied records) if the target is tied at the top, else 0."""
-    found: Array
-    """bool: whether the target is the one record that the attacker picks among the tied ones."""
-    matched: Array
-    """bool: whether the attack names a record."""
-    false_match: Array
-    """bool: whether the attack names a record when the target is removed; size 0 if that was not measured."""
-    sure: Array = field(default_factory=lambda: np.empty(0, np.bool_))
-    """bool: whether the attacker's posterior is at least 95 % and right; size 0 if the attack states no posterior."""
-
-    def take(self, which: Array | slice) -> Outcomes:
-        """Some of the targets."""
-        return Outcomes(*(x[which] if x.size else x for x in self.arrays))
-
-    def then(self, new: Outcomes) -> Outcomes:
-        """These targets, followed by others."""
-        return Outcomes(*(np.append(a, b) for a, b in zip(self.arrays, new.arrays, strict=True)))
-
-    @property
-    def arrays(self) -> tuple[Array, ...]:
-        """All arrays, in the order of the fields."""
-        return self.credit, self.found, self.matched, self.false_match, self.sure
-
-    def counts(self) -> Counts:
-        """Sums over the targets, which a second run must reproduce exactly."""
-        return {
-            "n_targets": int(self.credit.size),
-            "credit": math.fsum(self.credit.tolist()),
-            "found": int(self.found.sum()),
-            "matched_right": int((self.matched & self.found).sum()),
-            "matched_wrong": int((self.matched & ~self.found).sum()),
-            "false_match": int(self.false_match.sum()) if self.false_match.size else None,
-            "sure": int(self.sure.sum()) if self.sure.size else None,
-        }
+def counts_of(outcomes: Outcomes) -> Counts:
+    """Sums over the targets, which a second run must reproduce exactly."""
+    found, matched = outcomes.found, outcomes.matched
+    return {
+        "n_targets": outcomes.n,
+        "credit": math.fsum(outcomes.credit.tolist()),
+        "found": int(found.sum()),
+        "matched_right": int((matched & found).sum()),
+        "matched_wrong": int((matched & ~found).sum()),
+        "false_match": int(outcomes.absent_matched.sum()) if outcomes.absent_matched.size else None,
+        "sure": int(is_sure(outcomes).sum()) if outcomes.has_posterior else None,
+    }
 
 
 def tested(counts: Mapping[str, Any], measure: str) -> tuple[int, int]:
@@ -114,7 +83,7 @@ class Progress:
         """Counts of an attack after a batch, the last one by default."""
         if label in self.recorded:
             return dict(self.recorded[label][look])
-        return self.done[label].take(slice(self.sizes[label][look])).counts()
+        return counts_of(self.done[label].take(slice(self.sizes[label][look])))
 
 
 def prepare(
@@ -169,34 +138,10 @@ def attack_batch(
     advance
         Called with (what, number of queries).
     """
-    targets = sofar.targets[start:stop]
-    rows = job.source.rows(np.sort(targets))
-    keys = rows.keys[rows.places(targets)]
-    truth = Truth.of(targets, job._place, keys, job.seed)
-    knowledge = sofar.who.sample(job.source, targets, job.seed)
-    pick = (starts(np.uint64(job.seed % 2**64), PURPOSE_TIES, keys) >> np.uint64(11)) / 2.0**53
-    for label, one in attacks.items():
-
-        def step(n: int, what: str = f"{label}: {sofar.who.words(job.source)}") -> None:
-            advance(what, n)
-
-        seen = one.run(
-            job.release, knowledge, job.engine, watch=truth.target, lineup=False, progress=step
-        )
-        credit = Trial(one, seen, seen).credit(truth)
-        gone = np.empty(0, np.bool_)
-        if absent:
-            gone = one.run(
-                job.release,
-                knowledge,
-                job.engine,
-                exclude=truth.target,
-                lineup=False,
-                progress=step,
-            ).matched
-        sure = (
-            is_sure(seen) & (truth.target >= 0) if states_posterior(one) else np.empty(0, np.bool_)
-        )
-        new = Outcomes(credit, pick < credit, np.asarray(seen.matched, np.bool_), gone, sure)
-        sofar.done[label] = sofar.done[label].then(new) if label in sofar.done else new
+    people = job.experiment.people(sofar.who, sofar.targets[start:stop])
+    wanted = [Attacker(label, one, "") for label, one in attacks.items()]
+    new = job.experiment.attack(people, wanted, absent=absent, advance=advance)
+    for label, outcomes in new.items():
+        before = [sofar.done[label]] if label in sofar.done else []
+        sofar.done[label] = Outcomes.concatenate([*before, outcomes])
         sofar.sizes.setdefault(label, []).append(stop)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from standout.audit.audit import Audit
-from standout.audit.subject import describe_data
+from standout.experiment.subject import describe_data
 from standout.gate.policy import Policy
 from standout.versions import version_of
 
@@ -35,7 +35,7 @@ def provenance(
         },
         "platform": f"{sys.platform} {platform.machine()}",
     }
-    if job._place is not None:
+    if job.experiment.place is not None:
         made["source_sha256"] = job.source.fingerprint
     made |= columns
     if (defense := job.defense or job.release.defense) is not None:

@@ -14,16 +14,15 @@ from standout.adversary.sampling import sample_targets
 from standout.audit.audit import Audit
 from standout.audit.defaults import ATTACKS, TARGETS
 from standout.audit.findings import Findings
-from standout.audit.judge import Trial, Truth
-from standout.audit.panel import ADAPTIVE
-from standout.audit.progress import Progress as Reporter
-from standout.audit.progress import reporting
 from standout.audit.strongest import paired
-from standout.audit.subject import places, source_of, target_number
 from standout.audit.sweep import default_sweep, fitting
 from standout.data.dataset import Dataset, in_memory
 from standout.engines.engine import Engine
 from standout.errors import EligibilityError, ParameterError
+from standout.experiment.attackers import ADAPTIVE
+from standout.experiment.progress import Progress as Reporter
+from standout.experiment.progress import reporting
+from standout.experiment.subject import places, source_of, target_number
 from standout.formulas.differences import newcombe, p_larger
 from standout.formulas.exact_tests import holm
 from standout.formulas.rates import Rate
@@ -230,17 +229,9 @@ def _people(who: Adversary, jobs: list[Audit], shared: Array, own_sources: bool)
 
 def _credits(job: Audit, who: Adversary, people: Array) -> dict[str, Array]:
     """Credit per person and attack; of several attackers with one attack, the one who knows the defense."""
-    truth = Truth.of(
-        people, job._place, in_memory(job.source, "a comparison").record_keys[people], job.seed
-    )
-    knowledge = who.sample(job.source, people, job.seed)
-    out = {}
-    for label, one, kind in zip(job._labels(), job.attacks, job._kinds, strict=True):
-        if kind not in ("", ADAPTIVE):
-            continue
-        seen = one.run(job.release, knowledge, job.engine, watch=truth.target, lineup=False)
-        out[label.removesuffix(f" ({kind})")] = Trial(one, seen, seen).credit(truth)
-    return out
+    knowing = [one for one in job.experiment.attackers if one.kind in ("", ADAPTIVE)]
+    found = job.experiment.attack(job.experiment.people(who, people), knowing)
+    return {one.label_without_kind: found[one.label].credit for one in knowing}
 
 
 def _compared(words: str, label: str, before: Array, after: Array) -> dict[str, Any]:

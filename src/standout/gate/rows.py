@@ -7,8 +7,8 @@ from typing import Any
 
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
-from standout.audit.panel import ADAPTIVE, is_source_of
 from standout.data.dataset import Dataset
+from standout.experiment.attackers import ADAPTIVE, is_source_of
 from standout.formulas.exact_tests import fewest_to_pass, holm, p_above, p_below
 from standout.formulas.rates import Rate, at_least, at_most
 from standout.gate.columns import ROW as COLUMNS
@@ -203,7 +203,7 @@ def adaptive(job: Audit) -> tuple[bool, str]:
             "the release differs from the source and its defense is not known, so nobody who knows the defense attacked it; "
             "make it with so.defense(…).apply(source), or set adaptive = false"
         )
-    knowing = [a.name for a, kind in zip(job.attacks, job._kinds, strict=True) if kind == ADAPTIVE]
+    knowing = [one.attack.name for one in job.experiment.attackers if one.kind == ADAPTIVE]
     if not knowing:
         return False, "no attack of the policy adapts to the defense; add likelihood to attacks"
     return True, f"{', '.join(sorted(set(knowing)))} knew the published parameters of the defense"

@@ -12,13 +12,13 @@ from standout.attacks.attack import Attack
 from standout.attacks.unique import Unique, why_not_unique
 from standout.audit.audit import Audit
 from standout.audit.matching import Match, match
-from standout.audit.progress import Progress as Reporter
-from standout.audit.subject import source_of
 from standout.audit.sweep import default_sweep, fitting
 from standout.data.dataset import in_memory
 from standout.data.intact import count_again
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
+from standout.experiment.progress import Progress as Reporter
+from standout.experiment.subject import source_of
 from standout.formulas.exact_tests import fewest_to_pass, look_sizes
 from standout.gate import rows
 from standout.gate.columns import provenance_of
@@ -106,14 +106,13 @@ class Run:
             count_again(one)
         job.check_labels()
         fitted = [dict.fromkeys(fitting(who, data) for who in scope) for scope in scopes]
-        if job._place is None:
+        place = job.experiment.place
+        if place is None:
             return cls(policy, job, fitted)
-        seen = match(
-            in_memory(data, "a release"), in_memory(job.release, "a release"), job._place, job.seed
-        )
+        seen = match(in_memory(data, "a release"), in_memory(job.release, "a release"), place, seed)
         people = job
         if seen.n_added:
-            part = of_people(in_memory(job.release, "a release"), job._place)
+            part = of_people(in_memory(job.release, "a release"), place)
             people = Audit(
                 data, everyone, list(policy.all_attacks), wanted, seed, engine, release=part
             )
@@ -146,9 +145,9 @@ class Run:
         return cls(rules, own, scopes, source="release")
 
     def __post_init__(self) -> None:
-        self.attacks: dict[str, Attack] = dict(
-            zip(self.job._labels(), self.job.attacks, strict=True)
-        )
+        self.attacks: dict[str, Attack] = {
+            one.label: one.attack for one in self.job.experiment.attackers
+        }
         if any(limit.measure == UNIQUE for limit in self.policy.limits):
             self.attacks[UNIQUE] = Unique()
         made: dict[tuple[Adversary, Group | None], Progress] = {}

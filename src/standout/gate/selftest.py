@@ -14,6 +14,7 @@ from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
+from standout.experiment.outcomes import attack_people
 
 Array = npt.NDArray[Any]
 
@@ -90,7 +91,7 @@ def self_test(
     found: dict[str, float] = {}
     halves: dict[str, float | None] = {}
     for label, one in attacks.items():
-        seen = one.run(planted, knowledge, engine, watch=targets, lineup=False)
+        seen = attack_people(one, planted, knowledge, targets, engine)
         found[label] = float(np.mean(seen.credit[:N_ALONE] == 1.0))
         twins, tied = seen.credit[N_ALONE:], seen.n_tied[N_ALONE:]
         # an attack with its own random choice among equal records reports no tie

@@ -10,11 +10,11 @@ from typing import Any
 
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
-from standout.audit.progress import Progress as Reporter
-from standout.audit.progress import reporting
-from standout.audit.subject import source_of
 from standout.engines.engine import Engine
 from standout.errors import StandoutError
+from standout.experiment.progress import Progress as Reporter
+from standout.experiment.progress import reporting
+from standout.experiment.subject import source_of
 from standout.gate.columns import verify_rows
 from standout.gate.compare import Cells, Row, alike, asked_rows, cell_rows, derived_row, row
 from standout.gate.evidence import age_in_days, check_signature, intact, load_evidence

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
-from standout.audit.progress import Progress, reporting
 from standout.data.catalog import check_dataset
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
+from standout.experiment.progress import Progress, reporting
 from standout.linking.answer import Answer, RightLinks
 from standout.linking.by_likelihood import if_noisier
 from standout.linking.canaries import make_canaries

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
-from standout.audit.journal import resumable
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
+from standout.experiment.journal import resumable
 from standout.linking.attack import LinkLikelihood, options
 
 Array = npt.NDArray[Any]

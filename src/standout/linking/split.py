@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.audit.progress import Progress
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.errors import ParameterError
+from standout.experiment.progress import Progress
 from standout.linking.findings import LinkFindings, accepted_at
 from standout.linking.link import link
 from standout.linking.links import Links

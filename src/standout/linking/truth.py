@@ -12,11 +12,12 @@ import numpy.typing as npt
 from standout.adversary.knowledge import Knowledge
 from standout.attacks.attack import attack
 from standout.attacks.frankowski import reasons
-from standout.audit.journal import resumable
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.errors import InputError, ParameterError
+from standout.experiment.journal import resumable
+from standout.experiment.outcomes import attack_people
 from standout.formulas.rates import Rate, sign_flip
 from standout.linking.findings import BIN_NAMES, CUTS, bins
 from standout.linking.links import Links
@@ -141,9 +142,7 @@ def _attack_ranks(name: str, data: Dataset, second: Knowledge, right: Array) -> 
     return resumable(
         "ranks",
         lambda: [name, data.fingerprint, content_digest(facts_digest(second), right)],
-        lambda: np.asarray(
-            attack(name, **options).run(data, second, watch=right, lineup=False).rank
-        ),
+        lambda: attack_people(attack(name, **options), data, second, right).rank,
     )
 
 

@@ -11,6 +11,7 @@ from standout.attacks.attack import attack
 from standout.attacks.noise import Noise
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
+from standout.experiment.outcomes import attack_people
 from standout.papers.mentions import Mentions
 from standout.papers.recipe import Setting
 
@@ -43,10 +44,9 @@ def ranks(
     known = mentions if name == "set-intersection" else mentions.only(held(mentions, data))
     if known.who.size:
         aux, asked = known.knowledge(data, with_values=name in ("exact-rating", "fuzzy-rating"))
-        verdicts = attack(name, **options).run(
-            data, aux, engine=setting.engine, watch=mentions.target[asked], lineup=False
-        )
-        out[asked] = verdicts.rank
+        target = mentions.target[asked]
+        found = attack_people(attack(name, **options), data, aux, target, setting.engine)
+        out[asked] = found.rank
     return out
 
 

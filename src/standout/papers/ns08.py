@@ -30,7 +30,7 @@ from standout.papers.ns08_cases import (
     undated,
 )
 from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add, rate_columns
-from standout.papers.trial import BEST, CRITERIA, STANDS_OUT, measured, silence, trial
+from standout.papers.trial import BEST, CRITERIA, STANDS_OUT, hit, measured, trial
 
 Array = npt.NDArray[Any]
 MOST_RANKS = 300
@@ -42,7 +42,7 @@ def best_guess(setting: Setting, cases: list[Case]) -> Rows:
 
     def rows(who: Adversary) -> Iterable[Row]:
         found = trial(setting, who)
-        return [{"criterion": c, **rate_columns(found.hit(c))} for c in CRITERIA]
+        return [{"criterion": c, **rate_columns(hit(found, c))} for c in CRITERIA]
 
     out = [r for columns, who in cases for r in measured(columns, who, rows)]
     return sorted(out, key=lambda r: CRITERIA.index(r["criterion"]) if "criterion" in r else -1)
@@ -52,9 +52,9 @@ def _both(setting: Setting) -> Rows:
     """Fig. 5: found when in the data, ⊥ when not."""
 
     def rows(who: Adversary) -> Iterable[Row]:
-        found, (_, silent) = trial(setting, who), silence(setting, who)
-        yield {"case": "in the data: found", **rate_columns(found.hit(STANDS_OUT))}
-        yield {"case": "removed: “not there”", **rate_columns(silent)}
+        found = trial(setting, who, absent=True)
+        yield {"case": "in the data: found", **rate_columns(hit(found, STANDS_OUT))}
+        yield {"case": "removed: “not there”", **rate_columns(~found.absent_matched)}
 
     out = [r for columns, who in dated() for r in measured(columns, who, rows)]
     return sorted(out, key=lambda r: str(r.get("case")))
@@ -154,7 +154,7 @@ def _claim(
         a, b = trial(setting, first), trial(setting, second)
     except EligibilityError:
         return [Claim(figure, text, 0, np.nan, np.nan, np.nan)]
-    return [Claim.paired(figure, text, (a.target, a.hit(BEST)), (b.target, b.hit(BEST)))]
+    return [Claim.paired(figure, text, (a.target, hit(a, BEST)), (b.target, hit(b, BEST)))]
 
 
 def _claims_4(setting: Setting) -> list[Claim]:

@@ -25,9 +25,9 @@ def bits(setting: Setting, cases: list[Case]) -> Rows:
 
     def rows(who: Adversary) -> Iterable[Row]:
         found = trial(setting, who)
-        for measure, left in ((RANK, found.rank_bits), (LINEUP, found.lineup_bits)):
+        for measure, left in ((RANK, found.rank_bits), (LINEUP, found.bits)):
             for group, chosen in (
-                (ALL, np.ones(found.credit.size, np.bool_)),
+                (ALL, np.ones(found.n, np.bool_)),
                 (MISSED, found.missed),
             ):
                 quartiles = (

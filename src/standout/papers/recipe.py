@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from standout.audit.journal import resumable
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
+from standout.experiment.journal import resumable
 from standout.formulas.rates import Z_95, Rate
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import attack
 from standout.data.dataset import Dataset
 from standout.errors import EligibilityError
+from standout.experiment.outcomes import attack_people
 from standout.formulas import dss12
 from standout.formulas.rates import Rate
 from standout.theory.pairs import pair_s, pair_similarity
@@ -92,7 +93,7 @@ def scoreboard_needs(
 
     for m, chosen, adversary in _steps(dataset, who, targets, seed):
         aux = adversary.sample(dataset, chosen, seed)
-        seen = board.run(dataset, aux, watch=chosen)
+        seen = attack_people(board, dataset, aux, chosen, absent=True)
         tied = board.top(dataset, aux, min(int(seen.n_tied.max(initial=1)), MOST_TIED))
 
         def near(own: Array, other: Array) -> Array:
@@ -100,7 +101,7 @@ def scoreboard_needs(
             return np.asarray((own == other) | (alike >= 1 - epsilon - delta - 1e-12))
 
         found = seen.matched * _share_of_tied(chosen, tied, seen.n_tied, near)
-        silent = ~board.run(dataset, aux, exclude=chosen).matched
+        silent = ~seen.absent_matched
         needs["T1"].see(m, Rate.of(found))
         needs["T2"].see(m, Rate.of(seen.matched * seen.credit))
         share = np.where(seen.matched, 1.0 / np.maximum(seen.n_matching, 1), 0.0)

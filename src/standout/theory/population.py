@@ -17,6 +17,7 @@ from standout.attacks.attack import Attack
 from standout.attacks.attack import attack as find_attack
 from standout.data.dataset import Dataset, in_memory
 from standout.errors import EligibilityError, ParameterError
+from standout.experiment.outcomes import attack_people
 from standout.formulas import ns08
 from standout.formulas.rates import Rate, at_most
 from standout.theory.sparsity import delta_at, fitting_records, sparsity
@@ -179,7 +180,7 @@ def population(
             part = dataset if n == dataset.n_records else dataset.take(kept)
             own = np.searchsorted(kept, chosen)
             known = aux if part is dataset else _knowledge_of(part, own, who, seed, aux)
-            hits[j, draw:] = machine.run(part, known, engine=engine, watch=own, lineup=False).credit
+            hits[j, draw:] = attack_people(machine, part, known, own, engine).credit
         if progress:
             progress(j + 1, len(sizes))
     risk, low, high = extend(np.array(sizes), hits, np.array(asked), seed)

@@ -16,9 +16,9 @@ import pytest
 
 from standout.adversary.adversary import Adversary
 from standout.audit.audit import Audit
-from standout.audit.journal import Journal, resumable
 from standout.cli.workfolder import WorkFolder
 from standout.data.dataset import Dataset
+from standout.experiment.journal import Journal, resumable
 
 OPTIONS = (
     "--targets",

@@ -1,0 +1,1 @@
+"""People attacked in a release, and what became of each of them."""

@@ -1,0 +1,167 @@
+"""`Experiment`: people of a source are attacked in a release, and the outcomes are kept, one row per person and draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.adversary import Adversary
+from standout.adversary.choosing import starts
+from standout.adversary.knowledge import Knowledge
+from standout.attacks.attack import Attack
+from standout.attacks.unique import is_unique, why_not_unique
+from standout.data.catalog import Catalog
+from standout.engines.engine import Engine
+from standout.engines.engine import engine as engine_of
+from standout.experiment.attackers import Attacker, attackers, attacks_of
+from standout.experiment.outcomes import Outcomes, Truth, attack_people
+from standout.experiment.subject import places, released, seed_number, source_of
+
+Array = npt.NDArray[Any]
+PURPOSE_DRAWS = 73
+"""Purpose of the random seeds of repeated draws."""
+Advance = Callable[[str, int], None]
+"""Called with (what, number of queries answered)."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class People:
+    """The people that one adversary attacks, and what she knows of them."""
+
+    who: Adversary
+    persons: Array
+    """int64: record indices in the source."""
+    truth: Truth
+    knowledge: Knowledge
+    lengths: Array
+    """int64: items of each person's record in the source."""
+
+
+class Experiment:
+    """Who is attacked in which data, by whom. Running it produces `Outcomes` and nothing else.
+
+    Knowledge is drawn from the source; attacks run on the release. Without a release the source
+    itself is attacked.
+
+    Parameters
+    ----------
+    source
+        The true data of the people: a `Dataset`, or a frame whose columns can be guessed.
+    attacks
+        Names or attacks; "all" for every attack.
+    release
+        What is published, if it differs from the source; records are matched by label.
+    defense
+        What makes the release: an object with `apply(source, seed)`; called when no release is
+        given.
+    seed
+        Random seed, any whole number.
+    engine
+        Name of an engine, or an engine.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        attacks: Attack | Sequence[str | Attack] | str,
+        *,
+        release: Any = None,
+        defense: Any = None,
+        seed: int = 0,
+        engine: str | Engine = "memory",
+    ) -> None:
+        self.source: Catalog = source_of(source)
+        self.seed = seed_number(seed)
+        self.engine = engine_of(engine, self.source)
+        self.release: Catalog = released(self.source, release, defense, self.seed)
+        self.place = None if self.release is self.source else places(self.source, self.release)
+        """Record index in the release of every record of the source, -1 = none; None where both are the same data."""
+        self.attackers: tuple[Attacker, ...] = attackers(
+            attacks_of(attacks), self.source, self.release
+        )
+
+    def people(self, who: Adversary, persons: Array, draw: int = 0) -> People:
+        """These records of the source, with what the adversary knows of them.
+
+        Parameters
+        ----------
+        who
+            The adversary.
+        persons
+            Record indices in the source.
+        draw
+            Number of the draw: the same people are known by other facts in every draw. Draw 0 is
+            that of an audit.
+        """
+        rows = self.source.rows(np.unique(persons))
+        at = rows.places(persons)
+        return People(
+            who,
+            persons,
+            Truth.of(persons, self.place, rows.keys[at], self.seed),
+            who.sample(self.source, persons, draw_seed(self.seed, draw)),
+            rows.lengths[at],
+        )
+
+    def attack(
+        self,
+        people: People,
+        attackers: Iterable[Attacker] | None = None,
+        *,
+        absent: bool = False,
+        lineup: bool = False,
+        advance: Advance | None = None,
+    ) -> dict[str, Outcomes]:
+        """Attack these people, and return what became of them, by the label of the attacker.
+
+        Parameters
+        ----------
+        people
+            Targets and knowledge, from `people`.
+        attackers
+            Who attacks. Default: all attackers of the experiment.
+        absent, lineup
+            As in `attack_people`.
+        advance
+            Called after each batch of queries.
+        """
+        words = people.who.words(self.source)
+        out = {}
+        for label, attack, _ in self.attackers if attackers is None else attackers:
+
+            def step(n: int, what: str = f"{label}: {words}") -> None:
+                if advance:
+                    advance(what, n)
+
+            out[label] = attack_people(
+                attack,
+                self.release,
+                people.knowledge,
+                people.truth,
+                self.engine,
+                absent=absent,
+                lineup=lineup,
+                progress=step,
+            )
+        return out
+
+    def unique(self, people: People) -> Array | None:
+        """bool: who is unique in the release; None where that is not defined for the adversary."""
+        if why_not_unique(people.who):
+            return None
+        return is_unique(self.release, people.knowledge, people.truth.target, self.engine)
+
+
+def draw_seed(seed: int, draw: int) -> int:
+    """Random seed of a repeated draw; draw 0 uses the seed itself.
+
+    >>> draw_seed(7, 0), draw_seed(7, 1) != draw_seed(7, 2)
+    (7, True)
+    """
+    if draw == 0:
+        return seed
+    return int(starts(np.uint64(seed % 2**64), PURPOSE_DRAWS, np.array([draw], np.uint64))[0])
