@@ -10,7 +10,7 @@ import standout as so
 from standout.attacks import presence
 from standout.attacks.unique import is_unique
 from standout.audit.judge import Trial, Truth
-from standout.audit.measures import NO_POSTERIOR, REFUTED, SURE, holds, measured
+from standout.audit.measures import NO_POSTERIOR, REFUTED, SURE, hits_of, holds, measured
 from standout.report.sentences import said
 
 NAMES = ("unique", "found", "sure")
@@ -137,10 +137,9 @@ def test_an_attacker_whose_probabilities_do_not_hold_is_sure_of_nobody():
     named_although_absent = answers([0.99] * n, np.ones(n), [0.99] * n)
     assert not holds(boastful, truth.calibration) and holds(honest, truth.calibration)
     assert not holds(named_although_absent, truth.calibration)
-    who = so.Adversary(knows=2)
-    only = measured({"a": boastful}, truth, who, None, None, 1.0)
+    only = measured(hits_of({"a": boastful}, truth, None, None), "", 1.0)
     assert only["sure"] is None and only["not_measured"]["sure"] == REFUTED
-    both = measured({"a": boastful, "b": honest}, truth, who, None, None, 1.0)
+    both = measured(hits_of({"a": boastful, "b": honest}, truth, None, None), "", 1.0)
     assert both["sure_attack"] == "b" and both["sure"]["count"] == 20
 
 

@@ -17,17 +17,15 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack, attack, attack_names
-from standout.attacks.unique import is_unique, why_not_unique
 from standout.audit import notes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
+from standout.audit.experiment import experiment
 from standout.audit.findings import SCHEMA_VERSION, Findings
 from standout.audit.journal import Journal
-from standout.audit.judge import Trial, Truth, judge
-from standout.audit.measures import measured
-from standout.audit.panel import MODEL, attackers, awareness
+from standout.audit.judge import Truth, judge
+from standout.audit.panel import MODEL, attackers, awareness, labeled
 from standout.audit.progress import Progress, reporting
 from standout.audit.same_labels import other_labels
-from standout.audit.strongest import strongest
 from standout.audit.subject import (
     describe_data,
     places,
@@ -245,39 +243,39 @@ class Audit:
         held = np.where(facts.item >= 0, self.release.supports[np.maximum(facts.item, 0)], 0)
         rarest = np.minimum.reduceat(held, facts.query_ptr[:-1])
         share = n_eligible / self.source.n_records
-        trials, judged = {}, []
-        for label, one in zip(self._labels(), self.attacks, strict=True):
-
-            def step(n: int, what: str = f"{label}: {who.words(self.source)}") -> None:
-                advance(what, n)
-
-            present, absent = one.run_both(
-                self.release, knowledge, truth.target, self.engine, progress=step
-            )
-            trials[label] = trial = Trial(one, present, absent)
-            judged.append(
-                {
-                    "attack": {"label": label, "name": one.name, "options": one.options()},
-                    **judge(trial, truth, self.release, rows.lengths[persons], rarest, share),
-                }
-            )
-        best = strongest(trials, truth, share)
-        unique = (
-            None
-            if why_not_unique(who)
-            else is_unique(self.release, knowledge, truth.target, self.engine)
+        words = who.words(self.source)
+        made = experiment(
+            self.labeled,
+            who,
+            knowledge,
+            self.release,
+            truth,
+            share,
+            self.engine,
+            lambda label, n: advance(f"{label}: {words}", n),
         )
+        judged = [
+            {
+                "attack": {
+                    "label": label,
+                    "name": one.attack.name,
+                    "options": one.attack.options(),
+                },
+                **judge(one, truth, self.release, rows.lengths[persons], rarest, share),
+            }
+            for label, one in made.trials.items()
+        ]
         return {
-            "adversary": {**who.to_dict(), "words": who.words(self.source)},
+            "adversary": {**who.to_dict(), "words": words},
             "n_targets": int(targets.size),
             "n_eligible": n_eligible,
             "n_records": self.source.n_records,
             "n_not_released": int((truth.target < 0).sum()),
             "eligible_share": share,
             "more_items": self._more_items(who, truth),
-            **measured(trials, truth, who, unique, best, share),
-            "strongest": best,
-            "uncertainty": _uncertainty(judged, best),
+            **made.measures,
+            "strongest": made.strongest,
+            "uncertainty": _uncertainty(judged, made.strongest),
             "attacks": judged,
             **awareness(judged, self._kinds),
         }
@@ -292,21 +290,10 @@ class Audit:
     def __repr__(self) -> str:
         return f"<Audit: {len(self.adversaries)} kinds of knowledge × {len(self.attacks)} attacks on {self.release!r}>"
 
-    def _labels(self) -> list[str]:
-        """One label per attack: its name, with its options when a name comes twice."""
-        names = [a.name for a in self.attacks]
-        labels = []
-        for a, kind in zip(self.attacks, self._kinds, strict=True):
-            label = f"{a.name} ({kind})" if kind else a.name
-            if names.count(a.name) > 1 and not kind:
-                changed = {
-                    k: v for k, v in a.options().items() if v != attack(a.name).options().get(k)
-                }
-                label += "".join(f" {k}={v}" for k, v in changed.items())
-            while label in labels:
-                label += "'"
-            labels.append(label)
-        return labels
+    @property
+    def labeled(self) -> dict[str, Attack]:
+        """The attacks by label: the name, with the options when a name comes twice."""
+        return labeled(self.attacks, self._kinds)
 
     def _provenance(self, seconds: float) -> dict[str, Any]:
         made: dict[str, Any] = {

@@ -9,14 +9,13 @@ the right one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
-from standout.adversary.adversary import Adversary
-from standout.attacks.unique import why_not_unique
 from standout.attacks.verdicts import Verdicts
 from standout.audit.judge import Trial, Truth
 from standout.formulas.rates import Z_95, Rate, at_most
@@ -89,30 +88,40 @@ def surest(trials: Mapping[str, Trial], truth: Truth, reported: Array) -> tuple[
     ), ""
 
 
-def measured(
+@dataclass(frozen=True, eq=False, repr=False)
+class Hits:
+    """What became of each target, by measure; the three measures are of the same people."""
+
+    by_measure: dict[str, Array | None]
+    """Per measure and query: bool, or credit from 0 to 1 for *found*; None where it is not measured."""
+    reported: Array
+    """Bool (queries): whether rates count the query; attacks are chosen on the others."""
+    found_attack: str
+    """Label of the strongest attack."""
+    sure_attack: str
+    """Label of the attack that is sure of most targets; "" if there is none."""
+    why_not_sure: str
+    rates: dict[str, Rate | None]
+    """Rate of each measure on the reported queries; None where it is not measured."""
+
+
+def hits_of(
     trials: Mapping[str, Trial],
     truth: Truth,
-    who: Adversary,
     unique: Array | None,
     strongest: Mapping[str, Any] | None,
-    eligible_share: float,
-) -> dict[str, Any]:
-    """The three rates on the same targets, as a part of an adversary's result.
+) -> Hits:
+    """Who is unique, found, sure.
 
     Parameters
     ----------
     trials, truth
         One trial per attack label, and the answer key.
-    who
-        The adversary.
     unique
         Per query: whether the target is unique; None where that is not defined.
     strongest
         The strongest attack as `strongest` reports it; None if there are too few targets to choose
         one.
-    eligible_share
-        Share of all records that could be targets; in rates of all records the others count as not
-        found.
     """
     reported = ~truth.calibration if strongest else np.ones(truth.target.size, np.bool_)
     credit = {label: trial.credit(truth) for label, trial in trials.items()}
@@ -122,22 +131,40 @@ def measured(
         else max(credit, key=lambda label: float(credit[label].sum()))
     )
     sure, why_not_sure = surest(trials, truth, reported)
+    released = truth.target >= 0
     hits = {
         "unique": unique,
         "found": credit[found],
-        "sure": is_sure(trials[sure].present) & (truth.target >= 0) if sure else None,
+        "sure": is_sure(trials[sure].present) & released if sure else None,
     }
+    rates = {name: None if one is None else Rate.of(one[reported]) for name, one in hits.items()}
+    if rates["sure"] is not None:
+        present = trials[sure].present
+        rates["sure"] = _with_calibration(rates["sure"], present, released & reported)
+    return Hits(hits, reported, found, sure, why_not_sure, rates)
+
+
+def measured(seen: Hits, why_not_unique: str, eligible_share: float) -> dict[str, Any]:
+    """The three rates on the same targets, as a part of an adversary's result.
+
+    Parameters
+    ----------
+    seen
+        Who is unique, found, sure.
+    why_not_unique
+        Why uniqueness is not defined; nothing if it is.
+    eligible_share
+        Share of all records that could be targets; in rates of all records the others count as not
+        found.
+    """
     out: dict[str, Any] = {}
-    for name, one in hits.items():
-        rate = None if one is None else Rate.of(one[reported])
-        if name == "sure" and rate is not None:
-            rate = _with_calibration(rate, trials[sure].present, (truth.target >= 0) & reported)
+    for name, rate in seen.rates.items():
         out[name] = None if rate is None else rate._asdict()
         out[f"{name}_all"] = None if rate is None else rate.of_all(eligible_share)._asdict()
-    reasons = {"unique": why_not_unique(who), "sure": why_not_sure}
+    reasons = {"unique": why_not_unique, "sure": seen.why_not_sure}
     return {
         **out,
-        "sure_attack": sure or None,
+        "sure_attack": seen.sure_attack or None,
         "not_measured": {name: why for name, why in reasons.items() if why},
     }
 

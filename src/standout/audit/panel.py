@@ -41,6 +41,21 @@ def attackers(
     return [one for one, _ in out], [kind for _, kind in out]
 
 
+def labeled(attacks: Sequence[Attack], kinds: Sequence[str]) -> dict[str, Attack]:
+    """The attacks by label: the name and the kind of attacker; the changed options where a name comes twice without a kind."""
+    names = [one.name for one in attacks]
+    out: dict[str, Attack] = {}
+    for one, kind in zip(attacks, kinds, strict=True):
+        label = f"{one.name} ({kind})" if kind else one.name
+        if names.count(one.name) > 1 and not kind:
+            usual = attack(one.name).options()
+            label += "".join(f" {k}={v}" for k, v in one.options().items() if v != usual.get(k))
+        while label in out:
+            label += "'"
+        out[label] = one
+    return out
+
+
 def is_source_of(source: Catalog, release: Catalog) -> bool:
     """Whether a defense made the release from this source."""
     made = release.source

@@ -12,8 +12,10 @@ import numpy.typing as npt
 from standout.adversary.adversary import Adversary
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack, attack
+from standout.audit.experiment import experiment
 from standout.audit.judge import Truth
-from standout.audit.panel import attackers
+from standout.audit.measures import MEASURES, Hits
+from standout.audit.panel import attackers, labeled
 from standout.audit.subject import target_number
 from standout.audit.sweep import FEWEST, fitting, rough_days, rough_value
 from standout.data.dataset import Dataset
@@ -63,22 +65,18 @@ def panel(attacks: Sequence[str | Attack] | None = None) -> list[Attack]:
     return [a if isinstance(a, Attack) else attack(a) for a in given]
 
 
-def labels_of(attacks: Sequence[Attack], kinds: Sequence[str]) -> list[str]:
-    """One label per attack: its name, and the kind of attacker or its options where a name comes twice."""
-    labels: list[str] = []
-    for one, kind in zip(attacks, kinds, strict=True):
-        usual = attack(one.name).options()
-        changed = "".join(f" {k}={v}" for k, v in one.options().items() if v != usual.get(k))
-        label = f"{one.name} ({kind})" if kind else f"{one.name}{changed}"
-        while label in labels:
-            label += "'"
-        labels.append(label)
-    return labels
+def worst_of(tried: Sequence[Hits], chosen: Array) -> tuple[int, str]:
+    """Place of the adversary with most hits on the chosen targets, and the measure by which she has them.
 
-
-def strongest_of(tried: Sequence[dict[str, Any]], chosen: Array) -> dict[str, Any]:
-    """The attacker with most hits on the chosen targets; a tie goes to the one named first."""
-    return max(tried, key=lambda t: math.fsum(t["credit"][chosen]))
+    A tie goes to *found*, then to *unique*, then to the adversary named first.
+    """
+    hits = {
+        (turn, name): math.fsum(np.asarray(one.by_measure[name], np.float64)[chosen])
+        for name in ("found", "unique", "sure")
+        for turn, one in enumerate(tried)
+        if one.by_measure[name] is not None
+    }
+    return max(hits, key=lambda key: hits[key])
 
 
 class RiskTest:
@@ -133,58 +131,48 @@ class RiskTest:
         return int(self.targets.size - self.targets.size // 2)
 
     def of(self, release: Dataset) -> dict[str, Any]:
-        """Risk of a release: the attacker with most hits on one half of the targets, and her hit rate on the other half.
+        """Risk of a release: the shares of people who are unique, found and sure, by the worst adversary.
 
-        A person who is not in the release is not found. `credit` has one number per reported
-        target, in the same order for every release.
+        The worst adversary, and the worst of her three measures, are those with most hits on one
+        half of the targets; all rates are measured on the other half. A person who is not in the
+        release is neither unique nor found. `credit` has one number per reported target for the
+        worst measure, in the same order for every release.
         """
         place = None
         if release is not self.source:
             place = find_labels(release.record_labels, self.source.record_labels)
         truth = Truth.of(self.targets, place, self.source.record_keys[self.targets], self.seed)
         made, kinds = attackers(self.attacks, self.source, release)
-        labels = labels_of(made, kinds)
-        tried: list[dict[str, Any]] = []
-        for turn, (who, knowledge) in enumerate(
-            zip(self.adversaries, self._knowledge, strict=True)
-        ):
-            for label, one, kind in zip(labels, made, kinds, strict=True):
-                seen = one.run(release, knowledge, self.engine, watch=truth.target, lineup=False)
-                credit = np.where(truth.target >= 0, np.asarray(seen.credit, np.float64), 0.0)
-                if np.isnan(credit).any():
-                    raise ParameterError(f"attack {label} gave no answer for some targets")
-                tried.append(
-                    {
-                        "turn": turn,
-                        "adversary": who.words(self.source),
-                        "attack": label,
-                        "kind": kind,
-                        "one": one,
-                        "credit": credit,
-                    }
-                )
-        chosen, reported = truth.calibration, ~truth.calibration
-        best = strongest_of(tried, chosen)
-        absent = best["one"].run(
-            release, self._knowledge[best["turn"]], self.engine, exclude=truth.target, lineup=False
-        )
+        attacks = labeled(made, kinds)
+        done = [
+            experiment(attacks, who, knowledge, release, truth, engine=self.engine)
+            for who, knowledge in zip(self.adversaries, self._knowledge, strict=True)
+        ]
+        turn, worst = worst_of([one.hits for one in done], truth.calibration)
+        best, reported = done[turn], ~truth.calibration
+        words = [who.words(self.source) for who in self.adversaries]
         return {
-            "adversary": best["adversary"],
-            "attack": best["attack"],
-            "n_tried": len(tried),
+            "adversary": words[turn],
+            "attack": best.hits.found_attack,
+            "n_tried": len(done) * len(attacks),
             "n_not_released": int((truth.target < 0).sum()),
-            "hit": Rate.of(best["credit"][reported])._asdict(),
-            "false_match": Rate.of(absent.matched[reported])._asdict(),
+            **{name: best.measures[name] for name in (*MEASURES, "sure_attack", "not_measured")},
+            "false_match": Rate.of(
+                best.trials[best.hits.found_attack].absent.matched[reported]
+            )._asdict(),
+            "worst": worst,
             "credit": [
-                int(x) if x.is_integer() else round(x, 9) for x in best["credit"][reported].tolist()
+                int(x) if x.is_integer() else round(x, 9)
+                for x in np.asarray(best.hits.by_measure[worst], np.float64)[reported].tolist()
             ],
             "tried": [
                 {
-                    "adversary": t["adversary"],
-                    "attack": t["attack"],
-                    "kind": t["kind"],
-                    "hit": Rate.of(t["credit"][reported])._asdict(),
+                    "adversary": who,
+                    "attack": label,
+                    "kind": kind,
+                    "found": Rate.of(trial.credit(truth)[reported])._asdict(),
                 }
-                for t in tried
+                for who, one in zip(words, done, strict=True)
+                for (label, trial), kind in zip(one.trials.items(), kinds, strict=True)
             ],
         }

@@ -235,7 +235,7 @@ def _credits(job: Audit, who: Adversary, people: Array) -> dict[str, Array]:
     )
     knowledge = who.sample(job.source, people, job.seed)
     out = {}
-    for label, one, kind in zip(job._labels(), job.attacks, job._kinds, strict=True):
+    for (label, one), kind in zip(job.labeled.items(), job._kinds, strict=True):
         if kind not in ("", ADAPTIVE):
             continue
         seen = one.run(job.release, knowledge, job.engine, watch=truth.target, lineup=False)

@@ -146,9 +146,7 @@ class Run:
         return cls(rules, own, scopes, source="release")
 
     def __post_init__(self) -> None:
-        self.attacks: dict[str, Attack] = dict(
-            zip(self.job._labels(), self.job.attacks, strict=True)
-        )
+        self.attacks: dict[str, Attack] = self.job.labeled
         if any(limit.measure == UNIQUE for limit in self.policy.limits):
             self.attacks[UNIQUE] = Unique()
         made: dict[tuple[Adversary, Group | None], Progress] = {}
