@@ -23,11 +23,13 @@ from typing import Any
 
 import standout as so
 from standout.audit.findings import write_whole
-from standout.defenses.frontier import SEEDS, TARGETS, UNDEFENDED
+from standout.audit.measures import MEASURES as RISKS
+from standout.defenses.frontier import SCHEMA_VERSION, SEEDS, TARGETS, UNDEFENDED
 from standout.defenses.frontier_cells import Bench, Setting
-from standout.defenses.frontier_front import highest_rate, losses
+from standout.defenses.frontier_front import highest_rate, losses, risk_of
 from standout.defenses.frontier_risk import RiskTest
-from standout.report.frontier import SHORT, numbered
+from standout.report.frontier import numbered
+from standout.report.frontier_words import SHORT
 from standout.report.words import between, percent
 
 DOCS = Path(__file__).parents[1]
@@ -101,8 +103,8 @@ def measure_risk(folder: Path, text: str = "") -> None:
                     else so.parse_defense(cell["defense"]).apply(data, risk.seed)
                 )
                 cell["risk"] = risk.of(made)
-                print(name, cell["defense"], percent(cell["risk"]["hit"]["rate"]), flush=True)
-        write_stored(name, stored)
+                print(name, cell["defense"], percent(risk_of(cell)["rate"]), flush=True)
+        write_stored(name, stored | {"schema_version": SCHEMA_VERSION})
 
 
 def write_stored(name: str, stored: dict[str, Any]) -> None:
@@ -164,14 +166,23 @@ def code(defense: str) -> str:
     return f"`{defense}`".replace("|", "\\|")
 
 
+def rates(row: Mapping[str, Any]) -> list[str]:
+    """The three risks of a setting with their 95 % intervals."""
+    return [
+        "–"
+        if row[name] is None
+        else f"{percent(row[name])} ({between({'low': row[f'{name}_low'], 'high': row[f'{name}_high']})})"
+        for name in RISKS
+    ]
+
+
 def front_table(found: so.Frontier) -> list[str]:
     """Cells on the front as a Markdown table."""
     others = [m for m in ("rating", "popularity", "time", "entries") if m in found.measures]
     titles = [
         "",
         "defense",
-        "found",
-        "95 % interval",
+        *RISKS,
         "strongest attack",
         "loss, NDCG@10",
         *(f"loss, {SHORT[m]}" for m in others),
@@ -179,14 +190,13 @@ def front_table(found: so.Frontier) -> list[str]:
     rows = [r for r in sorted(numbered(found), key=lambda r: r["number"] or 0) if r["front"]]
     out = [
         "| " + " | ".join(titles) + " |",
-        "|---:|---|---:|---:|---|---:|" + "---:|" * len(others),
+        "|---:|---|---:|---:|---:|---|---:|" + "---:|" * len(others),
     ]
     for r in rows:
         cells = [
             r["number"],
             code(r["defense"]),
-            percent(r["rate"]),
-            between(r),
+            *rates(r),
             r["attack"],
             f"{100 * r['cost']:.1f} ± {100 * r['noise']:.1f} %",
             *(f"{100 * r[f'{m}_loss']:.0f} %" for m in others),
@@ -198,14 +208,14 @@ def front_table(found: so.Frontier) -> list[str]:
 def whole_table(found: so.Frontier) -> list[str]:
     """All cells as a Markdown table."""
     out = [
-        "| defense | found | 95 % interval | strongest attack | loss, NDCG@10 | people kept | entries kept |",
-        "|---|---:|---:|---|---:|---:|---:|",
+        "| defense | unique | found | sure | clear effect | strongest attack | loss, NDCG@10 | people kept | entries kept |",
+        "|---|---:|---:|---:|---|---|---:|---:|---:|",
     ]
     for r in sorted(found.rows(), key=lambda r: (-r["rate"], r["cost"])):
         cells = [
             code(r["defense"]),
-            percent(r["rate"]),
-            between(r),
+            *rates(r),
+            "" if r["clear_effect"] is None else "yes" if r["clear_effect"] else "no",
             r["attack"],
             f"{100 * r['cost']:.1f} ± {100 * r['noise']:.1f} %",
             percent(r["people"]),
@@ -228,7 +238,7 @@ def mean(values: list[float] | None) -> float:
 def points(cells: list[Mapping[str, Any]]) -> str:
     """Cells in words: setting, people found, loss."""
     return "; ".join(
-        f"`{c['defense']}` leaves {percent(c['risk']['hit']['rate'])} found and costs {100 * mean(losses(c, 'ndcg')):.0f} % "
+        f"`{c['defense']}` leaves {percent(risk_of(c)['rate'])} found and costs {100 * mean(losses(c, 'ndcg')):.0f} % "
         f"of NDCG@10 and {100 * mean(losses(c, 'entries')):.0f} % of the entries"
         for c in cells
     )
@@ -237,7 +247,7 @@ def points(cells: list[Mapping[str, Any]]) -> str:
 def verdicts(name: str, found: so.Frontier) -> list[str]:
     """The papers' claims, judged on what was measured here."""
     base, n = found.undefended, len(found.measured) - 1
-    hit = base["risk"]["hit"]["rate"]
+    hit = risk_of(base)["rate"]
     popularity = found.popularity_loss or 1.0
     blurred = [
         c
@@ -254,7 +264,7 @@ def verdicts(name: str, found: so.Frontier) -> list[str]:
         )
         for c in family(found, f)
     ]
-    low = min(blurred, key=lambda c: c["risk"]["hit"]["rate"])
+    low = min(blurred, key=lambda c: risk_of(c)["rate"])
     useful = [
         c
         for c in found.measured
@@ -264,9 +274,9 @@ def verdicts(name: str, found: so.Frontier) -> list[str]:
     rare = family(found, "drop-rare-items")
     return [
         "**NS08: perturbing or removing values and dates does not help.** "
-        + ("Holds" if low["risk"]["hit"]["rate"] > 0.5 * hit else "Holds in part")
+        + ("Holds" if risk_of(low)["rate"] > 0.5 * hit else "Holds in part")
         + f" on {NAMES[name]}. Of {len(blurred)} settings that change or remove values or dates, the one with the lowest rate, "
-        f"`{low['defense']}`, still leaves {percent(low['risk']['hit']['rate'])} found ({percent(hit)} undefended).",
+        f"`{low['defense']}`, still leaves {percent(risk_of(low)['rate'])} found ({percent(hit)} undefended).",
         "**NS08: there is no defense that keeps both privacy and utility.** "
         + ("Not contradicted" if not useful else "Contradicted")
         + f" on {NAMES[name]}. Of {n} tried settings, {several(len(beyond))} shown to bring the rate below 5 %, and "
@@ -298,13 +308,13 @@ def aware_words(found: so.Frontier) -> str:
 
 def close_to(found: so.Frontier) -> str:
     """The cheapest setting that leaves less than a fifth found, with all that it costs."""
-    few = [c for c in found.measured if c["risk"]["hit"]["rate"] < 0.2]
+    few = [c for c in found.measured if risk_of(c)["rate"] < 0.2]
     if not few:
         return "No setting leaves less than 20 % found."
     best = min(few, key=lambda c: mean(losses(c, "ndcg")))
     lost = {m: mean(losses(best, m)) for m in found.measures if m not in ("ndcg", "recall")}
     also = ", ".join(f"{100 * min(x, 1):.0f} % {SHORT[m]}" for m, x in lost.items() if x >= 0.05)
-    left = percent(best["risk"]["hit"]["rate"])
+    left = percent(risk_of(best)["rate"])
     return (
         f"The verdict depends on what the data is for: `{best['defense']}` leaves {left} found and "
         f"costs {100 * mean(losses(best, 'ndcg')):.0f} % of NDCG@10. Its other losses: {also}."
@@ -447,7 +457,8 @@ def page() -> str:
             "",
             f"![{drawn.title}, {title}](images/frontier-{name}.png)",
             "",
-            "The numbers in the chart are those of the first column: settings that no other one measurably beats.",
+            "The numbers in the chart are those of the first column: settings with a clear effect that no other one measurably "
+            "beats. Each rate has its 95 % interval; – is not measured.",
             "",
             *front_table(found),
             "",

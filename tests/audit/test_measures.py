@@ -10,7 +10,7 @@ from made_outcomes import made_outcomes
 import standout as so
 from standout.attacks import presence
 from standout.attacks.unique import is_unique
-from standout.audit.measures import NO_POSTERIOR, REFUTED, SURE, holds, measured
+from standout.audit.measures import NO_POSTERIOR, REFUTED, SURE, hits_of, holds
 from standout.experiment.outcomes import Truth
 from standout.report.sentences import said
 
@@ -133,10 +133,9 @@ def test_an_attacker_whose_probabilities_do_not_hold_is_sure_of_nobody():
     named_although_absent = answers([0.99] * n, np.ones(n), [0.99] * n)
     assert not holds(boastful, half) and holds(honest, half)
     assert not holds(named_although_absent, half)
-    who = so.Adversary(knows=2)
-    only = measured({"a": boastful}, half, who, None, None, 1.0)
+    only = hits_of({"a": boastful}, half, "", None).measures(1.0)
     assert only["sure"] is None and only["not_measured"]["sure"] == REFUTED
-    both = measured({"a": boastful, "b": honest}, half, who, None, None, 1.0)
+    both = hits_of({"a": boastful, "b": honest}, half, "", None).measures(1.0)
     assert both["sure_attack"] == "b" and both["sure"]["count"] == 20
 
 

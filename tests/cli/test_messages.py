@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 import standout as so
+from standout.audit.measures import MEASURES as RISKS
 from standout.cli.defend_frontier import show
 from standout.errors import ColumnError, InputError
 from standout.linking.items import read_items
@@ -133,26 +134,25 @@ def test_names_of_defenses_are_not_cut(width):
     long = "coarsen-time(to=month) | drop-entries(share=0.5) | suppress-km(k=5, m=2)"
 
     class Found:
-        measures, measure, cells, sentence = (
+        measures, measure, cells, sentence, measured = (
             ("ndcg", "rating", "popularity", "time", "entries"),
             "ndcg",
             (),
             "Said.",
+            (),
         )
 
         def rows(self):
-            rate = {
-                "rate": 0.5,
-                "lower": 0.4,
-                "upper": 0.6,
-                "low": 0.4,
-                "high": 0.6,
-                "cost": 0.1,
-                "noise": 0.01,
-                "front": True,
-            }
-            return [{**rate, "defense": long, **{f"{m}_loss": 0.2 for m in self.measures}}]
+            risks = {f"{m}{end}": 0.5 for m in RISKS for end in ("", "_low", "_high")}
+            rate = {"rate": 0.5, "cost": 0.1, "noise": 0.01, "front": True, "clear_effect": True}
+            losses = {f"{m}_loss": 0.2 for m in self.measures}
+            return [{**rate, **risks, **losses, "defense": long}]
 
     file = io.StringIO()
     show(Found(), Console(file=file, width=width))
-    assert long in file.getvalue()
+    lines = file.getvalue().splitlines()
+    row = next(line for line in lines if long in line)
+    assert len(row) <= max(width, len(f"*  {long}")), (
+        "numbers move below a name that leaves no space"
+    )
+    assert sum(line.count("50% 50%–50%") for line in lines) == 3

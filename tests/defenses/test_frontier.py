@@ -10,11 +10,12 @@ import pytest
 from tastes import grouped_tastes
 
 import standout as so
+from standout.audit.measures import MEASURES, Hits
 from standout.defenses import frontier_cells, frontier_front, frontier_risk
-from standout.defenses.frontier import frontier, settings_of
+from standout.defenses.frontier import frontier
 from standout.defenses.frontier_cells import Bench, Setting
-from standout.defenses.frontier_risk import RiskTest, default_adversary, strongest_of
-from standout.defenses.frontier_strengths import default_strengths
+from standout.defenses.frontier_risk import RiskTest, default_adversary, worst_of
+from standout.defenses.frontier_strengths import default_strengths, settings_of
 from standout.defenses.utility_ranking import GRID, RankingSettings
 from standout.experiment.journal import key_of
 from standout.experiment.outcomes import Truth
@@ -60,7 +61,12 @@ def cell(name: str, hits: int, cost: list[float], n: int = 100, other: float = 0
         "defense": name,
         "seconds": 1.0,
         "risk": {
-            "hit": so_rate(hits, n),
+            "unique": so_rate(hits // 2, n),
+            "found": so_rate(hits, n),
+            "sure": None,
+            "sure_attack": None,
+            "not_measured": {"sure": "no posterior"},
+            "worst": "found",
             "credit": credit,
             "attack": "likelihood",
             "adversary": "4 items",
@@ -129,11 +135,11 @@ def test_a_stronger_setting_costs_more_and_finds_fewer(found):
 
 def test_people_who_are_not_in_the_release_are_not_found(found):
     few = next(c for c in found.cells if c["defense"] == "sample-records(share=0.05)")
-    assert few["risk"]["hit"]["rate"] < 0.2
+    assert few["risk"]["found"]["rate"] < 0.2
     assert few["risk"]["n_not_released"] > 80
 
 
-def test_the_rate_is_that_of_an_audit_of_the_same_release(data, found):
+def test_the_three_rates_are_those_of_an_audit_of_the_same_release(data, found):
     """Same targets, same draws, same choice of the strongest attack on the calibration half."""
     who = default_adversary(data)
     release = so.defense("drop-entries", share=0.5).apply(data, seed=0)
@@ -141,10 +147,10 @@ def test_the_rate_is_that_of_an_audit_of_the_same_release(data, found):
         progress=False
     )
     mine = next(c for c in found.cells if c["defense"] == "drop-entries(share=0.5)")
-    best = audit.results[0]["strongest"]
-    assert mine["risk"]["n_tried"] == best["n_attacks"]
-    assert mine["risk"]["hit"]["rate"] == pytest.approx(best["hit"]["rate"], abs=1e-12)
-    assert mine["risk"]["hit"]["n"] == best["hit"]["n"]
+    result = audit.results[0]
+    assert mine["risk"]["n_tried"] == result["strongest"]["n_attacks"]
+    for name in MEASURES:
+        assert result[name] is not None and mine["risk"][name] == result[name]
 
 
 def test_the_attacker_is_not_chosen_on_the_people_she_is_judged_on(data, monkeypatch):
@@ -153,16 +159,46 @@ def test_the_attacker_is_not_chosen_on_the_people_she_is_judged_on(data, monkeyp
 
     def choose(tried, chosen):
         seen.append(chosen)
-        return strongest_of(tried, chosen)
+        return worst_of(tried, chosen)
 
-    monkeypatch.setattr(frontier_risk, "strongest_of", choose)
+    monkeypatch.setattr(frontier_risk, "worst_of", choose)
     risk = RiskTest(data, None, ATTACKS, 60, 0)
     found = risk.of(data)
     truth = Truth.of(risk.targets, None, data.record_keys[risk.targets], 0)
     assert np.array_equal(seen[0], truth.calibration)
     assert len(found["credit"]) == int((~truth.calibration).sum())
-    one, two = {"credit": np.array([1.0, 0, 0])}, {"credit": np.array([0.0, 1, 1])}
-    assert strongest_of([one, two], np.array([True, False, False])) is one
+
+
+def hits(**by_measure) -> Hits:
+    """Made-up outcomes of three people."""
+    told = {name: None if x is None else np.array(x) for name, x in by_measure.items()}
+    return Hits(told, "a", "", {}, {})
+
+
+def test_the_worst_of_what_was_measured_counts():
+    one = hits(unique=None, found=[1.0, 0, 0], sure=[False, False, False])
+    two = hits(unique=[False, True, True], found=[0.0, 1, 0], sure=None)
+    assert worst_of([one, two], np.array([True, False, False])) == (0, "found")
+    assert worst_of([one, two], np.array([False, True, True])) == (1, "unique")
+    assert worst_of([one, two], np.array([False, True, False])) == (1, "found"), "a tie"
+
+
+def test_uniqueness_that_is_not_defined_is_never_zero(data):
+    """A coarser time says more than no time: 0 % unique would be a false all-clear."""
+    risk = RiskTest(data, None, ATTACKS, 60, 0)
+    for text, words in (
+        ("coarsen-time(to=year)", "changes times"),
+        ("round-values(step=2)", "changes values"),
+        ("keep-top-items(k=10)", "removes items"),
+    ):
+        found = risk.of(so.parse_defense(text).apply(data))
+        assert found["unique"] is None
+        assert words in found["not_measured"]["unique"]
+    assert risk.of(so.parse_defense("drop-time").apply(data))["unique"]["rate"] > 0.3
+    chance = RiskTest(data, [so.Adversary(knows=4, wrong=0.25)], ATTACKS, 60, 0).of(data)
+    assert chance["unique"] is None and "probability" in chance["not_measured"]["unique"]
+    bare = RiskTest(data, None, ["scoreboard-rh"], 60, 0).of(data)
+    assert bare["sure"] is None and bare["not_measured"]["sure"]
 
 
 def test_every_cell_is_measured_on_the_same_people(data):
@@ -177,7 +213,7 @@ def test_several_adversaries_give_the_rate_of_the_worst(data):
     few, many = so.Adversary(knows=1, value_within=None), so.Adversary(knows=5)
     both = RiskTest(data, [few, many], ATTACKS, 80, 0)
     alone = RiskTest(data, [many], ATTACKS, 80, 0)
-    assert both.of(data)["hit"]["rate"] == alone.of(data)["hit"]["rate"]
+    assert both.of(data)["found"]["rate"] == alone.of(data)["found"]["rate"]
     assert both.of(data)["adversary"] == many.describe()
 
 
@@ -209,7 +245,7 @@ def test_differences_within_the_noise_are_ties():
 
 def brute_front(cells: list[dict]) -> list[bool]:
     """Cells that are not beaten, without noise."""
-    at = [(c["risk"]["hit"]["rate"], np.mean([x["ndcg"] for x in c["losses"]])) for c in cells]
+    at = [(c["risk"]["found"]["rate"], np.mean([x["ndcg"] for x in c["losses"]])) for c in cells]
     return [not any(a <= r and b <= c and (a, b) != (r, c) for a, b in at) for r, c in at]
 
 
@@ -228,6 +264,31 @@ def test_a_tie_removes_no_cell_from_the_front():
     assert frontier_front.front([one, two], "ndcg") == [True, True]
 
 
+def test_a_defense_without_effect_is_not_marked():
+    """A setting that costs nothing and changes nothing is not beaten by any other, and no advice."""
+    found = of(
+        cell("undefended", 90, [0.0] * 3),
+        cell("useless", 89, [0.0] * 3),
+        cell("lucky", 84, [0.0] * 3),
+        cell("right", 20, [0.4] * 3),
+    )
+    assert [c["defense"] for c in found.front] == ["right"]
+    rows = {r["defense"]: r for r in found.rows()}
+    assert [rows[x]["clear_effect"] for x in rows] == [None, False, False, True]
+    assert "no clear effect" in page_of(found)
+
+
+def test_no_setting_is_advised_if_none_has_a_clear_effect():
+    base = cell("undefended", 30, [0.0] * 3, 900)
+    said = of(base, cell("same", 29, [0.0] * 3, 900)).sentence
+    assert "least costly" not in said
+    assert "None of the 1 tried settings has a clear effect" in said
+
+
+def page_of(found: so.Frontier) -> str:
+    return json.dumps(found.chart().spec()["data"]["values"])
+
+
 # The sentence
 
 
@@ -238,7 +299,8 @@ def test_the_sentence_names_the_least_costly_defense_and_its_cost():
         cell("right", 3, [0.3] * 3, 500),
         cell("dear", 0, [0.9] * 3, 500),
     ).sentence
-    assert "finds 100% of the people" in said
+    assert "50% (45% to 55%) are unique, and her best guess finds 100%" in said
+    assert "judged by the largest of these rates, here people whom the best guess finds" in said
     assert (
         "To bring the rate below 5%, the least costly defense found is right, which costs 30% "
         in said
@@ -282,7 +344,7 @@ def test_a_saved_frontier_loads_with_the_same_answer(found, tmp_path):
     again = so.Frontier.load(path)
     assert again.sentence == found.sentence
     assert again.to_frame().equals(found.to_frame())
-    assert json.loads(path.read_text())["schema_version"] == 1
+    assert json.loads(path.read_text())["schema_version"] == 2
 
 
 @pytest.mark.parametrize(
@@ -290,9 +352,10 @@ def test_a_saved_frontier_loads_with_the_same_answer(found, tmp_path):
     [
         "",
         "[]",
-        '{"schema_version": 2}',
-        '{"schema_version": 1, "cells": []}',
-        '{"schema_version": 1, "provenance": {}, "cells": [{}], "measure": "ndcg"}',
+        '{"schema_version": 1}',
+        '{"schema_version": 3}',
+        '{"schema_version": 2, "cells": []}',
+        '{"schema_version": 2, "provenance": {}, "cells": [{}], "measure": "ndcg"}',
     ],
 )
 def test_a_damaged_frontier_is_refused(text, tmp_path):
@@ -396,6 +459,7 @@ def test_a_measure_that_the_data_does_not_have_is_refused():
 
 def test_default_strengths_fit_the_data_and_can_be_applied(data):
     wanted = settings_of(data)
+    assert not any(s.problem for s in wanted)
     assert len({s.family for s in wanted}) >= 18
     for setting in wanted:
         assert setting.defense.apply(data, seed=0).n_entries > 0
@@ -422,6 +486,70 @@ def test_own_defenses_with_apply_are_cells_too(data):
     assert found.rows()[1]["entries"] == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.fixture
+def own_defenses():
+    """Three defenses of a user: with strengths, without, and one that cannot be made without parameters."""
+    from standout.defenses import defense as registry
+
+    before = dict(registry._REGISTRY)
+
+    class Half(so.Defense):
+        def __init__(self, *, step: int = 2) -> None:
+            self.step = step
+
+        def change(self, source: so.Dataset, seed: int) -> so.Dataset:
+            return source.with_entries(np.arange(source.n_entries) % self.step == 0)
+
+        def channel(self, source: so.Dataset, release: so.Dataset) -> so.Channel:
+            return so.Channel(lost=1 - 1 / self.step)
+
+    @so.register_defense("own-strengths")
+    class Strong(Half):
+        @classmethod
+        def strengths(cls, source: so.Dataset) -> list[dict]:
+            return [{"step": 2}, {"step": 3}]
+
+    @so.register_defense("own-needs")
+    class Needs(Half):
+        def __init__(self, *, step: int) -> None:
+            super().__init__(step=step)
+
+    so.register_defense("own-plain")(Half)
+    yield
+    registry._REGISTRY.clear()
+    registry._REGISTRY.update(before)
+
+
+def test_all_holds_the_defenses_of_users(data, own_defenses, monkeypatch):
+    wanted = {s.text: s for s in settings_of(data)}
+    own = [text for text in wanted if text.startswith("own-")]
+    assert own == [
+        "own-strengths(step=2)",
+        "own-strengths(step=3)",
+        "own-needs",
+        "own-plain(step=2)",
+    ]
+    assert [wanted[text].strength for text in own] == [1, 2, 1, 1]
+    from standout.defenses import defense as registry
+
+    monkeypatch.setattr(registry, "_BUILT_IN", {})
+    monkeypatch.setattr(
+        registry, "_REGISTRY", {k: registry._REGISTRY[k] for k in registry._REGISTRY if "own" in k}
+    )
+    monkeypatch.setattr("standout.defenses.frontier_strengths.combinations", lambda source: [])
+    found = frontier(data, "all", attacks=ATTACKS, targets=40, seeds=2)
+    assert [c["defense"] for c in found.cells] == ["undefended", *own]
+    assert "step" in found.cells[3]["not_measured"], "it says which parameter it needs"
+    assert found.rows()[2]["entries"] == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_strengths_set_the_first_parameter_of_a_users_defense(data, own_defenses):
+    made = settings_of(data, ["own-needs"], {"own-needs": [2, 5]})
+    assert [s.text for s in made] == ["own-needs(step=2)", "own-needs(step=5)"]
+    with pytest.raises(so.StandoutError, match="step"):
+        settings_of(data, ["own-needs"])
+
+
 def test_the_cost_is_stated_before_the_long_part(data):
     said: list[str] = []
     frontier(
@@ -444,11 +572,22 @@ def test_the_chart_marks_the_front_and_the_page_is_complete(found):
     assert found.sentence[:40] in text
     assert "A title" in text
     assert len(table(found).cells()) == len(found.measured)
+    titles = [c.title for c in table(found).columns]
+    assert [x for x in titles if x in MEASURES] == list(MEASURES)
+    assert "A setting is judged by the largest of the rates" in text
+    base = found.undefended["risk"]
+    for point in drawn.spec()["data"]["values"]:
+        assert all(name in point["tip"] for name in MEASURES)
+    assert f"{base['sure']['rate']:.0%} sure" in next(
+        v["tip"] for v in drawn.spec()["data"]["values"] if v["defense"] == "undefended"
+    )
 
 
 def test_no_number_of_the_table_is_infinite(found):
     # the undefended data has no attackers who are unaware of a defense
     frame = found.to_frame().drop(columns=["naive", "unaware", "adaptive"])
+    assert not frame.filter(regex="^(found|sure)").isna().any().any()
+    frame = frame.drop(columns=["unique", "unique_low", "unique_high"], errors="ignore")
     assert all(math.isfinite(x) for x in frame.select_dtypes("number").to_numpy().ravel())
 
 

@@ -77,6 +77,21 @@ def test_unique_is_unclear_where_each_fact_may_be_wrong(crowds):
     assert "use a whole number of wrong facts" in seen.table[0]["why"]
 
 
+def test_unique_is_unclear_on_a_release_whose_defense_changes_what_is_known():
+    """Rounded values agree with no fact: nobody would be unique, and a limit on unique would be kept."""
+    rng = np.random.default_rng(4)
+    record, item = np.repeat(np.arange(400), 4), rng.integers(0, 40, 1600)
+    source = so.Dataset.from_arrays(record, item, rng.integers(1, 100, 1600).astype(float))
+    release = so.defense("round-values", step=7).apply(source, seed=1)
+    asked = {
+        "adversary": {"a": {"knows": 2, "value_within": 0}},
+        "limit": [{"measure": "unique", "max": 0.2, "adversaries": ["a"]}],
+    }
+    seen = so.check(source, {**BASE, **asked, "targets": 300}, release=release)
+    assert seen.verdict == "unclear"
+    assert any("changes values" in str(row.get("why")) for row in seen.table)
+
+
 def test_evidence_about_all_three_holds(crowds, tmp_path):
     limits = [
         {"name": m, "measure": m, "max": 0.6, "of": "all", "adversaries": ["a"]}

@@ -60,11 +60,34 @@ class Unique(Unicity):
         return np.where(n > 0, 1.0 / np.maximum(n, 1), 0.0), n == 1
 
 
-def why_not_unique(who: Adversary) -> str:
-    """Why uniqueness is not defined for this adversary; nothing if it is."""
-    if not who.wrong_varies:
+def why_not_unique(who: Adversary, release: Catalog | None = None) -> str:
+    """Why uniqueness is not defined for this adversary, or on this release; nothing if it is.
+
+    Parameters
+    ----------
+    who
+        The adversary.
+    release
+        The data that is searched; None for the source itself.
+    """
+    if who.wrong_varies:
+        return "each fact may be wrong with some probability, so the facts exclude hardly any record with certainty"
+    channel = None if release is None else release.channel
+    if release is None or channel is None:
         return ""
-    return "each fact may be wrong with some probability, so the facts exclude hardly any record with certainty"
+    swapped = channel.attributes > 0
+    changed = [
+        what
+        for what, known in (
+            ("removes items", channel.kept_pairs < 1),
+            ("changes values", who.tells_value(release) and (swapped or channel.value is not None)),
+            ("changes times", who.tells_time(release) and (swapped or channel.time is not None)),
+        )
+        if known
+    ]
+    if not changed:
+        return ""
+    return f"the defense {' and '.join(changed)} that are known, so a record that disagrees with the facts is not excluded"
 
 
 def is_unique(

@@ -21,7 +21,7 @@ from standout.audit import notes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
 from standout.audit.findings import SCHEMA_VERSION, Findings
 from standout.audit.judge import judge
-from standout.audit.measures import measured
+from standout.audit.measures import hits_of
 from standout.audit.same_labels import other_labels
 from standout.audit.strongest import strongest
 from standout.audit.sweep import default_sweep, fitting
@@ -243,7 +243,7 @@ class Audit:
             for label, one, _ in self.experiment.attackers
         ]
         best = strongest(outcomes, truth.calibration, share)
-        unique = self.experiment.unique(people)
+        hits = hits_of(outcomes, truth.calibration, self.experiment.unique(people), best)
         return {
             "adversary": {**who.to_dict(), "words": who.words(self.source)},
             "n_targets": int(targets.size),
@@ -252,7 +252,7 @@ class Audit:
             "n_not_released": int((truth.target < 0).sum()),
             "eligible_share": share,
             "more_items": self._more_items(who, truth.target),
-            **measured(outcomes, truth.calibration, who, unique, best, share),
+            **hits.measures(share),
             "strongest": best,
             "uncertainty": _uncertainty(judged, best),
             "attacks": judged,

@@ -9,14 +9,13 @@ the right one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
-from standout.adversary.adversary import Adversary
-from standout.attacks.unique import why_not_unique
 from standout.experiment.outcomes import Outcomes
 from standout.formulas.rates import Z_95, Rate, at_most
 
@@ -81,15 +80,44 @@ def surest(
     return max(honest, key=lambda label: int(is_sure(outcomes[label])[chosen].sum())), ""
 
 
-def measured(
+@dataclass(frozen=True, eq=False, repr=False)
+class Hits:
+    """Who is unique, found, sure; the three measures are of the same people."""
+
+    by_measure: dict[str, Array | None]
+    """Per measure and query: bool, or credit from 0 to 1 for *found*; None where it is not measured."""
+    found_attack: str
+    """Label of the strongest attack."""
+    sure_attack: str
+    """Label of the attack that is sure of most targets; "" if there is none."""
+    why_not: dict[str, str]
+    """Why a measure is None."""
+    rates: dict[str, Rate | None]
+    """Rate of each measure on the reported queries; None where it is not measured."""
+
+    def measures(self, eligible_share: float) -> dict[str, Any]:
+        """The three rates as a part of an adversary's result.
+
+        Parameters
+        ----------
+        eligible_share
+            Share of all records that could be targets; in rates of all records the others count as
+            not found.
+        """
+        out: dict[str, Any] = {}
+        for name, rate in self.rates.items():
+            out[name] = None if rate is None else rate._asdict()
+            out[f"{name}_all"] = None if rate is None else rate.of_all(eligible_share)._asdict()
+        return {**out, "sure_attack": self.sure_attack or None, "not_measured": self.why_not}
+
+
+def hits_of(
     outcomes: Mapping[str, Outcomes],
     calibration: Array,
-    who: Adversary,
-    unique: Array | None,
+    unique: Array | str,
     strongest: Mapping[str, Any] | None,
-    eligible_share: float,
-) -> dict[str, Any]:
-    """The three rates on the same targets, as a part of an adversary's result.
+) -> Hits:
+    """Who is unique, found, sure.
 
     Parameters
     ----------
@@ -97,16 +125,11 @@ def measured(
         Outcomes by attack label.
     calibration
         bool: queries on which the strongest attack is chosen; rates are reported on the others.
-    who
-        The adversary.
     unique
-        Per query: whether the target is unique; None where that is not defined.
+        Per query: whether the target is unique; or why that is not defined.
     strongest
         The strongest attack as `strongest` reports it; None if there are too few targets to choose
         one.
-    eligible_share
-        Share of all records that could be targets; in rates of all records the others count as not
-        found.
     """
     reported = ~calibration if strongest else np.ones(calibration.size, np.bool_)
     credit = {label: one.credit for label, one in outcomes.items()}
@@ -117,23 +140,16 @@ def measured(
     )
     sure, why_not_sure = surest(outcomes, calibration, reported)
     hits = {
-        "unique": unique,
+        "unique": None if isinstance(unique, str) else unique,
         "found": credit[found],
         "sure": is_sure(outcomes[sure]) if sure else None,
     }
-    out: dict[str, Any] = {}
-    for name, one in hits.items():
-        rate = None if one is None else Rate.of(one[reported])
-        if name == "sure" and rate is not None:
-            rate = _with_calibration(rate, outcomes[sure].take(reported))
-        out[name] = None if rate is None else rate._asdict()
-        out[f"{name}_all"] = None if rate is None else rate.of_all(eligible_share)._asdict()
-    reasons = {"unique": why_not_unique(who), "sure": why_not_sure}
-    return {
-        **out,
-        "sure_attack": sure or None,
-        "not_measured": {name: why for name, why in reasons.items() if why},
-    }
+    rates = {name: None if one is None else Rate.of(one[reported]) for name, one in hits.items()}
+    if rates["sure"] is not None:
+        rates["sure"] = _with_calibration(rates["sure"], outcomes[sure].take(reported))
+    reasons = {"unique": unique if isinstance(unique, str) else "", "sure": why_not_sure}
+    why_not = {name: why for name, why in reasons.items() if why}
+    return Hits(hits, found, sure, why_not, rates)
 
 
 def _with_calibration(rate: Rate, outcomes: Outcomes) -> Rate:

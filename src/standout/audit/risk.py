@@ -164,7 +164,7 @@ def risk(
                 outcomes = job.attack(people, guesser)[guesser[0].label]
                 sums["found"][part] += outcomes.credit
                 unique = job.unique(people)
-                if unique is None:
+                if isinstance(unique, str):
                     undefined.add("unique")
                 else:
                     sums["unique"][part] += unique

@@ -11,7 +11,6 @@ from standout.errors import ParameterError
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from standout.defenses.frontier import Frontier
 
@@ -81,69 +80,84 @@ def show_frontier(
 
 
 def show(found: Frontier, console: Console) -> None:
-    """Print the table and the sentence."""
+    """Print the table and the sentence. A name that does not fit beside its numbers stands on a line of its own."""
     from rich.text import Text
+
+    from standout.report.frontier_words import not_measured
 
     others: list[str] = [
         m
         for m in ("rating", "popularity", "time", "entries")
         if m in found.measures and m != found.measure
     ]
-    table, unlimited = _table(found, others), console.options.update(width=10_000)
-    while others and console.measure(table, options=unlimited).maximum > console.width:
+    rows = _cells(found, others)
+    while others and _width(rows) > console.width:
         others.pop()  # the report has all of them
-        table = _table(found, others)
-    # a line longer than the terminal is better than a name that is cut
-    width, console.width = (
-        console.width,
-        max(console.width, console.measure(table, options=unlimited).maximum),
-    )
-    console.print(table)
-    console.width = width
-    for cell in found.cells:
-        if "not_measured" in cell:
-            console.print(
-                Text(f"not measured: {cell['defense']}: {cell['not_measured']}", style="dim")
-            )
+        rows = _cells(found, others)
+    console.print(Text("Risk and cost of every defense tried, 95% intervals", style="italic"))
+    for line in _lines(rows, console.width):
+        # a line longer than the terminal is better than a name that is cut
+        console.print(Text(line), soft_wrap=True)
+    for line in MARKS:
+        console.print(Text(line, style="dim"))
+    for name, why in not_measured(found):
+        text = f"not measured: {name}: {why}"
+        console.print(Text(text, style="dim"), soft_wrap=not console.is_terminal)
     console.print(Text(found.sentence), soft_wrap=not console.is_terminal)
 
 
-def _table(found: Frontier, others: list[str]) -> Table:
-    """The settings with their risk, their cost and the other losses that are named."""
-    from rich.table import Table
+MARKS = (
+    "* on the front: no other setting is measurably better, judged by the largest of unique, found, sure",
+    "= no clear effect: the risk is not clearly below that of the undefended data",
+)
 
-    from standout.report.frontier import SHORT
+
+def _cells(found: Frontier, others: list[str]) -> list[list[str]]:
+    """The table as text: titles, then one row per setting; mark and name first."""
+    from standout.audit.measures import MEASURES as RISKS
+    from standout.report.frontier_words import SHORT
     from standout.report.words import between, percent
 
-    table = Table(
-        title="Risk and cost of every defense tried", title_justify="left", box=None, pad_edge=False
-    )
-    for title in (
-        "",
-        "defense",
-        "found",
-        "95% interval",
-        f"loss, {SHORT[found.measure]}",
-        *(SHORT[m] for m in others),
-    ):
-        table.add_column(
-            title, justify="left" if title in ("", "defense") else "right", no_wrap=True
-        )
+    out = [["", "defense", *RISKS, f"loss, {SHORT[found.measure]}", *(SHORT[m] for m in others)]]
     for row in sorted(found.rows(), key=lambda r: (-r["rate"], r["cost"])):
-        table.add_row(
-            "*" if row["front"] else "",
-            row["defense"],
-            percent(row["rate"]),
-            between(row),
-            f"{100 * row['cost']:.1f}% ± {100 * row['noise']:.1f}",
-            *(
-                "–" if row[f"{m}_loss"] is None else f"{100 * row[f'{m}_loss']:.0f}%"
-                for m in others
-            ),
+        risks = [
+            "–"
+            if row[name] is None
+            else f"{percent(row[name])} "
+            + between({"low": row[f"{name}_low"], "high": row[f"{name}_high"]}).replace(" to ", "–")
+            for name in RISKS
+        ]
+        losses = [row[f"{m}_loss"] for m in others]
+        out.append(
+            [
+                "*" if row["front"] else "=" if row["clear_effect"] is False else " ",
+                row["defense"],
+                *risks,
+                f"{100 * row['cost']:.1f}% ± {100 * row['noise']:.1f}",
+                *("–" if x is None else f"{100 * x:.0f}%" for x in losses),
+            ]
         )
-    table.caption = "* on the front: no other setting is measurably better"
-    table.caption_justify = "left"
-    return table
+    return out
+
+
+def _widths(rows: list[list[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+
+def _width(rows: list[list[str]]) -> int:
+    """Width of the table with every setting on one line."""
+    return sum(_widths(rows)) + 2 * (len(rows[0]) - 1)
+
+
+def _lines(rows: list[list[str]], width: int) -> list[str]:
+    """Rows as lines: one each if all fit, else the numbers below the name."""
+    marks, names, *wide = _widths(rows)
+    one_line, out = _width(rows) <= width, []
+    for mark, name, *cells in rows:
+        numbers = "  ".join(x.rjust(n) for x, n in zip(cells, wide, strict=True))
+        start = f"{mark:<{marks}}  "
+        out += [f"{start}{name:<{names}}  {numbers}"] if one_line else [start + name, numbers]
+    return out
 
 
 def defense_list(text: str) -> Any:

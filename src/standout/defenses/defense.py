@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
@@ -62,6 +62,17 @@ class Defense(ABC):
         published parameters only.
         """
         return self
+
+    @classmethod
+    def strengths(cls, source: Dataset) -> Iterable[Mapping[str, Any]]:
+        """Return the settings that `so.frontier` tries, from weak to strong, each as parameters: the defaults by default.
+
+        Parameters
+        ----------
+        source
+            The data to protect. No setting if the defense does not apply to it.
+        """
+        return [{}]
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -247,7 +258,7 @@ def _on_scale(release: Dataset, example: Dataset, what: str) -> Dataset:
     return with_entries(release, value=value, levels=example.levels)
 
 
-_REGISTRY: dict[str, Callable[..., Defense]] = {}
+_REGISTRY: dict[str, type[Defense]] = {}
 _BUILT_IN = {
     "drop-entries": "suppress",
     "drop-rare-items": "suppress",
@@ -288,6 +299,15 @@ def defense_names() -> list[str]:
     return [*_BUILT_IN, *(n for n in _REGISTRY if n not in _BUILT_IN)]
 
 
+def defense_class(name: str) -> type[Defense]:
+    """Class of the defense of that name."""
+    if name not in _REGISTRY and name in _BUILT_IN:
+        import_module(f"standout.defenses.{_BUILT_IN[name]}")
+    if name not in _REGISTRY:
+        raise unknown_name("defense", name, defense_names())
+    return _REGISTRY[name]
+
+
 def defense(name: str, **parameters: Any) -> Defense:
     """Make the defense of that name.
 
@@ -298,11 +318,7 @@ def defense(name: str, **parameters: Any) -> Defense:
     parameters
         Parameters of the defense.
     """
-    if name not in _REGISTRY and name in _BUILT_IN:
-        import_module(f"standout.defenses.{_BUILT_IN[name]}")
-    if name not in _REGISTRY:
-        raise unknown_name("defense", name, defense_names())
-    make = _REGISTRY[name]
+    make = defense_class(name)
     try:
         inspect.signature(make).bind(**parameters)
     except TypeError as error:

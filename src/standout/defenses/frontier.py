@@ -17,18 +17,19 @@ import numpy as np
 
 from standout.attacks.attack import Attack
 from standout.audit.findings import write_whole
+from standout.audit.measures import MEASURES as RISKS
 from standout.data.dataset import Dataset, in_memory
 from standout.defenses import frontier_front
 from standout.defenses.frontier_cells import UNDEFENDED, Bench, Setting
 from standout.defenses.frontier_risk import RiskTest
-from standout.defenses.frontier_strengths import FIRST, combinations, strengths_of
+from standout.defenses.frontier_strengths import settings_of
 from standout.defenses.utility import MEASURES
 from standout.errors import InputError, ParameterError
 from standout.experiment.attackers import ADAPTIVE, NAIVE, attackers
 from standout.experiment.progress import Progress, reporting
 from standout.experiment.subject import describe_data, seed_number, source_of
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 TARGETS = 1000
 SEEDS = 3
 
@@ -75,12 +76,31 @@ class Frontier:
 
     @property
     def front(self) -> list[Mapping[str, Any]]:
-        """Cells that no other cell beats; differences within the noise are ties."""
+        """Defended cells whose risk is clearly below that of the undefended data and that no other cell beats.
+
+        A cell is judged by the worst of what was measured: unique, found or sure. Differences
+        within the noise are ties.
+        """
         return [c for c, best in zip(self.measured, self._on_front, strict=True) if best]
 
     @cached_property
     def _on_front(self) -> list[bool]:
-        return frontier_front.front(self.measured, self.measure)
+        unbeaten = frontier_front.front(self.measured, self.measure)
+        return [x and bool(clear) for x, clear in zip(unbeaten, self._clear_effects, strict=True)]
+
+    @property
+    def effective(self) -> list[Mapping[str, Any]]:
+        """Cells whose risk is clearly below that of the undefended data."""
+        return [c for c, clear in zip(self.measured, self._clear_effects, strict=True) if clear]
+
+    @cached_property
+    def _clear_effects(self) -> list[bool | None]:
+        """Whether each measured cell has a clear effect; None for the undefended data."""
+        base, n = self.undefended, len(self.measured) - 1
+        return [
+            None if c is base else frontier_front.has_clear_effect(c, base, n)
+            for c in self.measured
+        ]
 
     @property
     def popularity_loss(self) -> float | None:
@@ -116,7 +136,7 @@ class Frontier:
     @property
     def sentence(self) -> str:
         """The answer: the least costly defense that brings the rate below 5 %, and whether any reaches 1 %."""
-        return str(import_module("standout.report.frontier").sentence(self))
+        return str(import_module("standout.report.frontier_words").sentence(self))
 
     def chart(self) -> Any:
         """Risk against cost, the front marked."""
@@ -129,24 +149,34 @@ class Frontier:
         return pd.DataFrame(self.rows())
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row of plain numbers per measured cell: means over the seeds, the noise of the cost, whether it is on the front."""
+        """One row of plain numbers per measured cell: the three risks, means over the seeds, the noise of the cost.
+
+        `rate`, `low`, `high`, `n` and `count` are those of `worst`, the risk by which the cell is
+        judged. A risk that was not measured is None.
+        """
         out = []
-        for cell, best in zip(self.measured, self._on_front, strict=True):
-            hit, cost = cell["risk"]["hit"], frontier_front.losses(cell, self.measure) or []
+        for cell, best, clear in zip(
+            self.measured, self._on_front, self._clear_effects, strict=True
+        ):
+            risk, cost = cell["risk"], frontier_front.losses(cell, self.measure) or []
             row = {
                 "defense": cell["defense"],
                 "family": cell["family"],
                 "strength": cell["strength"],
                 "front": best,
-                "rate": hit["rate"],
-                "low": hit["low"],
-                "high": hit["high"],
-                "n": hit["n"],
-                "count": hit["count"],
-                "attack": cell["risk"]["attack"],
-                "adversary": cell["risk"]["adversary"],
+                "clear_effect": clear,
+                "worst": risk["worst"],
+                **frontier_front.risk_of(cell),
+                **{
+                    f"{name}{end}": None if risk[name] is None else risk[name][key]
+                    for name in RISKS
+                    for end, key in (("", "rate"), ("_low", "low"), ("_high", "high"))
+                },
+                "attack": risk["attack"],
+                "sure_attack": risk["sure_attack"],
+                "adversary": risk["adversary"],
                 **_awareness(cell),
-                "false_match": cell["risk"]["false_match"]["rate"],
+                "false_match": risk["false_match"]["rate"],
                 "cost": float(np.mean(cost)),
                 "noise": frontier_front.spread(cost),
             }
@@ -185,7 +215,8 @@ class Frontier:
             raise InputError(f"{str(path)!r} is not a frontier: not JSON") from None
         if not isinstance(data, dict) or data.get("schema_version") != SCHEMA_VERSION:
             raise InputError(
-                f"not a frontier of schema version {SCHEMA_VERSION}; make it with `standout defend`"
+                f"not a frontier of schema version {SCHEMA_VERSION}, which has three risks per cell; make it again with "
+                "`standout defend`"
             )
         try:
             made = cls(data["provenance"], tuple(data["cells"]), data["measure"])
@@ -231,13 +262,14 @@ def frontier(
     source
         The data to protect: a `Dataset`, or a frame whose columns can be guessed.
     defenses
-        "all", or a list of names, texts such as "drop-entries(share=0.5) | drop-time" and objects
-        with `apply`.
+        "all" (also those of `register_defense`), or a list of names, texts such as
+        "drop-entries(share=0.5) | drop-time" and objects with `apply`.
     strengths
         Values of the first parameter of every named defense, or a mapping from name to such values.
         Default: three per defense, chosen for the data.
     adversaries
-        One `Adversary` or several; the worst of them counts. Default: 4 items with roughly known
+        One `Adversary` or several; the worst of them counts: the one with most people unique, found
+        or sure. Default: 4 items with roughly known
         values and times.
     attacks
         Attacks, of which the strongest counts. Default: Scoreboard-RH, also divided by the root of
@@ -279,50 +311,6 @@ def frontier(
     cells = _run(bench, [Setting(UNDEFENDED, 0, None), *wanted], progress, log)
     made = Frontier(_provenance(data, bench, time.perf_counter() - began), tuple(cells))
     return made.by(measure)
-
-
-def settings_of(source: Dataset, defenses: Any = "all", strengths: Any = None) -> list[Setting]:
-    """Defenses at all strengths, in order."""
-    from standout.defenses.defense import defense_names
-    from standout.defenses.parse import parse_defense
-
-    everything = isinstance(defenses, str) and defenses == "all"
-    given = (
-        [defenses] if isinstance(defenses, str) or hasattr(defenses, "apply") else list(defenses)
-    )
-    names = (
-        [n for n in defense_names() if n in FIRST or n.startswith(("drop-", "opaque-"))]
-        if everything
-        else given
-    )
-    plain = [n for n in names if isinstance(n, str) and n in defense_names()]
-    if strengths is not None and (everything or not plain):
-        raise ParameterError("strengths: name the defenses that they belong to")
-    known = dict(strengths_of(plain, source, strengths))
-    out: list[Setting] = []
-    for one in names:
-        if isinstance(one, str):
-            texts = known.get(one, [one])
-            out += [
-                Setting(parse_defense(t).name, k + 1, parse_defense(t)) for k, t in enumerate(texts)
-            ]
-        elif callable(getattr(one, "apply", None)):
-            out.append(Setting(str(getattr(one, "name", type(one).__name__)), 1, one))
-        else:
-            raise ParameterError(
-                f"defenses holds a {type(one).__name__}: use a name, a text or a defense"
-            )
-    if everything:
-        out += [
-            Setting(name, k + 1, parse_defense(t))
-            for name, texts in combinations(source)
-            for k, t in enumerate(texts)
-        ]
-    if not out:
-        raise ParameterError(
-            "no defense is left to try: the data lacks the values or times that they change"
-        )
-    return out
 
 
 def _run(
@@ -377,7 +365,7 @@ def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
 def _awareness(cell: Mapping[str, Any]) -> dict[str, float | None]:
     """Hit rates of the naive, of the best unaware and of the adaptive likelihood; None for the undefended data."""
     mine = [t for t in cell["risk"]["tried"] if t["adversary"] == cell["risk"]["adversary"]]
-    rates = {t["kind"]: float(t["hit"]["rate"]) for t in mine if t["kind"]}
+    rates = {t["kind"]: float(t["found"]["rate"]) for t in mine if t["kind"]}
     unaware = [rate for kind, rate in rates.items() if kind != ADAPTIVE]
     return {
         "naive": rates.get(NAIVE),

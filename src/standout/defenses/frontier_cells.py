@@ -17,7 +17,7 @@ from standout.defenses.utility import Settings, UtilityTest
 from standout.errors import ParameterError
 from standout.experiment.journal import Journal
 
-CELL_VERSION = 2
+CELL_VERSION = 3
 """Raise it when cells of an earlier version must not be used any more."""
 
 UNDEFENDED = "undefended"
@@ -33,6 +33,8 @@ class Setting:
     """1, 2, … from weak to strong."""
     defense: Any
     """An object with `apply`; None = the source itself."""
+    problem: str = ""
+    """Why the defense cannot be made; then `defense` is its name."""
 
     @property
     def text(self) -> str:
@@ -109,6 +111,8 @@ class Bench:
             "defense": setting.text,
         }
         try:
+            if setting.problem:
+                raise ParameterError(setting.problem)
             if setting.defense is None:
                 release = self.source
             else:

@@ -56,16 +56,31 @@ def compare_cost(one: Cell, other: Cell, measure: str) -> int:
     return 0 if abs(mean) <= max(spread(gap), 1e-12) else (1 if mean > 0 else -1)
 
 
-def compare_risk(one: Cell, other: Cell) -> int:
+def risk_of(cell: Cell) -> Mapping[str, Any]:
+    """The rate that a cell is judged by: that of the worst of what was measured (unique, found, sure)."""
+    rate: Mapping[str, Any] = cell["risk"][cell["risk"]["worst"]]
+    return rate
+
+
+def compare_risk(one: Cell, other: Cell, level: float = LEVEL) -> int:
     """-1 if the first cell has the lower risk, 1 if the higher one, 0 if a paired test on the same targets cannot tell."""
     gap = np.asarray(one["risk"]["credit"], np.float64) - np.asarray(
         other["risk"]["credit"], np.float64
     )
     gap = gap[gap != 0]
     total = math.fsum(gap)
-    if total == 0 or _p_value(gap, total) >= LEVEL:
+    if total == 0 or _p_value(gap, total) >= level:
         return 0
     return 1 if total > 0 else -1
+
+
+def has_clear_effect(cell: Cell, undefended: Cell, n_cells: int) -> bool:
+    """Whether the risk of a cell is clearly below that of the undefended data.
+
+    The paired test has the level `LEVEL` for all defended cells together (Bonferroni): of many
+    settings without effect, some would look better by chance.
+    """
+    return compare_risk(cell, undefended, LEVEL / max(n_cells, 1)) < 0
 
 
 def _p_value(gap: Array, total: float) -> float:
@@ -92,8 +107,8 @@ def front(cells: Sequence[Cell], measure: str) -> list[bool]:
 
 
 def highest_rate(cell: Cell, n_cells: int = 1) -> float:
-    """One-sided upper bound of the hit rate (Clopper–Pearson), at 95 % for all cells of the frontier together (Bonferroni)."""
-    hit = cell["risk"]["hit"]
+    """One-sided upper bound of the risk (Clopper–Pearson), at 95 % for all cells of the frontier together (Bonferroni)."""
+    hit = risk_of(cell)
     return at_most(hit["count"], hit["n"], 1 - (1 - CONFIDENCE) / max(n_cells, 1))
 
 
@@ -113,7 +128,5 @@ def least_costly(
     fine = [c for c in cells if highest_rate(c, n_cells) <= rate and losses(c, measure) is not None]
     if not fine:
         return None
-    best = min(
-        fine, key=lambda c: (float(np.mean(losses(c, measure) or [])), c["risk"]["hit"]["rate"])
-    )
+    best = min(fine, key=lambda c: (float(np.mean(losses(c, measure) or [])), risk_of(c)["rate"]))
     return best, [c for c in fine if c is not best and compare_cost(c, best, measure) == 0]

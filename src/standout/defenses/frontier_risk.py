@@ -12,13 +12,15 @@ import numpy.typing as npt
 from standout.adversary.adversary import Adversary
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack, attack
+from standout.audit.measures import MEASURES, Hits, hits_of
+from standout.audit.strongest import strongest
 from standout.audit.sweep import FEWEST, fitting, rough_days, rough_value
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days
-from standout.data.labels import find_labels
 from standout.errors import EligibilityError, ParameterError
-from standout.experiment.attackers import attackers
-from standout.experiment.outcomes import Truth
+from standout.experiment.attackers import attacks_of
+from standout.experiment.experiment import Experiment
+from standout.experiment.outcomes import Outcomes
 from standout.experiment.subject import target_number
 from standout.formulas.rates import Rate
 
@@ -57,15 +59,24 @@ def panel(attacks: Sequence[str | Attack] | None = None) -> list[Attack]:
     """The given attacks, or the default panel."""
     if attacks is None:
         return [attack(name, **options) for name, options in PANEL]
-    given = [attacks] if isinstance(attacks, str | Attack) else list(attacks)
+    given = attacks_of(attacks)
     if not given:
         raise ParameterError("a frontier needs at least one attack")
-    return [a if isinstance(a, Attack) else attack(a) for a in given]
+    return given
 
 
-def strongest_of(tried: Sequence[dict[str, Any]], chosen: Array) -> dict[str, Any]:
-    """The attacker with most hits on the chosen targets; a tie goes to the one named first."""
-    return max(tried, key=lambda t: math.fsum(t["credit"][chosen]))
+def worst_of(tried: Sequence[Hits], chosen: Array) -> tuple[int, str]:
+    """Place of the adversary with most hits on the chosen targets, and the measure by which she has them.
+
+    A tie goes to *found*, then to *unique*, then to the adversary named first.
+    """
+    hits = {
+        (turn, name): math.fsum(np.asarray(one.by_measure[name], np.float64)[chosen])
+        for name in ("found", "unique", "sure")
+        for turn, one in enumerate(tried)
+        if one.by_measure[name] is not None
+    }
+    return max(hits, key=lambda key: hits[key])
 
 
 class RiskTest:
@@ -112,7 +123,6 @@ class RiskTest:
             )
         self.n_eligible = int(eligible.size)
         self.targets = sample_targets(source, eligible, target_number(targets), seed)
-        self._knowledge = [who.sample(source, self.targets, seed) for who in self.adversaries]
 
     @property
     def n_reported(self) -> int:
@@ -120,56 +130,49 @@ class RiskTest:
         return int(self.targets.size - self.targets.size // 2)
 
     def of(self, release: Dataset) -> dict[str, Any]:
-        """Risk of a release: the attacker with most hits on one half of the targets, and her hit rate on the other half.
+        """Risk of a release: the shares of people who are unique, found and sure, by the worst adversary.
 
-        A person who is not in the release is not found. `credit` has one number per reported
-        target, in the same order for every release.
+        The worst adversary, and the worst of her three measures, are those with most hits on one
+        half of the targets; all rates are measured on the other half. A person who is not in the
+        release is neither unique nor found. `credit` has one number per reported target for the
+        worst measure, in the same order for every release.
         """
-        place = None
-        if release is not self.source:
-            place = find_labels(release.record_labels, self.source.record_labels)
-        truth = Truth.of(self.targets, place, self.source.record_keys[self.targets], self.seed)
-        tried: list[dict[str, Any]] = []
-        for turn, (who, knowledge) in enumerate(
-            zip(self.adversaries, self._knowledge, strict=True)
-        ):
-            for label, one, kind in attackers(self.attacks, self.source, release):
-                seen = one.run(release, knowledge, self.engine, watch=truth.target, lineup=False)
-                credit = np.where(truth.target >= 0, np.asarray(seen.credit, np.float64), 0.0)
-                if np.isnan(credit).any():
-                    raise ParameterError(f"attack {label} gave no answer for some targets")
-                tried.append(
-                    {
-                        "turn": turn,
-                        "adversary": who.words(self.source),
-                        "attack": label,
-                        "kind": kind,
-                        "one": one,
-                        "credit": credit,
-                    }
-                )
-        chosen, reported = truth.calibration, ~truth.calibration
-        best = strongest_of(tried, chosen)
-        absent = best["one"].run(
-            release, self._knowledge[best["turn"]], self.engine, exclude=truth.target, lineup=False
+        job = Experiment(
+            self.source, self.attacks, release=release, seed=self.seed, engine=self.engine
         )
+        done: list[tuple[dict[str, Outcomes], Hits]] = []
+        for who in self.adversaries:
+            people = job.people(who, self.targets)
+            truth = people.truth
+            outcomes = job.attack(people, absent=True)
+            best = strongest(outcomes, truth.calibration)
+            done.append((outcomes, hits_of(outcomes, truth.calibration, job.unique(people), best)))
+        turn, worst = worst_of([hits for _, hits in done], truth.calibration)
+        (outcomes, hits), reported = done[turn], ~truth.calibration
+        words = [who.words(self.source) for who in self.adversaries]
         return {
-            "adversary": best["adversary"],
-            "attack": best["attack"],
-            "n_tried": len(tried),
+            "adversary": words[turn],
+            "attack": hits.found_attack,
+            "n_tried": len(done) * len(job.attackers),
             "n_not_released": int((truth.target < 0).sum()),
-            "hit": Rate.of(best["credit"][reported])._asdict(),
-            "false_match": Rate.of(absent.matched[reported])._asdict(),
+            **{
+                name: hits.measures(1.0)[name]
+                for name in (*MEASURES, "sure_attack", "not_measured")
+            },
+            "false_match": Rate.of(outcomes[hits.found_attack].absent_matched[reported])._asdict(),
+            "worst": worst,
             "credit": [
-                int(x) if x.is_integer() else round(x, 9) for x in best["credit"][reported].tolist()
+                int(x) if x.is_integer() else round(x, 9)
+                for x in np.asarray(hits.by_measure[worst], np.float64)[reported].tolist()
             ],
             "tried": [
                 {
-                    "adversary": t["adversary"],
-                    "attack": t["attack"],
-                    "kind": t["kind"],
-                    "hit": Rate.of(t["credit"][reported])._asdict(),
+                    "adversary": who,
+                    "attack": label,
+                    "kind": kind,
+                    "found": Rate.of(tried[label].credit[reported])._asdict(),
                 }
-                for t in tried
+                for who, (tried, _) in zip(words, done, strict=True)
+                for label, _, kind in job.attackers
             ],
         }

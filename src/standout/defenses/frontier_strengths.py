@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -11,28 +12,12 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.values import grid_step
+from standout.defenses.defense import Defense, defense, defense_class, defense_names
+from standout.defenses.frontier_cells import Setting
+from standout.defenses.parse import parse_defense
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
-
-FIRST = {
-    "drop-entries": "share",
-    "drop-rare-items": "min_support",
-    "keep-top-items": "k",
-    "cap-entries": "most",
-    "sample-records": "share",
-    "round-values": "step",
-    "noise-values": "within",
-    "geometric-values": "a",
-    "coarsen-time": "to",
-    "shift-time": "days",
-    "swap-entries": "share",
-    "swap-attributes": "share",
-    "group-items": "groups",
-    "suppress-km": "k",
-    "randomized-response": "epsilon",
-}
-"""Parameter of each defense that `strengths` sets."""
 
 NEEDS = {
     "value": ("round-values", "noise-values", "geometric-values", "drop-values"),
@@ -41,10 +26,56 @@ NEEDS = {
 """Defenses that need a channel."""
 
 
-def default_strengths(name: str, source: Dataset) -> list[str]:
-    """Settings of one defense as texts, from weak to strong; empty if the data lacks what the defense changes.
+def settings_of(source: Dataset, defenses: Any = "all", strengths: Any = None) -> list[Setting]:
+    """Defenses at all strengths, in order; "all" are the built-in ones, those of the user, and some chains."""
+    everything = isinstance(defenses, str) and defenses == "all"
+    given = (
+        [defenses] if isinstance(defenses, str) or hasattr(defenses, "apply") else list(defenses)
+    )
+    plain = [n for n in given if isinstance(n, str) and n in defense_names()]
+    if strengths is not None and not plain:
+        raise ParameterError("strengths: name the defenses that they belong to")
+    out: list[Setting] = []
+    if everything:
+        out += [one for name in defense_names() for one in _of_all(name, source)]
+        out += [one for _, texts in combinations(source) for one in _settings(texts)]
+        given = []
+    known = dict(strengths_of(plain, source, strengths))
+    for one in given:
+        if isinstance(one, str):
+            out += _settings(known.get(one, [one]))
+        elif callable(getattr(one, "apply", None)):
+            out.append(Setting(str(getattr(one, "name", type(one).__name__)), 1, one))
+        else:
+            raise ParameterError(
+                f"defenses holds a {type(one).__name__}: use a name, a text or a defense"
+            )
+    if not out:
+        raise ParameterError(
+            "no defense is left to try: the data lacks the values or times that they change"
+        )
+    return out
 
-    The settings of a defense without strengths, such as drop-time, are the defense itself.
+
+def _settings(strengths: Sequence[str | Defense]) -> list[Setting]:
+    """One defense at these strengths, weak to strong."""
+    made = [parse_defense(one) if isinstance(one, str) else one for one in strengths]
+    return [Setting(one.name, k + 1, one) for k, one in enumerate(made)]
+
+
+def _of_all(name: str, source: Dataset) -> list[Setting]:
+    """One of all defenses at its default strengths; one that needs parameters is named, and stops no other."""
+    try:
+        return _settings(default_strengths(name, source))
+    except ParameterError as error:
+        return [Setting(name, 1, name, f"{error}. Give it `strengths`, so that it can be tried")]
+
+
+def default_strengths(name: str, source: Dataset) -> list[str | Defense]:
+    """Settings of one defense, from weak to strong; empty if the data lacks what the defense changes.
+
+    Those of a built-in defense are texts; one without strengths, such as drop-time, is its own only
+    setting. Those of a registered defense are what its `strengths` gives.
     """
     if (name in NEEDS["value"] and source.n_levels < 2) or (
         name in NEEDS["time"] and not source.has_time
@@ -54,18 +85,17 @@ def default_strengths(name: str, source: Dataset) -> list[str]:
         return []
     if name == "suppress-km":
         return ["suppress-km(k=5, m=1)", "suppress-km(k=5, m=2)", "suppress-km(k=20, m=2)"]
-    if name not in FIRST:
-        return [name]
-    if name not in _VALUES:
-        raise ParameterError(f"no default strengths for {name!r}: give strengths")
-    return with_values(name, dict.fromkeys(_VALUES[name](source)))
+    if name in _VALUES:
+        return [*with_values(name, dict.fromkeys(_VALUES[name](source)))]
+    return [defense(name, **one) for one in defense_class(name).strengths(source)]
 
 
 def with_values(name: str, values: Iterable[Any]) -> list[str]:
     """Settings of one defense as texts, with these values of its first parameter."""
-    if name not in FIRST:
+    first = next(iter(inspect.signature(defense_class(name)).parameters), None)
+    if first is None:
         raise ParameterError(f"{name} has no strength: leave it out of strengths")
-    return [f"{name}({FIRST[name]}={_shown(x)})" for x in values]
+    return [f"{name}({first}={_shown(x)})" for x in values]
 
 
 def combinations(source: Dataset) -> list[tuple[str, list[str]]]:
@@ -88,7 +118,7 @@ def combinations(source: Dataset) -> list[tuple[str, list[str]]]:
 
 def strengths_of(
     names: Sequence[str], source: Dataset, given: Any = None
-) -> list[tuple[str, list[str]]]:
+) -> list[tuple[str, list[str | Defense]]]:
     """Settings of several defenses.
 
     Parameters
@@ -111,13 +141,13 @@ def strengths_of(
         return [
             (
                 name,
-                with_values(name, _list(given[name]))
+                [*with_values(name, _list(given[name]))]
                 if name in given
                 else default_strengths(name, source),
             )
             for name in names
         ]
-    return [(name, with_values(name, _list(given))) for name in names]
+    return [(name, [*with_values(name, _list(given))]) for name in names]
 
 
 def _list(values: Any) -> list[Any]:

@@ -149,10 +149,10 @@ class Experiment:
             )
         return out
 
-    def unique(self, people: People) -> Array | None:
-        """bool: who is unique in the release; None where that is not defined for the adversary."""
-        if why_not_unique(people.who):
-            return None
+    def unique(self, people: People) -> Array | str:
+        """bool: who is unique in the release; or why that is not defined for the adversary on this release."""
+        if why := why_not_unique(people.who, self.release):
+            return why
         return is_unique(self.release, people.knowledge, people.truth.target, self.engine)
 
 

@@ -13,6 +13,7 @@ from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import draw_records
 from standout.adversary.eligible import conditions
 from standout.attacks.attack import Attack
+from standout.attacks.unique import why_not_unique
 from standout.audit.audit import Audit
 from standout.audit.measures import is_sure
 from standout.experiment.attackers import Attacker
@@ -66,6 +67,8 @@ class Progress:
     targets: Array
     group: Group | None = None
     """Group of people that the targets are drawn from; None = all who are eligible."""
+    not_unique: str = ""
+    """Why nobody can be called unique by this adversary on this release; nothing if it is defined."""
     source: str = "source"
     """Where the knowledge is drawn from: "source", or "release" if the release is attacked as its own source."""
     done: dict[str, Outcomes] = field(default_factory=dict)
@@ -108,7 +111,13 @@ def prepare(
         job.source, rules, job.targets if most is None else most, job.seed
     )
     return Progress(
-        who, who.words(job.source), n_eligible, n_eligible / job.source.n_records, targets, group
+        who,
+        who.words(job.source),
+        n_eligible,
+        n_eligible / job.source.n_records,
+        targets,
+        group,
+        why_not_unique(who, job.release),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from standout.attacks.unique import why_not_unique
 from standout.formulas.exact_tests import fewest_to_pass, look_shares, over_looks, p_above, p_below
 from standout.formulas.rates import at_least, at_most
 from standout.gate.groups import Group
@@ -72,7 +71,8 @@ class Question:
         """Why no data could exceed the limit, or its measure is not defined; nothing if it can be judged."""
         who = self.sofar.who
         if self.is_undefined:
-            return f"{self.sofar.words}: {why_not_unique(who)}; use a whole number of wrong facts"
+            what = "use a whole number of wrong facts" if who.wrong_varies else "use found"
+            return f"{self.sofar.words}: {self.sofar.not_unique}; {what}"
         if self.limit.max >= 1:
             return "no rate exceeds a limit of 100%, so the limit cannot fail; lower max"
         some_right = (
@@ -112,7 +112,7 @@ class Question:
     @property
     def is_undefined(self) -> bool:
         """Whether the measure is not defined for this adversary."""
-        return self.limit.measure == "unique" and bool(why_not_unique(self.sofar.who))
+        return self.limit.measure == "unique" and bool(self.sofar.not_unique)
 
     @property
     def is_met(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
-from standout.attacks.unique import Unique, why_not_unique
+from standout.attacks.unique import Unique
 from standout.audit.audit import Audit
 from standout.audit.matching import Match, match
 from standout.audit.sweep import default_sweep, fitting
@@ -278,10 +278,6 @@ class Run:
             else named
         )
 
-    def _can_run(self, label: str, who: Adversary) -> bool:
-        """Whether who is unique is defined for this adversary; other attacks always run."""
-        return label != UNIQUE or not why_not_unique(who)
-
     def _absent(self) -> bool:
         return any(limit.measure == "false-match" for limit in self.policy.limits)
 
@@ -299,7 +295,9 @@ class Run:
             q.label for q in self.questions if q.sofar is sofar and (not q.below or not q.is_met)
         }
         return {
-            a: one for a, one in self.attacks.items() if a in wanted and self._can_run(a, sofar.who)
+            a: one
+            for a, one in self.attacks.items()
+            if a in wanted and not (a == UNIQUE and sofar.not_unique)
         }
 
     def _is_exceeded(self, sofar: Progress) -> bool:
