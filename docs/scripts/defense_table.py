@@ -15,8 +15,8 @@ import numpy as np
 import standout as so
 from standout.adversary.sampling import sample_targets
 from standout.audit.strongest import paired
-from standout.experiment.subject import places
 from standout.defenses.parse import parse_defense
+from standout.experiment.subject import places
 from standout.formulas.rates import Rate
 
 SEED, TARGETS = 20131, 400

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import standout as so
@@ -194,3 +195,31 @@ def test_the_width_of_rounded_values_is_that_of_a_typical_entry():
         "rounded_to"
         not in describe_data(so.Dataset.from_arrays([1, 2], [1, 1], [1.5, 2.5]))["values"]
     )
+
+
+@pytest.mark.parametrize("how", ["text", "frame", "arrays"])
+def test_dates_without_a_time_of_day_are_counted_and_noted(tmp_path, how):
+    record, item, seconds = planted(n=100, seed=6)
+    times = np.datetime_as_string(seconds.astype("datetime64[s]"), unit="m").astype(object)
+    times[::3] = [text[:10] for text in times[::3]]
+    frame = pd.DataFrame({"user": record, "item": item, "when": times})
+    if how == "text":
+        frame.to_csv(tmp_path / "d.csv", index=False)
+        ds = so.Dataset.read(tmp_path / "d.csv")
+    elif how == "frame":
+        ds = so.Dataset.from_frame(
+            frame.assign(when=pd.to_datetime(frame["when"], format="ISO8601"))
+        )
+    else:
+        ds = so.Dataset.from_arrays(record, item, time=times)
+    assert ds.cleaning.times_midnight == 200
+    assert any("200 of 600 times are exactly 0:00" in note for note in ds.cleaning.notes)
+    who = so.Adversary(knows=1, time_within=0)
+    found = so.Audit(ds, adversaries=[who], attacks=["unicity"], targets=20, describe=False).run()
+    assert any("knowledge of their times to the minute is not real" in w for w in found.warnings)
+
+
+def test_a_few_times_at_midnight_are_no_dates():
+    record, item, seconds = planted(n=1000)
+    ds = so.Dataset.from_arrays(record, item, time=seconds.astype("datetime64[s]"))
+    assert ds.cleaning.times_midnight == 0

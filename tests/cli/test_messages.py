@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sqlite3
 
 import duckdb
@@ -156,3 +157,14 @@ def test_names_of_defenses_are_not_cut(width):
         "numbers move below a name that leaves no space"
     )
     assert sum(line.count("50% 50%–50%") for line in lines) == 3
+
+
+@pytest.mark.parametrize(
+    "words", [("report", "PIPE"), ("report", "/dev/zero"), ("verify", "PIPE", "d.csv")]
+)
+def test_a_pipe_or_a_device_is_refused_where_a_saved_file_is_read(run, tmp_path, words):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    code, _, said = run(*(pipe if word == "PIPE" else word for word in words))
+    assert code == 2
+    assert "is a pipe or a device: save its content to a file first" in said

@@ -350,3 +350,19 @@ def test_a_single_file_with_copies_says_that_each_record_counts_as_one_person():
     row = next(row for row in seen.table if row["limit"] == "one record per person")
     assert "100% of 250 records" in row["why"]
     assert "if such records can be of the same person, the rates are too low" in row["why"]
+
+
+def test_a_limit_that_was_not_tested_says_what_it_counts(unsafe):
+    asked = {
+        **ONE,
+        "adversary": {"a": {"knows": 3}, "b": {"knows": 1}, "c": {"knows": 2}},
+        "limit": [
+            {"name": "x", "max": 0.09, "adversaries": ["a"]},
+            {"name": "y", "max": 0.999, "adversaries": ["b", "c"]},
+        ],
+    }
+    row = so.check(unsafe, asked).table[1]
+    assert row["verdict"] == "unclear"
+    assert row["why"].startswith(
+        "2 of 2 tests of this limit (each for one adversary, attack and group of people) were not made"
+    )

@@ -92,6 +92,8 @@ def test_evidence_of_a_fail_is_never_verified_as_a_pass(data, tmp_path):
     bad = so.check(data, {**POLICY, "limit": [{"max": 0.001, "adversaries": ["a"]}]})
     done = so.verify(so.save_evidence(bad, tmp_path / "e.json"), data)
     assert done.exit_code == 1
+    assert not done.contradicted
+    assert "genuine, and its verdict is fail" in str(done)
     assert failed(done) == ["verdict"], (
         "everything follows from the counts, and the verdict is fail"
     )
@@ -161,7 +163,8 @@ def test_a_pass_written_over_a_fail_does_not_hold_although_every_hash_is_redone(
             one["verdict"] = "pass"
 
     done = so.verify(changed(so.save_evidence(bad, tmp_path / "e.json"), edit), data)
-    assert done.exit_code == 1
+    assert done.exit_code == 4
+    assert "the evidence is contradicted (derived tests, derived table" in str(done)
     assert failed(done) == ["derived tests", "derived table", "derived verdict"]
 
 
@@ -172,7 +175,7 @@ def test_evidence_without_what_the_policy_asks_for_does_not_hold(saved, data):
 
     for edit in (lambda c: c["cells"].clear(), lambda c: c["cells"].pop(), weaker):
         done = so.verify(changed(saved, edit), data)
-        assert done.exit_code == 1
+        assert done.exit_code == 4
         assert "the evidence lacks" in done.rows[-1]["why"]
     done = so.verify(changed(saved, lambda c: c["cells"].append(c["cells"][0])), data)
     assert failed(done) == ["adversaries and attacks"]
@@ -255,7 +258,7 @@ def test_a_missing_required_attack_is_noticed(data, tmp_path):
         content["provenance"]["policy_sha256"] = so.Policy.from_dict(content["policy"]).sha256
 
     done = so.verify(changed(path, edit), data)
-    assert done.exit_code == 1
+    assert done.exit_code == 4
     assert "the evidence lacks likelihood" in done.rows[-1]["why"]
 
 
@@ -399,11 +402,11 @@ def test_the_commands_sign_and_verify(run, data, keys, tmp_path):
     code, out, _ = run("verify", evidence, file, "--policy", policy, "--key", public)
     assert code == 0
     assert "the same counts" in out
-    assert run("verify", evidence, file, "--key", other)[0] == 1
+    assert run("verify", evidence, file, "--key", other)[0] == 4
     code, out, _ = run("verify", evidence, file, "--json")
     assert json.loads(out)["verdict"] == "pass"
     file.write_text(file.read_text().replace("u7,", "u8888,", 1))
-    assert run("verify", evidence, file)[0] == 1
+    assert run("verify", evidence, file)[0] == 4
     assert run("verify", policy, file)[0] == 2
     assert run("verify", tmp_path / "none.json", file)[0] == 2
 

@@ -194,10 +194,20 @@ def test_verify_notices_a_change_in_what_was_not_measured(run, write, policy, tm
     assert "all bytes of the file" in out
     write(note=lambda k, r, i: f"b{r}")
     code, out, _ = run("verify", evidence, path)
-    assert code == 1
+    assert code == 4
     assert "whole file: it differs" in out
     write(note=lambda k, r, i: f"p{r}@mail.example")
     assert "direct identifiers" in run("verify", evidence, path)[1]
+
+
+def test_genuine_evidence_about_direct_identifiers_is_not_called_contradicted(
+    run, write, policy, tmp_path
+):
+    evidence, path = tmp_path / "e.json", write(note=lambda k, r, i: f"p{r}@mail.example")
+    assert run("check", path, "--policy", policy(), "--evidence", evidence)[0] == 1
+    code, out, _ = run("verify", evidence, path)
+    assert code == 1
+    assert "the evidence is genuine, and its verdict is fail" in out
 
 
 def test_a_file_that_changed_after_reading_is_refused(write):

@@ -124,3 +124,19 @@ def test_a_share_of_all_people_that_falls_with_more_knowledge_is_explained():
         rising, "markdown"
     )
     assert why in page(falling) and why not in page(rising)
+
+
+@pytest.mark.parametrize(
+    "rates, step",
+    [
+        ({2: 0.1, 4: 0.6, 8: 1.0}, "standout defend FILE --out frontier"),
+        ({2: 0.0, 4: 0.0}, "standout audit FILE --sweep full"),
+    ],
+)
+def test_the_answer_says_what_to_do_next(rates, step):
+    found = sweep(rates)
+    said = [line for line in shown(found, width=400).splitlines() if line.startswith("Next: ")]
+    assert 1 <= len(said) <= 2
+    assert step in said[0]
+    assert step in page(found)
+    assert f"Next: `{step}" in terminal.to_markdown(found)

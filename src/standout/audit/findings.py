@@ -15,7 +15,7 @@ from typing import Any
 
 from standout.audit.canonical import canonical
 from standout.audit.structure import check_structure
-from standout.data.whole_file import whole_file
+from standout.data.whole_file import check_regular, whole_file
 from standout.errors import InputError
 
 SCHEMA_VERSION = 3
@@ -73,7 +73,7 @@ class Findings:
         Files of older versions have no checksum; a warning in the findings says so.
         """
         try:
-            content = strict_json(Path(path).read_text(encoding="utf-8"))
+            content = strict_json(check_regular(path).read_text(encoding="utf-8"))
             found = cls.from_dict(content)
             version, stated = content["schema_version"], content.get("sha256")
             if version < SCHEMA_VERSION or (stated is None and version in UNCHECKED):

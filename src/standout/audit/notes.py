@@ -49,6 +49,16 @@ def _coarser_than_source(source: Catalog) -> list[str]:
         made.append(
             f"{words[0].upper()}{words[1:]}. Knowledge of times to the {cut} was not measured."
         )
+    # times that were cut to days are days already
+    if (
+        (n := source.cleaning.times_midnight)
+        and source.has_time
+        and source.time_resolution != "day"
+    ):
+        made.append(
+            f"{n:,} times are exactly 0:00, as dates without a time of day are read. If they are such dates, knowledge of their "
+            f"times to the {source.time_resolution} is not real, and rates with known times may be too high."
+        )
     if source.rounded_to:
         made.append(
             f"The data has more than {MOST_LEVELS:,} distinct values; they were {rounded_words(source.rounded_to)}. Knowledge of "

@@ -40,8 +40,9 @@ def verify(
     With --cells, only some pairs are run again. Then the evidence holds only if --key shows who
     made the other counts.
 
-    Exit code: 0 the evidence holds and its verdict is pass, 1 it is contradicted or its verdict is
-    fail, 3 it is too old or cannot be judged, 2 bad input.
+    Exit code: 0 the evidence is genuine and its verdict is pass, 1 it is genuine and its verdict is
+    fail, 3 it is too old or cannot be judged, 4 it is contradicted (forged, damaged, or about other
+    data or another policy), 2 bad input.
 
     Example: standout verify evidence.json ratings.csv --policy policy.toml --key release.pub
     """

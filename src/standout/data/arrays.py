@@ -13,7 +13,7 @@ from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.labels import index_labels, unmasked
 from standout.data.repeats import Rows, check_repeats
-from standout.data.times import check_resolution, resolution_notes, times_of
+from standout.data.times import check_resolution, midnight_words, resolution_notes, times_of
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -76,6 +76,10 @@ def from_arrays(
     notes = tuple(x for x in (note, item_note) if x)
     if times is not None:
         notes += resolution_notes(times.unit, times.resolution, resolution is not None)
+        n_times = int((~np.isnan(times.moment)).sum())
+        if midnights := midnight_words(times.n_midnight, n_times, times.unit):
+            notes += (f"time: {midnights}",)
+            cleaning = replace(cleaning, times_midnight=times.n_midnight)
     cleaning = replace(cleaning, notes=notes, finest_time=times.unit if times else "")
     rows = Rows(record_index, item_index, numbers, tick, moment)
     return assemble(

@@ -109,6 +109,22 @@ def cut_words(unit: str, resolution: str) -> str:
     return f"the data has {unit}s; times were read to the {resolution}"
 
 
+def midnight_words(n_midnight: int, n_times: int, unit: str) -> str:
+    """Words for times that are 0:00 more often than times of day would be by chance; empty if they are not.
+
+    Dates without a time of day are read as 0:00. `unit` is the finest one that the times have.
+
+    >>> midnight_words(300, 1000, "minute")
+    '300 of 1,000 times are exactly 0:00, as dates without a time of day are read'
+    >>> midnight_words(2, 3000, "minute"), midnight_words(1000, 1000, "day")
+    ('', '')
+    """
+    expected = n_times / TICKS_PER_DAY.get(unit, PER_DAY["s"])
+    if unit in ("", "day") or n_midnight < max(3, expected + 5 * expected**0.5):
+        return ""
+    return f"{n_midnight:,} of {n_times:,} times are exactly 0:00, as dates without a time of day are read"
+
+
 def mixed_zones(what: str, n_zoned: int, n_plain: int) -> str:
     """Error for times of which some have a time zone and some have none."""
     return (
@@ -262,6 +278,8 @@ class Times(NamedTuple):
     unit: str
     """Finest unit that the times have."""
     resolution: str
+    n_midnight: int
+    """Times that are exactly 0:00."""
 
 
 def times_of(values: Any, resolution: str | None = None) -> Times:
@@ -270,7 +288,7 @@ def times_of(values: Any, resolution: str | None = None) -> Times:
     Numbers are days. Dates, date-times, `datetime64` and ISO text are converted; times with a zone
     become UTC, times without one are taken as they are.
 
-    >>> times_of([1.75, -0.5, None])[::3], times_of([1.75, -0.5, None], "day").tick
+    >>> times_of([1.75, -0.5, None])[:4:3], times_of([1.75, -0.5, None], "day").tick
     ((array([ 42., -12.,  nan]), 'hour'), array([ 1., -1., nan]))
     """
     array, moment = _moments(values)
@@ -281,18 +299,18 @@ def times_of(values: Any, resolution: str | None = None) -> Times:
     }
     minute = ticks["minute"] if "minute" in ticks else _ticks(array, moment, "minute")
     if array.dtype.kind == "M":
-        whole = {"minute": bool((array == array.astype("datetime64[m]"))[known].all())}
+        is_whole = {"minute": (array == array.astype("datetime64[m]"))[known]}
     else:
         exact = array[known] * TICKS_PER_DAY["minute"]
-        whole = {"minute": bool((np.abs(exact - np.rint(exact)) <= SLACK).all())}
+        is_whole = {"minute": np.abs(exact - np.rint(exact)) <= SLACK}
     for name in ("day", "hour"):
         per = TICKS_PER_DAY["minute"] // TICKS_PER_DAY[name]
         coarse = ticks[name] if name in ticks else _ticks(array, moment, name)
-        whole[name] = whole["minute"] and bool((minute == per * coarse)[known].all())
-    unit = finest_unit(whole)
+        is_whole[name] = is_whole["minute"] & (minute == per * coarse)[known]
+    unit = finest_unit({name: bool(whole.all()) for name, whole in is_whole.items()})
     if resolution is None:
         resolution = default_resolution(unit, float(np.ptp(minute[known])) if known.any() else 0.0)
-    return Times(ticks[resolution], moment, unit, resolution)
+    return Times(ticks[resolution], moment, unit, resolution, int(is_whole["day"].sum()))
 
 
 def days_of(values: Any) -> Array:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset, in_memory
+from standout.data.identifiers import direct_identifiers
 from standout.data.labels import find_labels
 from standout.data.times import tick_text
 from standout.errors import InputError, ParameterError
@@ -116,4 +117,5 @@ def describe_data(dataset: Catalog) -> dict[str, Any]:
         "days": days,
         "cleaning": asdict(dataset.cleaning),
         "not_measured": dataset.not_measured,
+        "identifiers": direct_identifiers(dataset),
     }

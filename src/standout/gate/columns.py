@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from standout.data.catalog import Catalog
+from standout.data.identifiers import kind_of_labels
 from standout.data.reading.columns import listed
-from standout.data.reading.profile import EMAIL
 from standout.data.whole import MEASURED, Whole, whole_of
 from standout.gate.policy import Policy
 
 ROW = "columns"
 """Name of the row of the table."""
-
-_EMAIL = re.compile(EMAIL)
 
 
 def provenance_of(data: Catalog) -> dict[str, Any]:
@@ -63,9 +60,10 @@ def column_list(whole: Whole) -> list[dict[str, Any]]:
 
 def _with_named_items(columns: list[dict[str, Any]], data: Catalog) -> list[dict[str, Any]]:
     """The columns, with a direct identifier where a label of an item holds an e-mail address."""
-    if not any(_EMAIL.search(label) for label in map(str, data.item_labels)):
+    # a phone number that was called does not name the person of the record
+    if (kind := kind_of_labels(data.item_labels)) != "e-mail address":
         return columns
-    named = {"identifier": "e-mail address"}
+    named = {"identifier": kind}
     items = [c for c in columns if c["why"].startswith("item:")]
     if not items:
         return [

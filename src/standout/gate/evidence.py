@@ -13,6 +13,7 @@ from typing import Any
 from standout.audit.canonical import canonical
 from standout.audit.findings import strict_json, write_whole
 from standout.audit.structure import misfit
+from standout.data.whole_file import check_regular
 from standout.errors import InputError, ParameterError, StandoutError
 from standout.gate.policy import Policy
 from standout.gate.verdict import PARTS, Verdict
@@ -61,7 +62,7 @@ def evidence_text(verdict: Verdict, key: str | Path | None = None) -> str:
 def load_evidence(path: str | Path) -> dict[str, Any]:
     """Read evidence and check its structure and its own hashes; nothing is run."""
     try:
-        with Path(path).open("rb") as file:
+        with check_regular(path).open("rb") as file:
             text = file.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
             raise InputError(f"{str(path)!r} is larger than {MOST_BYTES:,} bytes: is it evidence?")

@@ -13,6 +13,7 @@ from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack, attack
 from standout.audit.canonical import canonical
 from standout.audit.defaults import ATTACKS, SWEEPS, TARGETS
+from standout.data.whole_file import check_regular
 from standout.errors import InputError, ParameterError
 from standout.gate.fields import (
     check_keys,
@@ -161,7 +162,7 @@ class Policy:
     def load(cls, path: str | Path) -> Policy:
         """Read a TOML file."""
         try:
-            with Path(path).open("rb") as file:
+            with check_regular(path).open("rb") as file:
                 content = file.read(MOST_BYTES + 1)
             if len(content) > MOST_BYTES:
                 raise InputError(

@@ -125,7 +125,10 @@ def _limit_row(limit: Limit, own: list[tuple[Question, Row]], n_missing: int) ->
     failed = [(q, row) for q, row in own if row["verdict"] == "fail"]
     open_ones = [(q, row) for q, row in own if row["verdict"] == "unclear"]
     if n_missing and not failed and not open_ones:
-        why = f"{n_missing} adversaries and attacks were not measured, because another limit was exceeded before"
+        why = (
+            f"{n_missing:,} of {n_missing + len(own):,} tests of this limit (each for one adversary, attack and group of people) "
+            "were not made, because another limit was exceeded before"
+        )
         return {**base, "verdict": "unclear", **empty, "why": why}
     verdict = "fail" if failed else "unclear" if open_ones else "pass"
     _, worst = max(failed or open_ones or own, key=lambda pair: (pair[0].upper, pair[0].lower))

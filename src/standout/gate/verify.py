@@ -15,6 +15,7 @@ from standout.errors import StandoutError
 from standout.experiment.progress import Progress as Reporter
 from standout.experiment.progress import reporting
 from standout.experiment.subject import source_of
+from standout.gate.columns import ROW as COLUMNS
 from standout.gate.columns import verify_rows
 from standout.gate.compare import Cells, Row, alike, asked_rows, cell_rows, derived_row, row
 from standout.gate.evidence import age_in_days, check_signature, intact, load_evidence
@@ -29,6 +30,15 @@ from standout.versions import version_of
 DESCRIBES = ("data", "columns", "not_measured")
 """Parts of the provenance that describe the data and that the data gives again."""
 
+VERDICT = "verdict"
+"""Name of the row that repeats the verdict of the evidence."""
+
+OWN = (VERDICT, COLUMNS)
+"""Rows whose fail is a verdict on the release, as genuine evidence states it too. A second run compares both."""
+
+CONTRADICTED = 4
+"""Exit code for evidence that does not hold, whatever its verdict."""
+
 
 @dataclass(frozen=True)
 class Verification:
@@ -42,18 +52,46 @@ class Verification:
     rows: tuple[Mapping[str, str], ...]
 
     @property
+    def contradicted(self) -> bool:
+        """Whether a check contradicts the evidence: it was changed, or it is about other data or another policy."""
+        return bool(self._others("fail"))
+
+    @property
+    def conclusion(self) -> str:
+        """What follows, in one sentence: genuine evidence of a release that fails differs from forged evidence."""
+        if wrong := self._others("fail"):
+            return f"the evidence is contradicted ({', '.join(wrong)}): do not rely on its verdict"
+        said = next(r["verdict"] for r in self.rows if r["check"] == VERDICT)
+        if left := self._others("unclear"):
+            return f"nothing contradicts the evidence, whose verdict is {said}, but it cannot be accepted ({', '.join(left)})"
+        kept = {
+            "pass": "the release keeps the policy",
+            "fail": "the release does not keep the policy",
+            "unclear": "the check could not tell whether the release keeps the policy",
+        }
+        return f"the evidence is genuine, and its verdict is {said}: {kept[said]}"
+
+    def _others(self, verdict: str) -> list[str]:
+        """Checks with this verdict, other than those that repeat what the evidence itself concludes."""
+        return [r["check"] for r in self.rows if r["verdict"] == verdict and r["check"] not in OWN]
+
+    @property
     def exit_code(self) -> int:
-        """0: the evidence holds and its verdict is pass. 1: it is contradicted, or its verdict is fail. 3: cannot tell."""
-        return EXIT[self.verdict]
+        """0: the evidence is genuine and its verdict is pass. 1: its verdict is fail. 3: cannot tell. 4: it is contradicted."""
+        return CONTRADICTED if self.contradicted else EXIT[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {"verdict": self.verdict, "rows": [dict(row) for row in self.rows]}
+        return {
+            "verdict": self.verdict,
+            "contradicted": self.contradicted,
+            "conclusion": self.conclusion,
+            "rows": [dict(row) for row in self.rows],
+        }
 
     def __str__(self) -> str:
-        return "\n".join(
-            [self.verdict, *(f"{r['verdict']:8} {r['check']}: {r['why']}" for r in self.rows)]
-        )
+        rows = (f"{r['verdict']:8} {r['check']}: {r['why']}" for r in self.rows)
+        return "\n".join([f"{self.verdict}: {self.conclusion}", *rows])
 
 
 def verify(
@@ -103,7 +141,7 @@ def verify(
         *_data_rows(content, data, release),
         *verify_rows(content, published, asked),
     ]
-    if all(row["verdict"] != "fail" or row["check"] == "verdict" for row in rows):
+    if all(row["verdict"] != "fail" or row["check"] in OWN for row in rows):
         signed = any(row["check"] == "signature" and row["verdict"] == "pass" for row in rows)
         pick = SystemRandom() if seed is None else Random(seed)
         with reporting(progress) as report:
@@ -302,7 +340,7 @@ def _own_rows(
         )
     rows.append(_age(content, asked, key is not None))
     said = content["verdict"]
-    rows.append(row("verdict", said, f"the evidence says {said}"))
+    rows.append(row(VERDICT, said, f"the evidence says {said}"))
     return rows
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.audit.findings import freeze, strict_json, thaw, write_whole
+from standout.data.whole_file import check_regular
 from standout.errors import InputError
 from standout.formulas.rates import Rate
 
@@ -84,7 +85,7 @@ class LinkFindings:
     def load(cls, path: str | Path) -> LinkFindings:
         """Read a JSON file that `save` wrote."""
         try:
-            data = strict_json(Path(path).read_text(encoding="utf-8"))
+            data = strict_json(check_regular(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(f"cannot read link findings {str(path)!r}: {error.strerror}") from None
         except (ValueError, RecursionError):

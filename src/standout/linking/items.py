@@ -12,6 +12,7 @@ from typing import Any
 
 from standout.data.reading.archives import HEAD
 from standout.data.reading.encodings import decoded, encoding_of
+from standout.data.whole_file import check_regular
 from standout.errors import InputError
 
 COLUMNS = ("item_second", "item_release", "title_second", "title_release", "score", "confirm")
@@ -77,7 +78,7 @@ def read_items(
 def _cells(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Names of the columns, and the fields of each line with its number. The header decides about the delimiter."""
     try:
-        raw = path.read_bytes()
+        raw = check_regular(path).read_bytes()
         raw = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
         text = decoded(raw, encoding_of(raw[:HEAD]))
         head = next(line for line in io.StringIO(text) if line.strip())

@@ -59,6 +59,7 @@ def render(
 
 def page(findings: Findings, *, title: str | None = None, prior: float = PRIOR) -> str:
     """HTML text of the report."""
+    from standout.report.next_steps import next_steps
     from standout.report.sections import sections
     from standout.report.sentences import answer
     from standout.report.view import view
@@ -70,6 +71,7 @@ def page(findings: Findings, *, title: str | None = None, prior: float = PRIOR) 
             "report.html.j2",
             view=seen,
             answer=answer(seen, prior),
+            steps=next_steps(seen),
             sections=sections(findings),
             name=str(name or "").strip(),
         )

@@ -69,7 +69,18 @@ def answer(seen: View, prior: float = PRIOR) -> Answer:
     """Write the three statements; `prior` is the assumed share of people in the data among those an attacker looks up."""
     level, case = judge_level(seen)
     found = _singling_out(level, case, seen) + ("" if level is Level.NONE else unmeasured(seen))
-    return Answer(level, case, (found, linkability(case, prior), _inference(level, case, seen)))
+    sentences = _named(seen) + found, linkability(case, prior), _inference(level, case, seen)
+    return Answer(level, case, sentences)
+
+
+def _named(seen: View) -> str:
+    """Sentences on direct identifiers, which no attack is needed for; empty if none were noticed."""
+    if not seen.identifiers:
+        return ""
+    return (
+        f"The data seems to name people directly: {_listed(seen.identifiers)}. No attack is needed for that, and no rate below "
+        "counts it. "
+    )
 
 
 def judge_level(seen: View) -> tuple[Level, Case]:
@@ -219,7 +230,8 @@ def _other(case: Case, lead: str) -> str:
         return ""
     if name == "unique":
         return f" {percent(rate['rate'])} are unique: {HOW[name]}."
-    return f" Not knowing whether the person is in the data, the attacker can be at least 95% sure of {percent(rate['rate'])}."
+    of = percent(rate["rate"]) if rate["count"] else "nobody tested"
+    return f" Not knowing whether the person is in the data, the attacker can be at least 95% sure of {of}."
 
 
 def _reason(case: Case) -> str:

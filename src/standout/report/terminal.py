@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from standout.audit.findings import Findings
 from standout.report import aware
 from standout.report.linkability import PRIOR
+from standout.report.next_steps import next_steps
 from standout.report.sentences import answer
 from standout.report.view import (
     Case,
@@ -44,6 +45,8 @@ def show(findings: Findings, console: Console | None = None, prior: float = PRIO
         out.print(Text(aware.TEXT, style="dim"), soft_wrap=not out.is_terminal)
     for warning in seen.warnings:
         out.print(Text(f"Note: {warning}", style="yellow"), soft_wrap=not out.is_terminal)
+    for step in next_steps(seen):
+        out.print(Text(f"Next: {step}"), soft_wrap=not out.is_terminal)
 
 
 def text(findings: Findings, form: str, prior: float = PRIOR) -> str:
@@ -76,7 +79,10 @@ def to_markdown(findings: Findings, prior: float = PRIOR) -> str:
     rule = ["---" if k in LEFT or title == "strongest" else "---:" for k, title in enumerate(HEAD)]
     rows = _without_of_all(seen, [HEAD, rule, *_rows(seen, repeat=True)])
     lines = ["| " + " | ".join(row) + " |" for row in rows]
-    notes = [f"Note: {w}" for w in seen.warnings]
+    notes = [
+        *(f"Note: {w}" for w in seen.warnings),
+        *(f"Next: {step}" for step in next_steps(seen)),
+    ]
     known = aware.cells(seen)
     table = [
         "| " + " | ".join(row) + " |"

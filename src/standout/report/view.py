@@ -123,6 +123,11 @@ class View:
     """Whether labels of the release seem to name other people or items than in the source."""
 
     @property
+    def identifiers(self) -> list[str]:
+        """Columns and labels of the attacked data that seem to name people, each with what it looks like."""
+        return [f"{x['where']} ({x['kind']})" for x in self.data.get("identifiers") or ()]
+
+    @property
     def kinds(self) -> list[str]:
         """Kinds of knowledge, the most exact first."""
         return list(

@@ -23,6 +23,8 @@ CURRENCY = r"\p{Sc}|%|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|HUF|INR|CNY|AUD|CA
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 EMAIL = r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"
 """An e-mail address, as a regular expression."""
+PHONE = r"(\+|00)\d[\d ()/.-]{7,18}\d|\(\d{3}\) ?\d{3}[- ]\d{4}"
+"""A phone number, as a regular expression."""
 _PATTERNS = {
     "date": (
         r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})|\d{1,2} \d{1,2}, \d{4})([T ,].*)?"
@@ -33,7 +35,7 @@ _PATTERNS = {
     "e-mail address": EMAIL,
     "IP address": r"(\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){3,7}",
     "device identifier": r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}",
-    "phone number": r"(\+|00)\d[\d ()/.-]{7,18}\d|\(\d{3}\) ?\d{3}[- ]\d{4}",
+    "phone number": PHONE,
     "bank account": r"[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}",
     "national identifier": r"\d{3}-\d{2}-\d{4}",
     "card": r"\d{4}([ -]?\d{4}){2}[ -]?\d{1,7}|\d{13,19}",

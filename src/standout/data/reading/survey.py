@@ -20,6 +20,7 @@ from standout.data.times import (
     default_resolution,
     finer_than,
     finest_unit,
+    midnight_words,
     resolution_notes,
 )
 from standout.errors import InputError, ParameterError, RowError
@@ -82,10 +83,11 @@ def survey(
     whole = rule.whole if rule else dict.fromkeys(TICKS_PER_DAY, "true")
     counted = options.resolution or ("day" if whole["day"] == "true" else "minute")
     ticks = rule.ticks[counted] if rule else "NULL::BIGINT"
-    n, values, lowest, highest, distinct, times, low, high, *wholes = one_row(
+    n, values, lowest, highest, distinct, times, midnight, low, high, *wholes = one_row(
         con,
         "SELECT count(*), count(value), min(value), max(value), approx_count_distinct(value), count(stamp), "
-        f"min({ticks}), max({ticks}), {', '.join(f'bool_and({whole[name]})' for name in TICKS_PER_DAY)} FROM good",
+        f"count(CASE WHEN {whole['day']} THEN stamp END), min({ticks}), max({ticks}), "
+        f"{', '.join(f'bool_and({whole[name]})' for name in TICKS_PER_DAY)} FROM good",
     )
     if n == 0:
         raise InputError(
@@ -104,6 +106,7 @@ def survey(
         resolution = options.resolution or default_resolution(
             unit, (high - low) * _minutes(counted)
         )
+    midnights = midnight_words(midnight, times, unit)
     _make_rows(con, rule, resolution)
     if rule is not None:
         low, high = _ends(con, unit, resolution, counted, low, high)
@@ -113,11 +116,13 @@ def survey(
         values_missing=n - values if roles.value is not None else 0,
         times_missing=n - times if roles.time is not None else 0,
         finest_time=unit,
+        times_midnight=midnight if midnights else 0,
         notes=(
             *roles.notes,
             *source.notes,
             *(r.note for r in (numbers, rule) if r is not None and r.note),
             *resolution_notes(unit, resolution, options.resolution is not None),
+            *((f"time: {midnights}",) if midnights else ()),
         ),
         columns=roles.columns,
     )
