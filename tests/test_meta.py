@@ -134,26 +134,64 @@ def test_every_public_formula_has_a_doctest():
 # The files keep the house rules
 
 
+def module_name(path: Path) -> str:
+    """Dotted name of a module of the package."""
+    return ".".join(path.relative_to(SRC.parent).with_suffix("").parts)
+
+
+def is_used(module: str, function: str, trees: dict[str, ast.Module]) -> bool:
+    """Whether a module names that very function, imported or in its own module, outside the function's definition."""
+    for name, tree in trees.items():
+        functions, modules_as, inside = set(), set(), set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    if (node.module, alias.name) == (module, function):
+                        functions.add(alias.asname or alias.name)
+                    elif f"{node.module}.{alias.name}" == module:
+                        modules_as.add(alias.asname or alias.name)
+            elif name == module and isinstance(node, ast.FunctionDef) and node.name == function:
+                functions.add(function)
+                inside |= {id(part) for part in ast.walk(node)}
+        for node in ast.walk(tree):
+            if id(node) in inside:
+                continue
+            by_name = isinstance(node, ast.Name) and node.id in functions
+            owner = getattr(node, "value", None)
+            by_module = isinstance(owner, ast.Name) and owner.id in modules_as
+            if by_name or (by_module and getattr(node, "attr", None) == function):
+                return True
+    return False
+
+
 def test_every_formula_is_called_by_the_product():
     """A formula that only tests call is a second one beside that of the product."""
-    trees = {
-        path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py")
-    }
-    called = {
-        node.id if isinstance(node, ast.Name) else node.attr
-        for tree in trees.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name | ast.Attribute)
-    }
+    trees = {module_name(path): ast.parse(text(path)) for path in modules(SRC)}
     formulas = [
-        f"{path.stem}.{node.name}"
-        for path, tree in trees.items()
-        if path.parent.name == "formulas"
+        (name, node.name)
+        for name, tree in trees.items()
+        if name.startswith("standout.formulas.")
         for node in tree.body
         if isinstance(node, ast.FunctionDef)
     ]
     assert len(formulas) > 40
-    assert [name for name in formulas if name.split(".")[1] not in called] == []
+    assert [formula for formula in formulas if not is_used(*formula, trees)] == []
+
+
+def test_the_search_for_uses_resolves_imports():
+    home = ast.parse("def f(): return f()\ndef g(): return f()")
+    for code, found in {
+        "from p.m import f\nf(1)": True,
+        "from p.m import f as h\nh(1)": True,
+        "from p import m\nm.f(1)": True,
+        "from p.m import f": False,
+        "from q.m import f\nf(1)": False,
+        "def f(): ...\nf(1)": False,
+        "from p import m\nself.f(m)": False,
+    }.items():
+        alone = ast.Module(home.body[:1], [])
+        assert is_used("p.m", "f", {"p.m": alone, "p.n": ast.parse(code)}) is found, code
+    assert is_used("p.m", "f", {"p.m": home}) and not is_used("p.m", "g", {"p.m": home})
 
 
 def test_no_source_file_is_too_long():

@@ -154,7 +154,7 @@ def explain(
     }
     rows = [
         {
-            **_fact(dataset, knowledge, f, int(facts.item[f]), int(support[f]), labels),
+            **_fact(dataset, knowledge, f, int(support[f]), labels),
             **{
                 name: _share(dataset, record, facts, f, scores, 1 + place)
                 for name, record in shown.items()
@@ -237,7 +237,7 @@ def _subqueries(knowledge: Knowledge, sets: list[Array]) -> Knowledge:
 
 
 def _fact(
-    dataset: Dataset, knowledge: Knowledge, f: int, item: int, support: int, labels: bool
+    dataset: Dataset, knowledge: Knowledge, f: int, support: int, labels: bool
 ) -> dict[str, Any]:
     value, time = float(knowledge.value[f]), float(knowledge.time[f])
     return {

@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.values import grid_step
 from standout.errors import ParameterError
-
-Array = npt.NDArray[Any]
 
 FIRST = {
     "drop-entries": "share",

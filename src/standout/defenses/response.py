@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from standout.data.channel import Channel
 from standout.data.dataset import Dataset
@@ -14,8 +11,6 @@ from standout.defenses.defense import Defense, register_defense
 from standout.defenses.draws import Purpose
 from standout.defenses.merge import collisions, merged
 from standout.defenses.swap import attributes
-
-Array = npt.NDArray[Any]
 
 
 @register_defense("randomized-response")

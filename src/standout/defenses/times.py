@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from standout.data.channel import Channel, TimeMap
 from standout.data.dataset import Dataset
@@ -14,8 +11,6 @@ from standout.data.periods import period_starts
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.defenses.draws import Purpose
-
-Array = npt.NDArray[Any]
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 LONGEST_SHIFT = 100_000

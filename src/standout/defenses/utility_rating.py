@@ -80,11 +80,6 @@ class Scale:
         held = np.bincount(train.record_code, minlength=levels.size + 1)[: levels.size]
         return cls(levels, (np.cumsum(held) - held / 2) / max(int(held.sum()), 1))
 
-    @property
-    def ranked(self) -> bool:
-        """Whether errors are in ranks."""
-        return self.height is not self.levels
-
     def __call__(self, value: Array) -> Array:
         """Height of each value; values between two levels lie between their heights, NaN stays NaN."""
         return (

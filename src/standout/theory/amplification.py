@@ -77,11 +77,6 @@ class Amplification:
     theorem_3: tuple[Theorem3, ...]
     scalar: bool
 
-    @property
-    def f_d(self) -> Any:
-        """f_D: a number if one (η1, η2, η3) was requested, else the array."""
-        return float(self.f[0, 0, 0]) if self.scalar else self.f
-
     def __float__(self) -> float:
         if not self.scalar:
             raise TypeError("f_D was computed at several points: use .f or .to_frame()")

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from standout.data.build import missing_tick
 from standout.data.catalog import Catalog
 from standout.data.chunked.estimate import PER_ENTRY
-from standout.data.chunked.labels import labels_of
 from standout.data.chunked.memory import MEMORY, Budget, bytes_of
 from standout.data.chunked.saved import SavedFiles, StoredShard
 from standout.data.dataset import Dataset
@@ -190,12 +189,6 @@ class ChunkedDataset(Catalog):
     def record_labels(self) -> Array:
         """Label of each record, mapped from disk."""
         return load_array(self._files.folder, "record_labels")
-
-    def labels_of(self, records: Any) -> Array:
-        """Labels of some records."""
-        return labels_of(
-            self._files.folder, "record_labels", np.asarray(records, np.int64).reshape(-1)
-        )
 
     @cached_property
     def all_shards(self) -> list[StoredShard]:
