@@ -375,6 +375,22 @@ def test_every_package_has_its_place_in_the_layers():
     assert packages() - set(names) == set(), "a package outside the layers may import anything"
 
 
+def test_no_import_by_text_leaves_its_package():
+    """The layers are checked on import statements; a module that is named in a string is not seen."""
+    found = []
+    for path in modules(SRC):
+        own = module_name(path).rpartition(".")[0]
+        for node in ast.walk(ast.parse(text(path))):
+            if not (
+                isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module")
+            ):
+                continue
+            target = ast.unparse(node.args[0]).lstrip("f")[1:-1]
+            if target.startswith("standout.") and target.rpartition(".")[0] != own:
+                found.append(f"{path.relative_to(SRC)}:{node.lineno}: {target}")
+    assert found == []
+
+
 def test_every_package_is_on_the_map():
     page = text(ROOT / "MAP.md")
     assert [p for p in sorted(packages()) if f"{p}/" not in page] == []

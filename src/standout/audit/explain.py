@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -38,8 +37,9 @@ class Explanation(dict[str, Any]):
 
     def _repr_html_(self) -> str:
         """For notebooks: sentences, charts and the table of facts."""
-        # by name: the report lies above this layer
-        return str(import_module("standout.report.fragments").explanation_html(self))
+        from standout.report.fragments import explanation_html
+
+        return explanation_html(self)
 
     def __repr__(self) -> str:
         return f"<Explanation: {self['attack']['name']}, {len(self['facts'])} facts on {self['n_records']:,} records>"

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
@@ -122,15 +121,18 @@ class Findings:
 
     def _repr_html_(self) -> str:
         """For notebooks: the answer and the risk, as in the report."""
-        # by name: the report lies above this layer
-        return str(import_module("standout.report.notebook").html(self))
+        from standout.report.notebook import html
+
+        return html(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
     def __str__(self) -> str:
         """The answer in three sentences."""
-        return "\n".join(import_module("standout.report.sentences").said(self))
+        from standout.report.sentences import said
+
+        return "\n".join(said(self))
 
     def __repr__(self) -> str:
         attacks = len(self.results[0]["attacks"]) if self.results else 0

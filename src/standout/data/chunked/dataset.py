@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -199,9 +198,9 @@ class ChunkedDataset(Catalog):
     @cached_property
     def home_engine(self) -> Any:
         """The engine "chunked", with the budget of this dataset."""
-        # by name: engines are a layer above
-        made = import_module("standout.engines.chunked").ChunkedEngine
-        return made(
+        from standout.engines.chunked import ChunkedEngine
+
+        return ChunkedEngine(
             self.memory, self.threads, None if self.work is None else self.work / "partials"
         )
 
