@@ -51,10 +51,11 @@ def test_shared_memory_holds_the_accumulator_and_a_row_of_both_tables_per_fact(k
 
 def unpacked(layout: Layout, words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(local, code, tick) of words, as the kernel reads them."""
-    w = words.astype(np.int64)
-    code = (w >> layout.local_bits) & ((1 << layout.code_bits) - 1)
-    tick = w >> layout.tick_shift if layout.tick_bits else np.zeros_like(w)
-    return w & ((1 << layout.local_bits) - 1), code, tick
+    w = words.astype(np.uint64)
+    local = w & np.uint64((1 << layout.local_bits) - 1)
+    code = (w >> np.uint64(layout.local_bits)) & np.uint64((1 << layout.code_bits) - 1)
+    tick = w >> np.uint64(layout.tick_shift) if layout.tick_bits else np.zeros_like(w)
+    return local.astype(np.int64), code.astype(np.int64), tick.astype(np.int64)
 
 
 @given(

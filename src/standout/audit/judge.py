@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.choosing import starts
-from standout.adversary.sampling import PURPOSE_SPLIT
 from standout.attacks.attack import Attack
 from standout.attacks.verdicts import Verdicts
 from standout.audit import calibrate
 from standout.audit.groups import SMALLEST, cut
 from standout.data.catalog import Catalog
+from standout.data.purposes import PURPOSE_SPLIT
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate
 

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from standout.audit.sweep import FEW_STEPS
 from standout.data.dataset import Dataset
+from standout.data.purposes import PURPOSE_FACTORS
 from standout.data.values import grid_step
 from standout.defenses.utility_release import Matrix, matrix_of
 from standout.defenses.utility_split import Split, exact_mean, hold_out
@@ -167,7 +168,7 @@ def fit_ratings(
     rest = rest - of_row[row] - of_column[column]
     p, q = np.zeros((n_rows + 1, settings.factors)), np.zeros((n_columns + 1, settings.factors))
     if settings.factors:
-        q[:-1] = np.random.default_rng([seed % 2**63, 74]).normal(
+        q[:-1] = np.random.default_rng([seed % 2**63, PURPOSE_FACTORS]).normal(
             0, 0.1, (n_columns, settings.factors)
         )
         by_row = sparse.csr_matrix((rest, (row, column)), shape=(n_rows, n_columns))

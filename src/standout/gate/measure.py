@@ -17,15 +17,13 @@ from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.audit.judge import Trial, Truth
 from standout.audit.measures import is_sure
+from standout.data.purposes import PURPOSE_TIES
 from standout.gate.groups import Group
 from standout.gate.policy import states_posterior
 
 Array = npt.NDArray[Any]
 Counts = dict[str, Any]
 """Sums over the targets of one adversary and attack, by name."""
-
-PURPOSE_TIES = 71
-"""Purpose of the random number that picks one of several tied records."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,6 +14,7 @@ from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample, sample_targets
 from standout.data.dataset import Dataset, in_memory
+from standout.data.purposes import PURPOSE_RUN
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as find_engine
 from standout.errors import ParameterError
@@ -33,7 +34,6 @@ Array = npt.NDArray[Any]
 PER_RUN, RUNS = 50, 60
 """n and the number of runs of Algorithm 3."""
 
-PURPOSE_RUN = 51
 
 MOST_SCORES = 2**24
 """Scores that are held at once."""
