@@ -139,29 +139,25 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(SRC.parent).with_suffix("").parts)
 
 
-def is_used(module: str, function: str, trees: dict[str, ast.Module]) -> bool:
-    """Whether a module names that very function, imported or in its own module, outside the function's definition."""
-    for name, tree in trees.items():
-        functions, modules_as, inside = set(), set(), set()
-        for node in ast.walk(tree):
+def used_functions(trees: dict[str, ast.Module]) -> set[tuple[str, str]]:
+    """(module, function) of all functions that are named outside their own definition, imports resolved."""
+    used = set()
+    for module, tree in trees.items():
+        names = {x.name: (module, x.name) for x in tree.body if isinstance(x, ast.FunctionDef)}
+        nodes = [(node, getattr(part, "name", "")) for part in tree.body for node in ast.walk(part)]
+        for node, _ in nodes:
             if isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    if (node.module, alias.name) == (module, function):
-                        functions.add(alias.asname or alias.name)
-                    elif f"{node.module}.{alias.name}" == module:
-                        modules_as.add(alias.asname or alias.name)
-            elif name == module and isinstance(node, ast.FunctionDef) and node.name == function:
-                functions.add(function)
-                inside |= {id(part) for part in ast.walk(node)}
-        for node in ast.walk(tree):
-            if id(node) in inside:
+                names |= {x.asname or x.name: (node.module or "", x.name) for x in node.names}
+        for node, inside in nodes:
+            if isinstance(node, ast.Name) and node.id in names:
+                found = names[node.id]
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                found = (".".join(names.get(node.value.id, ())), node.attr)
+            else:
                 continue
-            by_name = isinstance(node, ast.Name) and node.id in functions
-            owner = getattr(node, "value", None)
-            by_module = isinstance(owner, ast.Name) and owner.id in modules_as
-            if by_name or (by_module and getattr(node, "attr", None) == function):
-                return True
-    return False
+            if found != (module, inside):
+                used.add(found)
+    return used
 
 
 def test_every_formula_is_called_by_the_product():
@@ -175,11 +171,10 @@ def test_every_formula_is_called_by_the_product():
         if isinstance(node, ast.FunctionDef)
     ]
     assert len(formulas) > 40
-    assert [formula for formula in formulas if not is_used(*formula, trees)] == []
+    assert set(formulas) - used_functions(trees) == set()
 
 
 def test_the_search_for_uses_resolves_imports():
-    home = ast.parse("def f(): return f()\ndef g(): return f()")
     for code, found in {
         "from p.m import f\nf(1)": True,
         "from p.m import f as h\nh(1)": True,
@@ -189,9 +184,9 @@ def test_the_search_for_uses_resolves_imports():
         "def f(): ...\nf(1)": False,
         "from p import m\nself.f(m)": False,
     }.items():
-        alone = ast.Module(home.body[:1], [])
-        assert is_used("p.m", "f", {"p.m": alone, "p.n": ast.parse(code)}) is found, code
-    assert is_used("p.m", "f", {"p.m": home}) and not is_used("p.m", "g", {"p.m": home})
+        trees = {"p.m": ast.parse("def f(): return f()"), "p.n": ast.parse(code)}
+        assert (("p.m", "f") in used_functions(trees)) is found, code
+    assert used_functions({"m": ast.parse("def f(): ...\ndef g(): f()")}) == {("m", "f")}
 
 
 def test_no_source_file_is_too_long():
@@ -379,14 +374,14 @@ def test_no_import_by_text_leaves_its_package():
     """The layers are checked on import statements; a module that is named in a string is not seen."""
     found = []
     for path in modules(SRC):
-        own = module_name(path).rpartition(".")[0]
+        own = module_name(path).split(".")[1]
         for node in ast.walk(ast.parse(text(path))):
             if not (
                 isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module")
             ):
                 continue
             target = ast.unparse(node.args[0]).lstrip("f")[1:-1]
-            if target.startswith("standout.") and target.rpartition(".")[0] != own:
+            if target.startswith("standout.") and target.split(".")[1] != own:
                 found.append(f"{path.relative_to(SRC)}:{node.lineno}: {target}")
     assert found == []
 
