@@ -134,26 +134,59 @@ def test_every_public_formula_has_a_doctest():
 # The files keep the house rules
 
 
+def module_name(path: Path) -> str:
+    """Dotted name of a module of the package."""
+    return ".".join(path.relative_to(SRC.parent).with_suffix("").parts)
+
+
+def used_functions(trees: dict[str, ast.Module]) -> set[tuple[str, str]]:
+    """(module, function) of all functions that are named outside their own definition, imports resolved."""
+    used = set()
+    for module, tree in trees.items():
+        names = {x.name: (module, x.name) for x in tree.body if isinstance(x, ast.FunctionDef)}
+        nodes = [(node, getattr(part, "name", "")) for part in tree.body for node in ast.walk(part)]
+        for node, _ in nodes:
+            if isinstance(node, ast.ImportFrom):
+                names |= {x.asname or x.name: (node.module or "", x.name) for x in node.names}
+        for node, inside in nodes:
+            if isinstance(node, ast.Name) and node.id in names:
+                found = names[node.id]
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                found = (".".join(names.get(node.value.id, ())), node.attr)
+            else:
+                continue
+            if found != (module, inside):
+                used.add(found)
+    return used
+
+
 def test_every_formula_is_called_by_the_product():
     """A formula that only tests call is a second one beside that of the product."""
-    trees = {
-        path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py")
-    }
-    called = {
-        node.id if isinstance(node, ast.Name) else node.attr
-        for tree in trees.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name | ast.Attribute)
-    }
+    trees = {module_name(path): ast.parse(text(path)) for path in modules(SRC)}
     formulas = [
-        f"{path.stem}.{node.name}"
-        for path, tree in trees.items()
-        if path.parent.name == "formulas"
+        (name, node.name)
+        for name, tree in trees.items()
+        if name.startswith("standout.formulas.")
         for node in tree.body
         if isinstance(node, ast.FunctionDef)
     ]
     assert len(formulas) > 40
-    assert [name for name in formulas if name.split(".")[1] not in called] == []
+    assert set(formulas) - used_functions(trees) == set()
+
+
+def test_the_search_for_uses_resolves_imports():
+    for code, found in {
+        "from p.m import f\nf(1)": True,
+        "from p.m import f as h\nh(1)": True,
+        "from p import m\nm.f(1)": True,
+        "from p.m import f": False,
+        "from q.m import f\nf(1)": False,
+        "def f(): ...\nf(1)": False,
+        "from p import m\nself.f(m)": False,
+    }.items():
+        trees = {"p.m": ast.parse("def f(): return f()"), "p.n": ast.parse(code)}
+        assert (("p.m", "f") in used_functions(trees)) is found, code
+    assert used_functions({"m": ast.parse("def f(): ...\ndef g(): f()")}) == {("m", "f")}
 
 
 def test_no_source_file_is_too_long():
@@ -335,6 +368,22 @@ def test_every_package_has_its_place_in_the_layers():
         r"standout\.(\w+)", " ".join(x for c in contracts for x in c.get("layers", []))
     )
     assert packages() - set(names) == set(), "a package outside the layers may import anything"
+
+
+def test_no_import_by_text_leaves_its_package():
+    """The layers are checked on import statements; a module that is named in a string is not seen."""
+    found = []
+    for path in modules(SRC):
+        own = module_name(path).split(".")[1]
+        for node in ast.walk(ast.parse(text(path))):
+            if not (
+                isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module")
+            ):
+                continue
+            target = ast.unparse(node.args[0]).lstrip("f")[1:-1]
+            if target.startswith("standout.") and target.split(".")[1] != own:
+                found.append(f"{path.relative_to(SRC)}:{node.lineno}: {target}")
+    assert found == []
 
 
 def test_every_package_is_on_the_map():

@@ -13,9 +13,9 @@ from itertools import groupby
 from pathlib import Path
 
 import numpy as np
+from marginals import SHARES, Row, compare, marginals
 
 from standout.data.synthetic import twin_arrays
-from standout.data.twin.marginals import SHARES, Row, compare, marginals
 from standout.data.twin.model import N_RECORDS
 
 INTRO = """# The Netflix twin: its marginals compared with the real ones

@@ -89,7 +89,7 @@ def assert_same_data(mine: so.ChunkedDataset, usual: so.Dataset) -> None:
         assert a.dtype == b.dtype, name
         np.testing.assert_array_equal(a, b, err_msg=name)
     chosen = np.array([0, 1, 63, 64, 200, usual.n_records - 2, usual.n_records - 1])
-    assert mine.labels_of(chosen).tolist() == usual.record_labels[chosen].tolist()
+    assert mine.record_labels[chosen].tolist() == usual.record_labels[chosen].tolist()
     for records in (chosen, chosen[:0], np.arange(usual.n_records)):
         a, b = mine.rows(records), usual.rows(records)
         for name, expected in vars(b).items():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +13,12 @@ import pytest
 
 from standout.data.synthetic import EPOCH_DAY, twin, twin_arrays, twin_dataset, write_twin
 from standout.data.twin import items as twin_items
-from standout.data.twin.marginals import compare, filtered_out, marginals, pair_lifts
 from standout.data.twin.model import N_DAYS, N_RECORDS, real_marginals, twin_model
 from standout.errors import ParameterError
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "scripts"))
+
+from marginals import compare, filtered_out, marginals, pair_lifts
 
 N = 20_000
 

@@ -185,16 +185,6 @@ def test_a_certificate_never_names_a_wrong_record_because_of_coding():
     assert certificate.consistent.all()
 
 
-def test_a_cell_is_shown_as_its_bounds_and_a_level_as_the_value_of_the_file():
-    exact = column(np.array([0.1, 2.5, 4.0, np.nan]))
-    assert [exact.value_text(c) for c in range(4)] == ["0.1", "2.5", "4", ""]
-    cells = column(np.arange(50_000.0))
-    wide = int(np.argmax(cells.level_high - cells.level_low))
-    assert (
-        cells.value_text(wide) == f"{cells.level_low[wide]:.15g} to {cells.level_high[wide]:.15g}"
-    )
-
-
 @pytest.mark.parametrize(
     ("levels", "step"),
     [

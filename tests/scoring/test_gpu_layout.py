@@ -20,7 +20,6 @@ from standout.scoring.gpu_layout import (
     shape_of,
     spaced,
     time_table,
-    unpack,
     widths,
 )
 from standout.scoring.plan import Combine
@@ -50,6 +49,15 @@ def test_shared_memory_holds_the_accumulator_and_a_row_of_both_tables_per_fact(k
     )
 
 
+def unpacked(layout: Layout, words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(local, code, tick) of words, as the kernel reads them."""
+    w = words.astype(np.uint64)
+    local = w & np.uint64((1 << layout.local_bits) - 1)
+    code = (w >> np.uint64(layout.local_bits)) & np.uint64((1 << layout.code_bits) - 1)
+    tick = w >> np.uint64(layout.tick_shift) if layout.tick_bits else np.zeros_like(w)
+    return local.astype(np.int64), code.astype(np.int64), tick.astype(np.int64)
+
+
 @given(
     data=st.data(),
     block=st.integers(1, 65_536),
@@ -68,7 +76,7 @@ def test_packed_postings_come_back_as_they_were(data, block, levels, span):
         column(span),
     )
     day = np.where(column(3) == 0, 65_535, day).astype(np.uint16)
-    got = unpack(layout, pack(layout, local, code, day, 65_535))
+    got = unpacked(layout, pack(layout, local, code, day, 65_535))
     assert got[0].tolist() == local.tolist()
     assert got[1].tolist() == code.tolist()
     assert np.where(got[2] == layout.missing_tick, 65_535, got[2]).tolist() == day.tolist()

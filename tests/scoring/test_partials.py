@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standout.scoring.partials import LOWEST, NO_RECORD, RANDOM_KEY, Partials, concatenate
+from standout.scoring.partials import LOWEST, NO_RECORD, RANDOM_KEY, Partials
 
 scores = st.integers(-3, 3)
 keys = st.sampled_from([0, 1, 2, RANDOM_KEY, RANDOM_KEY + 1])
@@ -114,6 +114,6 @@ def test_a_record_that_scores_lowest_still_comes_before_nobody():
 
 @given(first=crowds(), second=crowds())
 def test_batches_of_queries_stand_one_after_the_other(first, second):
-    both = concatenate([merged(first), merged(second)])
+    both = Partials(*map(np.concatenate, zip(merged(first), merged(second), strict=True)))
     for name, x, y, z in zip(Partials._fields, both, merged(first), merged(second), strict=True):
         assert x.tolist() == [*y.tolist(), *z.tolist()], name

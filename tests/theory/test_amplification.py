@@ -202,9 +202,9 @@ def test_another_order_of_runs_or_more_of_them_keeps_the_first_ones():
 def test_amplification_is_a_number_for_one_point_and_plain_json_always():
     ds = dataset(random_table(60, 15, 6, seed=2, days=False))
     one = so.amplification(ds, 3, 0.1, None, 0.5, 0.6, 0.9, **FEW)
-    assert float(one) == one.f_d == one.f[0, 0, 0]
+    assert float(one) == one.f[0, 0, 0]
     many = so.amplification(ds, 3, 0.1, None, [0.5, 1.0], [0.6, 0.9], 0.9, **FEW)
-    assert many.f_d.shape == (2, 2, 1) and len(many.to_frame()) == 4
+    assert many.f.shape == (2, 2, 1) and len(many.to_frame()) == 4
     with pytest.raises(TypeError, match="several points"):
         float(many)
     for found in (one, many):

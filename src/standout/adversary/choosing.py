@@ -14,12 +14,12 @@ from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.content import content_digest
 from standout.data.index import Rows, Shard
+from standout.data.purposes import PURPOSE_TARGETS
 from standout.data.tasks import Range, Task
 from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
-PURPOSE_TARGETS = 2
 DRAWS_KEPT, MOST_KEPT = 64, 20_000
 """Draws that are cached on a dataset, and records of a draw that is cached: adversaries often have the same conditions."""
 

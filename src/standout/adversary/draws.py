@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.splitmix import below, draw_bits, mix, start, step
+from standout.data.purposes import PURPOSE_KNOWLEDGE
 from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
 jit = njit(nogil=True, cache=True)
 
-PURPOSE_KNOWLEDGE = 1
 _TRIES = 256
 
 # Literal arguments are given a type (np.int64(0)): Numba compiles a function again for every

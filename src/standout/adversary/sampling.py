@@ -21,7 +21,6 @@ from standout.errors import EligibilityError
 
 Array = npt.NDArray[Any]
 
-PURPOSE_SPLIT = 3
 _AT_ONCE = 4096
 """Targets per task of a thread. A draw depends only on its target, so this number changes no result."""
 

@@ -169,7 +169,7 @@ class Weighted(Attack):
         return replace(plan, scale=plan.scale * known.n_known)
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
-        """Match iff e exceeds the threshold by more than the largest rounding error."""
+        """Match iff e = max - max2 (DSS12, equation 6, no σ) exceeds the threshold by more than the largest rounding error."""
         p, plan = seen.partials, seen.plan
         assert plan.threshold is not None
         second = np.where(p.second_score == LOWEST, p.best_score, p.second_score)

@@ -36,6 +36,16 @@ from standout.data.channel import Channel
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days, entry_records, entry_values
 from standout.data.labels import find_labels
+from standout.data.purposes import (
+    PURPOSE_CUT,
+    PURPOSE_GIVER,
+    PURPOSE_HIDDEN,
+    PURPOSE_LENGTH,
+    PURPOSE_LOST,
+    PURPOSE_MOVED,
+    PURPOSE_REPLACED,
+    PURPOSE_WITHHELD,
+)
 from standout.errors import StandoutError
 
 Array = npt.NDArray[Any]
@@ -48,16 +58,6 @@ FEWEST_CANARIES = 20
 
 MOST_AT_ONCE, MOST_BATCHES = 0.06, 8
 """Share of the records that are canaries in one changed release, and largest number of such releases."""
-
-PURPOSE_WITHHELD, PURPOSE_LOST, PURPOSE_HIDDEN, PURPOSE_MOVED, PURPOSE_REPLACED, PURPOSE_GIVER = (
-    40,
-    41,
-    42,
-    43,
-    44,
-    45,
-)
-PURPOSE_LENGTH, PURPOSE_CUT = 46, 47
 
 
 class Canaries(NamedTuple):

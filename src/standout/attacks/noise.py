@@ -158,19 +158,6 @@ def _clipped(
 
 
 @dataclass(frozen=True)
-class Gaussian:
-    """Value moved by a normal error of standard deviation `sd`, rounded to the levels of the scale."""
-
-    sd: float
-
-    def table(self, known: Array, levels: Array) -> Array:
-        """Normal weight of the nearest level to the known value, normalized over the levels."""
-        weight = np.exp(-0.5 * ((levels[None, :] - levels[:, None]) / self.sd) ** 2)
-        weight /= weight.sum(axis=1, keepdims=True)
-        return np.asarray(weight.T[nearest_level(known, levels)])
-
-
-@dataclass(frozen=True)
 class ValueBins:
     """Probability by size of the error: `share[b]` uniform over the errors in (edges[b-1], edges[b]], clipped to the scale."""
 
@@ -270,23 +257,6 @@ class Window:
     def table(self, gaps: Array) -> Array:
         """1/(2·ticks + 1) inside the window, 0 outside."""
         return np.where(np.abs(gaps) <= self.ticks, 1.0 / (2 * self.ticks + 1), 0.0)
-
-
-@dataclass(frozen=True)
-class Laplace:
-    """Time moved by a two-sided geometric error with scale `scale` ticks."""
-
-    scale: float
-
-    @property
-    def reach(self) -> int:
-        """Gap at which the probability has fallen by e^-30."""
-        return int(np.ceil(30 * self.scale)) + 1
-
-    def table(self, gaps: Array) -> Array:
-        """(1-a)/(1+a)·a^|gap|, a = e^(-1/scale)."""
-        a = np.exp(-1.0 / self.scale)
-        return np.asarray((1 - a) / (1 + a) * a ** np.abs(np.asarray(gaps, dtype=np.float64)))
 
 
 @dataclass(frozen=True)

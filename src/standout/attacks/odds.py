@@ -33,6 +33,9 @@ def compile_odds(
 ) -> Plan:
     """Plan of LLR(r) for all queries.
 
+    A held item counts (1-e)·((1-h)·K + h·u) / (e·q·g), its odds against a wrong one, before the
+    division by L_r (`formulas.likelihood`): `floor` is the part with u, `value` that with K.
+
     A fact about an item that no candidate holds is either wrong (`noise.complete`) or removed from
     all records: then it has the same probability for every record and for an absent target, and
     changes nothing.
@@ -116,14 +119,8 @@ def _pickable(dataset: Catalog, facts: Facts) -> Array | None:
     return who.pickable(dataset)
 
 
-def value_odds(
-    known: Known, noise: Noise, counted: tuple[Array, Array, Array] | None = None
-) -> tuple[Array, Array]:
-    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background.
-
-    `counted` is the result of `entry_histograms` for the facts with values, if the caller has it
-    already.
-    """
+def value_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
+    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background."""
     n = known.item.size
     has = known.has_value
     if noise.value is None or not has.any():

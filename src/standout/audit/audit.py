@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -141,8 +140,9 @@ class Audit:
             else None
         )
         if whole is not None:
-            # by name: a sibling of this layer
-            made = import_module("standout.theory.describe").describe(whole, seed=self.seed)
+            from standout.theory.describe import describe
+
+            made = describe(whole, seed=self.seed)
             sections["describe"] = made.to_dict()
         return Findings(
             provenance=self._provenance(time.perf_counter() - began),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -38,8 +37,9 @@ class Explanation(dict[str, Any]):
 
     def _repr_html_(self) -> str:
         """For notebooks: sentences, charts and the table of facts."""
-        # by name: the report lies above this layer
-        return str(import_module("standout.report.fragments").explanation_html(self))
+        from standout.report.fragments import explanation_html
+
+        return explanation_html(self)
 
     def __repr__(self) -> str:
         return f"<Explanation: {self['attack']['name']}, {len(self['facts'])} facts on {self['n_records']:,} records>"
@@ -154,7 +154,7 @@ def explain(
     }
     rows = [
         {
-            **_fact(dataset, knowledge, f, int(facts.item[f]), int(support[f]), labels),
+            **_fact(dataset, knowledge, f, int(support[f]), labels),
             **{
                 name: _share(dataset, record, facts, f, scores, 1 + place)
                 for name, record in shown.items()
@@ -237,7 +237,7 @@ def _subqueries(knowledge: Knowledge, sets: list[Array]) -> Knowledge:
 
 
 def _fact(
-    dataset: Dataset, knowledge: Knowledge, f: int, item: int, support: int, labels: bool
+    dataset: Dataset, knowledge: Knowledge, f: int, support: int, labels: bool
 ) -> dict[str, Any]:
     value, time = float(knowledge.value[f]), float(knowledge.time[f])
     return {

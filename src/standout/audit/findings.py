@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
@@ -19,10 +18,6 @@ from standout.data.whole_file import check_regular, whole_file
 from standout.errors import InputError
 
 SCHEMA_VERSION = 3
-
-UNCHECKED = (1, 2)
-"""Schema versions whose files may have no checksum."""
-NO_CHECKSUM = "The findings file is of an older version, without a checksum: it may have been changed after the audit."
 
 PARTS = ("provenance", "data", "results", "warnings", "sections", "source")
 
@@ -68,16 +63,11 @@ class Findings:
 
     @classmethod
     def load(cls, path: str | Path) -> Findings:
-        """Read a JSON file that `save` wrote. Its checksum must fit: a number that was changed by accident is refused.
-
-        Files of older versions have no checksum; a warning in the findings says so.
-        """
+        """Read a JSON file that `save` wrote. Its checksum must fit: a number that was changed by accident is refused."""
         try:
             content = strict_json(check_regular(path).read_text(encoding="utf-8"))
             found = cls.from_dict(content)
-            version, stated = content["schema_version"], content.get("sha256")
-            if version < SCHEMA_VERSION or (stated is None and version in UNCHECKED):
-                return replace(found, warnings=(*found.warnings, NO_CHECKSUM))
+            stated = content.get("sha256")
             if stated != checksum(content):
                 wrong = "it has no checksum" if stated is None else "its checksum does not fit"
                 raise InputError(
@@ -91,32 +81,19 @@ class Findings:
 
     @classmethod
     def from_dict(cls, data: Any) -> Findings:
-        """Findings from plain data, of this schema version or of an older one."""
-        from standout.audit.older_versions import from_version_1, from_version_2
-
+        """Findings from plain data of this schema version."""
         version = data.get("schema_version") if isinstance(data, dict) else None
-        if version not in range(1, SCHEMA_VERSION + 1):
+        if version != SCHEMA_VERSION:
             raise InputError(
-                f"not findings of schema version 1 to {SCHEMA_VERSION}; make them with `standout audit`"
+                f"not findings of schema version {SCHEMA_VERSION}; make them with `standout audit`"
             )
-        try:
-            plain = from_version_1(data) if version == 1 else data
-            plain = plain if version == SCHEMA_VERSION else from_version_2(plain)
-        except KeyError as error:
-            raise InputError(
-                f"the findings lack {error.args[0]!r}; make them again with `standout audit`"
-            ) from None
-        except (TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError):
-            raise InputError(
-                "the findings are damaged; make them again with `standout audit`"
-            ) from None
-        missing = [name for name in PARTS if name not in plain]
+        missing = [name for name in PARTS if name not in data]
         if missing:
             raise InputError(
                 f"the findings lack {missing[0]!r}; make them again with `standout audit`"
             )
-        check_structure({**plain, "schema_version": SCHEMA_VERSION}, cls.schema())
-        return cls(**{name: plain[name] for name in PARTS})
+        check_structure(data, cls.schema())
+        return cls(**{name: data[name] for name in PARTS})
 
     @staticmethod
     def schema() -> dict[str, Any]:
@@ -144,15 +121,18 @@ class Findings:
 
     def _repr_html_(self) -> str:
         """For notebooks: the answer and the risk, as in the report."""
-        # by name: the report lies above this layer
-        return str(import_module("standout.report.notebook").html(self))
+        from standout.report.notebook import html
+
+        return html(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
     def __str__(self) -> str:
         """The answer in three sentences."""
-        return "\n".join(import_module("standout.report.sentences").said(self))
+        from standout.report.sentences import said
+
+        return "\n".join(said(self))
 
     def __repr__(self) -> str:
         attacks = len(self.results[0]["attacks"]) if self.results else 0

@@ -25,7 +25,7 @@ def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
         _left_out(audit, results),
         _not_tried(audit),
         _all_attacked(audit, results),
-        _not_released(audit, results),
+        _not_released(results),
         *_other_scales(audit),
         _not_described(audit),
         *_coarser_than_source(audit.source),
@@ -105,7 +105,7 @@ def _all_attacked(audit: Audit, results: Sequence[Plain]) -> str:
     )
 
 
-def _not_released(audit: Audit, results: Sequence[Plain]) -> str:
+def _not_released(results: Sequence[Plain]) -> str:
     if not any(r["n_not_released"] for r in results):
         return ""
     n = max(r["n_not_released"] for r in results)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.knowledge import Facts, Knowledge
+from standout.adversary.knowledge import Facts
 from standout.attacks.attack import attack
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
@@ -49,7 +49,6 @@ class Case:
     path: Path
     data: Dataset
     targets: Array
-    known: Knowledge
     facts: Facts
     threads: int
 
@@ -75,8 +74,13 @@ class Case:
         eligible = who.eligible(data)
         n = n_targets if again else min(n_targets, eligible.size)
         targets = np.sort(np.random.default_rng(SEED).choice(eligible, n, replace=again))
-        known = who.sample(data, targets, seed=SEED)
-        return cls(path, data, targets, known, known.bind(data), threads or os.cpu_count() or 1)
+        return cls(
+            path,
+            data,
+            targets,
+            who.sample(data, targets, seed=SEED).bind(data),
+            threads or os.cpu_count() or 1,
+        )
 
     @property
     def shards(self) -> list[Shard]:

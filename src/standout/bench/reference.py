@@ -12,15 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.bench.case import cache_folder
 from standout.data.index import Shard
 from standout.errors import EngineError
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan
-
-Array = npt.NDArray[Any]
 
 SOURCE = Path(__file__).parents[3] / "benchmarks" / "reference" / "scalar.c"
 FLAGS = (

@@ -6,7 +6,6 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -21,7 +20,6 @@ DataPath = Annotated[
         "https:// address, or - for standard input."
     ),
 ]
-Out = Annotated[Path, typer.Option(help="Folder for findings.json and report.html.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Targets = Annotated[str, typer.Option(help="Number of records to attack, or all.")]
 Attacks = Annotated[str, typer.Option(help="Attacks, comma-separated, or all.")]

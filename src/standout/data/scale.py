@@ -87,15 +87,3 @@ class ValueScale:
             return np.full(self.n_levels, float(within))
         low, high = self.level_bounds
         return np.asarray(share * np.maximum(np.abs(low), np.abs(high)))
-
-    def value_text(self, code: int) -> str:
-        """The value of a code as in the file; the bounds of its cell if values are not kept exactly.
-
-        >>> from standout.data.dataset import Dataset
-        >>> Dataset.from_arrays([1, 2], [1, 1], [2.5, 4]).value_text(1)
-        '4'
-        """
-        if not 0 <= code < self.n_levels:
-            return ""
-        low, high = (f"{bound[code]:.15g}" for bound in self.level_bounds)
-        return low if low == high else f"{low} to {high}"

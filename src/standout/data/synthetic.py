@@ -8,7 +8,7 @@ the person's taste (a mix of latent groups) and on the item's age. A
 *value* is the item's quality plus the person's leniency plus chance, cut into 1 to 5.
 
 The numbers are solved from marginals in `twin.model` and `twin.items`; the draws are in
-`twin.kernels`; `twin.marginals` measures any data the way the real marginals were measured.
+`twin.kernels`; `docs/scripts/marginals.py` measures data as the real marginals were measured.
 """
 
 from __future__ import annotations

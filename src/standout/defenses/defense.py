@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.audit.same_labels import (
     CLEARLY,
@@ -25,8 +24,6 @@ from standout.data.derive import with_entries
 from standout.data.labels import find_labels
 from standout.defenses import draws
 from standout.errors import InputError, ParameterError, unknown_name
-
-Array = npt.NDArray[Any]
 
 
 class Defense(ABC):

@@ -6,7 +6,6 @@ setting changes, a strong setting changes too.
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -15,28 +14,9 @@ import numpy.typing as npt
 from standout.adversary.choosing import starts
 from standout.adversary.splitmix import jit, mix, start
 from standout.data.dataset import Dataset
+from standout.data.purposes import PURPOSE_STAGE
 
 Array = npt.NDArray[Any]
-
-
-class Purpose(IntEnum):
-    """What a random number is for. Different purposes give independent numbers."""
-
-    ENTRIES = 101
-    CAP = 102
-    RECORDS = 103
-    NOISE = 104
-    SHIFT = 105
-    PAIRING = 106
-    SWAP = 107
-    ATTRIBUTES = 108
-    ATTRIBUTES_ORDER = 109
-    LABELS = 110
-    RESPONSE = 111
-    RESPONSE_ITEM = 112
-    RESPONSE_ENTRY = 113
-    STAGE = 114
-    OWN = 115
 
 
 def seed_bits(seed: int) -> np.uint64:
@@ -46,7 +26,7 @@ def seed_bits(seed: int) -> np.uint64:
 
 def stage_seed(seed: int, stage: int) -> int:
     """Seed of a defense that is applied after `stage` others; the first one uses the seed itself."""
-    return seed if stage == 0 else int(start(seed_bits(seed), int(Purpose.STAGE), np.uint64(stage)))
+    return seed if stage == 0 else int(start(seed_bits(seed), PURPOSE_STAGE, np.uint64(stage)))
 
 
 def entry_bits(dataset: Dataset, seed: int, purpose: int) -> Array:

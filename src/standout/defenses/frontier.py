@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -136,11 +135,15 @@ class Frontier:
     @property
     def sentence(self) -> str:
         """The answer: the least costly defense that brings the rate below 5 %, and whether any reaches 1 %."""
-        return str(import_module("standout.report.frontier_words").sentence(self))
+        from standout.report.frontier_words import sentence
+
+        return sentence(self)
 
     def chart(self) -> Any:
         """Risk against cost, the front marked."""
-        return import_module("standout.report.frontier").chart(self)
+        from standout.report.frontier import chart
+
+        return chart(self)
 
     def to_frame(self) -> Any:
         """One row per measured cell, as a pandas frame."""
@@ -230,7 +233,9 @@ class Frontier:
 
     def _repr_html_(self) -> str:
         """For notebooks: the sentence, the chart and the table."""
-        return str(import_module("standout.report.frontier").notebook(self))
+        from standout.report.frontier import notebook
+
+        return notebook(self)
 
     def __str__(self) -> str:
         return self.sentence

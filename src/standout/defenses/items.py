@@ -17,9 +17,9 @@ from standout.data.channel import Channel, ItemMap
 from standout.data.dataset import Dataset
 from standout.data.export import entry_values
 from standout.data.labels import find_labels, index_labels
+from standout.data.purposes import PURPOSE_LABELS
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
-from standout.defenses.draws import Purpose
 from standout.defenses.merge import merged
 from standout.errors import InputError, ParameterError
 
@@ -100,7 +100,7 @@ class OpaqueItems(Defense):
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data with the numbers 1, 2, … as labels."""
         number = np.empty(source.n_items, np.int64)
-        number[np.argsort(draws.item_bits(source.n_items, seed, Purpose.LABELS))] = np.arange(
+        number[np.argsort(draws.item_bits(source.n_items, seed, PURPOSE_LABELS))] = np.arange(
             source.n_items
         )
         return source.with_entries(
@@ -150,14 +150,14 @@ def matched_profiles(source: Dataset, release: Dataset) -> ItemMap:
 
 def _profiles(dataset: Dataset) -> Array:
     """uint64 per item: equal for items that the same number of records hold, with the same values."""
-    total = starts(np.uint64(0), int(Purpose.LABELS), dataset.supports.astype(np.uint64))
+    total = starts(np.uint64(0), PURPOSE_LABELS, dataset.supports.astype(np.uint64))
     value = entry_values(dataset)
     if value is not None:
         # a sum over the entries does not depend on their order; 32 bits forgive the rounding of a
         # text file
         with np.errstate(over="ignore"):
             known = np.where(np.isnan(value), np.inf, value).astype(np.float32) + np.float32(0)
-        term = starts(np.uint64(1), int(Purpose.LABELS), known.view(np.uint32).astype(np.uint64))
+        term = starts(np.uint64(1), PURPOSE_LABELS, known.view(np.uint32).astype(np.uint64))
         np.add.at(total, dataset.record_item, term)
     return np.asarray(total)
 

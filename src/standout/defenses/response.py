@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from standout.data.channel import Channel
 from standout.data.dataset import Dataset
+from standout.data.purposes import PURPOSE_RESPONSE, PURPOSE_RESPONSE_ENTRY, PURPOSE_RESPONSE_ITEM
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
-from standout.defenses.draws import Purpose
 from standout.defenses.merge import collisions, merged
 from standout.defenses.swap import attributes
-
-Array = npt.NDArray[Any]
 
 
 @register_defense("randomized-response")
@@ -51,16 +46,16 @@ class RandomizedResponse(Defense):
 
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data with replaced items."""
-        lie = draws.entry_uniforms(source, seed, Purpose.RESPONSE) < self.replaced(source.n_items)
+        lie = draws.entry_uniforms(source, seed, PURPOSE_RESPONSE) < self.replaced(source.n_items)
         if not lie.any():
             return source
         old = source.record_item[lie].astype(np.int64)
-        other = draws.entry_uniforms(source, seed, Purpose.RESPONSE_ITEM)[lie]
+        other = draws.entry_uniforms(source, seed, PURPOSE_RESPONSE_ITEM)[lie]
         new = np.minimum((other * (source.n_items - 1)).astype(np.int64), source.n_items - 2)
         new += new >= old
         item = source.record_item.astype(np.int64)
         item[lie] = new
-        bits = draws.entry_bits(source, seed, Purpose.RESPONSE_ENTRY)
+        bits = draws.entry_bits(source, seed, PURPOSE_RESPONSE_ENTRY)
         # the order of an item's entries must not depend on the order of the records
         by_item = np.lexsort((bits, source.record_item))
         count = np.bincount(source.record_item, minlength=source.n_items)

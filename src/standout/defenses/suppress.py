@@ -11,9 +11,9 @@ from standout.adversary.splitmix import jit
 from standout.data.channel import Channel
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
+from standout.data.purposes import PURPOSE_CAP, PURPOSE_ENTRIES, PURPOSE_RECORDS
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
-from standout.defenses.draws import Purpose
 
 Array = npt.NDArray[Any]
 
@@ -47,7 +47,7 @@ class DropEntries(Defense):
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data without the removed entries."""
         return source.with_entries(
-            draws.entry_uniforms(source, seed, Purpose.ENTRIES) >= self.share
+            draws.entry_uniforms(source, seed, PURPOSE_ENTRIES) >= self.share
         )
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:
@@ -129,7 +129,7 @@ class CapEntries(Defense):
 
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data with shorter records."""
-        bits = draws.entry_bits(source, seed, Purpose.CAP)
+        bits = draws.entry_bits(source, seed, PURPOSE_CAP)
         return source.with_entries(
             _lowest(source.record_ptr, source.record_item, bits, source.lengths, self.most)
         )
@@ -167,7 +167,7 @@ class SampleRecords(Defense):
 
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data in which the other records are empty."""
-        chosen = draws.record_uniforms(source, seed, Purpose.RECORDS) < self.share
+        chosen = draws.record_uniforms(source, seed, PURPOSE_RECORDS) < self.share
         return source.with_entries(np.repeat(chosen, np.diff(source.record_ptr)))
 
     def channel(self, source: Dataset, release: Dataset) -> Channel:

@@ -10,9 +10,14 @@ import numpy.typing as npt
 from standout.data.channel import Channel
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days, entry_records, entry_values
+from standout.data.purposes import (
+    PURPOSE_ATTRIBUTES,
+    PURPOSE_ATTRIBUTES_ORDER,
+    PURPOSE_PAIRING,
+    PURPOSE_SWAP,
+)
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
-from standout.defenses.draws import Purpose
 from standout.defenses.merge import collisions, merged
 from standout.errors import ParameterError
 
@@ -42,11 +47,11 @@ class SwapEntries(Defense):
 
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data with exchanged entries."""
-        bits = draws.entry_bits(source, seed, Purpose.PAIRING)
+        bits = draws.entry_bits(source, seed, PURPOSE_PAIRING)
         order = np.argsort(bits, kind="stable")
         half = order.size // 2
         one, other = order[: 2 * half : 2], order[1 : 2 * half : 2]
-        decision = draws.uniforms(draws.entry_bits(source, seed, Purpose.SWAP)[one])
+        decision = draws.uniforms(draws.entry_bits(source, seed, PURPOSE_SWAP)[one])
         record = entry_records(source)
         chosen = (decision < self.share) & (record[one] != record[other])
         if not chosen.any():
@@ -92,13 +97,13 @@ class SwapAttributes(Defense):
             raise ParameterError(
                 f"{self.name} exchanges values and times, and the data has neither: leave it out"
             )
-        bits = draws.entry_bits(source, seed, Purpose.ATTRIBUTES)
+        bits = draws.entry_bits(source, seed, PURPOSE_ATTRIBUTES)
         chosen = np.flatnonzero(draws.uniforms(bits) < self.share)
         if not chosen.size:
             return source
         item = source.record_item[chosen]
         to = chosen[np.lexsort((bits[chosen], item))]
-        giver = draws.entry_bits(source, seed, Purpose.ATTRIBUTES_ORDER)[chosen]
+        giver = draws.entry_bits(source, seed, PURPOSE_ATTRIBUTES_ORDER)[chosen]
         comes_from = np.arange(source.n_entries)
         comes_from[to] = chosen[np.lexsort((giver, item))]
         return source.with_entries(**attributes(source, comes_from))

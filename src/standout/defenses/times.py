@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from standout.data.channel import Channel, TimeMap
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days
 from standout.data.periods import period_starts
+from standout.data.purposes import PURPOSE_SHIFT
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
-from standout.defenses.draws import Purpose
-
-Array = npt.NDArray[Any]
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 LONGEST_SHIFT = 100_000
@@ -74,7 +69,7 @@ class ShiftTime(Defense):
         checks.needs_times(self.name, source)
         if self.days == 0:
             return source
-        uniform = draws.record_uniforms(source, seed, Purpose.SHIFT)
+        uniform = draws.record_uniforms(source, seed, PURPOSE_SHIFT)
         shift = np.floor(uniform * (2 * self.days + 1)) - self.days
         day = entry_days(source)
         assert day is not None

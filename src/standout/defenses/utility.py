@@ -136,10 +136,6 @@ class UtilityTest:
     def _top_pairs(self) -> utility_counts.Pairs:
         return utility_counts.top_pairs(self._matrix)
 
-    def apply(self, defense: Any) -> Utility:
-        """Utility of what the defense makes of the training data."""
-        return self.of(defense.apply(self.split.train, seed=self.seed))
-
     def of(self, release: Dataset) -> Utility:
         """Utility of a release of the training data (`split.train`)."""
         train = self.split.train

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from standout.data.purposes import PURPOSE_TUNING
 from standout.defenses.utility_release import Matrix, matrix_of
 from standout.defenses.utility_split import Split, exact_mean, hold_out, people_to_test
 from standout.errors import EligibilityError, EngineError
@@ -30,8 +31,6 @@ MOST_PEOPLE = 5_000
 
 MOST_TUNING_ENTRIES = 500_000
 """Settings are tuned on people with about this many entries."""
-
-PURPOSE_TUNING = 73
 
 
 @dataclass(frozen=True)

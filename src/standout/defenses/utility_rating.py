@@ -20,6 +20,7 @@ from scipy import sparse
 
 from standout.audit.sweep import FEW_STEPS
 from standout.data.dataset import Dataset
+from standout.data.purposes import PURPOSE_FACTORS
 from standout.data.values import grid_step
 from standout.defenses.utility_release import Matrix, matrix_of
 from standout.defenses.utility_split import Split, exact_mean, hold_out
@@ -79,11 +80,6 @@ class Scale:
             return cls(levels, levels)
         held = np.bincount(train.record_code, minlength=levels.size + 1)[: levels.size]
         return cls(levels, (np.cumsum(held) - held / 2) / max(int(held.sum()), 1))
-
-    @property
-    def ranked(self) -> bool:
-        """Whether errors are in ranks."""
-        return self.height is not self.levels
 
     def __call__(self, value: Array) -> Array:
         """Height of each value; values between two levels lie between their heights, NaN stays NaN."""
@@ -172,7 +168,7 @@ def fit_ratings(
     rest = rest - of_row[row] - of_column[column]
     p, q = np.zeros((n_rows + 1, settings.factors)), np.zeros((n_columns + 1, settings.factors))
     if settings.factors:
-        q[:-1] = np.random.default_rng([seed % 2**63, 74]).normal(
+        q[:-1] = np.random.default_rng([seed % 2**63, PURPOSE_FACTORS]).normal(
             0, 0.1, (n_columns, settings.factors)
         )
         by_row = sparse.csr_matrix((rest, (row, column)), shape=(n_rows, n_columns))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from standout.adversary.choosing import starts
 from standout.adversary.splitmix import mix, start
 from standout.data.dataset import Dataset
+from standout.data.purposes import PURPOSE_HELD_OUT, PURPOSE_TESTED
 from standout.errors import EligibilityError, ParameterError
 from standout.jit import njit
 
@@ -21,9 +22,6 @@ jit = njit(nogil=True, cache=True)
 
 SHARE = 0.2
 """Share of each person's items that is held out."""
-
-PURPOSE_HELD_OUT = 71
-PURPOSE_TESTED = 72
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,10 +15,10 @@ from scipy import sparse
 
 from standout.data.channel import Channel, ValueMap
 from standout.data.dataset import Dataset
+from standout.data.purposes import PURPOSE_NOISE
 from standout.data.values import MOST_LEVELS
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
-from standout.defenses.draws import Purpose
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
@@ -42,7 +42,7 @@ class ValueDefense(Defense):
             return source
         known = source.record_code < source.n_levels
         code = source.record_code[known].astype(np.int64)
-        uniform = draws.entry_uniforms(source, seed, Purpose.NOISE)[known]
+        uniform = draws.entry_uniforms(source, seed, PURPOSE_NOISE)[known]
         value = np.full(source.n_entries, np.nan)
         value[known] = change.release[_drawn(change.chance, code, uniform)]
         return source.with_entries(value=value, levels=change.release)

@@ -15,6 +15,7 @@ from standout.adversary.knowledge import Knowledge
 from standout.attacks.attack import Attack
 from standout.attacks.unique import is_unique, why_not_unique
 from standout.data.catalog import Catalog
+from standout.data.purposes import PURPOSE_REPEATED
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
 from standout.experiment.attackers import Attacker, attackers, attacks_of
@@ -22,8 +23,6 @@ from standout.experiment.outcomes import Outcomes, Truth, attack_people
 from standout.experiment.subject import places, released, seed_number, source_of
 
 Array = npt.NDArray[Any]
-PURPOSE_DRAWS = 73
-"""Purpose of the random seeds of repeated draws."""
 Advance = Callable[[str, int], None]
 """Called with (what, number of queries answered)."""
 
@@ -164,4 +163,4 @@ def draw_seed(seed: int, draw: int) -> int:
     """
     if draw == 0:
         return seed
-    return int(starts(np.uint64(seed % 2**64), PURPOSE_DRAWS, np.array([draw], np.uint64))[0])
+    return int(starts(np.uint64(seed % 2**64), PURPOSE_REPEATED, np.array([draw], np.uint64))[0])

@@ -15,17 +15,14 @@ import numpy.typing as npt
 
 from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
-from standout.adversary.sampling import PURPOSE_SPLIT
 from standout.attacks.attack import Attack
 from standout.attacks.verdicts import Verdicts
 from standout.data.catalog import Catalog
+from standout.data.purposes import PURPOSE_SPLIT, PURPOSE_TIES
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
-
-PURPOSE_TIES = 71
-"""Purpose of the random number that picks one of several tied records."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -43,15 +43,6 @@ def T(a: Any, b: Any, p: Any) -> Array:  # noqa: N802 - the paper's letter
     return np.where(np.isnan(share), 0.0, np.maximum(1.0 - share, 0.0))
 
 
-def e(best: Any, second: Any) -> Array:
-    """Eccentricity e = max - max2, without σ (equation 6).
-
-    >>> e([0.75], [0.5]).tolist()
-    [0.25]
-    """
-    return np.asarray(best, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-
-
 def is_isolated(eccentricity: Any, gamma: Any, mean_weight: Any) -> npt.NDArray[np.bool_]:
     """If e > γ·M, the best record is the target (Theorem 2).
 

@@ -51,23 +51,17 @@ def ss(support: Any, n_records: Any) -> Array:
 
     >>> ss([20, 500, 1000, 10000], 10_000).tolist()
     [0.9981, 0.9501, 0.9001, 0.0001]
+
+    The score is the product of the sub-scores (equation 2). The worked example: of 10,000 users,
+    20, 500 and 1000 rated A, B and C. The first user rated A, the second B and C.
+
+    >>> a, b, c = ss([20, 500, 1000], 10_000)
+    >>> round(float(a * FLOOR * FLOOR), 4), round(float(FLOOR * b * c), 3)
+    (0.0025, 0.043)
     """
     # the excluded record may be the only one of the release
     n = np.maximum(np.asarray(n_records, dtype=np.float64), 1.0)
     return np.asarray((n - (np.asarray(support, dtype=np.float64) - 1.0)) / n)
-
-
-def score(subscores: Any) -> float:
-    """Score(u, t) = Π_m ss(u, m) over the mentions (equation 2).
-
-    The worked example: 10,000 users; the mentions A, B, C are rated by 20, 500 and 1000 of them.
-    The first user rated A, the second B and C.
-
-    >>> a, b, c = ss([20, 500, 1000], 10_000)
-    >>> round(score([a, FLOOR, FLOOR]), 4), round(score([FLOOR, b, c]), 3)
-    (0.0025, 0.043)
-    """
-    return float(np.prod(np.asarray(subscores, dtype=np.float64)))
 
 
 def longest(n_items: Any, heavy: float = HEAVY) -> npt.NDArray[np.int64]:

@@ -26,18 +26,6 @@ MOST_ORDERED = 10
 """Wrong items up to which all orders of their draws are summed exactly."""
 
 
-def odds(kernel: Any, e: Any, h: Any, wrong: Any, q: Any, g: Any) -> Array:
-    """(1-e)·((1-h)·K + h·u) / (e·q·g): odds of one held item against a wrong one, before the division by L_r.
-
-    >>> float(odds(kernel=0.5, e=0.5, h=0.0, wrong=0.0, q=0.01, g=0.1).round(6))
-    500.0
-    """
-    right = (1.0 - np.asarray(h)) * np.asarray(kernel) + np.asarray(h) * np.asarray(wrong)
-    return np.asarray(
-        (1.0 - np.asarray(e)) * right / (np.asarray(e) * np.asarray(q) * np.asarray(g))
-    )
-
-
 def log_presence(llr_best: Any, mass: Any, n_records: Any) -> Array:
     """Log of (1/N)·Σ_s P(A|s) / P(A|absent), the Bayes factor of "the target is in the release"; -inf if no record can be it.
 

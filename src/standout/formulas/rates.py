@@ -6,9 +6,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-
-Array = npt.NDArray[Any]
 
 Z_95 = 1.959963984540054
 

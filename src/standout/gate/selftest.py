@@ -13,12 +13,12 @@ from standout.adversary.choosing import starts
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack
 from standout.data.dataset import Dataset
+from standout.data.purposes import PURPOSE_PLANTS
 from standout.engines.engine import Engine
 from standout.experiment.outcomes import attack_people
 
 Array = npt.NDArray[Any]
 
-PURPOSE_PLANTS = 72
 N_ALONE = 8
 """Planted people with an item that nobody else holds: every attack must find each of them."""
 N_PAIRS = 4

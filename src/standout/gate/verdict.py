@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +71,9 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         """For notebooks: the verdict and the table."""
-        # by name: the report lies above this layer
-        return str(import_module("standout.report.gate").fragment(self.to_dict()))
+        from standout.report.gate import fragment
+
+        return fragment(self.to_dict())
 
     def __str__(self) -> str:
         rows = "\n".join(f"{row['verdict']:8} {row['limit']}: {row['why']}" for row in self.table)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
+from standout.data.purposes import PURPOSE_RESAMPLE
 from standout.linking.by_likelihood import Estimate, by_likelihood, hull
 from standout.linking.canaries import N_CANARIES
 from standout.linking.groups import MOST, SHARP, TopScores, TwoGroups, probabilities
@@ -19,7 +20,6 @@ ROUNDS = 300
 """Rounds of EM for the two groups."""
 FEW_ROUNDS = 12
 """Rounds of EM from the fit, for a resample."""
-PURPOSE_RESAMPLE = 43
 NULL_ERROR = 1 / N_CANARIES**0.5
 """Relative standard error of the null distribution's mean, as checked by the canaries."""
 UNKNOWN_PRESENCE = (0.1, 0.95)

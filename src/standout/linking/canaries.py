@@ -17,13 +17,13 @@ import numpy.typing as npt
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample_targets
 from standout.data.dataset import Dataset
+from standout.data.purposes import PURPOSE_LINK_CANARIES
 from standout.linking.agreement import Agreement
 from standout.linking.noise import LinkNoise
 
 Array = npt.NDArray[Any]
 
 N_CANARIES = 200
-PURPOSE = 41
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +68,7 @@ def make_canaries(
     absent = np.arange(chosen.size) % 2 == 1
     for k, record in enumerate(chosen.tolist()):
         rng = np.random.default_rng(
-            [seed % 2**63, PURPOSE, int(dataset.record_keys[record]) % 2**63]
+            [seed % 2**63, PURPOSE_LINK_CANARIES, int(dataset.record_keys[record]) % 2**63]
         )
         size = int(sizes[int(rng.random() * sizes.size)])
         drawn = _copied(dataset, record, max(size, 1), rng)

@@ -302,8 +302,8 @@ def _maximize(case: Case, cells: Cells, noise: LinkNoise, scored: Scored, who: A
         for w, x in parts
     ]
     one[0] = one[0] * scored.day_ratio
-    value = _shares(noise.value, case.value_back, cells, cells.value_bin, one[0] + one[1])
-    time = _shares(noise.time, case.day_back, cells, cells.day_bin, one[0])
+    value = _shares(noise.value, case.value_back, cells.value_bin, one[0] + one[1])
+    time = _shares(noise.time, case.day_back, cells.day_bin, one[0])
     unrelated = noise.unrelated
     if noise.time is not None:
         unrelated = float((who * (1 - scored.related)).sum() / (who.sum() + 1.0))
@@ -313,7 +313,7 @@ def _maximize(case: Case, cells: Cells, noise: LinkNoise, scored: Scored, who: A
 
 
 def _shares(
-    kernel: Agreement | None, back: Array | None, cells: Cells, place: Array, weight: Array
+    kernel: Agreement | None, back: Array | None, place: Array, weight: Array
 ) -> Agreement | None:
     """Shares of the bins among right facts; agreement falls with the gap, and one pseudo-count follows the background."""
     if kernel is None or back is None:

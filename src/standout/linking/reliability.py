@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from standout.data.purposes import PURPOSE_DRAWS
 from standout.formulas.rates import Rate
 
 Array = npt.NDArray[Any]
@@ -22,7 +23,6 @@ DRAWS = 2000
 BATCH = 256
 MANY = 20_000
 """In a bin with more people, the number of right links is drawn from a normal distribution."""
-PURPOSE_DRAWS = 44
 
 
 class Bin(NamedTuple):

@@ -12,7 +12,6 @@ from datetime import date
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
@@ -23,8 +22,6 @@ from standout.linking.link import link
 from standout.linking.links import Links
 from standout.linking.periods import EPOCH, span, split_day, split_time
 from standout.linking.truth import judged
-
-Array = npt.NDArray[Any]
 
 FEWEST_PEOPLE = 20
 """Fewest people in both periods."""

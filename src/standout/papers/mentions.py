@@ -12,6 +12,7 @@ from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
+from standout.data.purposes import PURPOSE_MENTIONS
 from standout.errors import EligibilityError, InputError
 
 Array = npt.NDArray[Any]
@@ -24,7 +25,6 @@ PAPER_USERS = (25, 21, 23, 22, 18, 13, 11)
 """Table 1: the 133 mentioners by bin."""
 
 SHARE_RATED = 0.82
-PURPOSE_MENTIONS = 61
 
 
 @dataclass(frozen=True, eq=False, repr=False)

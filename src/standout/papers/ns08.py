@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.errors import EligibilityError
@@ -32,7 +31,6 @@ from standout.papers.ns08_cases import (
 from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add, rate_columns
 from standout.papers.trial import BEST, CRITERIA, STANDS_OUT, hit, measured, trial
 
-Array = npt.NDArray[Any]
 MOST_RANKS = 300
 """Points of Fig. 7."""
 

@@ -86,27 +86,11 @@ class Table:
         """CSV with unrounded numbers; no cell can run as a formula."""
         return csv_text(self.keys, ([row[k] for k in self.keys] for row in self.plain()))
 
-    def to_markdown(self) -> str:
-        """A pipe table."""
-        titles = [c.title for c in self.columns]
-        rule = ["---:" if c.numeric else "---" for c in self.columns]
-        return (
-            "\n".join(
-                "| " + " | ".join(_no_pipe(x) for x in row) + " |"
-                for row in [titles, rule, *self.cells()]
-            )
-            + "\n"
-        )
-
     def to_frame(self) -> Any:
         """A pandas frame of unrounded numbers."""
         import pandas as pd
 
         return pd.DataFrame(self.plain(), columns=self.keys)
-
-
-def _no_pipe(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
 
 def inert(cell: Any) -> Any:

@@ -137,11 +137,6 @@ class View:
             )
         )
 
-    @property
-    def amounts(self) -> list[int]:
-        """Numbers of known items, ascending."""
-        return sorted({c.knows for c in self.cases})
-
 
 def view(findings: Findings | Plain) -> View:
     """View of findings, or of the plain data of their JSON file."""

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from math import lgamma
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.scoring.adaptive_factors import AdaptiveScratch
 from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.fill import jit, jit_inline
-
-Array = npt.NDArray[Any]
 
 LEAST_AGREEMENT = 1e-6
 """Added to the probability that a length agrees, so that the length alone excludes no record."""

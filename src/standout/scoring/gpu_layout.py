@@ -95,15 +95,6 @@ def pack(layout: Layout, local: Any, code: Any, tick: Any, no_tick: int, xp: Any
     return words
 
 
-def unpack(layout: Layout, words: Array) -> tuple[Array, Array, Array]:
-    """(local, code, tick) of words, as the kernel reads them."""
-    w = words.astype(np.uint64)
-    local = w & np.uint64((1 << layout.local_bits) - 1)
-    code = (w >> np.uint64(layout.local_bits)) & np.uint64((1 << layout.code_bits) - 1)
-    tick = w >> np.uint64(layout.tick_shift) if layout.tick_bits else np.zeros_like(w)
-    return local.astype(np.int64), code.astype(np.int64), tick.astype(np.int64)
-
-
 class Shape(NamedTuple):
     """How a plan's kernel is launched."""
 

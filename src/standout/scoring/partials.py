@@ -182,8 +182,3 @@ def _mass_below(part: Partials, top: Array) -> Array:
         part.mass * np.exp(part.beta * np.minimum(part.best_score - top, 0)),
         0.0,
     )
-
-
-def concatenate(parts: list[Partials]) -> Partials:
-    """Partials of several batches of queries, one after the other."""
-    return Partials(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))

@@ -14,6 +14,7 @@ from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample, sample_targets
 from standout.data.dataset import Dataset, in_memory
+from standout.data.purposes import PURPOSE_RUN
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as find_engine
 from standout.errors import ParameterError
@@ -33,7 +34,6 @@ Array = npt.NDArray[Any]
 PER_RUN, RUNS = 50, 60
 """n and the number of runs of Algorithm 3."""
 
-PURPOSE_RUN = 51
 
 MOST_SCORES = 2**24
 """Scores that are held at once."""
@@ -76,11 +76,6 @@ class Amplification:
     """(η1, η2): share of draws where no record reached S(aux, r) ≥ η2; they count as k = 1."""
     theorem_3: tuple[Theorem3, ...]
     scalar: bool
-
-    @property
-    def f_d(self) -> Any:
-        """f_D: a number if one (η1, η2, η3) was requested, else the array."""
-        return float(self.f[0, 0, 0]) if self.scalar else self.f
 
     def __float__(self) -> float:
         if not self.scalar:

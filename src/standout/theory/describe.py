@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -91,8 +90,9 @@ class Description:
 
     def _repr_html_(self) -> str:
         """For notebooks: the overview in words and the two charts, as in the report."""
-        # by name: the report lies above this layer
-        return str(import_module("standout.report.fragments").description_html(self))
+        from standout.report.fragments import description_html
+
+        return description_html(self)
 
     def __repr__(self) -> str:
         o = self.overview

@@ -16,6 +16,7 @@ from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack
 from standout.attacks.attack import attack as find_attack
 from standout.data.dataset import Dataset, in_memory
+from standout.data.purposes import PURPOSE_BOOT, PURPOSE_SUBSET
 from standout.errors import EligibilityError, ParameterError
 from standout.experiment.outcomes import attack_people
 from standout.formulas import ns08
@@ -24,9 +25,6 @@ from standout.theory.sparsity import delta_at, fitting_records, sparsity
 
 Array = npt.NDArray[Any]
 
-PURPOSE_BOOT = 52
-PURPOSE_SUBSET = 60
-"""And the next `DRAWS` numbers."""
 DRAWS = 5
 """Subsets per size: single heavy records change a rate, and five subsets show by how much."""
 FEWEST_SIZES = 3

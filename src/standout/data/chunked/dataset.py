@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +15,6 @@ import numpy.typing as npt
 from standout.data.build import missing_tick
 from standout.data.catalog import Catalog
 from standout.data.chunked.estimate import PER_ENTRY
-from standout.data.chunked.labels import labels_of
 from standout.data.chunked.memory import MEMORY, Budget, bytes_of
 from standout.data.chunked.saved import SavedFiles, StoredShard
 from standout.data.dataset import Dataset
@@ -191,12 +189,6 @@ class ChunkedDataset(Catalog):
         """Label of each record, mapped from disk."""
         return load_array(self._files.folder, "record_labels")
 
-    def labels_of(self, records: Any) -> Array:
-        """Labels of some records."""
-        return labels_of(
-            self._files.folder, "record_labels", np.asarray(records, np.int64).reshape(-1)
-        )
-
     @cached_property
     def all_shards(self) -> list[StoredShard]:
         """Shards on disk that together hold every record once."""
@@ -206,9 +198,9 @@ class ChunkedDataset(Catalog):
     @cached_property
     def home_engine(self) -> Any:
         """The engine "chunked", with the budget of this dataset."""
-        # by name: engines are a layer above
-        made = import_module("standout.engines.chunked").ChunkedEngine
-        return made(
+        from standout.engines.chunked import ChunkedEngine
+
+        return ChunkedEngine(
             self.memory, self.threads, None if self.work is None else self.work / "partials"
         )
 

@@ -1,4 +1,4 @@
-"""Labels on disk: those of chosen records, and the digest of all of them, without holding all in memory."""
+"""Labels on disk, and the digest of all of them, without holding all in memory."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.data.chunked.files import ArrayFile
-
-Array = npt.NDArray[Any]
 
 _CHUNK = 1 << 24
 
@@ -43,14 +40,6 @@ class TextFile:
 def is_text(folder: Path, name: str) -> bool:
     """Whether the labels have very different widths."""
     return not (folder / f"{name}.npy").exists()
-
-
-def labels_of(folder: Path, name: str, chosen: Array) -> Array:
-    """Labels of the given indices."""
-    if not is_text(folder, name):
-        return ArrayFile(folder / f"{name}.npy").read_rows(np.column_stack([chosen, chosen + 1]))
-    file = TextFile(folder, name)
-    return np.array([label for k in chosen.tolist() for label in file.read(k, k + 1)], object)
 
 
 def digest_labels(made: Any, folder: Path, name: str) -> None:
