@@ -10,6 +10,7 @@ from scipy import sparse
 
 from standout.adversary.choosing import starts
 from standout.attacks.adaptive_sizes import strange_items
+from standout.attacks.canary_draws import PURPOSE_COUNTED, PURPOSE_OWN
 from standout.data.dataset import Dataset
 
 Array = npt.NDArray[Any]
@@ -21,7 +22,6 @@ NEAR = 30
 """Days within which another entry of the record counts as near."""
 
 LEAST_LIFT = 0.02
-PURPOSE_OWN, PURPOSE_COUNTED = 48, 49
 
 
 def own_entries(release: Dataset, records: Array, seed: int) -> Array:
