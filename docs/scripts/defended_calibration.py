@@ -5,9 +5,10 @@
 NAME is MovieLens, Retail or generated; all three by default. STANDOUT_DATA names the folder with
 `ml-latest-small` and `online-retail`. Results of each dataset are kept in .bench-cache, and the
 page is written from all of them. Every draw applies the defense with another seed, calibrates, and
-attacks people who are not canaries, with their records in the release and without. The calibration
-was chosen on other data: generated data of other shapes, the shop's earlier year, and visits of
-pages.
+attacks people who are not canaries, with their records in the release and without. Of a release with
+sampled records, people who were not sampled are among them. The calibration was chosen on other
+data: generated data of other shapes, the shop's earlier year, and visits of pages; that of grouped
+items and sampled records on these data, with other seeds.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +26,14 @@ from calibration_table import movielens, reliability, retail
 
 import standout as so
 from standout.attacks.defended_canaries import canaries_of
-from standout.attacks.presence import canaries
 from standout.experiment.subject import places
 
 Array = npt.NDArray[Any]
 
 ROOT = Path(__file__).parents[2]
 PAGE, KEPT = ROOT / "docs" / "defended-calibration.md", ROOT / ".bench-cache"
-ENOUGH, MOST, FEWEST_SEEDS = 1_000, 400, 3
+MOST = 400
+"""Most people of one draw."""
 CLOSE, SURE = 0.03, 0.95
 CUSTOMERS = 1_000
 WHO = (
@@ -50,6 +52,34 @@ DEFENSES = (
     "swap-attributes(share=0.5)",
     "noise-values(within=1)",
     "shift-time(days=30)",
+)
+FURTHER = (
+    "group-items(groups=500)",
+    "group-items(groups=100)",
+    "opaque-items()",
+    "round-values(step=2)",
+    "keep-top-items(k=500)",
+    "drop-rare-items(min_support=20)",
+    "suppress-km(k=5, m=2)",
+    "sample-records(share=0.5)",
+)
+
+
+class Part(NamedTuple):
+    """Defenses that are measured alike."""
+
+    title: str
+    defenses: tuple[str, ...]
+    enough: int
+    """Least number of people per cell."""
+    fewest_seeds: int
+    first_seed: int
+    """Seed of the first draw; no seed was used while the calibration was written."""
+
+
+PARTS = (
+    Part("Entries, values and times", DEFENSES, 1_000, 3, 5_000),
+    Part("Names, rounded values, withheld items and samples", FURTHER, 400, 2, 7_000),
 )
 
 
@@ -98,25 +128,28 @@ def draw(source: so.Dataset, text: str, who: so.Adversary, seed: int) -> tuple[A
     """Posterior and credit of each query: people present, then removed. No canary is among them."""
     release = so.parse_defense(text).apply(source, seed=seed)
     place = places(source, release)
-    people = who.eligible(source)
-    by_entry = any(stage.per_entry for stage in release.defense.stages)
-    used = canaries_of(release, who)[1] if by_entry else canaries(release, who)
-    people = people[(place[people] >= 0) & ~np.isin(place[people], used)]
-    people = np.random.default_rng(seed).permutation(people)[:MOST]
+    people = np.random.default_rng(seed).permutation(who.eligible(source))
+    there = people[place[people] >= 0]
+    there = there[~np.isin(place[there], canaries_of(release, who)[1])]
+    # whoever was not sampled is absent; both kinds are as frequent as they were before canaries were left out
+    sampled = release.channel.sampled
+    n = int(min(MOST, there.size / sampled))
+    present = round(n * sampled)
+    people = np.concatenate([there[:present], people[place[people] < 0][: n - present]])
     here, gone = so.attack("likelihood").run_both(
         release, who.sample(source, people, seed), place[people]
     )
     return np.concatenate([here.posterior, gone.posterior]), np.concatenate(
-        [here.credit, np.zeros(people.size)]
+        [np.where(place[people] >= 0, here.credit, 0.0), np.zeros(people.size)]
     )
 
 
-def cell(source: so.Dataset, name: str, text: str, who: so.Adversary) -> dict[str, Any]:
+def cell(source: so.Dataset, name: str, text: str, who: so.Adversary, part: Part) -> dict[str, Any]:
     """Several draws of one defense and one adversary."""
     said: list[Array] = []
     true: list[Array] = []
-    while len(said) < FEWEST_SEEDS or sum(x.size for x in said) < 2 * ENOUGH:
-        p, credit = draw(source, text, who, 5_000 + len(said))
+    while len(said) < part.fewest_seeds or sum(x.size for x in said) < 2 * part.enough:
+        p, credit = draw(source, text, who, part.first_seed + len(said))
         said.append(p)
         true.append(credit)
     off = [float(p.mean() - c.mean()) for p, c in zip(said, true, strict=True)]
@@ -164,21 +197,17 @@ def row(found: dict[str, Any]) -> str:
     return f"| {' | '.join(columns)} |"
 
 
-def page(cells: list[dict[str, Any]]) -> str:
-    """The page as Markdown."""
+def section(part: Part, cells: list[dict[str, Any]]) -> list[str]:
+    """Lines of a part of the page."""
     off = np.array([np.mean(c["posterior"]) - np.mean(c["credit"]) for c in cells])
     p, credit = (
         np.concatenate([np.asarray(c[name]) for c in cells]) for name in ("posterior", "credit")
     )
     sure, close = p >= SURE, int((np.abs(off) <= CLOSE).sum())
-    lines = [
-        "# Calibration on defended releases",
+    return [
+        f"## {part.title}",
         "",
-        f"{len(cells)} cells: defenses, adversaries and data (MovieLens latest-small, {CUSTOMERS:,} customers of Online Retail,",
-        "generated people with tastes). The adaptive likelihood states the posterior of its best record, at a prior of 1/2, for",
-        f"at least {ENOUGH:,} people per cell over several seeds of the defense, with their records in the release and without.",
-        "No canary is a target. Written by `make defended-calibration`.",
-        "",
+        f"{len(cells)} cells, at least {part.enough:,} people each, seeds from {part.first_seed:,}.",
         f"**{close} of {len(cells)} cells ({100 * close / len(cells):.0f} %) are within 3 points of the observed share.**",
         f"Worst: {100 * off[np.argmax(np.abs(off))]:+.1f} points; mean difference {100 * off.mean():+.2f} points.",
         f"Posteriors of at least 95 %: stated {p[sure].mean():.4f}, right {credit[sure].mean():.4f}, n = {sure.sum():,}.",
@@ -187,13 +216,27 @@ def page(cells: list[dict[str, Any]]) -> str:
         "|---|---|---|---|",
         *reliability(p, credit),
         "",
-        "*Error* is the standard error of the observed share. *Spread* is the standard deviation of the difference between",
-        "seeds; it includes the noise of calibrating on 200 or 400 canaries. Both are in points. ** marks more than 3.",
-        "",
         "| data | defense | knowledge | people | stated | observed | difference | error | spread | ≥ 95 % | stated | right |",
         "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
         *map(row, cells),
     ]
+
+
+def page(cells: list[dict[str, Any]]) -> str:
+    """The page as Markdown."""
+    lines = [
+        "# Calibration on defended releases",
+        "",
+        f"Cells are defenses, adversaries and data (MovieLens latest-small, {CUSTOMERS:,} customers of Online Retail,",
+        "generated people with tastes). The adaptive likelihood states the posterior of its best record, at a prior of 1/2, over",
+        "several seeds of the defense, for people with their records in the release and without. No canary is a target.",
+        "Records that were not sampled count as absent. Written by `make defended-calibration`.",
+        "",
+        "*Error* is the standard error of the observed share. *Spread* is the standard deviation of the difference between",
+        "seeds; it includes the noise of calibrating on 200 or 400 canaries. Both are in points. ** marks more than 3.",
+    ]
+    for part in PARTS:
+        lines += ["", *section(part, [c for c in cells if c["defense"] in part.defenses])]
     return "\n".join(lines) + "\n"
 
 
@@ -203,9 +246,9 @@ def main() -> None:
     KEPT.mkdir(exist_ok=True)
     for name in sys.argv[1:] or names:
         source, cells = data_of(name), []
-        for text in DEFENSES:
-            for who in WHO:
-                cells.append(cell(source, name, text, who))
+        for part in PARTS:
+            for text, who in product(part.defenses, WHO):
+                cells.append(cell(source, name, text, who, part))
                 (KEPT / f"defended-calibration-{name}.json").write_text(json.dumps(cells))
     kept = [KEPT / f"defended-calibration-{name}.json" for name in names]
     found = [one for path in kept if path.exists() for one in json.loads(path.read_text())]

@@ -81,7 +81,7 @@ def test_the_map_of_the_lineup_recovers_its_slope_and_leaves_the_share_as_it_is_
 )
 def test_only_the_facts_of_canaries_are_changed(source, text):
     release = so.parse_defense(text).apply(source, seed=1)
-    parts = _facts_changed(release, WHO, [])
+    parts = _facts_changed(release, WHO)
     assert sum(part.place.size for part in parts) > 300
     n_lost = n_facts = 0
     for part in parts:

@@ -222,3 +222,13 @@ def test_changes_that_do_not_fit_the_entries_are_refused():
     ):
         with pytest.raises(ParameterError, match=says):
             ds.with_entries(**changes)
+
+
+def test_an_entry_can_be_kept_more_than_once():
+    ds = so.Dataset.from_arrays([1, 1, 2], [10, 11, 10])
+    more = ds.with_entries(np.array([2, 0, 1]), item=[0, 1, 1])
+    assert more.record_ptr.tolist() == [0, 2, 3]
+    assert more.record_item.tolist() == [0, 1, 1]
+    assert more.lengths.tolist() == [2, 1] and more.supports.tolist() == [1, 2]
+    with pytest.raises(ParameterError, match="keep"):
+        ds.with_entries(np.array([-1, 1, 1]))

@@ -16,6 +16,9 @@ SHARED = {
     41: {"PURPOSE_LOST", "PURPOSE_LINK_CANARIES"},
     43: {"PURPOSE_MOVED", "PURPOSE_RESAMPLE"},
     44: {"PURPOSE_REPLACED", "PURPOSE_DRAWS"},
+    # theorems are tested on data that no defense changed
+    51: {"PURPOSE_NAME", "PURPOSE_RUN"},
+    52: {"PURPOSE_COPY", "PURPOSE_BOOT"},
     # the gate measures no utility: no run uses both. Another number would change stored results
     71: {"PURPOSE_HELD_OUT", "PURPOSE_TIES"},
     72: {"PURPOSE_TESTED", "PURPOSE_PLANTS"},

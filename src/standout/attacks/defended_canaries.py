@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
-from standout.attacks.adaptive_sizes import capped_lengths
+from standout.attacks.adaptive_sizes import capped_lengths, is_grouped
+from standout.attacks.canary_draws import uniform
 from standout.attacks.own_entries import own_entries
 from standout.attacks.presence import (
     CANARIES,
@@ -30,6 +30,7 @@ from standout.attacks.presence import (
     fit_presence,
     fit_share,
 )
+from standout.attacks.ungrouped import ungrouped
 from standout.attacks.verdicts import Verdicts
 from standout.data.cache import once
 from standout.data.channel import Channel
@@ -90,20 +91,18 @@ def _fitted(release: Dataset, who: Adversary, run: Run) -> Presence:
         who = replace(who, value_within=None)
     if not release.has_time:
         who = replace(who, time_within=None)
-    stages = getattr(release.defense, "stages", (release.defense,))
-    rest = [stage for stage in stages if not getattr(stage, "per_entry", False)]
-    by_fact = len(rest) < len(stages) and release.channel.items is None
+    by_fact = _by_fact(release)
     try:
-        parts = (
-            _facts_changed(release, who, rest)
-            if by_fact
-            else [_second_release(release, who, release.defense)]
-        )
+        parts = _facts_changed(release, who) if by_fact else [_second_release(release, who)]
     except StandoutError:
         return Presence()
     if sum(part.place.size for part in parts) < FEWEST_CANARIES:
         return Presence()
-    both = [run(part.release, part.knowledge, part.place) for part in parts if part.place.size]
+    both = [
+        run(_all_there(part.release), part.knowledge, part.place)
+        for part in parts
+        if part.place.size
+    ]
     here, gone = (Verdicts.concatenate([pair[k] for pair in both]) for k in (0, 1))
     factor = np.concatenate([factor_of(here), factor_of(gone)])
     found = fit_presence(
@@ -111,20 +110,46 @@ def _fitted(release: Dataset, who: Adversary, run: Run) -> Presence:
         np.concatenate([here.share, gone.share]),
         np.repeat([True, False], [here.share.size, gone.share.size]),
     )
-    if not by_fact:
+    if not by_fact and not is_grouped(release.channel):
         return found
     some = here.n_candidates > 0
     shift, slope = fit_share(here.share[some], here.credit[some])
     return replace(found, shift=shift, slope=slope)
 
 
-def canaries_of(release: Dataset, who: Adversary) -> tuple[Dataset, Array]:
-    """Canaries of a release whose single entries were changed, and the data that their knowledge is drawn from.
+def _all_there(release: Dataset) -> Dataset:
+    """The release of canaries, all of whom are in it: whether a person was sampled belongs to the prior, not to the evidence."""
+    origin = release.origin
+    if origin is None or origin.channel.sampled == 1:
+        return release
+    return replace(release, origin=replace(origin, channel=replace(origin.channel, sampled=1.0)))
 
-    A fact is about an entry of the person, never about one that came from somebody else.
+
+def _by_fact(release: Dataset) -> bool:
+    """Whether only the entries of canaries' facts are changed again: where single entries were, of items with their names."""
+    assert release.channel is not None
+    return release.channel.items is None and any(
+        getattr(stage, "per_entry", False) for stage in _stages(release)
+    )
+
+
+def _stages(release: Dataset) -> tuple[Any, ...]:
+    return tuple(getattr(release.defense, "stages", (release.defense,)))
+
+
+def canaries_of(release: Dataset, who: Adversary) -> tuple[Dataset, Array]:
+    """Canaries of a release that a defense made, and the data that their knowledge is drawn from.
+
+    Where single entries were changed, a fact is about an entry of the person, never about one that
+    came from somebody else. Where items were grouped, it is about an item behind the group.
     """
     assert release.channel is not None
     seed, moves = canary_seed(who), release.channel.moved > 0 or release.channel.replaced > 0
+    if is_grouped(release.channel):
+        view = ungrouped(release)
+        return view, who.choose_targets(view, DEFENDED_CANARIES, seed)[1]
+    if not _by_fact(release):
+        return release, canaries(release, who)
     records = who.choose_targets(release, (2 if moves else 1) * DEFENDED_CANARIES, seed)[1]
     if not moves:
         return release, records
@@ -151,30 +176,33 @@ def _again(release: Dataset, who: Adversary, defense: Any) -> Dataset:
     return again
 
 
-def _second_release(release: Dataset, who: Adversary, defense: Any) -> Canaries:
+def _second_release(release: Dataset, who: Adversary) -> Canaries:
     """Canaries of the release after the whole defense was applied again."""
-    again = _again(release, who, defense)
-    records = canaries(release, who)
+    assert release.channel is not None and release.origin is not None
+    again = _again(release, who, release.defense)
+    view, records = canaries_of(release, who)
+    if view is not release:
+        channel = release.channel
+        if again.channel is not None and again is not release:
+            names = replace(Channel(), items=channel.items).then(again.channel).items
+            channel = replace(again.channel, items=names)
+        again = replace(again, origin=replace(release.origin, source=view, channel=channel))
     place = find_labels(again.record_labels, release.record_labels[records])
     records, place = records[place >= 0], place[place >= 0]
     return Canaries(
         again,
-        _withheld(who.sample(release, records, canary_seed(who)), release, again, records),
+        _withheld(who.sample(view, records, canary_seed(who)), release, again, records),
         place,
     )
 
 
-def _facts_changed(release: Dataset, who: Adversary, rest: list[Any]) -> list[Canaries]:
+def _facts_changed(release: Dataset, who: Adversary) -> list[Canaries]:
     """Canaries in batches; in the release of a batch, only the entries that its canaries' facts are about are changed.
 
-    Parameters
-    ----------
-    release, who
-        The release, and the adversary.
-    rest
-        Stages of the defense that are applied to the whole release again.
+    Stages of the defense that do not change single entries are applied to the whole release again.
     """
     assert release.channel is not None and release.origin is not None
+    rest = [stage for stage in _stages(release) if not getattr(stage, "per_entry", False)]
     seed = canary_seed(who)
     again = _again(release, who, reduce(or_, rest)) if rest else release
     channel = (
@@ -303,11 +331,3 @@ def _withheld(knowledge: Knowledge, release: Dataset, again: Dataset, records: A
     )
     index = np.where(gone, -1, find_labels(again.item_labels, knowledge.item))
     return replace(knowledge, _index=index, _labels=again.item_labels)
-
-
-def uniform(seed: int, purpose: int, keys: Array) -> Array:
-    """Uniform number in [0, 1) per key: a function of (seed, purpose, key)."""
-    return np.asarray(
-        (starts(np.uint64(seed % 2**64), purpose, keys.astype(np.uint64)) >> np.uint64(11))
-        / 2.0**53
-    )

@@ -274,7 +274,8 @@ class Dataset(Catalog):
         Parameters
         ----------
         keep
-            One bool per entry; all entries by default.
+            One bool per entry, or how often it is kept, as a whole number; all entries once by
+            default.
         changes
             Per kept entry: `value` (on the scale, NaN = none), `day` (whole ticks, in days since
             1970-01-01, NaN = none), `item` (an index). For all: `levels` (another scale),

@@ -60,7 +60,7 @@ def with_entries(
     dataset
         Where the entries come from.
     keep
-        One bool per entry; all entries by default.
+        One bool per entry, or how often it is kept, as a whole number; all entries once by default.
     item
         One index per kept entry, in the order of the entries, into `item_labels`.
     item_labels
@@ -76,9 +76,9 @@ def with_entries(
         Channels that the result lacks: "value", "time".
     """
     kept = np.ones(dataset.n_entries, np.bool_) if keep is None else np.asarray(keep)
-    if kept.dtype != np.bool_ or kept.shape != (dataset.n_entries,):
+    if kept.dtype.kind not in "bi" or kept.shape != (dataset.n_entries,) or (kept < 0).any():
         raise ParameterError(f"keep: one bool per entry is needed, {dataset.n_entries:,} in all")
-    at = np.flatnonzero(kept)
+    at = np.repeat(np.arange(dataset.n_entries), kept)
     ptr = np.concatenate([[0], np.cumsum(kept)])[dataset.record_ptr].astype(np.int64)
     if (
         item is None

@@ -23,6 +23,11 @@ PURPOSE_CUT = 47
 PURPOSE_OWN = 48
 PURPOSE_COUNTED = 49
 
+# attacks: a source that a grouped release could be made of
+PURPOSE_BEHIND = 50
+PURPOSE_NAME = 51
+PURPOSE_COPY = 52
+
 # linking: canaries, resampled people, and right links by chance
 PURPOSE_LINK_CANARIES = 41
 PURPOSE_RESAMPLE = 43

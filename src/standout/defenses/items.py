@@ -45,6 +45,10 @@ class GroupItems(Defense):
     def __init__(self, *, groups: Any) -> None:
         self.groups = _groups(self.name, groups)
 
+    def again(self, release: Dataset) -> GroupItems:
+        """Return groups of one item: what is grouped cannot be grouped again, and canaries do not need it."""
+        return GroupItems(groups=max(release.n_items, 1))
+
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data with groups as items."""
         labels, group = self._grouped(source)

@@ -165,6 +165,10 @@ class SampleRecords(Defense):
     def __init__(self, *, share: float) -> None:
         self.share = checks.share(self.name, share)
 
+    def again(self, release: Dataset) -> SampleRecords:
+        """Return a sample of all: records of the release are as they were, and targets are searched among all of them."""
+        return SampleRecords(share=1)
+
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data in which the other records are empty."""
         chosen = draws.record_uniforms(source, seed, PURPOSE_RECORDS) < self.share

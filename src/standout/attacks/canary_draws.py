@@ -1,0 +1,20 @@
+"""Random numbers of canaries on defended releases: functions of (seed, purpose, key)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from standout.adversary.choosing import starts
+
+Array = npt.NDArray[Any]
+
+
+def uniform(seed: int, purpose: int, keys: Array) -> Array:
+    """Uniform number in [0, 1) per key."""
+    return np.asarray(
+        (starts(np.uint64(seed % 2**64), purpose, keys.astype(np.uint64)) >> np.uint64(11))
+        / 2.0**53
+    )
