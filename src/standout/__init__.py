@@ -37,7 +37,7 @@ _HOME = {
     "frontier": "standout.defenses.frontier",
     "parse_defense": "standout.defenses.parse",
     "register_defense": "standout.defenses.defense",
-    "Channel": "standout.data.channel",
+    "Mechanism": "standout.data.mechanism",
     "describe": "standout.theory.describe",
     "sparsity": "standout.theory.sparsity",
     "bounds": "standout.theory.bounds",
@@ -84,10 +84,10 @@ if TYPE_CHECKING:
     from standout.attacks.noise import Noise as Noise
     from standout.attacks.tables import Known as Known
     from standout.attacks.verdicts import Verdicts as Verdicts
-    from standout.data.channel import Channel as Channel
     from standout.data.chunked.dataset import ChunkedDataset as ChunkedDataset
     from standout.data.dataset import Dataset as Dataset
     from standout.data.index import Shard as Shard
+    from standout.data.mechanism import Mechanism as Mechanism
     from standout.data.tasks import Task as Task
     from standout.defenses.defense import Defense as Defense
     from standout.defenses.defense import defense as defense

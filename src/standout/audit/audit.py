@@ -218,7 +218,7 @@ class Audit:
             "attacks": [(a.name, a.options()) for a in self.attacks],
             "kinds": self._kinds,
             "defense": made.get("defense"),
-            "channel": content_digest(self.release.channel),
+            "mechanism": content_digest(self.release.mechanism),
             "targets": _digest(targets.tobytes()),
             "places": None if self._place is None else _digest(self._place.tobytes()),
             "seed": self.seed,

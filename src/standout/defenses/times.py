@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.channel import Channel, TimeMap
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days
+from standout.data.mechanism import Mechanism, TimeMap
 from standout.data.periods import period_starts
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
@@ -50,10 +50,10 @@ class CoarsenTime(Defense):
         ]
         return source.with_entries(day=day)
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the period."""
         changed = self.to != "day" or source.time_resolution != "day"
-        return Channel(time=TimeMap(period=self.to)) if changed else Channel()
+        return Mechanism(time=TimeMap(period=self.to)) if changed else Mechanism()
 
 
 @register_defense("shift-time")
@@ -80,9 +80,9 @@ class ShiftTime(Defense):
         assert day is not None
         return source.with_entries(day=day + np.repeat(shift, np.diff(source.record_ptr)))
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the largest shift."""
-        return Channel(time=TimeMap(shift=self.days)) if self.days else Channel()
+        return Mechanism(time=TimeMap(shift=self.days)) if self.days else Mechanism()
 
 
 @register_defense("drop-time")
@@ -94,6 +94,6 @@ class DropTime(Defense):
         checks.needs_times(self.name, source)
         return source.with_entries(drop=("time",))
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return that times are gone."""
-        return Channel(dropped=frozenset({"time"}))
+        return Mechanism(dropped=frozenset({"time"}))

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from standout.data.channel import Channel, ValueMap
 from standout.data.dataset import Dataset
+from standout.data.mechanism import Mechanism, ValueMap
 from standout.data.values import MOST_LEVELS
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
@@ -47,9 +47,9 @@ class ValueDefense(Defense):
         value[known] = change.release[_drawn(change.chance, code, uniform)]
         return source.with_entries(value=value, levels=change.release)
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the probabilities of the changes."""
-        return Channel(value=self.value_map(source))
+        return Mechanism(value=self.value_map(source))
 
 
 @register_defense("round-values")
@@ -179,9 +179,9 @@ class DropValues(Defense):
         checks.needs_values(self.name, source)
         return source.with_entries(drop=("value",))
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return that values are gone."""
-        return Channel(dropped=frozenset({"value"}))
+        return Mechanism(dropped=frozenset({"value"}))
 
 
 def _levels(name: str, levels: Any) -> list[float]:

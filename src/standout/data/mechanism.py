@@ -1,7 +1,7 @@
-"""`Channel`: how a defense changed the data, as far as its published parameters say; an adaptive attacker may assume it.
+"""`Mechanism`: how a defense changed the data, as far as its published parameters say; an adaptive attacker may assume it.
 
-A defense states its channel, `Dataset.channel` carries it, and the adaptive likelihood reads it. A
-field at its default says that the defense did not change that. Channels of defenses that are
+A defense states its mechanism, `Dataset.mechanism` carries it, and the adaptive likelihood reads it. A
+field at its default says that the defense did not change that. Mechanisms of defenses that are
 applied one after the other combine with `then`.
 """
 
@@ -81,7 +81,7 @@ class TimeMap:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Channel:
+class Mechanism:
     """Published parameters of a release, in the order in which the fields are listed."""
 
     sampled: float = 1.0
@@ -127,8 +127,8 @@ class Channel:
             and parts == (None,) * 4
         )
 
-    def then(self, other: Channel) -> Channel:
-        """Channel of two defenses, this one first."""
+    def then(self, other: Mechanism) -> Mechanism:
+        """Mechanism of two defenses, this one first."""
         dropped = self.dropped | other.dropped
         caps = [c.cap for c in (self, other) if c.cap is not None]
         return replace(
@@ -160,7 +160,7 @@ class Origin:
     source: Dataset
     defense: Any
     """The defense that made the release: an object with `apply`."""
-    channel: Channel
+    mechanism: Mechanism
 
 
 def _either(p: float, q: float) -> float:
