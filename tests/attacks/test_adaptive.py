@@ -9,9 +9,10 @@ from scipy import sparse
 
 import standout as so
 from standout.attacks.adaptive import compile_adaptive
-from standout.data.mechanism import ItemMap, Mechanism, Origin, TimeMap, ValueMap
+from standout.data.mechanism import ItemMap, Mechanism, Origin, TimeMap
 from standout.data.periods import period_starts
 from standout.engines.memory import MemoryEngine
+from standout.kernels.levels import Table
 from standout.scoring.partials import LOWEST
 from standout.scoring.tasks import AllScores, Mass, Score
 
@@ -42,7 +43,7 @@ def thirds():
     chance = 0.5 * np.eye(5) + 0.25 * np.eye(5, k=1) + 0.25 * np.eye(5, k=-1)
     chance[0, 0] += 0.25
     chance[4, 4] += 0.25
-    return ValueMap(LEVELS, LEVELS, sparse.csr_array(chance))
+    return Table(LEVELS, LEVELS, sparse.csr_array(chance))
 
 
 CHANNELS = {

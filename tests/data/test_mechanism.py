@@ -9,8 +9,9 @@ import pytest
 from scipy import sparse
 
 from standout.data.dataset import Dataset
-from standout.data.mechanism import ItemMap, Mechanism, Origin, TimeMap, ValueMap
+from standout.data.mechanism import ItemMap, Mechanism, Origin, TimeMap
 from standout.errors import ParameterError
+from standout.kernels.levels import Table
 
 
 def test_an_entry_must_survive_both_defenses() -> None:
@@ -21,8 +22,8 @@ def test_an_entry_must_survive_both_defenses() -> None:
 
 def test_value_changes_multiply_in_order() -> None:
     two, one = np.array([1.0, 2.0]), np.array([1.5])
-    blur = ValueMap(two, two, sparse.csr_array(np.array([[0.75, 0.25], [0.25, 0.75]])))
-    merge = ValueMap(two, one, sparse.csr_array(np.ones((2, 1))))
+    blur = Table(two, two, sparse.csr_array(np.array([[0.75, 0.25], [0.25, 0.75]])))
+    merge = Table(two, one, sparse.csr_array(np.ones((2, 1))))
     assert Mechanism(value=blur).then(Mechanism(value=merge)).value.chance.toarray().tolist() == [
         [1.0],
         [1.0],

@@ -10,7 +10,6 @@ from scipy import sparse
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.bayes import SHRINK, spread, wrong_values
-from standout.attacks.noise import value_kernel
 from standout.attacks.odds import entry_histograms
 from standout.attacks.tables import Known
 from standout.data.background import background
@@ -78,7 +77,7 @@ def change_of(mechanism: Mechanism, source: Dataset, release: Dataset) -> sparse
 
 def seen_values(known: Known, who: Adversary, source: Dataset, mechanism: Mechanism) -> Seen:
     """Chances of the known values through the defense's change of values."""
-    n, kernel, has = known.item.size, value_kernel(who, source), known.has_value
+    n, kernel, has = known.item.size, who.value_kernel(source), known.has_value
     if kernel is None or not has.any():
         return unused(n)
     change = change_of(mechanism, source, known.in_memory)

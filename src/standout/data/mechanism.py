@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from standout.errors import ParameterError
+from standout.kernels.levels import Table
 
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
@@ -34,26 +34,6 @@ class ItemMap:
     """float64: probability that the attacker's match of the two names is right; 1 where the names are published."""
     published: bool = True
     """Whether the owner publishes which name stands for which item; otherwise the attacker infers it."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ValueMap:
-    """Change of the values: P(value in the release | value in the source)."""
-
-    source: Array
-    """float64 (levels of the source), ascending."""
-    release: Array
-    """float64 (levels of the release), ascending."""
-    chance: sparse.csr_array
-    """(levels of the source, levels of the release): each row sums to 1."""
-
-    def then(self, other: ValueMap) -> ValueMap:
-        """Return this change followed by another one."""
-        if not np.array_equal(self.release, other.source):
-            raise ParameterError(
-                "the second change of values does not start from the levels that the first one leaves"
-            )
-        return ValueMap(self.source, other.release, sparse.csr_array(self.chance @ other.chance))
 
 
 @dataclass(frozen=True)
@@ -108,7 +88,7 @@ class Mechanism:
     """Number of these entries."""
     attributes: float = 0.0
     """Probability that value and time of an entry were exchanged among the holders of the item."""
-    value: ValueMap | None = None
+    value: Table | None = None
     """Change of the values."""
     time: TimeMap | None = None
     """Change of the times."""

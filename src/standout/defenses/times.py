@@ -14,6 +14,7 @@ from standout.data.periods import period_starts
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.defenses.draws import Purpose
+from standout.kernels.moments import Window
 
 Array = npt.NDArray[Any]
 
@@ -75,7 +76,7 @@ class ShiftTime(Defense):
         if self.days == 0:
             return source
         uniform = draws.record_uniforms(source, seed, Purpose.SHIFT)
-        shift = np.floor(uniform * (2 * self.days + 1)) - self.days
+        shift = Window(self.days).draw(0, uniform)
         day = entry_days(source)
         assert day is not None
         return source.with_entries(day=day + np.repeat(shift, np.diff(source.record_ptr)))

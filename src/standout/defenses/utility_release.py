@@ -12,8 +12,9 @@ from scipy import sparse
 
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
-from standout.data.mechanism import ItemMap, ValueMap
+from standout.data.mechanism import ItemMap
 from standout.defenses.utility_split import pair_means
+from standout.kernels.levels import Table
 
 Array = npt.NDArray[Any]
 
@@ -118,7 +119,7 @@ def _values(train: Dataset, release: Dataset) -> Array:
     the source's values that may have become it, weighted by how often the training data holds them.
     """
     levels = release.levels
-    change: ValueMap | None = release.mechanism.value if release.mechanism is not None else None
+    change: Table | None = release.mechanism.value if release.mechanism is not None else None
     if change is not None and train.has_value:
         held = np.bincount(train.record_code, minlength=train.n_levels + 1)[: train.n_levels]
         known = _place(train.levels, change.source)
