@@ -20,7 +20,7 @@ import numpy as np
 
 import standout as so
 from standout.bench.case import twin_file
-from standout.linking.agreement import Agreement
+from standout.kernels.bins import Bins
 from standout.linking.attack import LinkLikelihood
 from standout.linking.mentions import Mentions
 from standout.linking.people import people
@@ -28,8 +28,8 @@ from standout.linking.people import people
 N_BEST = 22
 """Best records of each query: those that the spacing test needs."""
 SHORT, LONG = 8, 200
-VALUES = Agreement((0.0, 1.0, 2.0), (0.4, 0.3, 0.2, 0.1))
-DAYS = Agreement((0.0, 3.0, 14.0, 30.0, 90.0, 365.0), (0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.05))
+VALUES = Bins((0.0, 1.0, 2.0), (0.4, 0.3, 0.2, 0.1))
+DAYS = Bins((0.0, 3.0, 14.0, 30.0, 90.0, 365.0), (0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.05))
 NOISES = {
     "items and values": so.LinkNoise((0.2,), 0.1, VALUES),
     "items, values and days": so.LinkNoise((0.2,), 0.1, VALUES, DAYS, 0.1),

@@ -26,9 +26,9 @@ class RecentOnly(so.Defense):
         day = (source.record_tick + source.first_tick) / source.ticks_per_day
         return source.with_entries(day >= self.since)
 
-    def channel(self, source: so.Dataset, release: so.Dataset) -> so.Channel:
+    def mechanism(self, source: so.Dataset, release: so.Dataset) -> so.Mechanism:
         """Publish the share of entries that were removed."""
-        return so.Channel(lost=1 - release.n_entries / source.n_entries)
+        return so.Mechanism(lost=1 - release.n_entries / source.n_entries)
 
 
 def main() -> None:

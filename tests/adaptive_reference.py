@@ -18,12 +18,12 @@ def falling(n, k):
 
 
 class Reference:
-    """LLR(r) of one query, computed entry by entry from a release, its channel and the adversary."""
+    """LLR(r) of one query, computed entry by entry from a release, its mechanism and the adversary."""
 
     def __init__(self, release, who, floor, exclude=-1):
-        self.release, self.channel, self.source, self.who = (
+        self.release, self.mechanism, self.source, self.who = (
             release,
-            release.channel,
+            release.mechanism,
             release.source,
             who,
         )
@@ -37,7 +37,7 @@ class Reference:
                 row.setdefault(int(release.record_item[k]), []).append((code, day))
             self.rows.append(row)
         self.others = [row for r, row in enumerate(self.rows) if r != exclude]
-        names = self.channel.items
+        names = self.mechanism.items
         self.grouped = names is not None and len(set(names.release.tolist())) < len(names.release)
         self.merged = self.grouped and not release.source.has_repeats
         self.support = np.zeros(release.n_items)
@@ -64,8 +64,8 @@ class Reference:
     def _change(self):
         if not self.release.has_value:
             return None
-        if self.channel.value is not None:
-            return self.channel.value.chance.toarray()
+        if self.mechanism.value is not None:
+            return self.mechanism.value.chance.toarray()
         return (self.source.levels[:, None] == self.release.levels[None, :]).astype(float)
 
     def prior(self, item):
@@ -104,7 +104,7 @@ class Reference:
 
     def day_back(self, item, day):
         """Smoothed density of the item's true days: released days in bins, spread over the days that lead to the bin."""
-        shift = self.channel.time.shift if self.channel.time else 0
+        shift = self.mechanism.time.shift if self.mechanism.time else 0
         span = int(self.release.tick_span)
         own, every = np.zeros(span // BIN + 1), np.ones(span // BIN + 1)
         for row in self.others:
@@ -122,7 +122,7 @@ class Reference:
         return float(np.mean(out))
 
     def released(self, day):
-        change = self.channel.time
+        change = self.mechanism.time
         if change is None or change.period is None or change.period_first:
             return day
         first = int(self.release.first_tick)
@@ -130,7 +130,7 @@ class Reference:
 
     def days_behind(self, day, z):
         """True days that a released day stands for, if the person's dates were shifted by z."""
-        change, first = self.channel.time, int(self.release.first_tick)
+        change, first = self.mechanism.time, int(self.release.first_tick)
         if change is None or change.period is None:
             return [day - z]
         start = day - z if change.period_first else day
@@ -164,7 +164,7 @@ class Reference:
                 int(self.source.tick_span),
             )
             middle = min(max(behind[(len(behind) - 1) // 2] - first, 0), span)
-            shifted = self.channel.time is not None and self.channel.time.shift > 0
+            shifted = self.mechanism.time is not None and self.mechanism.time.shift > 0
             outside = span - 2 * w if shifted else max(0, middle - w) + max(0, span - middle - w)
             wrong *= (
                 np.mean([abs(known - d) > w for d in behind])
@@ -184,7 +184,7 @@ class Reference:
         return g, off
 
     def shifts(self):
-        s = self.channel.time.shift if self.channel.time and self.release.has_time else 0
+        s = self.mechanism.time.shift if self.mechanism.time and self.release.has_time else 0
         return range(-s, s + 1)
 
     def mean(self, fact):
@@ -199,7 +199,7 @@ class Reference:
 
     def llr(self, r, facts, n_gone=0, chance=None):
         """Log of the ratio for record r."""
-        c, who, row = self.channel, self.who, self.rows[r]
+        c, who, row = self.mechanism, self.who, self.rows[r]
         m, exact = len(facts) + n_gone, not who.wrong_varies and not self.grouped
         w, share = (int(who.wrong), 0.0) if exact else (0, who.wrong_share)
         items = who.wrong_kind == "item" and who.wrong > 0
@@ -264,11 +264,11 @@ class Reference:
     def strange(self, item):
         """Probability that an entry of the item came from another record or replaced another item."""
         q = max(self.support[item], 0.5) / self.total
-        noise = min(self.channel.replaced / self.release.n_items / q, 1.0)
-        return 1 - (1 - self.channel.moved) * (1 - noise)
+        noise = min(self.mechanism.replaced / self.release.n_items / q, 1.0)
+        return 1 - (1 - self.mechanism.moved) * (1 - noise)
 
     def factors(self, row, fact, z, rho, miss, q_r, items):
-        c, item = self.channel, fact[0]
+        c, item = self.mechanism, fact[0]
         g, off = self.backs(fact)
         h = 0.0 if items else self.who.wrong_share
         absent = (1 - h) * g + h * off
@@ -359,7 +359,9 @@ class Reference:
         for item in {f[0] for f in facts}:
             mine = [f for f in facts if f[0] == item]
             events = row.get(item, [])
-            rest, rest_kept = (1.0, 1.0) if events else (1 - q_r, 1 - self.channel.kept_pairs * q_r)
+            rest, rest_kept = (
+                (1.0, 1.0) if events else (1 - q_r, 1 - self.mechanism.kept_pairs * q_r)
+            )
             total = 0.0
             for n in range(len(mine) + 1):
                 for some in combinations(range(len(mine)), n):
@@ -388,7 +390,9 @@ class Reference:
                             q = self.support[item] / self.total
                             told = (1 - share) * k + (0.0 if items else share * u)
                             part *= (
-                                rho * told / (self.channel.kept_pairs * q * ((1 - h) * g + h * off))
+                                rho
+                                * told
+                                / (self.mechanism.kept_pairs * q * ((1 - h) * g + h * off))
                             )
                         total += part
             out *= total

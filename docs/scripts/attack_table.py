@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 
 import standout as so
-from standout.attacks.noise import Noise, Steps, Window
+from standout.attacks.noise import Noise
 from standout.audit import calibrate
 from standout.audit.strongest import paired
 from standout.formulas.rates import Rate
+from standout.kernels.levels import Steps
+from standout.kernels.moments import Window
 
 SEED = 20081
 TARGETS = 600

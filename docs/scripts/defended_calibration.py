@@ -132,7 +132,7 @@ def draw(source: so.Dataset, text: str, who: so.Adversary, seed: int) -> tuple[A
     there = people[place[people] >= 0]
     there = there[~np.isin(place[there], canaries_of(release, who)[1])]
     # whoever was not sampled is absent; both kinds are as frequent as they were before canaries were left out
-    sampled = release.channel.sampled
+    sampled = release.mechanism.sampled
     n = int(min(MOST, there.size / sampled))
     present = round(n * sampled)
     people = np.concatenate([there[:present], people[place[people] < 0][: n - present]])

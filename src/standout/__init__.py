@@ -37,7 +37,7 @@ _HOME = {
     "frontier": "standout.defenses.frontier",
     "parse_defense": "standout.defenses.parse",
     "register_defense": "standout.defenses.defense",
-    "Channel": "standout.data.channel",
+    "Mechanism": "standout.data.mechanism",
     "describe": "standout.theory.describe",
     "sparsity": "standout.theory.sparsity",
     "bounds": "standout.theory.bounds",
@@ -88,10 +88,10 @@ if TYPE_CHECKING:
     from standout.attacks.verdicts import Verdicts as Verdicts
     from standout.audit.risk import Risk as Risk
     from standout.audit.risk import risk as risk
-    from standout.data.channel import Channel as Channel
     from standout.data.chunked.dataset import ChunkedDataset as ChunkedDataset
     from standout.data.dataset import Dataset as Dataset
     from standout.data.index import Shard as Shard
+    from standout.data.mechanism import Mechanism as Mechanism
     from standout.data.tasks import Task as Task
     from standout.defenses.defense import Defense as Defense
     from standout.defenses.defense import defense as defense

@@ -18,7 +18,7 @@ import standout as so
 from standout.adversary.knowledge import _renamed
 from standout.attacks.tables import Known
 from standout.data.cache import once
-from standout.data.channel import ItemMap
+from standout.data.mechanism import ItemMap
 from standout.errors import InputError, ParameterError
 
 channel = st.one_of(st.just(NAN), st.integers(-5, 5).map(float))

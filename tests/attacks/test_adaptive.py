@@ -1,4 +1,4 @@
-"""The adaptive likelihood: the production kernel against a dense reference, on every channel."""
+"""The adaptive likelihood: the production kernel against a dense reference, on every mechanism."""
 
 from dataclasses import replace
 
@@ -9,9 +9,10 @@ from scipy import sparse
 
 import standout as so
 from standout.attacks.adaptive import compile_adaptive
-from standout.data.channel import Channel, ItemMap, Origin, TimeMap, ValueMap
+from standout.data.mechanism import ItemMap, Mechanism, Origin, TimeMap
 from standout.data.periods import period_starts
 from standout.engines.memory import MemoryEngine
+from standout.kernels.levels import Table
 from standout.scoring.partials import LOWEST
 from standout.scoring.tasks import AllScores, Mass, Score
 
@@ -42,25 +43,25 @@ def thirds():
     chance = 0.5 * np.eye(5) + 0.25 * np.eye(5, k=1) + 0.25 * np.eye(5, k=-1)
     chance[0, 0] += 0.25
     chance[4, 4] += 0.25
-    return ValueMap(LEVELS, LEVELS, sparse.csr_array(chance))
+    return Table(LEVELS, LEVELS, sparse.csr_array(chance))
 
 
 CHANNELS = {
-    "nothing": Channel(),
-    "drop": Channel(lost=0.4),
-    "drop events": Channel(lost=0.3, hidden=0.2),
-    "withheld": Channel(kept_pairs=0.7),
-    "sample": Channel(sampled=0.5),
-    "cap": Channel(cap=4, source_lengths=LENGTHS),
-    "swap": Channel(moved=0.3),
-    "replace": Channel(replaced=0.2),
-    "attributes": Channel(attributes=0.5),
-    "values": Channel(value=thirds()),
-    "month": Channel(time=TimeMap(period="month")),
-    "shift": Channel(time=TimeMap(shift=12)),
-    "shift then week": Channel(time=TimeMap(shift=10, period="week")),
-    "week then shift": Channel(time=TimeMap(shift=9, period="week", period_first=True)),
-    "all": Channel(
+    "nothing": Mechanism(),
+    "drop": Mechanism(lost=0.4),
+    "drop events": Mechanism(lost=0.3, hidden=0.2),
+    "withheld": Mechanism(kept_pairs=0.7),
+    "sample": Mechanism(sampled=0.5),
+    "cap": Mechanism(cap=4, source_lengths=LENGTHS),
+    "swap": Mechanism(moved=0.3),
+    "replace": Mechanism(replaced=0.2),
+    "attributes": Mechanism(attributes=0.5),
+    "values": Mechanism(value=thirds()),
+    "month": Mechanism(time=TimeMap(period="month")),
+    "shift": Mechanism(time=TimeMap(shift=12)),
+    "shift then week": Mechanism(time=TimeMap(shift=10, period="week")),
+    "week then shift": Mechanism(time=TimeMap(shift=9, period="week", period_first=True)),
+    "all": Mechanism(
         lost=0.2,
         kept_pairs=0.8,
         cap=5,
@@ -86,10 +87,10 @@ ADVERSARIES = {
 }
 
 
-def released(seed, channel, repeats=False):
-    period = channel.time.period if channel.time else None
+def released(seed, mechanism, repeats=False):
+    period = mechanism.time.period if mechanism.time else None
     release = random_data(seed + 1000, repeats=repeats, period=period)
-    return replace(release, origin=Origin(random_data(seed, repeats=repeats), None, channel))
+    return replace(release, origin=Origin(random_data(seed, repeats=repeats), None, mechanism))
 
 
 def scores(release, knowledge, exclude, floor):
@@ -134,7 +135,7 @@ def compare(release, who, seed, floor=1e-6, n=3, exclude=None, within=1e-7):
 
 @pytest.mark.parametrize("name", CHANNELS)
 @pytest.mark.parametrize("who", ["rough", "one wrong value"])
-def test_the_kernel_equals_the_dense_reference_on_every_channel(name, who):
+def test_the_kernel_equals_the_dense_reference_on_every_mechanism(name, who):
     compare(released(3, CHANNELS[name]), ADVERSARIES[who], seed=5, n=2)
 
 
@@ -196,7 +197,7 @@ def grouped(source, lost):
         repeats=keep,
     )
     assert release.has_repeats == source.has_repeats
-    return replace(release, origin=Origin(source, None, Channel(items=names, lost=lost)))
+    return replace(release, origin=Origin(source, None, Mechanism(items=names, lost=lost)))
 
 
 @pytest.mark.parametrize("who", ["rough", "a third wrong", "one wrong item"])
@@ -217,7 +218,7 @@ def test_an_unsure_match_of_names_counts_by_its_chance():
     source = random_data(12)
     release = random_data(1012)
     names = ItemMap(source.item_labels, source.item_labels[::-1].copy(), np.linspace(0.2, 1.0, 7))
-    renamed = replace(release, origin=Origin(source, None, Channel(items=names)))
+    renamed = replace(release, origin=Origin(source, None, Mechanism(items=names)))
     knowledge = ADVERSARIES["rough"].sample(source, seed=5)
     facts = knowledge.bind(renamed)
     at = np.searchsorted(source.item_labels, knowledge.item)
@@ -231,7 +232,7 @@ def test_facts_about_withheld_items_change_nothing():
     kept = source.item_labels[:4]
     release = random_data(1013)
     release = release.select(np.isin(release.item_labels, kept), drop_empty=False)
-    release = replace(release, origin=Origin(source, None, Channel(kept_pairs=0.6)))
+    release = replace(release, origin=Origin(source, None, Mechanism(kept_pairs=0.6)))
     for who in ("rough", "one wrong value", "a third wrong"):
         compare(release, ADVERSARIES[who], seed=5)
 

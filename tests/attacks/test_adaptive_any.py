@@ -13,7 +13,7 @@ from strategies import dataset, tables
 from test_adaptive_laws import credit, people
 
 import standout as so
-from standout.data.channel import Channel, Origin
+from standout.data.mechanism import Mechanism, Origin
 from standout.defenses.parse import parse_defense
 from standout.errors import ParameterError
 
@@ -128,7 +128,7 @@ def test_a_release_without_entries_is_a_guess_among_all_records(
     if who.eligible(source).size == 0:
         return
     empty = source.with_entries(np.zeros(source.n_entries, np.bool_))
-    release = replace(empty, origin=Origin(source, None, Channel(lost=1.0)))
+    release = replace(empty, origin=Origin(source, None, Mechanism(lost=1.0)))
     assert credit(source, release, who, seed) == pytest.approx(1 / source.n_records)
 
 

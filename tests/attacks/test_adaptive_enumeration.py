@@ -10,13 +10,13 @@ from adaptive_reference import Reference
 from test_adaptive import LEVELS, random_data, thirds
 
 import standout as so
-from standout.data.channel import Channel, Origin, TimeMap
+from standout.data.mechanism import Mechanism, Origin, TimeMap
 from standout.data.periods import period_starts
 
 
-def setting(channel, who, seed=3, period=None):
+def setting(mechanism, who, seed=3, period=None):
     release = replace(
-        random_data(seed + 50, period=period), origin=Origin(random_data(seed), None, channel)
+        random_data(seed + 50, period=period), origin=Origin(random_data(seed), None, mechanism)
     )
     reference = Reference(release, who, floor=0.0)
     r = next(r for r, row in enumerate(reference.rows) if len(row) in (4, 5))
@@ -28,7 +28,7 @@ def log_ratio(chance, reference, facts):
     absent = 1.0
     for fact in facts:
         absent *= (
-            reference.channel.kept_pairs
+            reference.mechanism.kept_pairs
             * reference.support[fact[0]]
             / reference.total
             * reference.backs(fact)[0]
@@ -56,7 +56,7 @@ def values_behind(reference, item, code):
 @pytest.mark.parametrize("within", [0, 1])
 def test_changed_values_equal_the_sum_over_all_source_values(within):
     who = so.Adversary(knows=2, value_within=within)
-    _, ref, r = setting(Channel(value=thirds()), who)
+    _, ref, r = setting(Mechanism(value=thirds()), who)
     facts = first_facts(ref, r, (1, 0))
     codes = [ref.rows[r][f[0]][0][0] for f in facts]
     total = 0.0
@@ -83,7 +83,7 @@ def test_changed_values_equal_the_sum_over_all_source_values(within):
 def test_changed_times_equal_the_sum_over_all_days_shifts_and_errors(time, period):
     w = 3
     who = so.Adversary(knows=2, value_within=None, time_within=w)
-    release, ref, r = setting(Channel(time=time), who, period=period)
+    release, ref, r = setting(Mechanism(time=time), who, period=period)
     shown = [ref.rows[r][item][0][1] for item in sorted(ref.rows[r])[:2]]
     facts = [(i, np.nan, float(d + 5)) for i, d in zip(sorted(ref.rows[r])[:2], shown, strict=True)]
     total, first = 0.0, int(release.first_tick)
@@ -107,7 +107,7 @@ def test_changed_times_equal_the_sum_over_all_days_shifts_and_errors(time, perio
 
 def test_swapped_attributes_equal_the_sum_over_all_participants_and_permutations():
     x, who = 0.4, so.Adversary(knows=1, value_within=0)
-    _, ref, r = setting(Channel(attributes=x), who, seed=8)
+    _, ref, r = setting(Mechanism(attributes=x), who, seed=8)
     item = min(ref.rows[r], key=lambda i: ref.support[i])
     holders = [s for s, row in enumerate(ref.rows) if item in row]
     assert 2 <= len(holders) <= 6
@@ -130,7 +130,7 @@ def test_swapped_attributes_equal_the_sum_over_all_participants_and_permutations
 @pytest.mark.parametrize("wrong", [0, 1])
 def test_an_exact_number_of_wrong_values_equals_the_sum_over_which_ones(wrong):
     who = so.Adversary(knows=3, wrong=wrong, value_within=0)
-    _, ref, r = setting(Channel(value=thirds()), who)
+    _, ref, r = setting(Mechanism(value=thirds()), who)
     facts = first_facts(ref, r, (1, 0, 1))
     total = 0.0
     for some in combinations(range(3), wrong):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import standout as so
-from standout.data.channel import Channel, Origin
+from standout.data.mechanism import Mechanism, Origin
 from standout.defenses.parse import parse_defense
 from standout.errors import ParameterError
 from standout.experiment.subject import places
@@ -133,7 +133,7 @@ def test_a_naive_attacker_who_trusts_shifted_dates_defeats_herself(source):
 
 def test_a_release_without_entries_gives_the_baseline(source):
     empty = source.with_entries(np.zeros(source.n_entries, np.bool_))
-    release = replace(empty, origin=Origin(source, None, Channel(lost=1.0)))
+    release = replace(empty, origin=Origin(source, None, Mechanism(lost=1.0)))
     found = credit(source, release, KINDS["rough"])
     assert found == pytest.approx(1 / source.n_records)
 
@@ -170,7 +170,7 @@ def test_the_posterior_of_a_sampled_release_counts_people_who_are_not_in_it(sour
     who = so.Adversary(knows=2, value_within=1)
     release = parse_defense("sample-records(share=0.3)").apply(source, seed=5)
     knowledge = who.sample(source, who.eligible(source), 1)
-    whole = replace(release, origin=replace(release.origin, channel=Channel(lost=1e-9)))
+    whole = replace(release, origin=replace(release.origin, mechanism=Mechanism(lost=1e-9)))
     attack = so.attack("likelihood", calibrate=False)
     assert (
         attack.run(release, knowledge).absent >= attack.run(whole, knowledge).absent - 1e-9
@@ -218,7 +218,7 @@ def test_adapt_takes_three_words_only():
 def test_naive_runs_on_a_release_that_was_made_elsewhere(source):
     record = np.repeat(np.arange(source.n_records), np.diff(source.record_ptr))
     release = source.take(np.arange(source.n_records) % 2 == 0)
-    assert release.channel is None and record.size
+    assert release.mechanism is None and record.size
     found = credit(source, release, KINDS["rough"], adapt=False)
     assert 0.2 < found.mean() <= 0.5 + 1e-9
 

@@ -8,7 +8,7 @@ from test_adaptive import scores
 from test_adaptive_laws import below, credit, people
 
 import standout as so
-from standout.data.channel import Channel, Origin
+from standout.data.mechanism import Mechanism, Origin
 from standout.defenses.parse import parse_defense
 from standout.engines.memory import MemoryEngine
 from standout.scoring.partials import LOWEST
@@ -47,7 +47,7 @@ def test_an_unchanged_release_is_scored_as_the_exact_likelihood_scores_the_sourc
     who = replace(RULES[rule], knows=2, time_within=None)
     targets = who.eligible(source)[:40]
     knowledge = who.sample(source, targets, 3)
-    release = replace(source, origin=Origin(source, None, Channel(lost=1e-13)))
+    release = replace(source, origin=Origin(source, None, Mechanism(lost=1e-13)))
     found, _ = scores(release, knowledge, np.full(targets.size, -1), 0.0)
     attack = so.attack("likelihood", calibrate=False).fit(source, knowledge)
     plan = attack.compile(source, knowledge.bind(source), np.full(targets.size, -1))

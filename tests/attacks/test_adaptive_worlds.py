@@ -17,14 +17,14 @@ from test_adaptive import random_data
 from test_adaptive_enumeration import log_ratio
 
 import standout as so
-from standout.data.channel import Channel, ItemMap, Origin
+from standout.data.mechanism import ItemMap, Mechanism, Origin
 
 ITEMS = so.Adversary(knows=2, value_within=None)
 
 
-def references(channel, who=ITEMS, n=12):
+def references(mechanism, who=ITEMS, n=12):
     for seed in range(n):
-        release = replace(random_data(seed + 50), origin=Origin(random_data(seed), None, channel))
+        release = replace(random_data(seed + 50), origin=Origin(random_data(seed), None, mechanism))
         yield Reference(release, who, floor=0.0)
 
 
@@ -105,7 +105,7 @@ def stated(name, errors, bound):
 
 
 def test_lost_entries_equal_the_sum_over_source_lengths_and_lost_items():
-    for ref in references(Channel(lost=0.05), n=2):
+    for ref in references(Mechanism(lost=0.05), n=2):
         r = next(r for r, row in enumerate(ref.rows) if len(row) == 4)
         for facts, _ in pairs_of_facts(ref, r):
             wanted = over_lengths(ref, r, facts, 0.05, lost_independently, 4 + 14)
@@ -114,7 +114,7 @@ def test_lost_entries_equal_the_sum_over_source_lengths_and_lost_items():
 
 def test_lost_entries_are_near_the_enumeration_where_lost_items_are_distinct():
     held, lost = [], []
-    for ref in references(Channel(lost=0.3)):
+    for ref in references(Mechanism(lost=0.3)):
         for r, row in enumerate(ref.rows):
             for facts, n_lost in pairs_of_facts(ref, r) if 3 <= len(row) <= 5 else ():
                 wanted = log_ratio(over_lengths(ref, r, facts, 0.3, lost_one_by_one, 7), ref, facts)
@@ -128,7 +128,7 @@ def test_lost_entries_are_nearer_to_the_enumeration_in_a_larger_catalog():
     for seed in range(2):
         release = replace(
             random_data(seed, n_items=12),
-            origin=Origin(random_data(seed), None, Channel(lost=0.05)),
+            origin=Origin(random_data(seed), None, Mechanism(lost=0.05)),
         )
         ref = Reference(release, ITEMS, floor=0.0)
         r = min(range(len(ref.rows)), key=lambda r: len(ref.rows[r]))
@@ -144,7 +144,7 @@ def test_lost_entries_are_nearer_to_the_enumeration_in_a_larger_catalog():
 def capped(ref, r, draw):
     """Enumerated P(facts | r) of every pair of facts, if the record had one of the published lengths."""
     length = len(ref.rows[r])
-    ref.channel = Channel(
+    ref.mechanism = Mechanism(
         cap=length, source_lengths=np.bincount([length, length + 1, length + 1, length + 2])
     )
     for facts, n_lost in pairs_of_facts(ref, r):
@@ -154,7 +154,7 @@ def capped(ref, r, draw):
 
 
 def test_a_cap_equals_the_sum_over_published_lengths_and_lost_items():
-    for ref in references(Channel(), n=3):
+    for ref in references(Mechanism(), n=3):
         r = next(r for r, row in enumerate(ref.rows) if len(row) == 4)
         for facts, _, wanted in capped(ref, r, lost_independently):
             assert ref.llr(r, facts) == pytest.approx(wanted, abs=1e-9)
@@ -162,7 +162,7 @@ def test_a_cap_equals_the_sum_over_published_lengths_and_lost_items():
 
 def test_a_cap_is_near_the_enumeration_where_lost_items_are_distinct():
     errors = []
-    for ref in references(Channel()):
+    for ref in references(Mechanism()):
         for r in (r for r, row in enumerate(ref.rows) if 3 <= len(row) <= 4):
             for facts, n_lost, wanted in capped(ref, r, lost_one_by_one):
                 if not n_lost:
@@ -175,7 +175,9 @@ def test_a_cap_is_near_the_enumeration_where_lost_items_are_distinct():
 @pytest.mark.parametrize("n_gone", [0, 1, 2])
 def test_withheld_items_equal_the_sum_over_the_number_of_withheld_items(n_gone):
     kept = 0.7
-    for ref in references(Channel(kept_pairs=kept), so.Adversary(knows=3, value_within=None), n=4):
+    for ref in references(
+        Mechanism(kept_pairs=kept), so.Adversary(knows=3, value_within=None), n=4
+    ):
         r = next(r for r, row in enumerate(ref.rows) if len(row) in (4, 5))
         facts = [(i, np.nan, np.nan) for i in sorted(ref.rows[r])[: 3 - n_gone]]
         length, total = len(ref.rows[r]), 0.0
@@ -233,9 +235,9 @@ def test_swapped_entries_are_near_the_sum_over_all_pairings_and_exchanges(with_v
     x, errors = 0.3, []
     for seed in range(6):
         release = small_release(seed, with_values=with_values)
-        channel = so.defense("swap-entries", share=x).channel(release, release)
+        mechanism = so.defense("swap-entries", share=x).mechanism(release, release)
         who = so.Adversary(knows=1, value_within=0 if with_values else None)
-        ref = Reference(replace(release, origin=Origin(release, None, channel)), who, floor=0.0)
+        ref = Reference(replace(release, origin=Origin(release, None, mechanism)), who, floor=0.0)
         record = np.repeat(np.arange(4), 2).tolist()
         entries = [(i, row[i][0][0]) for row in ref.rows for i in sorted(row)]
         sources = sources_of_swap(entries, record, x)
@@ -254,7 +256,7 @@ def test_swapped_entries_are_near_the_sum_over_all_pairings_and_exchanges(with_v
 
 def test_replaced_items_are_near_the_sum_over_all_items_behind_each_entry():
     y, n, errors = 0.3, 7, []
-    for ref in references(Channel(replaced=y)):
+    for ref in references(Mechanism(replaced=y)):
         shown = ref.support / ref.total
         q = np.maximum((shown - y / (n - 1)) / (1 - y - y / (n - 1)), 0.02)
         q /= q.sum()
@@ -293,7 +295,7 @@ def test_grouped_events_equal_the_sum_over_assignments_to_entries_and_items():
             record, at, source.levels[source.record_code], repeats="keep"
         )
         ref = Reference(
-            replace(release, origin=Origin(source, None, Channel(items=names))), ITEMS, floor=0.0
+            replace(release, origin=Origin(source, None, Mechanism(items=names))), ITEMS, floor=0.0
         )
         share = [q[names.release == g].sum() for g in range(3)]
         for r, row in enumerate(ref.rows):
@@ -337,7 +339,7 @@ def test_merged_groups_are_near_the_sum_over_all_sets_of_items():
         pairs = np.unique(np.stack([record, group[item]]), axis=1)
         release = so.Dataset.from_arrays(pairs[0], pairs[1])
         ref = Reference(
-            replace(release, origin=Origin(source, None, Channel(items=names))), ITEMS, floor=0.0
+            replace(release, origin=Origin(source, None, Mechanism(items=names))), ITEMS, floor=0.0
         )
         for shown in {frozenset(row) for row in ref.rows}:
             r = next(r for r, row in enumerate(ref.rows) if frozenset(row) == shown)
@@ -362,7 +364,7 @@ def test_merged_groups_are_near_the_sum_over_all_sets_of_items():
 
 def test_opaque_items_are_near_the_sum_over_all_matches_of_equal_profiles():
     errors = []
-    for ref in references(Channel()):
+    for ref in references(Mechanism()):
         classes = [np.flatnonzero(ref.support == s).tolist() for s in np.unique(ref.support)]
         chance = {i: 1 / len(c) for c in classes for i in c}
         for r in range(len(ref.rows)):

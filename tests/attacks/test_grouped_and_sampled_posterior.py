@@ -45,7 +45,7 @@ def stated_and_right(source, text, who, seeds=(1, 2)):
         people = np.random.default_rng(seed).permutation(who.eligible(source))
         there = people[place[people] >= 0]
         there = there[~np.isin(place[there], canaries_of(release, who)[1])]
-        sampled = release.channel.sampled
+        sampled = release.mechanism.sampled
         away = people[place[people] < 0][: round(there.size * (1 - sampled) / sampled)]
         people = np.concatenate([there, away])
         here, gone = so.attack("likelihood").run_both(
@@ -80,7 +80,7 @@ def test_grouping_the_source_that_canaries_come_from_gives_the_release(repeats):
     release = so.defense("group-items", groups=50).apply(source)
     made = ungrouped(release)
     assert made.has_repeats == repeats
-    names = release.channel.items
+    names = release.mechanism.items
     groups = dict(zip(names.source.tolist(), names.release.tolist(), strict=True))
     again = so.defense("group-items", groups=groups).apply(made)
     for one, other in (

@@ -10,15 +10,11 @@ from hypothesis import strategies as st
 import standout as so
 from standout.attacks.bayes import SHRINK
 from standout.attacks.likelihood import Likelihood
-from standout.attacks.noise import (
-    DayBins,
-    Noise,
-    Steps,
-    Uniform,
-    ValueBins,
-    Window,
-)
+from standout.attacks.noise import Noise
 from standout.errors import ParameterError
+from standout.kernels.bins import LevelBins, TickBins
+from standout.kernels.levels import Steps, Uniform
+from standout.kernels.moments import Window
 
 
 def release(n=40, m=25, per=8, seed=0, repeats=1, values=True, days=True, levels=5):
@@ -140,7 +136,7 @@ NOISES = [
     Noise(0.3, 0.0, Steps(0), None, even_wrong=0.0),
     Noise(0.05, 0.1, None, Window(3), even_wrong=0.5),
     Noise(
-        0.2, 0.1, Steps(0.5, 0.5), DayBins((0, 3, 14), (0.1, 0.4, 0.4, 0.1), 900), even_wrong=0.0
+        0.2, 0.1, Steps(0.5, 0.5), TickBins((0, 3, 14), (0.1, 0.4, 0.4, 0.1), 900), even_wrong=0.0
     ),
     Noise(0.1, 0.2, Steps(1), Late(), even_wrong=1.0),
     Noise(0.2, 0.1, None, Late(1e-4), even_wrong=0.5),
@@ -355,7 +351,7 @@ LEVELS = np.array([0.5, 1, 1.5, 2, 2.5, 3])
             Steps(0),
             Steps(1),
             Steps(0.5, 0.5),
-            ValueBins((0.0, 0.5, 1.0), (0.4, 0.3, 0.2, 0.1)),
+            LevelBins((0.0, 0.5, 1.0), (0.4, 0.3, 0.2, 0.1)),
         ]
     )
 )
@@ -365,11 +361,11 @@ def test_value_kernels_are_distributions_over_the_scale(kernel):
 
 @pytest.mark.parametrize(
     "kernel",
-    [Window(0), Window(5), DayBins((0, 3, 14), (0.1, 0.4, 0.4, 0.1), 900)],
+    [Window(0), Window(5), TickBins((0, 3, 14), (0.1, 0.4, 0.4, 0.1), 900)],
     ids=str,
 )
 def test_day_kernels_are_distributions_over_both_signs(kernel):
-    most = 2000 if not isinstance(kernel, DayBins) else 900
+    most = 2000 if not isinstance(kernel, TickBins) else 900
     assert kernel.table(np.arange(-most, most + 1)).sum() == pytest.approx(1.0, abs=1e-6)
 
 

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import standout as so
-from standout.attacks.noise import Noise, Steps, ValueBins
+from standout.attacks.noise import Noise
 from standout.data import background as background_module
 from standout.data.background import background
+from standout.kernels.bins import LevelBins
+from standout.kernels.levels import Steps
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +73,7 @@ def test_a_thousand_queries_on_4095_levels_stay_within_memory():
     ids=["few", "many"],
 )
 def test_bins_by_pair_are_the_table_and_each_level_sums_to_what_its_bins_hold(levels):
-    bins = ValueBins((0.0, 0.5, 1.0, 2.0, 30.0), (0.4, 0.2, 0.1, 0.1, 0.1, 0.1))
+    bins = LevelBins((0.0, 0.5, 1.0, 2.0, 30.0), (0.4, 0.2, 0.1, 0.1, 0.1, 0.1))
     table = bins.table(levels, levels)
     n = levels.size
     known, code = (x.ravel() for x in np.meshgrid(np.arange(n), np.arange(n), indexing="ij"))
@@ -79,7 +81,7 @@ def test_bins_by_pair_are_the_table_and_each_level_sums_to_what_its_bins_hold(le
     gaps = np.abs(levels[:, None] - levels[None, :])
     place = np.searchsorted(np.asarray(bins.edges), gaps - 1e-9)
     there = np.stack([(place == b).sum(axis=1) for b in range(6)], axis=1)
-    np.testing.assert_array_equal(bins.reach(levels), there)
+    np.testing.assert_array_equal(bins.sizes(levels), there)
     np.testing.assert_allclose(
         table.sum(axis=0), ((there > 0) * np.asarray(bins.share)).sum(axis=1)
     )

@@ -14,7 +14,7 @@ from settings import NEUTRAL, WEAK, by_record, distinct_days, distinct_pairs, ro
 from strategies import dataset, tables
 
 import standout as so
-from standout.data.channel import Channel
+from standout.data.mechanism import Mechanism
 from standout.defenses import defense as registry
 from standout.defenses.draws import stage_seed
 from standout.errors import ParameterError
@@ -37,19 +37,22 @@ def test_a_chain_applies_its_defenses_in_order(table: Table, seed: int) -> None:
     assert release.source is ds and release.defense is chain
 
 
-def test_the_channel_of_a_chain_is_that_of_its_defenses() -> None:
+def test_the_mechanism_of_a_chain_is_that_of_its_defenses() -> None:
     ds = distinct_days()
     release = (
         weak("drop-entries") | weak("round-values") | weak("noise-values") | weak("drop-time")
     ).apply(ds)
-    channel, first = release.channel, weak("drop-entries").apply(ds).channel
-    assert channel is not None and first is not None and channel.dropped == {"time"}
+    mechanism, first = release.mechanism, weak("drop-entries").apply(ds).mechanism
+    assert mechanism is not None and first is not None and mechanism.dropped == {"time"}
     # where a record holds an item several times, dropped events do not always lose the item
-    assert (channel.lost, channel.hidden) == (first.lost, first.hidden) and 0 < channel.lost <= 0.3
-    assert channel.value is not None
-    np.testing.assert_array_equal(channel.value.source, ds.levels)
-    np.testing.assert_array_equal(channel.value.release, release.levels)
-    np.testing.assert_allclose(channel.value.chance.sum(axis=1), 1)
+    assert (mechanism.lost, mechanism.hidden) == (
+        first.lost,
+        first.hidden,
+    ) and 0 < mechanism.lost <= 0.3
+    assert mechanism.value is not None
+    np.testing.assert_array_equal(mechanism.value.source, ds.levels)
+    np.testing.assert_array_equal(mechanism.value.release, release.levels)
+    np.testing.assert_allclose(mechanism.value.chance.sum(axis=1), 1)
 
 
 def test_chains_of_chains_are_flat() -> None:
@@ -71,7 +74,7 @@ def test_a_defense_that_is_applied_twice_draws_new_numbers() -> None:
     ds = distinct_days(400, n=4000)
     half = so.defense("sample-records", share=0.5)
     release = (half | half).apply(ds)
-    assert release.channel is not None and release.channel.sampled == 0.25
+    assert release.mechanism is not None and release.mechanism.sampled == 0.25
     assert 0.17 < release.n_records / ds.n_records < 0.33
 
 
@@ -194,7 +197,7 @@ def test_the_defense_of_the_example_removes_what_it_says(own_defense) -> None:
     release = so.parse_defense("own-recent-only(since=10200)").apply(ds)
     assert rows(release) == [row for row in rows(ds) if row[3] >= 10_200]
     assert by_record(release).keys() <= by_record(ds).keys()
-    assert isinstance(release.channel, Channel) and release.channel.lost > 0.3
+    assert isinstance(release.mechanism, Mechanism) and release.mechanism.lost > 0.3
     assert "own-recent-only" in so.defense_names()
 
 

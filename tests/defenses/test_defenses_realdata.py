@@ -38,11 +38,11 @@ def test_suppression_leaves_no_rare_pair_of_movies(ratings: so.Dataset) -> None:
     assert (release.n_items, release.n_entries) == (522, 43_312)
 
 
-def test_the_inferred_names_of_opaque_movies_are_right_as_often_as_the_channel_says(
+def test_the_inferred_names_of_opaque_movies_are_right_as_often_as_the_mechanism_says(
     ratings: so.Dataset,
 ) -> None:
     release = so.defense("opaque-items").apply(ratings, seed=3)
-    items = release.channel.items  # type: ignore[union-attr]
+    items = release.mechanism.items  # type: ignore[union-attr]
     held = {label: frozenset(zip(*part, strict=True)) for label, part in _entries(ratings).items()}
     named = {label: frozenset(zip(*part, strict=True)) for label, part in _entries(release).items()}
     right = np.array(

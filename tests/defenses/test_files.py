@@ -15,7 +15,7 @@ from shapes import SHAPES, Shape
 import standout as so
 from standout import __version__
 from standout.cli.release import read_release
-from standout.data.channel import Channel
+from standout.data.mechanism import Mechanism
 from standout.data.writing import FileLayout, layout_like, write_entries
 from standout.defenses.manifest import manifest_path, read_manifest, write_manifest
 from standout.errors import InputError, ParameterError
@@ -23,14 +23,14 @@ from standout.errors import InputError, ParameterError
 LONG = FileLayout("text", {"record": "who", "item": "what", "value": "how much", "time": "when"})
 
 
-def published(release: so.Dataset) -> Channel:
-    assert release.channel is not None
-    return release.channel
+def published(release: so.Dataset) -> Mechanism:
+    assert release.mechanism is not None
+    return release.mechanism
 
 
-def same_channel(one: Channel, other: Channel) -> None:
+def same_mechanism(one: Mechanism, other: Mechanism) -> None:
     """Field by field; the arrays are compared as arrays."""
-    for name in Channel.__dataclass_fields__:
+    for name in Mechanism.__dataclass_fields__:
         a, b = getattr(one, name), getattr(other, name)
         if name == "value" and a is not None:
             np.testing.assert_array_equal(a.source, b.source)
@@ -124,7 +124,7 @@ def test_a_release_from_a_file_is_described_as_the_release_that_was_made(
         assert rows(described) == rows(made)
         assert described.source is source
         np.testing.assert_array_equal(described.levels, made.levels)
-        same_channel(published(described), published(made))
+        same_mechanism(published(described), published(made))
 
 
 def test_the_manifest_of_groups_holds_the_groups(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_the_defense_of_a_release_is_given_or_read_from_its_manifest_or_unknown(
     assert str(read_release(out, source, {}, "drop-values").defense) == "drop-values()"
     manifest_path(out).unlink()
     unknown = read_release(out, source, {"value": "rating"}, None)
-    assert unknown.channel is None and rows(unknown) == rows(made)
+    assert unknown.mechanism is None and rows(unknown) == rows(made)
 
 
 def test_two_releases_differ_unless_the_seed_is_given(ratings: Path, tmp_path: Path, run) -> None:
@@ -330,7 +330,7 @@ def test_opaque_items_of_rounded_values_are_matched_exactly(tmp_path: Path) -> N
     write_entries(made, LONG, tmp_path / "out.csv")
     read = so.Dataset.read(tmp_path / "out.csv", **LONG.reading(made))
     assert read.levels.tolist() != source.levels.tolist()
-    same_channel(published(so.defense("opaque-items").describe(source, read)), published(made))
+    same_mechanism(published(so.defense("opaque-items").describe(source, read)), published(made))
 
 
 def test_values_that_happen_not_to_occur_stay_on_the_scale_of_a_described_release(

@@ -500,8 +500,8 @@ def own_defenses():
         def change(self, source: so.Dataset, seed: int) -> so.Dataset:
             return source.with_entries(np.arange(source.n_entries) % self.step == 0)
 
-        def channel(self, source: so.Dataset, release: so.Dataset) -> so.Channel:
-            return so.Channel(lost=1 - 1 / self.step)
+        def mechanism(self, source: so.Dataset, release: so.Dataset) -> so.Mechanism:
+            return so.Mechanism(lost=1 - 1 / self.step)
 
     @so.register_defense("own-strengths")
     class Strong(Half):

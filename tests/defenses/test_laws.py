@@ -22,7 +22,7 @@ from settings import (
 from strategies import dataset, tables
 
 import standout as so
-from standout.data.channel import Channel
+from standout.data.mechanism import Mechanism
 from standout.errors import ParameterError
 
 NAMES = sorted(WEAK)
@@ -80,7 +80,9 @@ def test_a_release_is_a_sound_dataset_with_the_labels_of_its_source(
     assert set(release.record_labels.tolist()) <= set(ds.record_labels.tolist())
     assert (release.lengths > 0).all() and (release.supports > 0).all()
     assert (
-        release.source is ds and release.defense is defense and isinstance(release.channel, Channel)
+        release.source is ds
+        and release.defense is defense
+        and isinstance(release.mechanism, Mechanism)
     )
     assert release.has_repeats <= ds.has_repeats or name in ("swap-attributes",)
     assert ds.fingerprint == before

@@ -17,7 +17,7 @@ from settings import distinct_days, distinct_pairs, rows
 from strategies import dataset, tables
 
 import standout as so
-from standout.data.channel import Channel, TimeMap
+from standout.data.mechanism import Mechanism, TimeMap
 from standout.data.writing import FileLayout
 from standout.defenses.km import anonymous_items
 from standout.defenses.manifest import manifest_of
@@ -26,9 +26,9 @@ from standout.errors import InputError, ParameterError
 EPOCH = date(1970, 1, 1)
 
 
-def published(release: so.Dataset) -> Channel:
-    assert release.channel is not None
-    return release.channel
+def published(release: so.Dataset) -> Mechanism:
+    assert release.mechanism is not None
+    return release.mechanism
 
 
 def big(n_records: int = 3000, values: tuple[float, ...] = (1, 2, 3, 4, 5)) -> so.Dataset:
@@ -61,7 +61,7 @@ def test_items_with_several_events_are_lost_and_events_hidden_with_the_published
 ):
     ds = distinct_days(200, n_items=12, n=6000)
     share = 0.6
-    channel = published(so.defense("drop-entries", share=share).apply(ds, seed=3))
+    mechanism = published(so.defense("drop-entries", share=share).apply(ds, seed=3))
     events = Counter(row[:2] for row in rows(ds))
     lost, shown, held = 0, 0.0, 0
     for seed in range(3):
@@ -72,9 +72,9 @@ def test_items_with_several_events_are_lost_and_events_hidden_with_the_published
         # a fact about a held item is about one of its events in the source
         shown += sum(left[pair] / n for pair, n in events.items() if pair in left)
         held += sum(pair in left for pair in events)
-    assert lost / (3 * len(events)) == pytest.approx(channel.lost, abs=0.02)
-    assert 1 - shown / held == pytest.approx(channel.hidden, abs=0.02)
-    assert channel.lost < 0.5 and channel.hidden > 0.1
+    assert lost / (3 * len(events)) == pytest.approx(mechanism.lost, abs=0.02)
+    assert 1 - shown / held == pytest.approx(mechanism.hidden, abs=0.02)
+    assert mechanism.lost < 0.5 and mechanism.hidden > 0.1
 
 
 def test_rare_items_are_those_that_few_records_hold() -> None:
@@ -360,7 +360,7 @@ def test_groups_are_read_from_a_file(tmp_path: Path) -> None:
         so.defense("group-items", groups={17: None}).apply(ds)
 
 
-def test_opaque_labels_are_matched_as_often_as_the_channel_says() -> None:
+def test_opaque_labels_are_matched_as_often_as_the_mechanism_says() -> None:
     ds = so.Dataset.from_arrays(
         [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 0, 1], ["a"] * 3 + ["b"] * 3 + ["c"] * 3 + ["d"] * 2 + ["e"] * 2,
         [1, 2, 3, 3, 1, 2, 1, 2, 2, 5, 5, 5, 5],
@@ -492,7 +492,7 @@ def test_noise_far_wider_than_the_scale_goes_to_its_ends(unit):
     released = so.defense("noise-values", within=1e9).apply(source, seed=1)
     ends = np.isin(released.levels[released.record_code], [unit, 5 * unit])
     assert ends.all()
-    chance = released.channel.value.chance.toarray()
+    chance = released.mechanism.value.chance.toarray()
     assert (
         chance.sum(axis=1).tolist() == pytest.approx([1.0] * 5)
         and chance[:, [0, -1]].sum(axis=1).min() > 0.999
@@ -502,7 +502,7 @@ def test_noise_far_wider_than_the_scale_goes_to_its_ends(unit):
 def test_noise_within_the_scale_is_uniform_and_clipped():
     source = so.Dataset.from_arrays(np.arange(5), np.arange(5), np.arange(1, 6))
     chance = (
-        so.defense("noise-values", within=6).apply(source, seed=1).channel.value.chance.toarray()
+        so.defense("noise-values", within=6).apply(source, seed=1).mechanism.value.chance.toarray()
         * 13
     )
     assert chance.round(9).tolist() == [
@@ -525,8 +525,8 @@ def test_entries_that_a_collision_loses_are_counted_and_published(name, options)
     release = so.defense(name, **options).apply(source, seed=3)
     lost = source.n_entries - release.n_entries
     assert lost > 50
-    assert release.channel.n_collided == lost
-    assert release.channel.collided == pytest.approx(lost / source.n_entries)
+    assert release.mechanism.n_collided == lost
+    assert release.mechanism.collided == pytest.approx(lost / source.n_entries)
     assert (
         manifest_of(release, FileLayout("text", {"record": "who", "item": "what"}))[
             "lost_to_collisions"
@@ -537,4 +537,4 @@ def test_entries_that_a_collision_loses_are_counted_and_published(name, options)
     repeated = so.Dataset.from_arrays(
         np.append(np.repeat(np.arange(60), 10), 0), np.append(item, item[0])
     )
-    assert so.defense(name, **options).apply(repeated, seed=3).channel.n_collided == 0
+    assert so.defense(name, **options).apply(repeated, seed=3).mechanism.n_collided == 0

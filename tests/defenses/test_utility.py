@@ -10,7 +10,7 @@ from scipy import sparse
 from tastes import grouped_tastes
 
 import standout as so
-from standout.data.channel import Channel, ItemMap, Origin
+from standout.data.mechanism import ItemMap, Mechanism, Origin
 from standout.defenses import utility_counts
 from standout.defenses.utility import Settings, UtilityTest, rating_loss
 from standout.defenses.utility_ranking import RankingSettings, rank, recommend, tune
@@ -232,7 +232,7 @@ def renamed_release(train: so.Dataset, group: np.ndarray) -> so.Dataset:
         record, group[train.record_item], train.levels[train.record_code], repeats="last"
     )
     items = ItemMap(train.item_labels, group, np.ones(train.n_items))
-    return replace(made, origin=Origin(train, None, Channel(items=items)))
+    return replace(made, origin=Origin(train, None, Mechanism(items=items)))
 
 
 def test_renamed_items_cost_nothing_if_the_map_is_published(bench):

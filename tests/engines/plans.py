@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 import standout as so
-from standout.attacks.noise import Noise, Steps, Window
+from standout.attacks.noise import Noise
+from standout.kernels.levels import Steps
+from standout.kernels.moments import Window
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Plan, Tie
 

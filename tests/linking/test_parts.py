@@ -8,7 +8,8 @@ from people_of import knowledge, release, second_file, world
 from scipy.optimize import linear_sum_assignment
 
 import standout as so
-from standout.linking.agreement import Agreement, value_bins
+from standout.kernels.bins import Bins
+from standout.linking.agreement import value_bins
 from standout.linking.attack import LinkLikelihood
 from standout.linking.groups import TopScores, TwoGroups
 from standout.linking.mentions import Mentions
@@ -91,7 +92,7 @@ def dense_scores(entries, facts, noise, strength, use_time):
 def test_scores_equal_the_formula_on_a_dense_reference():
     entries = world(n=40, n_items=30, per=8, seed=2)
     facts = second_file(entries, np.arange(8), knows=5)
-    noise = LinkNoise((0.2,), 0.1, Agreement((0.0, 1.0), (0.6, 0.3, 0.1)), None)
+    noise = LinkNoise((0.2,), 0.1, Bins((0.0, 1.0), (0.6, 0.3, 0.1)), None)
     data, aux = release(entries, time=False), people(knowledge(facts, time=False))
     mentions = Mentions.of(data, aux.bind(data))
     got = LinkLikelihood(noise, mentions).scores(data, aux)
@@ -106,10 +107,8 @@ def test_a_person_whose_days_are_unrelated_is_scored_without_them():
     facts = second_file(entries, np.arange(20), e=0.0, days=0, value_moved=0.0)
     facts[facts[:, 0] < 10, 3] = 5000
     data, aux = release(entries), people(knowledge(facts))
-    days = Agreement(
-        (0.0, 3.0, 14.0, 30.0, 90.0, 365.0), (0.94, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01)
-    )
-    values = Agreement((0.0,), (0.9, 0.1))
+    days = Bins((0.0, 3.0, 14.0, 30.0, 90.0, 365.0), (0.94, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01))
+    values = Bins((0.0,), (0.9, 0.1))
     mentions = Mentions.of(data, aux.bind(data))
     sure, open_ = (
         candidates(data, aux, LinkLikelihood(LinkNoise((0.1,), 0.0, values, days, u), mentions), 5)[
@@ -124,8 +123,8 @@ def test_a_person_whose_days_are_unrelated_is_scored_without_them():
 def test_merged_candidates_add_the_probabilities_of_both_ways():
     entries = world(n=60, seed=2)
     data, aux = release(entries), people(knowledge(second_file(entries, np.arange(12))))
-    days = Agreement((0.0, 3.0, 14.0, 30.0, 90.0, 365.0), (0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.05))
-    noise = LinkNoise((0.2,), 0.05, Agreement((0.0, 1.0), (0.6, 0.3, 0.1)), days, 0.4)
+    days = Bins((0.0, 3.0, 14.0, 30.0, 90.0, 365.0), (0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.05))
+    noise = LinkNoise((0.2,), 0.05, Bins((0.0, 1.0), (0.6, 0.3, 0.1)), days, 0.4)
     mentions = Mentions.of(data, aux.bind(data))
     with_days, without = (
         LinkLikelihood(noise, mentions, use_time=t).scores(data, aux) for t in (True, False)
@@ -142,7 +141,7 @@ def test_rare_agreement_counts_more_than_common_agreement():
     data = so.Dataset.from_arrays(
         np.append(record, record), np.append(item, 1 + record), np.append(value, value)
     )
-    noise = LinkNoise((0.2,), 0.0, Agreement((0.0,), (0.9, 0.1)))
+    noise = LinkNoise((0.2,), 0.0, Bins((0.0,), (0.9, 0.1)))
     aux = people(so.Knowledge.from_arrays([0, 1], [0, 0], [5.0, 1.0]))
     top = LinkLikelihood(noise, Mentions.of(data, aux.bind(data))).scores(data, aux).max(axis=1)
     assert top[0] > top[1] + 2

@@ -5,9 +5,9 @@ import pytest
 
 import standout as so
 from standout.attacks.attack import Attack
-from standout.attacks.noise import Window
 from standout.attacks.scoreboard import threshold_tables
 from standout.attacks.tables import Known
+from standout.kernels.moments import Window
 from standout.scoring.plan import Combine
 
 REACH = 5

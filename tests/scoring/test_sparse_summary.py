@@ -9,7 +9,9 @@ import pytest
 from strategies import dataset, random_table
 
 import standout as so
-from standout.attacks.noise import Noise, Steps, Window
+from standout.attacks.noise import Noise
+from standout.kernels.levels import Steps
+from standout.kernels.moments import Window
 from standout.scoring import cpu
 from standout.scoring.partials import LOWEST, NO_RECORD
 from standout.scoring.plan import Plan, Tie

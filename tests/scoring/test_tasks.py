@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from strategies import cases, cuts, dataset, knowledge, random_table
 
 import standout as so
-from standout.attacks.noise import Noise, Steps, Window
+from standout.attacks.noise import Noise
 from standout.data.index import Rows
 from standout.data.tasks import FetchRows, Sums, Task
 from standout.errors import ParameterError
+from standout.kernels.levels import Steps
+from standout.kernels.moments import Window
 from standout.scoring import tasks as tasks_module
 from standout.scoring.factors import factors_of
 from standout.scoring.partials import LOWEST, Partials

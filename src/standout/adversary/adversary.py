@@ -15,6 +15,8 @@ from standout.data.catalog import Catalog, check_dataset
 from standout.data.times import days_within, ticks_within, time_words
 from standout.data.values import percent, value_words
 from standout.errors import EligibilityError, ParameterError
+from standout.kernels.levels import ErrorKernel, Uniform
+from standout.kernels.moments import Window
 
 if TYPE_CHECKING:
     from standout.adversary.knowledge import Knowledge
@@ -236,6 +238,18 @@ class Adversary:
             if self.time_within is None
             else ticks_within(self.time_within, dataset.time_resolution)
         )
+
+    def value_kernel(self, dataset: Catalog) -> ErrorKernel | None:
+        """Kernel of a right value of this dataset; None if values are not known."""
+        if not dataset.n_levels or (self.gamma is None and self.value_within is None):
+            return None
+        if self.gamma is not None:
+            return Uniform(self.gamma * dataset.value_range, *dataset.scale_ends)
+        return dataset.error_kernel(self.value_within or 0.0)
+
+    def time_kernel(self, dataset: Catalog) -> Window | None:
+        """Kernel of a right time of this dataset; None if times are not known."""
+        return None if self.time_within is None else Window(self.time_ticks(dataset))
 
     def value_tolerance(self, dataset: Catalog) -> Array:
         """(levels,): largest error of a known value if the true one is that of the level."""

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.data.catalog import Catalog
-from standout.data.channel import ItemMap
 from standout.data.labels import find_labels, index_labels
+from standout.data.mechanism import ItemMap
 from standout.data.times import PER_DAY, check_time_unit, days_of, unit_by_size
 from standout.errors import InputError, ParameterError
 
@@ -196,8 +196,8 @@ class Knowledge:
             and _same_content(self.source, dataset.source)
         )
         chance = None
-        if from_source and dataset.channel is not None and dataset.channel.items is not None:
-            index, chance = _renamed(self.item, dataset.channel.items, dataset.item_labels)
+        if from_source and dataset.mechanism is not None and dataset.mechanism.items is not None:
+            index, chance = _renamed(self.item, dataset.mechanism.items, dataset.item_labels)
         elif self._index is not None and self._labels is dataset.item_labels:
             index = self._index
         else:

@@ -16,8 +16,8 @@ from standout.adversary.knowledge import Knowledge
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
 from standout.data.index import Rows, in_parts
-from standout.data.values import percent
 from standout.errors import EligibilityError
+from standout.kernels.levels import Errors, Exact
 
 Array = npt.NDArray[Any]
 
@@ -32,11 +32,8 @@ def sample_targets(dataset: Dataset, eligible: Array, n: int | None, seed: int) 
     return eligible[np.argsort(draw_order(dataset.record_keys[eligible], seed), kind="stable")[:n]]
 
 
-def _rule_of(who: Adversary, dataset: Catalog, n_rare: int) -> Rule:
+def _rule_of(who: Adversary, dataset: Catalog, n_rare: int, errors: Errors) -> Rule:
     """The adversary's parameters as the draw needs them."""
-    grid = dataset.value_grid
-    whole = who.gamma is None and percent(who.value_within) is None and grid is not None
-    within = float(who.value_within or 0.0) if whole else 0.0
     return Rule(
         knows=who.knows,
         n_wrong=0 if who.wrong_varies else int(who.wrong),
@@ -44,19 +41,17 @@ def _rule_of(who: Adversary, dataset: Catalog, n_rare: int) -> Rule:
         wrong_items=who.wrong_kind == "item",
         n_rare=n_rare,
         tells_value=who.tells_value(dataset),
-        value_steps=int(np.floor(within / (grid or 1.0) + 1e-9)) if whole else -1,
-        value_step=grid or 1.0,
+        value_steps=errors.steps,
+        value_step=errors.step,
         time_within=who.time_ticks(dataset) if who.tells_time(dataset) else -1,
         length_within=-1.0 if who.length_within is None else float(who.length_within),
     )
 
 
-def _source_of(who: Adversary, dataset: Catalog, rows: Rows, pickable: Array) -> Source:
+def _source_of(
+    who: Adversary, dataset: Catalog, rows: Rows, pickable: Array, errors: Errors
+) -> Source:
     """The data as the draw needs it: the targets' own rows, and what the catalog says."""
-    share = percent(who.value_within)
-    tolerance = who.value_tolerance(dataset)
-    relative = who.gamma is None and share is not None
-    low, high = dataset.scale_ends
     before = fine = np.empty(0, np.int64)
     if who.wrong and who.wrong_kind == "item":
         before = np.concatenate([[0], np.cumsum(np.where(pickable, dataset.supports, 0))]).astype(
@@ -74,10 +69,10 @@ def _source_of(who: Adversary, dataset: Catalog, rows: Rows, pickable: Array) ->
         supports_before=before,
         fine=fine.astype(np.bool_),
         levels=dataset.levels,
-        width=np.abs(dataset.levels) * share if relative and share is not None else tolerance,
-        reach=dataset.reach(tolerance),
-        low=low,
-        high=high,
+        width=errors.width,
+        reach=who.value_reach(dataset),
+        low=errors.low,
+        high=errors.high,
         first_tick=int(dataset.first_tick),
         tick_span=int(dataset.tick_span),
         no_tick=int(dataset.no_tick),
@@ -100,7 +95,9 @@ def sample(
     n_rare = -1
     if who.choice.kind == "rare":
         marked, n_rare = who.rare_items(dataset)
-    rule, data = _rule_of(who, dataset, n_rare), _source_of(who, dataset, rows, pickable)
+    errors = (who.value_kernel(dataset) or Exact()).errors(dataset.levels)
+    rule = _rule_of(who, dataset, n_rare, errors)
+    data = _source_of(who, dataset, rows, pickable, errors)
     salt = np.zeros(n if who.wrong and rule.wrong_items else 0, np.uint64)
 
     def draw(lo: int) -> None:

@@ -23,9 +23,9 @@ from standout.attacks.adaptive_channels import (
 from standout.attacks.adaptive_sizes import Sizes, is_grouped, known_lengths, sizes, source_lengths
 from standout.attacks.bayes import NATS_PER_FACT, log_ways
 from standout.attacks.tables import Known
-from standout.data.channel import Channel
 from standout.data.dataset import Dataset
 from standout.data.index import in_parts
+from standout.data.mechanism import Mechanism
 from standout.formulas import defended as formula
 from standout.scoring.adaptive_factors import mean_chances
 from standout.scoring.adaptive_tables import AdaptiveTables
@@ -35,7 +35,7 @@ from standout.scoring.plan import Combine, Plan, Tie, fixed_point
 Array = npt.NDArray[Any]
 
 FLOOR = 1e-6
-"""Added to the factor of every fact: one fact that the channel cannot explain does not exclude a record."""
+"""Added to the factor of every fact: one fact that the mechanism cannot explain does not exclude a record."""
 
 MOST_TOGETHER = 10
 """Most facts about one released item."""
@@ -72,38 +72,38 @@ def wrong_of(who: Adversary, grouped: bool) -> Wrong:
 
 
 def compile_adaptive(release: Dataset, facts: Facts, exclude: Array, floor: float = FLOOR) -> Plan:
-    """Plan of log P(A|r) - log P(A|absent) for all queries, under the channel of the release.
+    """Plan of log P(A|r) - log P(A|absent) for all queries, under the mechanism of the release.
 
     Parameters
     ----------
     release
-        A release that knows its source and its channel.
+        A release that knows its source and its mechanism.
     facts, exclude
         Knowledge drawn from the source, in the indices of the release; one record per query that is
         not there (-1 = none).
     floor
         Added to the factor of every fact.
     """
-    channel, source, who = release.channel, release.source, facts.adversary
-    assert channel is not None and source is not None and who is not None
+    mechanism, source, who = release.mechanism, release.source, facts.adversary
+    assert mechanism is not None and source is not None and who is not None
     known = Known.of(release, facts, exclude)
-    grouped = is_grouped(channel)
+    grouped = is_grouped(mechanism)
     merged = grouped and not source.has_repeats
     size, wrong = sizes(release, who, grouped, merged), wrong_of(who, grouped)
-    value = seen_values(known, who, source, channel)
-    day = day_backgrounds(known, source, channel) if who.time_within is not None else None
-    tables = _tables(known, who, source, channel, wrong, value, day)._replace(
+    value = seen_values(known, who, source, mechanism)
+    day = day_backgrounds(known, source, mechanism) if who.time_within is not None else None
+    tables = _tables(known, who, source, mechanism, wrong, value, day)._replace(
         floor=floor, grouped=grouped, merged=merged
     )
     if merged and tables.use_time:
         tables = tables._replace(near=day_distances(release, tables.within))
     tables = tables._replace(
-        **_queries(known, size, wrong, grouped), **known_lengths(known, who, channel, grouped)
+        **_queries(known, size, wrong, grouped), **known_lengths(known, who, mechanism, grouped)
     )
     tables = tables._replace(
-        **source_lengths(channel, size, tables.most_facts, wrong.n_right, merged)
+        **source_lengths(mechanism, size, tables.most_facts, wrong.n_right, merged)
     )
-    tables = tables._replace(**_facts(known, channel, size, wrong, value, day, tables))
+    tables = tables._replace(**_facts(known, mechanism, size, wrong, value, day, tables))
     plan_tables = known.tables()
     return Plan(
         combine=Combine.ADAPTIVE,
@@ -126,14 +126,14 @@ def _tables(
     known: Known,
     who: Adversary,
     source: Dataset,
-    channel: Channel,
+    mechanism: Mechanism,
     wrong: Wrong,
     value: Seen,
     day: tuple[Array, Array] | None,
 ) -> AdaptiveTables:
     """Tables with the kernels of values and days, neutral in all else."""
     n, release = known.item.size, known.in_memory
-    shift, period_first, bucket = buckets(release, channel)
+    shift, period_first, bucket = buckets(release, mechanism)
     use_time = day is not None and release.has_time and bool(known.has_tick.any())
     zeros, ones = np.zeros(n), np.ones(n)
     return AdaptiveTables(
@@ -144,7 +144,7 @@ def _tables(
         n_wrong=wrong.n,
         share_wrong=wrong.share,
         floor=0.0,
-        kept_pairs=channel.kept_pairs,
+        kept_pairs=mechanism.kept_pairs,
         grouped=False,
         merged=False,
         together=0,
@@ -284,35 +284,37 @@ def _together(known: Known, grouped: bool) -> tuple[Array, Array]:
 
 def _facts(
     known: Known,
-    channel: Channel,
+    mechanism: Mechanism,
     size: Sizes,
     wrong: Wrong,
     value: Seen,
     day: tuple[Array, Array] | None,
     tables: AdaptiveTables,
 ) -> dict[str, Any]:
-    """Tables per fact: backgrounds, and what the channel makes of held and lost entries."""
-    x, y = channel.moved, channel.replaced
+    """Tables per fact: backgrounds, and what the mechanism makes of held and lost entries."""
+    x, y = mechanism.moved, mechanism.replaced
     support = np.maximum(size.supports[known.item] - _own_weight(known, tables), 0.0)
     q = np.maximum(support, 0.5) / tables.total[known.query, tables.rare]
     g = value.back * (day[0] if day is not None else 1.0)
     off = value.back_wrong * (day[1] if day is not None else 1.0)
     absent = (1 - wrong.h) * g + wrong.h * off
     mean_right, mean_wrong = g, off
-    if x > 0 or channel.attributes > 0:
+    if x > 0 or mechanism.attributes > 0:
         mean_right, mean_wrong = _mean_chances(known, tables)
     strange = size.strange[known.item]
     # the mean over all holders includes the entry itself
     swapped = (
-        formula.attribute_share(channel.attributes, support) * support / np.maximum(support - 1, 1)
+        formula.attribute_share(mechanism.attributes, support)
+        * support
+        / np.maximum(support - 1, 1)
     )
-    moved = x / (x + channel.lost + y) if x > 0 else 0.0
+    moved = x / (x + mechanism.lost + y) if x > 0 else 0.0
     # the fact may be about an event that was removed, where another event of the item is left; of
     # two entries that met on an item, the person's own is the one that stays in about half of the
     # cases
-    shown = (1 - channel.hidden) * (1 - channel.collided / 2)
+    shown = (1 - mechanism.hidden) * (1 - mechanism.collided / 2)
     return {
-        "q_g": channel.kept_pairs * q * absent,
+        "q_g": mechanism.kept_pairs * q * absent,
         "q": q,
         "by_chance_right": strange * mean_right / absent,
         "by_chance_wrong": strange * mean_wrong / absent,

@@ -1,4 +1,4 @@
-"""What an adversary's values and days look like through a defense's channel: chances per released entry, and backgrounds."""
+"""What an adversary's values and days look like through a defense's mechanism: chances per released entry, and backgrounds."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from scipy import sparse
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.bayes import SHRINK, spread, wrong_values
-from standout.attacks.noise import value_kernel
 from standout.attacks.odds import entry_histograms
 from standout.attacks.tables import Known
 from standout.data.background import background
 from standout.data.cache import once
-from standout.data.channel import Channel
 from standout.data.dataset import Dataset
+from standout.data.mechanism import Mechanism
 from standout.data.periods import period_lengths, period_starts
 from standout.formulas.defended import DECONVOLUTION_STEPS, deconvolved, through_values
 from standout.formulas.likelihood import shrunk
@@ -55,14 +54,14 @@ def unused(n: int) -> Seen:
     return Seen(np.ones((1, 1)), np.ones((1, 1)), np.ones(n), np.ones(n))
 
 
-def change_of(channel: Channel, source: Dataset, release: Dataset) -> sparse.csr_array:
+def change_of(mechanism: Mechanism, source: Dataset, release: Dataset) -> sparse.csr_array:
     """D (levels of the source, levels of the release): probability of each released value."""
-    if channel.value is not None and np.array_equal(channel.value.release, release.levels):
-        return channel.value.chance
-    if channel.value is not None:
+    if mechanism.value is not None and np.array_equal(mechanism.value.release, release.levels):
+        return mechanism.value.chance
+    if mechanism.value is not None:
         at, places = (
-            channel.value.chance.tocoo(),
-            np.searchsorted(release.levels, channel.value.release),
+            mechanism.value.chance.tocoo(),
+            np.searchsorted(release.levels, mechanism.value.release),
         )
         return sparse.csr_array(
             (at.data, (at.row, places[at.col])), shape=(source.n_levels, release.n_levels)
@@ -76,12 +75,12 @@ def change_of(channel: Channel, source: Dataset, release: Dataset) -> sparse.csr
     )
 
 
-def seen_values(known: Known, who: Adversary, source: Dataset, channel: Channel) -> Seen:
+def seen_values(known: Known, who: Adversary, source: Dataset, mechanism: Mechanism) -> Seen:
     """Chances of the known values through the defense's change of values."""
-    n, kernel, has = known.item.size, value_kernel(who, source), known.has_value
+    n, kernel, has = known.item.size, who.value_kernel(source), known.has_value
     if kernel is None or not has.any():
         return unused(n)
-    change = change_of(channel, source, known.in_memory)
+    change = change_of(mechanism, source, known.in_memory)
     told, place = np.unique(known.value[has], return_inverse=True)
     place = place.reshape(-1)
     own, n_own, common = entry_histograms(known, np.flatnonzero(has), "value")
@@ -117,9 +116,9 @@ def source_values(own: Array, n_own: Array, common: Array, change: sparse.csr_ar
     return deconvolved(h, change, shared[place.reshape(-1)], steps)
 
 
-def buckets(release: Dataset, channel: Channel) -> tuple[int, bool, Array]:
+def buckets(release: Dataset, mechanism: Mechanism) -> tuple[int, bool, Array]:
     """Largest shift, whether dates were rounded before it, and the length of the period that starts on each released day."""
-    change = channel.time
+    change = mechanism.time
     shift = change.shift if change else 0
     per_day = release.ticks_per_day
     n = int(release.tick_span) + 2 * shift * per_day + 1
@@ -129,7 +128,7 @@ def buckets(release: Dataset, channel: Channel) -> tuple[int, bool, Array]:
     return shift, change.period_first, period_lengths(first, n, change.period, per_day)
 
 
-def day_backgrounds(known: Known, source: Dataset, channel: Channel) -> tuple[Array, Array]:
+def day_backgrounds(known: Known, source: Dataset, mechanism: Mechanism) -> tuple[Array, Array]:
     """Probability of each known day of a person outside the release: right fact, wrong fact; 1 where the day is not known."""
     n, has = known.item.size, known.has_tick
     back, wrong = np.ones(n), np.ones(n)
@@ -137,13 +136,13 @@ def day_backgrounds(known: Known, source: Dataset, channel: Channel) -> tuple[Ar
         return back, wrong
     own, n_own, common = entry_histograms(known, np.flatnonzero(has), "day")
     rows, total = np.arange(own.shape[0]), np.zeros(own.shape[0])
-    shift = channel.time.shift if channel.time else 0
+    shift = mechanism.time.shift if mechanism.time else 0
     shifts = np.unique(
         np.linspace(-shift, shift, min(2 * shift + 1, MOST_SHIFTS)).round().astype(np.int64)
     )
     day = known.tick[has].astype(np.int64)
     for z in shifts:
-        at, width = _bins(known.in_memory, channel, day + z * known.dataset.ticks_per_day)
+        at, width = _bins(known.in_memory, mechanism, day + z * known.dataset.ticks_per_day)
         total += (
             shrunk(own[rows, at] / np.maximum(n_own, 1), n_own, common[rows, at], SHRINK) / width
         )
@@ -152,7 +151,7 @@ def day_backgrounds(known: Known, source: Dataset, channel: Channel) -> tuple[Ar
     return back, wrong
 
 
-def _bins(release: Dataset, channel: Channel, day: Array) -> tuple[Array, Array]:
+def _bins(release: Dataset, mechanism: Mechanism, day: Array) -> tuple[Array, Array]:
     """Bin of the released days that each day falls on, and the number of days that share the bin.
 
     Periods would make a comb of the bins: the days of a period all fall on the bin of its first
@@ -162,11 +161,13 @@ def _bins(release: Dataset, channel: Channel, day: Array) -> tuple[Array, Array]
     n_bins = span // bins + 1
     inside = np.clip(day, 0, span)
     # dates that are shifted after rounding do not make a comb
-    if channel.time is None or channel.time.period is None or channel.time.period_first:
+    if mechanism.time is None or mechanism.time.period is None or mechanism.time.period_first:
         at = inside // bins
         return at, np.minimum(bins, span + 1 - at * bins).astype(np.float64)
     first, per_day = int(release.first_tick), release.ticks_per_day
-    starts = period_starts((np.arange(span + 1) + first) // per_day, channel.time.period) * per_day
+    starts = (
+        period_starts((np.arange(span + 1) + first) // per_day, mechanism.time.period) * per_day
+    )
     every = np.clip((starts - first) // bins, 0, n_bins - 1)
     width = np.maximum(np.bincount(every, minlength=n_bins), 1).astype(np.float64)
     at = every[inside]

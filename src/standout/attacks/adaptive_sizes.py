@@ -12,10 +12,10 @@ from standout.adversary.adversary import Adversary
 from standout.attacks.known_length import length_background, told_lengths
 from standout.attacks.tables import Known
 from standout.data.cache import once
-from standout.data.channel import Channel
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
 from standout.data.labels import find_labels
+from standout.data.mechanism import Mechanism
 from standout.formulas import defended as formula
 from standout.scoring.factors import ByCount, BySum, RecordFactor
 
@@ -49,7 +49,7 @@ class ByEntries:
 
 
 class Sizes(NamedTuple):
-    """Sizes of records and items that the channel's model refers to."""
+    """Sizes of records and items that the mechanism's model refers to."""
 
     length: RecordFactor
     """Items that can be picked, rare ones not counted."""
@@ -77,11 +77,11 @@ class Sizes(NamedTuple):
         return np.bincount(self.rare, weights=self.supports, minlength=2)
 
 
-def is_grouped(channel: Channel) -> bool:
+def is_grouped(mechanism: Mechanism) -> bool:
     """Whether several items of the source share one name in the release."""
     return (
-        channel.items is not None
-        and np.unique(channel.items.release).size < channel.items.release.size
+        mechanism.items is not None
+        and np.unique(mechanism.items.release).size < mechanism.items.release.size
     )
 
 
@@ -103,10 +103,12 @@ def sizes(release: Dataset, who: Adversary, grouped: bool, merged: bool) -> Size
 
 def strange_items(release: Dataset) -> Array:
     """Probability, per item, that an entry was moved from another record or replaced another item, uniform over the catalog."""
-    channel, n = release.channel, max(release.n_items, 1)
-    assert channel is not None
+    mechanism, n = release.mechanism, max(release.n_items, 1)
+    assert mechanism is not None
     share = np.maximum(release.supports, 0.5) / max(release.n_pairs, 1)
-    return np.asarray(1 - (1 - channel.moved) * (1 - np.minimum(channel.replaced / n / share, 1.0)))
+    return np.asarray(
+        1 - (1 - mechanism.moved) * (1 - np.minimum(mechanism.replaced / n / share, 1.0))
+    )
 
 
 def _sizes(release: Dataset, pickable: Array | None, rare: Array | None) -> Sizes:
@@ -164,10 +166,10 @@ def chosen_items(release: Dataset, who: Adversary) -> tuple[Array | None, Array 
     The rule refers to the source, and the adversary who picked by it knows which items it covers.
     If the names are replaced, the items are ranked as the release shows them.
     """
-    kind, channel, source = who.choice.kind, release.channel, release.source
+    kind, mechanism, source = who.choice.kind, release.mechanism, release.source
     if kind == "uniform" or source is None:
         return None, None
-    renamed = channel is not None and channel.items is not None
+    renamed = mechanism is not None and mechanism.items is not None
     data = release if renamed else source
     marks = who.pickable(data) if kind == "outside-top" else who.rare_items(data)[0]
     if not renamed:
@@ -177,30 +179,31 @@ def chosen_items(release: Dataset, who: Adversary) -> tuple[Array | None, Array 
 
 
 def source_lengths(
-    channel: Channel, size: Sizes, most_facts: int, n_right: int, merged: bool
+    mechanism: Mechanism, size: Sizes, most_facts: int, n_right: int, merged: bool
 ) -> dict[str, Any]:
     """Tables of the source lengths behind the records: ρ by released length and held facts, and the nodes of capped records."""
-    stays = (1 - channel.moved) * (1 - channel.replaced)
-    survives = max((1 - channel.lost) * stays, 1e-9)
+    stays = (1 - mechanism.moved) * (1 - mechanism.replaced)
+    survives = max((1 - mechanism.lost) * stays, 1e-9)
     count = np.arange(size.longest + 1, dtype=np.float64)
     if merged:
         count = formula.grouped_length(count, size.supports / max(size.supports.sum(), 1e-9))
     held = np.arange(most_facts + 1)
-    keeps = max(channel.kept_pairs, 1e-9) * survives
+    keeps = max(mechanism.kept_pairs, 1e-9) * survives
     out: dict[str, Any] = {
         "rho": formula.held_share(count[:, None], held, keeps),
         "miss": 1 - survives,
-        "lost": channel.lost,
+        "lost": mechanism.lost,
     }
-    if channel.cap is None:
+    if mechanism.cap is None:
         return out
-    node = capped_lengths(channel, n_right)
+    node = capped_lengths(mechanism, n_right)
     z = node.length[:, None]
     fits = np.minimum(
-        channel.cap * stays / np.maximum(z * channel.kept_pairs, 1e-9), stays * (1 - channel.lost)
+        mechanism.cap * stays / np.maximum(z * mechanism.kept_pairs, 1e-9),
+        stays * (1 - mechanism.lost),
     )
     return out | {
-        "cap": int(channel.cap),
+        "cap": int(mechanism.cap),
         "node_log": np.log(node.weight),
         "node_rho": formula.held_share(z, held, stays),
         "node_miss": formula.lost_share(
@@ -220,17 +223,17 @@ class Nodes(NamedTuple):
     high: Array
 
 
-def capped_lengths(channel: Channel, at_least: int) -> Nodes:
+def capped_lengths(mechanism: Mechanism, at_least: int) -> Nodes:
     """Source lengths of records at the cap; at most `MOST_NODES` groups of them.
 
     Without published lengths, one, two and four times the cap are equally likely.
     """
-    assert channel.cap is not None
-    least = max(channel.cap / max(channel.kept_pairs * (1 - channel.lost), 1e-9), at_least, 1)
-    if channel.source_lengths is None:
+    assert mechanism.cap is not None
+    least = max(mechanism.cap / max(mechanism.kept_pairs * (1 - mechanism.lost), 1e-9), at_least, 1)
+    if mechanism.source_lengths is None:
         some = least * np.array([1.0, 2.0, 4.0])
         return Nodes(some, np.full(3, 1 / 3), np.floor(some / 1.5), np.ceil(some * 1.5))
-    counts = np.asarray(channel.source_lengths, np.float64)
+    counts = np.asarray(mechanism.source_lengths, np.float64)
     lengths = np.flatnonzero((counts > 0) & (np.arange(counts.size) >= least))
     if lengths.size == 0:
         one = np.array([least])
@@ -253,7 +256,9 @@ def capped_lengths(channel: Channel, at_least: int) -> Nodes:
     )
 
 
-def known_lengths(known: Known, who: Adversary, channel: Channel, grouped: bool) -> dict[str, Any]:
+def known_lengths(
+    known: Known, who: Adversary, mechanism: Mechanism, grouped: bool
+) -> dict[str, Any]:
     """Tables of a known length of the target; neutral if none is known, or if items are grouped."""
     n, share, told = known.facts.n_queries, who.length_within, known.facts.length
     out: dict[str, Any] = {
@@ -266,7 +271,7 @@ def known_lengths(known: Known, who: Adversary, channel: Channel, grouped: bool)
     if share is None or grouped or told is None or np.isnan(told).any():
         return out
     low, high = known.length_window(share)
-    keeps = max(channel.kept_pairs * (1 - channel.lost) * (1 - channel.collided), 1e-9)
+    keeps = max(mechanism.kept_pairs * (1 - mechanism.lost) * (1 - mechanism.collided), 1e-9)
     return out | {
         "know_length": True,
         "low": low.astype(np.float64),

@@ -15,13 +15,14 @@ from standout.adversary.counts import ItemCount
 from standout.adversary.eligible import conditions, entry_test, levels_outside
 from standout.adversary.knowledge import Facts
 from standout.attacks.known_length import with_length
-from standout.attacks.noise import Cells, Noise, Steps, ValueKernel
+from standout.attacks.noise import Noise
 from standout.attacks.tables import Known
 from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.tasks import Sums
 from standout.data.values import ROUNDING
 from standout.formulas.likelihood import shrunk
+from standout.kernels.levels import Cells, Exact, LevelKernel, Steps
 from standout.scoring.chances import SumChances
 from standout.scoring.factors import ByCount, BySum, RecordFactor, SumOfCounts
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
@@ -285,7 +286,7 @@ def _value_tables(
     return row, right, wrong
 
 
-def spread(told: Array, data: Catalog, kernel: ValueKernel | None) -> Array:
+def spread(told: Array, data: Catalog, kernel: LevelKernel | None) -> Array:
     """Per known value: unit of its row; 1 for probabilities, levels per unit of the scale for densities.
 
     Real-valued noise gives densities between the ends of the scale. A wrong value is drawn from the
@@ -293,7 +294,7 @@ def spread(told: Array, data: Catalog, kernel: ValueKernel | None) -> Array:
     attack does not use this artifact.
     """
     low, high = data.scale_ends
-    if kernel is None or isinstance(kernel, (Steps, Cells)) or high <= low:
+    if kernel is None or isinstance(kernel, (Exact, Steps, Cells)) or high <= low:
         return np.ones(told.size)
     margin = _SLACK * (high - low)
     inside = (told > low + margin) & (told < high - margin)

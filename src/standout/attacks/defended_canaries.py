@@ -33,10 +33,10 @@ from standout.attacks.presence import (
 from standout.attacks.ungrouped import ungrouped
 from standout.attacks.verdicts import Verdicts
 from standout.data.cache import once
-from standout.data.channel import Channel
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days, entry_records, entry_values
 from standout.data.labels import find_labels
+from standout.data.mechanism import Mechanism
 from standout.data.purposes import (
     PURPOSE_CUT,
     PURPOSE_GIVER,
@@ -84,7 +84,7 @@ def calibrated_again(release: Dataset, who: Adversary, run: Run) -> Presence:
 
 
 def _fitted(release: Dataset, who: Adversary, run: Run) -> Presence:
-    if not callable(getattr(release.defense, "apply", None)) or release.channel is None:
+    if not callable(getattr(release.defense, "apply", None)) or release.mechanism is None:
         return Presence()
     # what the release does not show is not known of a canary either
     if who.gamma is None and not release.has_value:
@@ -110,7 +110,7 @@ def _fitted(release: Dataset, who: Adversary, run: Run) -> Presence:
         np.concatenate([here.share, gone.share]),
         np.repeat([True, False], [here.share.size, gone.share.size]),
     )
-    if not by_fact and not is_grouped(release.channel):
+    if not by_fact and not is_grouped(release.mechanism):
         return found
     some = here.n_candidates > 0
     shift, slope = fit_share(here.share[some], here.credit[some])
@@ -120,15 +120,17 @@ def _fitted(release: Dataset, who: Adversary, run: Run) -> Presence:
 def _all_there(release: Dataset) -> Dataset:
     """The release of canaries, all of whom are in it: whether a person was sampled belongs to the prior, not to the evidence."""
     origin = release.origin
-    if origin is None or origin.channel.sampled == 1:
+    if origin is None or origin.mechanism.sampled == 1:
         return release
-    return replace(release, origin=replace(origin, channel=replace(origin.channel, sampled=1.0)))
+    return replace(
+        release, origin=replace(origin, mechanism=replace(origin.mechanism, sampled=1.0))
+    )
 
 
 def _by_fact(release: Dataset) -> bool:
     """Whether only the entries of canaries' facts are changed again: where single entries were, of items with their names."""
-    assert release.channel is not None
-    return release.channel.items is None and any(
+    assert release.mechanism is not None
+    return release.mechanism.items is None and any(
         getattr(stage, "per_entry", False) for stage in _stages(release)
     )
 
@@ -143,9 +145,9 @@ def canaries_of(release: Dataset, who: Adversary) -> tuple[Dataset, Array]:
     Where single entries were changed, a fact is about an entry of the person, never about one that
     came from somebody else. Where items were grouped, it is about an item behind the group.
     """
-    assert release.channel is not None
-    seed, moves = canary_seed(who), release.channel.moved > 0 or release.channel.replaced > 0
-    if is_grouped(release.channel):
+    assert release.mechanism is not None
+    seed, moves = canary_seed(who), release.mechanism.moved > 0 or release.mechanism.replaced > 0
+    if is_grouped(release.mechanism):
         view = ungrouped(release)
         return view, who.choose_targets(view, DEFENDED_CANARIES, seed)[1]
     if not _by_fact(release):
@@ -164,29 +166,33 @@ def _again(release: Dataset, who: Adversary, defense: Any) -> Dataset:
         again: Dataset = changed.apply(release, seed=canary_seed(who))
     except StandoutError:
         return release
-    if again.origin is not None and release.channel is not None and release.channel.items is None:
+    if (
+        again.origin is not None
+        and release.mechanism is not None
+        and release.mechanism.items is None
+    ):
         # what the defense removed the first time, it cannot remove again: its parameters stay those
         # of the release, except for the change of values, which starts from the release's levels,
         # and for the lowered limit
-        now = again.origin.channel
-        same = replace(release.channel, value=now.value)
+        now = again.origin.mechanism
+        same = replace(release.mechanism, value=now.value)
         if now.cap is not None:
             same = replace(same, cap=now.cap, source_lengths=now.source_lengths)
-        again = replace(again, origin=replace(again.origin, channel=same))
+        again = replace(again, origin=replace(again.origin, mechanism=same))
     return again
 
 
 def _second_release(release: Dataset, who: Adversary) -> Canaries:
     """Canaries of the release after the whole defense was applied again."""
-    assert release.channel is not None and release.origin is not None
+    assert release.mechanism is not None and release.origin is not None
     again = _again(release, who, release.defense)
     view, records = canaries_of(release, who)
     if view is not release:
-        channel = release.channel
-        if again.channel is not None and again is not release:
-            names = replace(Channel(), items=channel.items).then(again.channel).items
-            channel = replace(again.channel, items=names)
-        again = replace(again, origin=replace(release.origin, source=view, channel=channel))
+        mechanism = release.mechanism
+        if again.mechanism is not None and again is not release:
+            names = replace(Mechanism(), items=mechanism.items).then(again.mechanism).items
+            mechanism = replace(again.mechanism, items=names)
+        again = replace(again, origin=replace(release.origin, source=view, mechanism=mechanism))
     place = find_labels(again.record_labels, release.record_labels[records])
     records, place = records[place >= 0], place[place >= 0]
     return Canaries(
@@ -201,12 +207,14 @@ def _facts_changed(release: Dataset, who: Adversary) -> list[Canaries]:
 
     Stages of the defense that do not change single entries are applied to the whole release again.
     """
-    assert release.channel is not None and release.origin is not None
+    assert release.mechanism is not None and release.origin is not None
     rest = [stage for stage in _stages(release) if not getattr(stage, "per_entry", False)]
     seed = canary_seed(who)
     again = _again(release, who, reduce(or_, rest)) if rest else release
-    channel = (
-        again.channel if again is not release and again.channel is not None else release.channel
+    mechanism = (
+        again.mechanism
+        if again is not release and again.mechanism is not None
+        else release.mechanism
     )
     view, records = canaries_of(release, who)
     place = find_labels(again.record_labels, release.record_labels[records])
@@ -219,8 +227,8 @@ def _facts_changed(release: Dataset, who: Adversary) -> list[Canaries]:
         knowledge = who.sample(view, records[part], seed)
         knowledge = _withheld(knowledge, release, again, records[part])
         item = knowledge.bind(again).item
-        changed = _changed(again, place[part], np.diff(knowledge.query_ptr), item, channel, seed)
-        changed = replace(changed, origin=replace(release.origin, source=view, channel=channel))
+        changed = _changed(again, place[part], np.diff(knowledge.query_ptr), item, mechanism, seed)
+        changed = replace(changed, origin=replace(release.origin, source=view, mechanism=mechanism))
         left = changed.lengths[place[part]] > 0
         knowledge = _withheld(
             who.sample(view, records[part][left], seed), release, changed, records[part][left]
@@ -230,7 +238,7 @@ def _facts_changed(release: Dataset, who: Adversary) -> list[Canaries]:
 
 
 def _changed(
-    again: Dataset, place: Array, n_facts: Array, item: Array, channel: Channel, seed: int
+    again: Dataset, place: Array, n_facts: Array, item: Array, mechanism: Mechanism, seed: int
 ) -> Dataset:
     """The release in which the entries of the canaries' facts were lost, exchanged or replaced by chance once more."""
     n, record = again.n_items, entry_records(again)
@@ -242,7 +250,7 @@ def _changed(
     pair = record * n + again.record_item.astype(np.int64)
     fact, first = np.unique(np.where(item >= 0, of * n + item, -1), return_index=True)
     key, fact = key[first][fact >= 0], fact[fact >= 0]
-    lost = uniform(seed, PURPOSE_LOST, key) < channel.lost
+    lost = uniform(seed, PURPOSE_LOST, key) < mechanism.lost
     keep = ~np.isin(pair, fact[lost])
     # entries of facts: which fact, and a random key of each
     at = np.flatnonzero(keep & np.isin(pair, fact))
@@ -252,15 +260,15 @@ def _changed(
         - np.unique(which, return_index=True)[1][np.unique(which, return_inverse=True)[1]]
     )
     event = key[which] + (event.astype(np.uint64) << np.uint64(32))
-    if channel.hidden > 0:
-        hide = uniform(seed, PURPOSE_HIDDEN, event) < channel.hidden
+    if mechanism.hidden > 0:
+        hide = uniform(seed, PURPOSE_HIDDEN, event) < mechanism.hidden
         # the first of the pair's entries stays, so that the pair is not lost
         hide[np.unique(which, return_index=True)[1]] = False
         keep[at[hide]] = False
         at, which, event = at[~hide], which[~hide], event[~hide]
-    gone = uniform(seed, PURPOSE_MOVED, event) < channel.moved
-    cut = uniform(seed, PURPOSE_CUT, event) < _cut_share(again, record[at], channel, seed)
-    new = uniform(seed, PURPOSE_REPLACED, event) < channel.replaced
+    gone = uniform(seed, PURPOSE_MOVED, event) < mechanism.moved
+    cut = uniform(seed, PURPOSE_CUT, event) < _cut_share(again, record[at], mechanism, seed)
+    new = uniform(seed, PURPOSE_REPLACED, event) < mechanism.replaced
     chance = uniform(seed, PURPOSE_GIVER, event)
     # an exchanged entry becomes a random one; one above the limit does as well, so that the record
     # stays at the limit the order of the records must not matter
@@ -279,18 +287,18 @@ def _changed(
     return _replaced(again, keep, at[change], giver[change], pair)
 
 
-def _cut_share(again: Dataset, record: Array, channel: Channel, seed: int) -> Array:
+def _cut_share(again: Dataset, record: Array, mechanism: Mechanism, seed: int) -> Array:
     """Probability that an entry of each record was removed by the limit, for a source length drawn for the record."""
-    if channel.cap is None:
+    if mechanism.cap is None:
         return np.zeros(record.size)
-    node = capped_lengths(channel, 1)
+    node = capped_lengths(mechanism, 1)
     drawn = uniform(seed, PURPOSE_LENGTH, again.record_keys[record])
     length = node.length[
         np.minimum(np.searchsorted(np.cumsum(node.weight), drawn), node.length.size - 1)
     ]
     return np.where(
-        again.lengths[record] >= channel.cap,
-        1 - np.minimum(channel.cap / np.maximum(length, 1), 1),
+        again.lengths[record] >= mechanism.cap,
+        1 - np.minimum(mechanism.cap / np.maximum(length, 1), 1),
         0.0,
     )
 
@@ -318,8 +326,8 @@ def _replaced(again: Dataset, keep: Array, at: Array, giver: Array, pair: Array)
 
 def _withheld(knowledge: Knowledge, release: Dataset, again: Dataset, records: Array) -> Knowledge:
     """The knowledge with as many facts about withheld items as the targets' knowledge is expected to have."""
-    channel = release.channel
-    if channel is None or channel.kept_pairs >= 1 or channel.items is not None:
+    mechanism = release.mechanism
+    if mechanism is None or mechanism.kept_pairs >= 1 or mechanism.items is not None:
         return knowledge
     each = np.repeat(release.record_keys[records], np.diff(knowledge.query_ptr))
     number = np.arange(each.size, dtype=np.uint64) - np.repeat(
@@ -327,7 +335,7 @@ def _withheld(knowledge: Knowledge, release: Dataset, again: Dataset, records: A
     )
     gone = (
         uniform(knowledge.seed or 0, PURPOSE_WITHHELD, each + number.astype(np.uint64))
-        >= channel.kept_pairs
+        >= mechanism.kept_pairs
     )
     index = np.where(gone, -1, find_labels(again.item_labels, knowledge.item))
     return replace(knowledge, _index=index, _labels=again.item_labels)

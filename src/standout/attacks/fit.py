@@ -23,7 +23,7 @@ from standout.attacks.attack import query_batches
 from standout.attacks.bayes import SHRINK
 from standout.attacks.events import events_of
 from standout.attacks.gap_bins import averaged_bins
-from standout.attacks.noise import VALUE_EDGES, DayBins, Noise, ValueBins, averaged, nearest_level
+from standout.attacks.noise import Noise
 from standout.attacks.odds import (
     _even_chance,
     compile_odds,
@@ -37,6 +37,8 @@ from standout.data.catalog import Catalog
 from standout.data.index import Rows
 from standout.engines.engine import engine
 from standout.formulas.likelihood import shrunk
+from standout.kernels.bins import LevelBins, TickBins, averaged
+from standout.kernels.levels import nearest_level
 from standout.scoring.tasks import Score
 
 Array = npt.NDArray[Any]
@@ -52,6 +54,7 @@ ROUNDS = (6, 12, 40)
 """Steps of EM between two selections of candidates; the last round runs until convergence."""
 TOLERANCE = 1e-6
 LEAST_CHANCE = 1e-12
+VALUE_EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 SCALE_EDGES = (0.01, 0.03, 0.1, 0.3)
 """Further bins of value gaps, as shares of the scale's range, for scales that are wider than a handful of steps."""
 
@@ -138,9 +141,9 @@ def start_noise(dataset: Catalog, known: Known) -> Noise:
             if s * dataset.value_range > 1.5 * VALUE_EDGES[-1]
         )
         edges = np.asarray((*VALUE_EDGES, *extra))
-        bins = ValueBins(tuple(edges.tolist()), (0.0,) * (edges.size + 1))
-        edges = edges[bins.reach(dataset.levels).max(axis=0)[:-1] > 0]
-        value = ValueBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
+        bins = LevelBins(tuple(edges.tolist()), (0.0,) * (edges.size + 1))
+        edges = edges[bins.sizes(dataset.levels).max(axis=0)[:-1] > 0]
+        value = LevelBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
     inside = (known.tick >= 0) & (known.tick <= dataset.tick_span)
     # gaps between two periods that do not overlap say nothing of who is who, only which entries lie
     # near the border
@@ -185,13 +188,13 @@ def _evidence(dataset: Catalog, known: Known, candidate: Array, noise: Noise) ->
     n, fact = at.size, cell_fact[cell]
     code = rows.code[at].astype(np.int64) if dataset.has_value else np.zeros(n, np.int64)
     known_code, day_bin = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
-    if isinstance(noise.value, ValueBins):
+    if isinstance(noise.value, LevelBins):
         told = known.has_value[fact] & (code < dataset.n_levels)
         known_code[told] = nearest_level(known.value[fact[told]], dataset.levels)
-    if isinstance(noise.time, DayBins):
+    if isinstance(noise.time, TickBins):
         day = rows.tick[at].astype(np.int64)
         told = known.has_tick[fact] & (day != dataset.no_tick)
-        day_bin[told] = noise.time.place(known.tick[fact[told]] - day[told])
+        day_bin[told] = noise.time.place(known.tick[fact[told]], day[told])
     return Evidence(row, cell_fact, cell, share, code, known_code, day_bin, record, rows)
 
 
@@ -239,7 +242,7 @@ class Weighing:
     def of(cls, known: Known, noise: Noise) -> Weighing:
         """Choose candidates by their scores under the noise, and look up what they hold."""
         seen, n_like = _weighed(known, noise)
-        parts = _value_parts(known, noise.value) if isinstance(noise.value, ValueBins) else None
+        parts = _value_parts(known, noise.value) if isinstance(noise.value, LevelBins) else None
         background, even = time_background(known, noise), _even_chance(known, noise)
         return cls(known, seen, n_like, item_share(known), background, parts, even)
 
@@ -280,7 +283,7 @@ class Weighing:
     def _value_background(self, noise: Noise) -> Array:
         """Per fact: probability of the known value among the item's own entries, as in `odds.value_odds`."""
         out = np.ones(self.known.item.size)
-        if self.value_parts is not None and isinstance(noise.value, ValueBins):
+        if self.value_parts is not None and isinstance(noise.value, LevelBins):
             own, n_own, common = self.value_parts
             share = np.asarray(noise.value.share)
             back = shrunk(own @ share / np.maximum(n_own, 1), n_own, common @ share, SHRINK)
@@ -306,13 +309,13 @@ class Weighing:
         )
 
 
-def _value_parts(known: Known, kernel: ValueBins) -> tuple[Array, Array, Array]:
+def _value_parts(known: Known, kernel: LevelBins) -> tuple[Array, Array, Array]:
     """(facts, bins), (facts,), (facts, bins): the contents of `Weighing.value_parts`."""
     own, n_own, common = entry_histograms(known, np.flatnonzero(known.has_value), "value")
     distinct, place = np.unique(known.value[known.has_value], return_inverse=True)
     parts = np.empty((2, n_own.size, len(kernel.share)))
     for b, one in enumerate(np.eye(len(kernel.share))):
-        chance = ValueBins(kernel.edges, tuple(one.tolist())).table(distinct, known.dataset.levels)[
+        chance = LevelBins(kernel.edges, tuple(one.tolist())).table(distinct, known.dataset.levels)[
             place
         ]
         parts[0, :, b] = np.einsum("fv,fv->f", chance, own)
@@ -349,14 +352,13 @@ def _chances(
 ) -> Array:
     """K of each event; a channel unknown on one side counts as background."""
     out = np.ones(seen.cell.size)
-    if isinstance(noise.value, ValueBins):
+    if isinstance(noise.value, LevelBins):
         told = seen.known_code >= 0
         out[told] *= noise.value.chance(dataset.levels, seen.code[told], seen.known_code[told])
         out[~told] *= value_back[~told]
-    if isinstance(noise.time, DayBins):
-        each_day = np.asarray(noise.time.share) / noise.time.widths()
+    if isinstance(noise.time, TickBins):
         told = seen.day_bin >= 0
-        out[told] *= each_day[seen.day_bin[told]]
+        out[told] *= noise.time.each()[seen.day_bin[told]]
         out[~told] *= time_back[~told]
     return out
 
@@ -375,14 +377,14 @@ def _maximize(
     e = wrong_item / (right + wrong_value + wrong_item + 3.0)
     h = wrong_value / (right + wrong_value + 3.0) if noise.h > 0 else 0.0
     value, time = noise.value, noise.time
-    if isinstance(value, ValueBins):
+    if isinstance(value, LevelBins):
         told = seen.known_code >= 0
         counts = value.counts(dataset.levels, seen.code[told], seen.known_code[told], weight[told])
-        value = ValueBins(value.edges, without_floor(counts, value.widths(dataset.levels)))
-    if isinstance(time, DayBins):
+        value = LevelBins(value.edges, without_floor(counts, value.widths(dataset.levels)))
+    if isinstance(time, TickBins):
         told = seen.day_bin >= 0
         counts = np.bincount(seen.day_bin[told], weights=weight[told], minlength=len(time.share))
-        time = DayBins(
+        time = TickBins(
             time.edges, without_floor(decreasing(counts, time.widths()), time.widths()), time.span
         )
     n_right = round((1 - e) * float(np.median(np.diff(known.facts.query_ptr))))

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from standout.adversary.knowledge import Facts
 from standout.attacks.fit import Weighing, start_noise, usable
 from standout.attacks.gap_bins import gap_widths
-from standout.attacks.noise import DayBins, Noise, ValueBins, averaged
+from standout.attacks.noise import Noise
 from standout.data.catalog import Catalog
+from standout.kernels.bins import LevelBins, TickBins, averaged
 
 Array = npt.NDArray[Any]
 
@@ -61,15 +62,15 @@ def average_noise(dataset: Catalog, facts: Facts, exclude: Array) -> Noise:
 
 def _grid(dataset: Catalog, start: Noise) -> list[Noise]:
     """Every combination of shares and widths; none for a channel without a kernel."""
-    values: list[ValueBins | None] = [None]
-    times: list[DayBins | None] = [None]
-    if isinstance(start.value, ValueBins):
+    values: list[LevelBins | None] = [None]
+    times: list[TickBins | None] = [None]
+    if isinstance(start.value, LevelBins):
         edges = np.asarray(start.value.edges)
-        values = [ValueBins(start.value.edges, averaged(edges, (w,))) for w in VALUE_WIDTHS]
-    if isinstance(start.time, DayBins):
+        values = [LevelBins(start.value.edges, averaged(edges, (w,))) for w in VALUE_WIDTHS]
+    if isinstance(start.time, TickBins):
         edges = np.asarray(start.time.edges, dtype=np.float64)
         widths = gap_widths(dataset, DAY_WIDTHS)
-        times = [DayBins(start.time.edges, averaged(edges, (w,)), start.time.span) for w in widths]
+        times = [TickBins(start.time.edges, averaged(edges, (w,)), start.time.span) for w in widths]
     wrong_values = WRONG_VALUES if start.h > 0 else (0.0,)
     return [
         Noise(e, h, v, d, sure=False)
@@ -80,10 +81,10 @@ def _grid(dataset: Catalog, start: Noise) -> list[Noise]:
 def _mean(grid: list[Noise], weight: Array) -> Noise:
     """Noise whose shares and kernels are the weighted means."""
     value, time = grid[0].value, grid[0].time
-    if isinstance(value, ValueBins):
-        value = ValueBins(value.edges, _mean_share([n.value for n in grid], weight))
-    if isinstance(time, DayBins):
-        time = DayBins(time.edges, _mean_share([n.time for n in grid], weight), time.span)
+    if isinstance(value, LevelBins):
+        value = LevelBins(value.edges, _mean_share([n.value for n in grid], weight))
+    if isinstance(time, TickBins):
+        time = TickBins(time.edges, _mean_share([n.time for n in grid], weight), time.span)
     e, h = (float(weight @ np.array([getattr(n, name) for n in grid])) for name in ("e", "h"))
     return Noise(e, h, value, time, sure=False)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from standout.attacks.noise import DayBins, averaged
 from standout.data.catalog import Catalog
+from standout.kernels.bins import TickBins, averaged
 
 DAY_EDGES = (0, 3, 14, 30, 90, 365)
 """Edges in days."""
@@ -30,10 +30,10 @@ def gap_widths(dataset: Catalog, days: tuple[float, ...]) -> tuple[float, ...]:
     )
 
 
-def averaged_bins(dataset: Catalog, days: tuple[float, ...]) -> DayBins:
+def averaged_bins(dataset: Catalog, days: tuple[float, ...]) -> TickBins:
     """Probabilities by size of the gap, averaged over uniform noises of these half-widths and the fine ones."""
     edges = gap_edges(dataset)
-    return DayBins(
+    return TickBins(
         edges,
         averaged(np.asarray(edges, dtype=np.float64), gap_widths(dataset, days)),
         dataset.tick_span,

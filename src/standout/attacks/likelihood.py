@@ -48,7 +48,7 @@ class Likelihood(Attack):
         was drawn from the release itself. "fit": estimated by EM from the knowledge alone (averaged
         over a grid for fewer than 8 queries). A `Noise`: as given, for example how a defense
         changed the release. Default: informed when the knowledge was drawn from this release,
-        adaptive when it was drawn from the source of a release with a channel, else fit.
+        adaptive when it was drawn from the source of a release with a mechanism, else fit.
     adapt
         For knowledge of the source of a release that a defense made. True: the likelihood under the
         defense's published parameters (`attacks.adaptive`). False: naive, as if the release were
@@ -148,8 +148,8 @@ class Likelihood(Attack):
                     if adapts
                     else calibrated(dataset, who, run)
                 )
-        if adapts and dataset.channel is not None:
-            fitted._sampled = dataset.channel.sampled
+        if adapts and dataset.mechanism is not None:
+            fitted._sampled = dataset.mechanism.sampled
         return fitted
 
     def _settle(self, dataset: Catalog, facts: Facts, exclude: Array) -> Noise:
@@ -202,18 +202,18 @@ class Likelihood(Attack):
         )
 
     def _is_adaptive(self, dataset: Catalog, facts: Facts) -> bool:
-        """Whether the defense's channel is used: for knowledge drawn from the source of a release that has one."""
-        channel = dataset.channel
+        """Whether the defense's mechanism is used: for knowledge drawn from the source of a release that has one."""
+        mechanism = dataset.mechanism
         if (
             self.adapt is not True
             or self.noise not in (None, "informed")
-            or channel is None
+            or mechanism is None
             or facts.adversary is None
         ):
             return False
         # a defense that removes what is not there leaves the source as it is, and still says what
         # to expect
-        return facts.from_source and not (facts.from_release and channel.is_neutral)
+        return facts.from_source and not (facts.from_release and mechanism.is_neutral)
 
     def known_beta(self, plan: Plan) -> Array:
         """Lineup Π(r) ∝ e^LLR: the posterior given that the target is in the release."""

@@ -15,21 +15,21 @@ from standout.data.labels import find_labels
 
 def unaware_noise(dataset: Catalog, who: Adversary, ignore: bool) -> Noise:
     """The adversary's noise as if the release were the source; with `ignore`, without the channels that the defense changed."""
-    noise, channel = Noise.informed(who, dataset), dataset.channel
-    if not ignore or channel is None:
+    noise, mechanism = Noise.informed(who, dataset), dataset.mechanism
+    if not ignore or mechanism is None:
         return noise
-    swapped = channel.attributes > 0
+    swapped = mechanism.attributes > 0
     return replace(
         noise,
-        value=None if channel.value is not None or swapped else noise.value,
-        time=None if channel.time is not None or swapped else noise.time,
+        value=None if mechanism.value is not None or swapped else noise.value,
+        time=None if mechanism.time is not None or swapped else noise.time,
     )
 
 
 def has_secret_names(dataset: Catalog) -> bool:
     """Whether the defense replaced the names of items without publishing which is which."""
-    channel = dataset.channel
-    return channel is not None and channel.items is not None and not channel.items.published
+    mechanism = dataset.mechanism
+    return mechanism is not None and mechanism.items is not None and not mechanism.items.published
 
 
 def at_face_value(dataset: Catalog, facts: Facts) -> Facts:
@@ -39,18 +39,18 @@ def at_face_value(dataset: Catalog, facts: Facts) -> Facts:
     her nothing, and one that it has by chance misleads her. Published names, such as groups, are
     read by everyone.
     """
-    channel = dataset.channel
+    mechanism = dataset.mechanism
     if (
         not facts.from_source
         or not has_secret_names(dataset)
-        or channel is None
-        or channel.items is None
+        or mechanism is None
+        or mechanism.items is None
     ):
         return facts
-    order = np.argsort(channel.items.release, kind="stable")
+    order = np.argsort(mechanism.items.release, kind="stable")
     known = facts.item >= 0
-    at = find_labels(channel.items.release[order], dataset.item_labels[facts.item[known]])
-    name = channel.items.source[order][np.maximum(at, 0)]
+    at = find_labels(mechanism.items.release[order], dataset.item_labels[facts.item[known]])
+    name = mechanism.items.source[order][np.maximum(at, 0)]
     item = facts.item.copy()
     item[known] = np.where(at >= 0, find_labels(dataset.item_labels, name), -1)
     return replace(facts, item=item, chance=None)

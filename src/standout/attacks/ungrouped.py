@@ -38,11 +38,11 @@ def ungrouped(release: Dataset) -> Dataset:
 
 
 def _ungrouped(release: Dataset) -> Dataset:
-    assert release.channel is not None and release.channel.items is not None
+    assert release.mechanism is not None and release.mechanism.items is not None
     assert release.source is not None
-    order = np.argsort(release.channel.items.source, kind="stable")
-    labels = release.channel.items.source[order]
-    group = find_labels(release.item_labels, release.channel.items.release[order])
+    order = np.argsort(release.mechanism.items.source, kind="stable")
+    labels = release.mechanism.items.source[order]
+    group = find_labels(release.item_labels, release.mechanism.items.release[order])
     size = np.bincount(group[group >= 0], minlength=release.n_items)
     member = np.argsort(group, kind="stable")[int((group < 0).sum()) :]
     start = np.cumsum(size) - size

@@ -72,7 +72,7 @@ def why_not_unique(who: Adversary, release: Catalog | None = None) -> str:
     """
     if who.wrong_varies:
         return "each fact may be wrong with some probability, so the facts exclude hardly any record with certainty"
-    channel = None if release is None else release.channel
+    channel = None if release is None else release.mechanism
     if release is None or channel is None:
         return ""
     swapped = channel.attributes > 0

@@ -208,7 +208,7 @@ class Audit:
             "attacks": [(a.name, a.options()) for a in self.attacks],
             "kinds": [attacker.kind for attacker in self.experiment.attackers],
             "defense": made.get("defense"),
-            "channel": content_digest(self.release.channel),
+            "mechanism": content_digest(self.release.mechanism),
             "targets": _digest(targets.tobytes()),
             "places": None if place is None else _digest(place.tobytes()),
             "seed": self.seed,

@@ -251,12 +251,12 @@ def _pairs(
 
 def _names(source: Dataset, release: Dataset) -> Array:
     """Index in the release of each item of the source, -1 = not there; as published where a defense renamed items."""
-    channel = release.channel
-    if channel is None or channel.items is None:
+    mechanism = release.mechanism
+    if mechanism is None or mechanism.items is None:
         return find_labels(release.item_labels, source.item_labels)
     out = np.full(source.n_items, -1, np.int64)
-    at = find_labels(source.item_labels, channel.items.source)
-    to = find_labels(release.item_labels, channel.items.release)
+    at = find_labels(source.item_labels, mechanism.items.source)
+    to = find_labels(release.item_labels, mechanism.items.release)
     out[at[at >= 0]] = to[at >= 0]
     return out
 

@@ -123,7 +123,7 @@ def _other_labels(audit: Audit) -> str:
 def _other_scales(audit: Audit) -> list[str]:
     """Notes on channels of a release without a known defense that share nothing with the source: another unit, or shifted."""
     source, release = audit.source, audit.release
-    if release is source or release.channel is not None:
+    if release is source or release.mechanism is not None:
         return []
     made = []
     # a level that stands for several values need not occur

@@ -216,10 +216,11 @@ def _summary(source: Dataset, release: Dataset) -> list[str]:
         f"{release.n_records:,} of {source.n_records:,} records, {release.n_items:,} of {source.n_items:,} items, "
         f"{release.n_entries:,} of {source.n_entries:,} entries",
     ]
-    channel = release.channel
-    if channel is not None and (channel.moved > 0 or channel.replaced > 0):
+    mechanism = release.mechanism
+    if mechanism is not None and (mechanism.moved > 0 or mechanism.replaced > 0):
         lines.append(
-            f"{channel.n_collided:,} entries were lost to collisions: an exchanged or replaced item that the record held already."
+            f"{mechanism.n_collided:,} entries were lost to collisions: "
+            "an exchanged or replaced item that the record held already."
         )
     if release.level_low.size:
         error = float((release.level_high - release.levels).max())

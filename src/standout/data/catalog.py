@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.channel import Channel, Origin
 from standout.data.cleaning import Cleaning
+from standout.data.mechanism import Mechanism, Origin
 from standout.data.scale import ValueScale
 from standout.data.times import TICKS_PER_DAY, finer_than
 
@@ -179,9 +179,9 @@ class Catalog(ValueScale, ABC):
         return self.origin.defense if self.origin else None
 
     @property
-    def channel(self) -> Channel | None:
+    def mechanism(self) -> Mechanism | None:
         """How the defense changed the data, as far as its published parameters say; None if no defense did."""
-        return self.origin.channel if self.origin else None
+        return self.origin.mechanism if self.origin else None
 
 
 def check_dataset(data: Any, name: str = "dataset") -> None:

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from standout.data.build import missing_tick
 from standout.data.catalog import Catalog
-from standout.data.channel import Origin
 from standout.data.cleaning import Cleaning
 from standout.data.index import Rows, Shard, build_shard, fitting_block, gather_rows
 from standout.data.keys import LazyKeys, digest
+from standout.data.mechanism import Origin
 from standout.data.reading.options import GUESS, Column, ReadOptions
 from standout.data.tasks import Result, Task
 from standout.data.threads import run_on_threads

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.values import ROUNDING, cell_gaps, grid_step, percent
+from standout.kernels.levels import Cells, ErrorKernel, Exact, Relative, Steps, Uniform
 
 Array = npt.NDArray[Any]
 
@@ -87,3 +88,16 @@ class ValueScale:
             return np.full(self.n_levels, float(within))
         low, high = self.level_bounds
         return np.asarray(share * np.maximum(np.abs(low), np.abs(high)))
+
+    def error_kernel(self, within: float | str) -> ErrorKernel:
+        """Kernel of a value that is known to within a tolerance: whole steps on a regular grid, else real numbers."""
+        share, low_high = percent(within), self.scale_ends
+        if share is not None:
+            return Relative(share, *low_high)
+        if self.value_grid is not None:
+            return Steps(float(within), self.value_grid)
+        if float(within):
+            return Uniform(float(within), *low_high)
+        if not self.level_low.size:
+            return Exact()
+        return Cells(tuple(self.level_low.tolist()), tuple(self.level_high.tolist()))

@@ -18,10 +18,10 @@ from standout.audit.same_labels import (
     lead_of_items,
     lead_of_records,
 )
-from standout.data.channel import Channel, Origin
 from standout.data.dataset import Dataset
 from standout.data.derive import with_entries
 from standout.data.labels import find_labels
+from standout.data.mechanism import Mechanism, Origin
 from standout.defenses import draws
 from standout.errors import InputError, ParameterError, unknown_name
 
@@ -29,7 +29,7 @@ from standout.errors import InputError, ParameterError, unknown_name
 class Defense(ABC):
     """One way to change the data before it is released.
 
-    A subclass defines `change` (source → changed data) and `channel` (what is published about the
+    A subclass defines `change` (source → changed data) and `mechanism` (what is published about the
     change); `apply`, `describe` and `|` are the same for all. Parameters are keyword arguments of
     the constructor, stored under their names; all of them are published.
     """
@@ -38,10 +38,10 @@ class Defense(ABC):
     streaming: ClassVar[bool] = True
     """Whether records can be changed one by one: applying it to parts of the records gives the parts of the result."""
     judged_by_result: ClassVar[bool] = False
-    """Whether `channel` needs the final release, because the attacker infers it from there."""
+    """Whether `mechanism` needs the final release, because the attacker infers it from there."""
 
     per_entry: ClassVar[bool] = False
-    """Whether single entries are removed, exchanged or replaced at random, as `channel` says (lost, cap, moved, replaced).
+    """Whether single entries are removed, exchanged or replaced at random, as `mechanism` says (lost, cap, moved, replaced).
     An attacker who calibrates changes the facts of canaries in this way, and leaves the rest of the release as it is."""
 
     @abstractmethod
@@ -49,7 +49,7 @@ class Defense(ABC):
         """Return the changed data: the same records in the same order; records without entries are removed later."""
 
     @abstractmethod
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return what an attacker may assume: the published parameters, and nothing about single records."""
 
     def again(self, release: Dataset) -> Defense:
@@ -99,7 +99,9 @@ class Defense(ABC):
                 f"source is a {type(source).__name__}: use a Dataset (Dataset.read, from_arrays)"
             )
         inputs, release = self._run(source, _seed(seed))
-        return replace(release, origin=Origin(source, self, self._channels(inputs, release)))
+        return replace(
+            release, origin=Origin(source, self, self._mechanism_of_stages(inputs, release))
+        )
 
     def describe(self, source: Dataset, release: Dataset) -> Dataset:
         """Return a release that this defense made elsewhere, with its source and its published parameters.
@@ -128,10 +130,10 @@ class Defense(ABC):
                 f"{self} leaves other channels than the release has: check its {' and '.join(missing)}"
             )
         release = _on_scale(release, example, str(self))
-        channel = self._channels(inputs, release)
-        if channel.items is None:
+        mechanism = self._mechanism_of_stages(inputs, release)
+        if mechanism.items is None:
             _check_labels(source, example, release)
-        return replace(release, origin=Origin(source, self, channel))
+        return replace(release, origin=Origin(source, self, mechanism))
 
     def _run(self, source: Dataset, seed: int) -> tuple[list[Dataset], Dataset]:
         """Data before each stage, and the result."""
@@ -141,11 +143,13 @@ class Defense(ABC):
             current = _tidied(current, stage.change(current, draws.stage_seed(seed, k)), str(stage))
         return inputs, current
 
-    def _channels(self, inputs: list[Dataset], release: Dataset) -> Channel:
-        """Channel of all stages; each sees the data after it, or the release if the attacker infers it from there."""
-        whole = Channel()
+    def _mechanism_of_stages(self, inputs: list[Dataset], release: Dataset) -> Mechanism:
+        """Mechanism of all stages; each sees the data after it, or the release if the attacker infers it from there."""
+        whole = Mechanism()
         for stage, before, after in zip(self.stages, inputs, [*inputs[1:], release], strict=True):
-            whole = whole.then(stage.channel(before, release if stage.judged_by_result else after))
+            whole = whole.then(
+                stage.mechanism(before, release if stage.judged_by_result else after)
+            )
         return whole
 
     def __or__(self, other: Any) -> Defense:
@@ -187,9 +191,9 @@ class Chain(Defense):
         """Return the chain of what each stage returns."""
         return Chain(stage.again(release) for stage in self._stages)
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return what an attacker may assume about all stages."""
-        return self._channels(self._run(source, 0)[0], release)
+        return self._mechanism_of_stages(self._run(source, 0)[0], release)
 
     def __str__(self) -> str:
         return " | ".join(str(stage) for stage in self._stages)

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.choosing import starts
-from standout.data.channel import Channel, ItemMap
 from standout.data.dataset import Dataset
 from standout.data.export import entry_values
 from standout.data.labels import find_labels, index_labels
+from standout.data.mechanism import ItemMap, Mechanism
 from standout.data.purposes import PURPOSE_LABELS
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
@@ -58,12 +58,12 @@ class GroupItems(Defense):
             source.with_entries(item=group[source.record_item], item_labels=labels), source
         )
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the group of each item."""
         labels, group = self._grouped(source)
         if np.array_equal(labels[group], source.item_labels):
-            return Channel()
-        return Channel(items=ItemMap(source.item_labels, labels[group], np.ones(source.n_items)))
+            return Mechanism()
+        return Mechanism(items=ItemMap(source.item_labels, labels[group], np.ones(source.n_items)))
 
     def _grouped(self, source: Dataset) -> tuple[Array, Array]:
         """Labels of the groups, and the group of each item."""
@@ -96,7 +96,7 @@ class OpaqueItems(Defense):
     """Replace item labels by random numbers.
 
     An attacker can still recognize an item by its popularity and its values, as far as these are
-    public: the channel holds the match that she can infer, and the probability that it is right.
+    public: the mechanism holds the match that she can infer, and the probability that it is right.
     """
 
     judged_by_result = True
@@ -111,9 +111,9 @@ class OpaqueItems(Defense):
             item=number[source.record_item], item_labels=np.arange(1, source.n_items + 1)
         )
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the match of the items by their popularity and values."""
-        return Channel(items=matched_profiles(source, release))
+        return Mechanism(items=matched_profiles(source, release))
 
 
 def matched_profiles(source: Dataset, release: Dataset) -> ItemMap:

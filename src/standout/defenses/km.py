@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.splitmix import jit
-from standout.data.channel import Channel
 from standout.data.dataset import Dataset
 from standout.data.export import entry_records
+from standout.data.mechanism import Mechanism
 from standout.defenses import checks
 from standout.defenses.defense import Defense, register_defense
 from standout.defenses.suppress import kept_pairs, without_items
@@ -45,9 +45,9 @@ class SuppressKM(Defense):
         """Return the data without the suppressed items."""
         return without_items(source, anonymous_items(source, self.k, self.m))
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the share of pairs on items that are kept."""
-        return Channel(kept_pairs=kept_pairs(source, release))
+        return Mechanism(kept_pairs=kept_pairs(source, release))
 
 
 def anonymous_items(dataset: Dataset, k: int, m: int) -> Array:

@@ -61,10 +61,10 @@ def manifest_of(release: Dataset, layout: FileLayout) -> dict[str, Any]:
 
 def _collisions(release: Dataset) -> dict[str, int]:
     """Entries lost because two of them met in a record, for a defense that exchanges entries or replaces their items."""
-    channel = release.channel
-    if channel is None or not (channel.moved > 0 or channel.replaced > 0):
+    mechanism = release.mechanism
+    if mechanism is None or not (mechanism.moved > 0 or mechanism.replaced > 0):
         return {}
-    return {"lost_to_collisions": channel.n_collided}
+    return {"lost_to_collisions": mechanism.n_collided}
 
 
 def write_manifest(release: Dataset, layout: FileLayout, path: Path) -> None:

@@ -33,7 +33,7 @@ def merged(changed: Dataset, source: Dataset) -> Dataset:
 
 
 def collisions(before: Dataset, after: Dataset) -> dict[str, Any]:
-    """Fields of a channel: entries that `merged` left out, as a share of all entries and as a number."""
+    """Fields of a mechanism: entries that `merged` left out, as a share of all entries and as a number."""
     n = before.n_entries - after.n_entries
     return {"collided": n / max(before.n_entries, 1), "n_collided": n}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from standout.data.channel import Channel
 from standout.data.dataset import Dataset
+from standout.data.mechanism import Mechanism
 from standout.data.purposes import PURPOSE_RESPONSE, PURPOSE_RESPONSE_ENTRY, PURPOSE_RESPONSE_ITEM
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
@@ -68,6 +68,6 @@ class RandomizedResponse(Defense):
         )
         return merged(source.with_entries(item=item, **attributes(source, comes_from)), source)
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the probability of a replaced item, and the entries lost to collisions."""
-        return Channel(replaced=self.replaced(source.n_items), **collisions(source, release))
+        return Mechanism(replaced=self.replaced(source.n_items), **collisions(source, release))

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.splitmix import jit
-from standout.data.channel import Channel
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
+from standout.data.mechanism import Mechanism
 from standout.data.purposes import PURPOSE_CAP, PURPOSE_ENTRIES, PURPOSE_RECORDS
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
@@ -50,17 +50,17 @@ class DropEntries(Defense):
             draws.entry_uniforms(source, seed, PURPOSE_ENTRIES) >= self.share
         )
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the probabilities that an item is removed with all its events, and that an event is if another one is left."""
         if not source.has_repeats or self.share in (0, 1):
-            return Channel(lost=self.share)
+            return Mechanism(lost=self.share)
         pair = (
             np.repeat(np.arange(source.n_records), np.diff(source.record_ptr)) * source.n_items
             + source.record_item
         )
         n_events = np.unique(pair, return_counts=True)[1]
         lost = float((self.share**n_events).mean())
-        return Channel(lost=lost, hidden=1 - (1 - self.share) / (1 - lost))
+        return Mechanism(lost=lost, hidden=1 - (1 - self.share) / (1 - lost))
 
 
 @register_defense("drop-rare-items")
@@ -82,9 +82,9 @@ class DropRareItems(Defense):
         """Return the data without the rare items."""
         return without_items(source, source.supports >= self.min_support)
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the share of pairs on items that are kept."""
-        return Channel(kept_pairs=kept_pairs(source, release))
+        return Mechanism(kept_pairs=kept_pairs(source, release))
 
 
 @register_defense("keep-top-items")
@@ -107,9 +107,9 @@ class KeepTopItems(Defense):
         """Return the data without all other items."""
         return without_items(source, source.popularity_rank < self.k)
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the share of pairs on items that are kept."""
-        return Channel(kept_pairs=kept_pairs(source, release))
+        return Mechanism(kept_pairs=kept_pairs(source, release))
 
 
 @register_defense("cap-entries")
@@ -134,13 +134,13 @@ class CapEntries(Defense):
             _lowest(source.record_ptr, source.record_item, bits, source.lengths, self.most)
         )
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the limit and the lengths of the source's records."""
-        return Channel(cap=self.most, source_lengths=np.bincount(source.lengths).astype(np.int64))
+        return Mechanism(cap=self.most, source_lengths=np.bincount(source.lengths).astype(np.int64))
 
     def again(self, release: Dataset) -> CapEntries:
         """Return a lower limit: records of the release keep the same mean share of their items as those of the source did."""
-        published = release.channel.source_lengths if release.channel is not None else None
+        published = release.mechanism.source_lengths if release.mechanism is not None else None
         if published is None or not np.sum(published[1:]):
             return self
         length = np.maximum(np.arange(published.size), 1)
@@ -174,9 +174,9 @@ class SampleRecords(Defense):
         chosen = draws.record_uniforms(source, seed, PURPOSE_RECORDS) < self.share
         return source.with_entries(np.repeat(chosen, np.diff(source.record_ptr)))
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the probability of being released."""
-        return Channel(sampled=self.share)
+        return Mechanism(sampled=self.share)
 
 
 @jit

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.channel import Channel
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days, entry_records, entry_values
+from standout.data.mechanism import Mechanism
 from standout.data.purposes import (
     PURPOSE_ATTRIBUTES,
     PURPOSE_ATTRIBUTES_ORDER,
@@ -65,12 +65,12 @@ class SwapEntries(Defense):
             source,
         )
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the probability of an exchange, no pair within one record is exchanged; and the entries lost to collisions."""
         n = np.diff(source.record_ptr).astype(np.float64)
         pairs = source.n_entries * (source.n_entries - 1.0)
         moved = self.share * float(1 - (n * (n - 1)).sum() / max(pairs, 1.0))
-        return Channel(moved=moved, **collisions(source, release))
+        return Mechanism(moved=moved, **collisions(source, release))
 
 
 @register_defense("swap-attributes")
@@ -108,9 +108,9 @@ class SwapAttributes(Defense):
         comes_from[to] = chosen[np.lexsort((giver, item))]
         return source.with_entries(**attributes(source, comes_from))
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the probability of being chosen."""
-        return Channel(attributes=self.share)
+        return Mechanism(attributes=self.share)
 
 
 def attributes(source: Dataset, comes_from: Array) -> dict[str, Array]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from standout.data.channel import Channel, TimeMap
+import numpy as np
+import numpy.typing as npt
+
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days
+from standout.data.mechanism import Mechanism, TimeMap
 from standout.data.periods import period_starts
 from standout.data.purposes import PURPOSE_SHIFT
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
+from standout.kernels.moments import Window
+
+Array = npt.NDArray[Any]
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 LONGEST_SHIFT = 100_000
@@ -45,10 +51,10 @@ class CoarsenTime(Defense):
         ]
         return source.with_entries(day=day)
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the period."""
         changed = self.to != "day" or source.time_resolution != "day"
-        return Channel(time=TimeMap(period=self.to)) if changed else Channel()
+        return Mechanism(time=TimeMap(period=self.to)) if changed else Mechanism()
 
 
 @register_defense("shift-time")
@@ -70,14 +76,14 @@ class ShiftTime(Defense):
         if self.days == 0:
             return source
         uniform = draws.record_uniforms(source, seed, PURPOSE_SHIFT)
-        shift = np.floor(uniform * (2 * self.days + 1)) - self.days
+        shift = Window(self.days).draw(0, uniform)
         day = entry_days(source)
         assert day is not None
         return source.with_entries(day=day + np.repeat(shift, np.diff(source.record_ptr)))
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the largest shift."""
-        return Channel(time=TimeMap(shift=self.days)) if self.days else Channel()
+        return Mechanism(time=TimeMap(shift=self.days)) if self.days else Mechanism()
 
 
 @register_defense("drop-time")
@@ -89,6 +95,6 @@ class DropTime(Defense):
         checks.needs_times(self.name, source)
         return source.with_entries(drop=("time",))
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return that times are gone."""
-        return Channel(dropped=frozenset({"time"}))
+        return Mechanism(dropped=frozenset({"time"}))

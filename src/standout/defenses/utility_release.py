@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from standout.data.channel import ItemMap, ValueMap
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
+from standout.data.mechanism import ItemMap
 from standout.defenses.utility_split import pair_means
+from standout.kernels.levels import Table
 
 Array = npt.NDArray[Any]
 
@@ -102,7 +103,7 @@ def matrix_of(train: Dataset, release: Dataset) -> Matrix:
 
 def columns_of(train: Dataset, release: Dataset) -> Array:
     """Item index in the release of every item of the training data, by its name there; -1 where it has none."""
-    names: ItemMap | None = release.channel.items if release.channel is not None else None
+    names: ItemMap | None = release.mechanism.items if release.mechanism is not None else None
     if names is None:
         return find_labels(release.item_labels, train.item_labels)
     listed = find_labels(train.item_labels, names.source)
@@ -118,7 +119,7 @@ def _values(train: Dataset, release: Dataset) -> Array:
     the source's values that may have become it, weighted by how often the training data holds them.
     """
     levels = release.levels
-    change: ValueMap | None = release.channel.value if release.channel is not None else None
+    change: Table | None = release.mechanism.value if release.mechanism is not None else None
     if change is not None and train.has_value:
         held = np.bincount(train.record_code, minlength=train.n_levels + 1)[: train.n_levels]
         known = _place(train.levels, change.source)

@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from standout.data.channel import Channel, ValueMap
 from standout.data.dataset import Dataset
+from standout.data.mechanism import Mechanism
 from standout.data.purposes import PURPOSE_NOISE
 from standout.data.values import MOST_LEVELS
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.errors import ParameterError
+from standout.kernels.levels import Steps, Table
 
 Array = npt.NDArray[Any]
 
@@ -30,7 +31,7 @@ SMALLEST_CHANCE = 1e-12
 class ValueDefense(Defense):
     """A defense that replaces each value by another one, independently."""
 
-    def value_map(self, source: Dataset) -> ValueMap | None:
+    def value_map(self, source: Dataset) -> Table | None:
         """Return P(value in the release | value in the source); None where nothing changes."""
         raise NotImplementedError
 
@@ -44,12 +45,12 @@ class ValueDefense(Defense):
         code = source.record_code[known].astype(np.int64)
         uniform = draws.entry_uniforms(source, seed, PURPOSE_NOISE)[known]
         value = np.full(source.n_entries, np.nan)
-        value[known] = change.release[_drawn(change.chance, code, uniform)]
+        value[known] = change.draw(source.levels[code], uniform)
         return source.with_entries(value=value, levels=change.release)
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the probabilities of the changes."""
-        return Channel(value=self.value_map(source))
+        return Mechanism(value=self.value_map(source))
 
 
 @register_defense("round-values")
@@ -70,7 +71,7 @@ class RoundValues(ValueDefense):
         self.step = None if step is None else checks.at_least(self.name, step, "step", 0)
         self.levels = None if levels is None else _levels(self.name, levels)
 
-    def value_map(self, source: Dataset) -> ValueMap | None:
+    def value_map(self, source: Dataset) -> Table | None:
         """Return a map in which each value has one image."""
         old = source.levels
         if self.levels is not None:
@@ -95,7 +96,7 @@ class RoundValues(ValueDefense):
         chance = sparse.csr_array(
             (np.ones(old.size), (np.arange(old.size), column)), shape=(old.size, new.size)
         )
-        return ValueMap(old, new, chance)
+        return Table(old, new, chance)
 
 
 @register_defense("noise-values")
@@ -111,21 +112,18 @@ class NoiseValues(ValueDefense):
     def __init__(self, *, within: float) -> None:
         self.within = checks.at_least(self.name, within, "within", 0)
 
-    def value_map(self, source: Dataset) -> ValueMap | None:
+    def value_map(self, source: Dataset) -> Table | None:
         """Return the probabilities: on a grid all steps alike, clipped; else all occurring values within the tolerance alike."""
         if self.within == 0:
             return None
-        new, place = _grid(source)
+        new = _grid(source)[0]
         n = new.size
         if source.value_grid is not None and n > 1:
-            steps = int(self.within / source.value_grid + 1e-9)
-            # more steps than the scale has end where the last one does
-            far = min(steps, n - 1)
-            weight = np.ones(2 * far + 1)
-            weight[[0, -1]] += steps - far
-            row = np.repeat(np.arange(place.size), weight.size)
-            column = np.clip(place[row] + np.tile(np.arange(-far, far + 1), place.size), 0, n - 1)
-            return _trimmed(source, new, row, column, np.tile(weight / (2 * steps + 1), place.size))
+            # on the grid an adversary's error and this noise are the same kernel
+            chance = sparse.coo_array(
+                Steps(self.within, source.value_grid).table(new, source.levels).T
+            )
+            return _trimmed(source, new, chance.row, chance.col, chance.data)
         reach = source.reach(self.within)
         first, stop = (
             np.searchsorted(new, new - reach),
@@ -155,7 +153,7 @@ class GeometricValues(ValueDefense):
         if self.a >= 1:
             raise ParameterError(f"{self.name}: a={a!r}: use a number from 0 to below 1")
 
-    def value_map(self, source: Dataset) -> ValueMap | None:
+    def value_map(self, source: Dataset) -> Table | None:
         """Return the probabilities; the tails end at the ends of the scale."""
         if self.a == 0:
             return None
@@ -179,9 +177,9 @@ class DropValues(Defense):
         checks.needs_values(self.name, source)
         return source.with_entries(drop=("value",))
 
-    def channel(self, source: Dataset, release: Dataset) -> Channel:
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return that values are gone."""
-        return Channel(dropped=frozenset({"value"}))
+        return Mechanism(dropped=frozenset({"value"}))
 
 
 def _levels(name: str, levels: Any) -> list[float]:
@@ -206,19 +204,10 @@ def _grid(source: Dataset) -> tuple[Array, Array]:
     return new, place
 
 
-def _trimmed(source: Dataset, new: Array, row: Array, column: Array, chance: Any) -> ValueMap:
+def _trimmed(source: Dataset, new: Array, row: Array, column: Array, chance: Any) -> Table:
     """Map without the levels that no value can become."""
     reached, column = np.unique(column, return_inverse=True)
     weights = np.broadcast_to(chance, row.shape)
     table = sparse.csr_array((weights, (row, column)), shape=(source.n_levels, reached.size))
     table.sum_duplicates()
-    return ValueMap(source.levels, new[reached], table)
-
-
-def _drawn(chance: sparse.csr_array, row: Array, uniform: Array) -> Array:
-    """Column drawn from each row's distribution: the inverse of its distribution function at the uniform number."""
-    ends = np.cumsum(chance.data)
-    before = np.concatenate([[0.0], ends])[chance.indptr]
-    total = before[row + 1] - before[row]
-    at = np.searchsorted(ends, before[row] + uniform * total, side="right")
-    return np.asarray(chance.indices[np.clip(at, chance.indptr[row], chance.indptr[row + 1] - 1)])
+    return Table(source.levels, new[reached], table)

@@ -14,9 +14,9 @@ import pyarrow as pa
 from standout.data.build import missing_tick, rows_differ, smallest_unsigned
 from standout.data.cache import once
 from standout.data.catalog import Catalog
-from standout.data.channel import Origin
 from standout.data.cleaning import Cleaning
 from standout.data.index import Rows
+from standout.data.mechanism import Origin
 from standout.data.reading.columns import Roles
 from standout.data.reading.options import GUESS, Column, ReadOptions
 from standout.data.reading.profile import SAMPLE

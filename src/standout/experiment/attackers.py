@@ -63,7 +63,7 @@ def attackers(attacks: Sequence[Attack], source: Catalog, release: Catalog) -> t
     out: list[tuple[Attack, str]] = []
     for one in attacks:
         plain = one.options() == attack(one.name).options() if one.name == MODEL else False
-        if plain and release.channel is not None and is_source_of(source, release):
+        if plain and release.mechanism is not None and is_source_of(source, release):
             kinds = [kind for kind in OPTIONS if kind != IGNORING or changes_attributes(release)]
             out += [(attack(MODEL, **OPTIONS[kind]), kind) for kind in kinds]
         else:
@@ -94,7 +94,7 @@ def is_source_of(source: Catalog, release: Catalog) -> bool:
 
 def changes_attributes(release: Catalog) -> bool:
     """Whether the defense changed values, times or names, so that an unaware attacker may do better without them."""
-    channel = release.channel
+    channel = release.mechanism
     if channel is None:
         return False
     changed = channel.value is not None or channel.time is not None or channel.attributes > 0

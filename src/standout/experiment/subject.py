@@ -52,7 +52,7 @@ def released(source: Catalog, release: Any, defense: Any, seed: int) -> Catalog:
         )
     if release is None and defense is not None:
         release = defense.apply(in_memory(source, "a defense"), seed=seed)
-    if isinstance(release, Catalog) and release.channel is not None:
+    if isinstance(release, Catalog) and release.mechanism is not None:
         return release  # a strong defense may leave a single item
     return source if release is None or release is source else source_of(release, "release")
 

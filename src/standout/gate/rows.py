@@ -201,7 +201,7 @@ def _requirements(
 
 def adaptive(job: Audit) -> tuple[bool, str]:
     """Whether an attacker who knows the defense took part, and a sentence about it."""
-    if job.release.channel is None or not is_source_of(job.source, job.release):
+    if job.release.mechanism is None or not is_source_of(job.source, job.release):
         return False, (
             "the release differs from the source and its defense is not known, so nobody who knows the defense attacked it; "
             "make it with so.defense(…).apply(source), or set adaptive = false"

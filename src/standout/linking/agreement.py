@@ -8,7 +8,6 @@ nothing it is 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from standout.attacks.odds import entry_histograms
 from standout.attacks.tables import Known
 from standout.data.background import background
 from standout.formulas.likelihood import shrunk
+from standout.kernels.bins import Bins
 
 Array = npt.NDArray[Any]
 
@@ -31,68 +31,34 @@ HOURS = (0, 1, 6, 24, 72, 336)
 WIDE = 50.0
 """A scale whose range is more than this many of its smallest steps is wide."""
 LEAST = 1e-6
-_SLACK = 1e-9
 _AT_ONCE = 20_000
 """Facts whose histograms are counted at once."""
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """Probability of each bin of gaps between a right fact and the entry it is about."""
-
-    edges: tuple[float, ...]
-    share: tuple[float, ...]
-    """One more than there are edges: the last bin holds all larger gaps."""
-    wide: bool = False
-    """Whether gaps are those of asinh(value)."""
-
-    def place(self, known: Any, other: Any) -> Array:
-        """Bin of each gap."""
-        a, b = (np.arcsinh(x) if self.wide else np.asarray(x) for x in (known, other))
-        return np.asarray(
-            np.searchsorted(np.asarray(self.edges), np.abs(a - b) - _SLACK, side="left")
-        )
-
-    def reach(self, known: Array, levels: Array) -> tuple[Array, Array]:
-        """(facts, edges): first level, and one past the last, whose gap is at most each edge."""
-        edges = np.asarray(self.edges) + _SLACK
-        at, scale = (np.arcsinh(x) if self.wide else x for x in (known, levels))
-        low = np.searchsorted(scale, at[:, None] - edges[None, :], side="left")
-        return low, np.searchsorted(scale, at[:, None] + edges[None, :], side="right")
-
-    def within(self, gap: float) -> float:
-        """Share of right facts whose gap is at most `gap`, which must be an edge.
-
-        >>> Agreement((0.0, 1.0), (0.5, 0.25, 0.25)).within(1.0)
-        0.75
-        """
-        return float(sum(self.share[: self.edges.index(gap) + 1]))
-
-
-def value_bins(levels: Array) -> Agreement:
+def value_bins(levels: Array) -> Bins:
     """Bins for the values of a release, with equal shares."""
     steps = np.diff(levels)
     if levels.size and float(np.ptp(levels)) > WIDE * float(steps.min(initial=np.inf)):
-        return Agreement(RATIOS, _even(len(RATIOS) + 1), wide=True)
+        return Bins(RATIOS, _even(len(RATIOS) + 1), wide=True)
     # edges that separate nothing would give empty bins
     gaps = np.unique(np.abs(levels[:, None] - levels[None, :]).round(9))
     edges = [
         e for lo, e in zip((-1.0, *STEPS), STEPS, strict=False) if ((gaps > lo) & (gaps <= e)).any()
     ]
-    return Agreement(tuple(edges or [0.0]), _even(len(edges or [0.0]) + 1))
+    return Bins(tuple(edges or [0.0]), _even(len(edges or [0.0]) + 1))
 
 
-def time_bins(resolution: str = "day") -> Agreement:
+def time_bins(resolution: str = "day") -> Bins:
     """Bins for days or for hours, with equal shares."""
     edges = HOURS if resolution == "hour" else DAYS
-    return Agreement(tuple(float(d) for d in edges), _even(len(edges) + 1))
+    return Bins(tuple(float(d) for d in edges), _even(len(edges) + 1))
 
 
 def _even(n: int) -> tuple[float, ...]:
     return (1.0 / n,) * n
 
 
-def value_background(known: Known, bins: Agreement) -> Array:
+def value_background(known: Known, bins: Bins) -> Array:
     """(facts, bins): share of the item's own entries in each bin of gaps to the known value; 1 where it is unknown."""
     out = np.ones((known.item.size, len(bins.share)))
     has = np.flatnonzero(known.has_value)
@@ -101,7 +67,7 @@ def value_background(known: Known, bins: Agreement) -> Array:
         part = has[lo : lo + _AT_ONCE]
         own, n_own, common = entry_histograms(known, part, "value")
         # the levels within a gap are consecutive: differences of running sums
-        low, high = bins.reach(known.value[part], levels)
+        low, high = bins.spans(known.value[part], levels)
         mine, all_ = (
             np.concatenate([np.zeros((part.size, 1)), np.cumsum(x, axis=1)], axis=1)
             for x in (own, common)
@@ -116,7 +82,7 @@ def value_background(known: Known, bins: Agreement) -> Array:
     return np.maximum(out, LEAST)
 
 
-def day_background(known: Known, bins: Agreement) -> Array:
+def day_background(known: Known, bins: Bins) -> Array:
     """(facts, bins): share of the item's own entries in each bin of gaps to the known day; 1 where it is unknown."""
     out = np.ones((known.item.size, len(bins.share)))
     has = np.flatnonzero(known.has_tick)

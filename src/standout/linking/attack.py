@@ -13,7 +13,8 @@ from standout.attacks.attack import Attack
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
 from standout.data.catalog import Catalog
-from standout.linking.agreement import Agreement, day_background, value_background
+from standout.kernels.bins import Bins
+from standout.linking.agreement import day_background, value_background
 from standout.linking.mentions import Mentions
 from standout.linking.noise import LinkNoise
 from standout.scoring.factors import ByCount
@@ -95,7 +96,7 @@ def length_factor(dataset: Catalog) -> ByCount:
     return ByCount(np.where(length > 0, 1.0 / np.maximum(length, 1), 0.0))
 
 
-def _value_table(known: Known, bins: Agreement) -> Array:
+def _value_table(known: Known, bins: Bins) -> Array:
     """(facts, levels + 1): likelihood ratio of the known value by level; 1 where one of the two is unknown."""
     ratio = np.asarray(bins.share) / value_background(known, bins)
     levels = known.dataset.levels
@@ -107,7 +108,7 @@ def _value_table(known: Known, bins: Agreement) -> Array:
     return table
 
 
-def _day_table(known: Known, bins: Agreement) -> Array:
+def _day_table(known: Known, bins: Bins) -> Array:
     """(facts, 2·reach + 2): likelihood ratio by signed day gap, the outer gaps mean all larger ones; last column: day unknown."""
     ratio = np.asarray(bins.share) / day_background(known, bins)
     reach = int(bins.edges[-1]) + 1

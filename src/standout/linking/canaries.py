@@ -18,7 +18,7 @@ from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample_targets
 from standout.data.dataset import Dataset
 from standout.data.purposes import PURPOSE_LINK_CANARIES
-from standout.linking.agreement import Agreement
+from standout.kernels.bins import Bins
 from standout.linking.noise import LinkNoise
 
 Array = npt.NDArray[Any]
@@ -139,17 +139,14 @@ def _noisy(
     return item, value, day
 
 
-def _moved(
-    true: Array, kernel: Agreement, scale: Array, lost: Array, rng: np.random.Generator
-) -> Array:
+def _moved(true: Array, kernel: Bins, scale: Array, lost: Array, rng: np.random.Generator) -> Array:
     """Each number moved by a gap from the kernel's bins to a place on the scale; lost ones go anywhere on it."""
-    out = true.copy()
-    share = np.cumsum(kernel.share)
-    for k in np.flatnonzero(~np.isnan(true)):
-        near = np.arange(scale.size)
-        if not lost[k]:
-            b = int(np.searchsorted(share, rng.random() * share[-1], side="right"))
-            found = np.flatnonzero(kernel.place(true[k], scale) == min(b, len(kernel.share) - 1))
-            near = found if found.size else np.array([int(np.abs(scale - true[k]).argmin())])
-        out[k] = scale[near[int(rng.random() * near.size)]]
+    told = np.flatnonzero(~np.isnan(true))
+    kept = ~lost[told]
+    # a number for the bin, if there is one, then a number for the place
+    numbers = rng.random(told.size + int(kept.sum()))
+    last = np.cumsum(1 + kept) - 1
+    out, inside = true.copy(), numbers[last]
+    out[told] = scale[(inside * scale.size).astype(np.int64)]
+    out[told[kept]] = kernel.draw(true[told[kept]], numbers[last[kept] - 1], scale, inside[kept])
     return out

@@ -20,8 +20,8 @@ from standout.attacks.fit import decreasing
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.data.times import to_ticks
+from standout.kernels.bins import Bins
 from standout.linking.agreement import (
-    Agreement,
     day_background,
     time_bins,
     value_background,
@@ -243,7 +243,7 @@ def _score(case: Case, cells: Cells, noise: LinkNoise, shape: tuple[int, ...]) -
     return Scored(value, day, (odds[0], odds[1]), np.exp(with_days - both), both.reshape(shape))
 
 
-def _ratio(kernel: Agreement | None, back: Array | None, fact: Array, place: Array) -> Array:
+def _ratio(kernel: Bins | None, back: Array | None, fact: Array, place: Array) -> Array:
     """Likelihood ratio of each event; 1 where the channel is unknown."""
     if kernel is None or back is None:
         return np.ones(place.size)
@@ -312,9 +312,7 @@ def _maximize(case: Case, cells: Cells, noise: LinkNoise, scored: Scored, who: A
     )
 
 
-def _shares(
-    kernel: Agreement | None, back: Array | None, place: Array, weight: Array
-) -> Agreement | None:
+def _shares(kernel: Bins | None, back: Array | None, place: Array, weight: Array) -> Bins | None:
     """Shares of the bins among right facts; agreement falls with the gap, and one pseudo-count follows the background."""
     if kernel is None or back is None:
         return None

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.errors import ParameterError
-from standout.linking.agreement import Agreement
+from standout.kernels.bins import Bins
 
 Array = npt.NDArray[Any]
 
@@ -36,8 +36,8 @@ class LinkNoise:
 
     e: tuple[float, ...]
     h: float = 0.0
-    value: Agreement | None = None
-    time: Agreement | None = None
+    value: Bins | None = None
+    time: Bins | None = None
     unrelated: float = 0.0
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The Numba kernel for `Combine.ADAPTIVE`: log P(knowledge | record) - log P(knowledge | absent) under a defense's channel.
+"""The Numba kernel for `Combine.ADAPTIVE`: log P(knowledge | record) - log P(knowledge | absent) under a defense's mechanism.
 
 Every record is a candidate, also those that lost all known entries. The kernel visits the records
 of a block in order, with one cursor per known item, and evaluates the whole formula of

@@ -1,4 +1,4 @@
-"""Factors of one record under a defense's channel: the inner functions of the kernel for `Combine.ADAPTIVE`."""
+"""Factors of one record under a defense's mechanism: the inner functions of the kernel for `Combine.ADAPTIVE`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of `Combine.ADAPTIVE`: an adversary's knowledge and a defense's channel, as the compiled kernel takes them."""
+"""Tables of `Combine.ADAPTIVE`: an adversary's knowledge and a defense's mechanism, as the compiled kernel takes them."""
 
 from __future__ import annotations
 

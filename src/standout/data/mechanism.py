@@ -1,7 +1,7 @@
-"""`Channel`: how a defense changed the data, as far as its published parameters say; an adaptive attacker may assume it.
+"""`Mechanism`: how a defense changed the data, as far as its published parameters say; an adaptive attacker may assume it.
 
-A defense states its channel, `Dataset.channel` carries it, and the adaptive likelihood reads it. A
-field at its default says that the defense did not change that. Channels of defenses that are
+A defense states its mechanism, `Dataset.mechanism` carries it, and the adaptive likelihood reads it. A
+field at its default says that the defense did not change that. Mechanisms of defenses that are
 applied one after the other combine with `then`.
 """
 
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from standout.errors import ParameterError
+from standout.kernels.levels import Table
 
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
@@ -34,26 +34,6 @@ class ItemMap:
     """float64: probability that the attacker's match of the two names is right; 1 where the names are published."""
     published: bool = True
     """Whether the owner publishes which name stands for which item; otherwise the attacker infers it."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ValueMap:
-    """Change of the values: P(value in the release | value in the source)."""
-
-    source: Array
-    """float64 (levels of the source), ascending."""
-    release: Array
-    """float64 (levels of the release), ascending."""
-    chance: sparse.csr_array
-    """(levels of the source, levels of the release): each row sums to 1."""
-
-    def then(self, other: ValueMap) -> ValueMap:
-        """Return this change followed by another one."""
-        if not np.array_equal(self.release, other.source):
-            raise ParameterError(
-                "the second change of values does not start from the levels that the first one leaves"
-            )
-        return ValueMap(self.source, other.release, sparse.csr_array(self.chance @ other.chance))
 
 
 @dataclass(frozen=True)
@@ -81,7 +61,7 @@ class TimeMap:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Channel:
+class Mechanism:
     """Published parameters of a release, in the order in which the fields are listed."""
 
     sampled: float = 1.0
@@ -108,7 +88,7 @@ class Channel:
     """Number of these entries."""
     attributes: float = 0.0
     """Probability that value and time of an entry were exchanged among the holders of the item."""
-    value: ValueMap | None = None
+    value: Table | None = None
     """Change of the values."""
     time: TimeMap | None = None
     """Change of the times."""
@@ -127,8 +107,8 @@ class Channel:
             and parts == (None,) * 4
         )
 
-    def then(self, other: Channel) -> Channel:
-        """Channel of two defenses, this one first."""
+    def then(self, other: Mechanism) -> Mechanism:
+        """Mechanism of two defenses, this one first."""
         dropped = self.dropped | other.dropped
         caps = [c.cap for c in (self, other) if c.cap is not None]
         return replace(
@@ -160,7 +140,7 @@ class Origin:
     source: Dataset
     defense: Any
     """The defense that made the release: an object with `apply`."""
-    channel: Channel
+    mechanism: Mechanism
 
 
 def _either(p: float, q: float) -> float:
