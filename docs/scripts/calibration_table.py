@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 import standout as so
 from standout.adversary.sampling import sample_targets
-from standout.attacks.presence import CANARIES, canaries
+from standout.attacks.presence import CANARIES_IF_SMALL, canaries, n_canaries
 
 Array = npt.NDArray[Any]
 
@@ -90,7 +90,7 @@ def adversaries() -> Iterator[so.Adversary]:
 def targets_of(who: so.Adversary, data: so.Dataset) -> Array:
     """Targets; other records than the canaries if enough are left."""
     eligible = who.eligible(data)
-    others = np.setdiff1d(eligible, canaries(data, who))
+    others = np.setdiff1d(eligible, canaries(data, who, n_canaries(data)))
     return sample_targets(data, others if others.size >= TARGETS else eligible, TARGETS, SEED)
 
 
@@ -149,9 +149,12 @@ def page(cells: list[Cell]) -> str:
         f"{TARGETS} targets each, run once with the target in the release and once with it removed (prior 1/2).",
         "Written by `docs/scripts/calibration_table.py`.",
         "",
-        f"`Likelihood(calibrate=True)`, the default, fits three numbers per kind of knowledge on {CANARIES} canaries: records of",
-        "the release, run present and removed, whose knowledge is drawn with another seed. Targets are other records than the",
-        f"canaries if the release has enough of them. Cells within {100 * CLOSE:.0f} points of the observed rate:",
+        f"`Likelihood(calibrate=True)`, the default, fits three numbers per kind of knowledge "
+        f"on {CANARIES_IF_SMALL:,} canaries, or on",
+        "all eligible records if there are fewer: records of the release, run present and removed, whose knowledge is drawn with",
+        "another seed. Targets are other records than the canaries if the release has enough of them "
+        "(Online Retail has, MovieLens",
+        f"has not). Cells within {100 * CLOSE:.0f} points of the observed rate:",
         "",
         "| | P(absent) | posterior |",
         "|---|---|---|",

@@ -52,17 +52,38 @@ def length_background(known: Known, low: Array, high: Array, keeps: float = 1.0)
     return np.asarray((told_lengths(known) * inside + 0.5) / (count.sum() - gone + 1.0))
 
 
+def knows_length(known: Known) -> bool:
+    """Whether the length of every target is known, to within a share."""
+    return known.facts.length_within is not None and not np.isnan(known.facts.length).any()
+
+
+def log_over_mean(known: Known) -> Array:
+    """log(ℓ/mean) per query: with -log L of a record in the window, the log density ratio of a known length."""
+    low, high = known.length_window(known.facts.length_within)
+    return np.asarray(np.log(told_lengths(known)) - np.log(length_background(known, low, high)))
+
+
 def with_length(known: Known, log_pick: RecordFactor) -> tuple[RecordFactor, Array]:
-    """log_pick + log L per record, and log(ℓ/mean) per query: together the log density ratio of a known length.
+    """log_pick + log L per record, and `log_over_mean` per query.
 
     Unchanged and 0 where no length is known.
     """
-    share, n = known.facts.length_within, known.facts.n_queries
-    if share is None or np.isnan(known.facts.length).any():
-        return log_pick, np.zeros(n)
-    low, high = known.length_window(share)
+    if not knows_length(known):
+        return log_pick, np.zeros(known.facts.n_queries)
     parts = log_pick.parts if isinstance(log_pick, SumOfCounts) else (log_pick,)
     assert all(isinstance(part, ByCount) for part in parts)
     lengths = ByCount(np.log(np.maximum(np.arange(known.dataset.longest + 1), 1.0)))
-    back = length_background(known, low, high)
-    return SumOfCounts((*parts, lengths)), np.log(told_lengths(known)) - np.log(back)
+    return SumOfCounts((*parts, lengths)), log_over_mean(known)
+
+
+def longest_possible(known: Known) -> tuple[Array, Array]:
+    """Longest length in each query's window, which a score counts from, and what the base of the score then needs.
+
+    Both are 0 where no length is known.
+    """
+    n = known.facts.n_queries
+    if not knows_length(known):
+        return np.zeros(n, np.int64), np.zeros(n)
+    _, high = known.length_window(known.facts.length_within)
+    longest = np.clip(high, 1, max(int(known.dataset.longest), 1))
+    return longest, log_over_mean(known) - np.log(longest)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from standout.adversary.counts import ItemCount, records_by_count
 from standout.adversary.knowledge import Facts
 from standout.attacks.bayes import SHRINK
+from standout.attacks.known_length import longest_possible
 from standout.attacks.noise import Noise
 from standout.attacks.tables import Known
 from standout.data.background import background, entries_of
@@ -70,10 +71,10 @@ def compile_odds(
     if not noise.complete:
         base = base * (known.support > 0)
     outside = (known.n_known - np.diff(known.query_ptr)) * noise.complete
-    base = known.sum_over_facts(base) + outside * np.log(noise.e)
-    plan = known.odds_plan(
-        value, time.table, time.row, time.most, floor, pick_factor(dataset, facts, noise), base
-    )
+    longest, length = longest_possible(known)
+    base = known.sum_over_facts(base) + outside * np.log(noise.e) + length
+    factor = pick_factor(dataset, facts, noise)
+    plan = known.odds_plan(value, time.table, time.row, time.most, floor, factor, base, longest)
     return replace(plan, n_possible=_n_possible(known, noise))
 
 

@@ -30,6 +30,9 @@ Array = npt.NDArray[Any]
 CANARIES = 200
 """Number of canaries; all eligible records if there are fewer."""
 
+SMALL, CANARIES_IF_SMALL = 20_000, 1_000
+"""Number of canaries in a release of at most `SMALL` records, where they cost little: the interval of *sure* is narrower."""
+
 LEAST_SHARE = 1e-9
 """Shares of the lineup are calibrated as if they were at least this, and at most 1 minus this."""
 
@@ -142,9 +145,14 @@ def canary_seed(who: Adversary) -> int:
     return 2**40 + crc32(json.dumps(numbers, sort_keys=True).encode())
 
 
-def canaries(dataset: Catalog, who: Adversary) -> Array:
-    """Records that serve as canaries."""
-    return who.choose_targets(dataset, CANARIES, canary_seed(who))[1]
+def canaries(dataset: Catalog, who: Adversary, n: int = CANARIES) -> Array:
+    """Records that serve as canaries: `n` of them, or all eligible ones if there are fewer."""
+    return who.choose_targets(dataset, n, canary_seed(who))[1]
+
+
+def n_canaries(dataset: Catalog) -> int:
+    """Number of canaries of a release that is not defended."""
+    return CANARIES_IF_SMALL if dataset.n_records <= SMALL else CANARIES
 
 
 def calibrated(dataset: Catalog, who: Adversary, run: Run) -> Presence:
@@ -160,7 +168,7 @@ def calibrated(dataset: Catalog, who: Adversary, run: Run) -> Presence:
     """
 
     def fit() -> Presence:
-        records = canaries(dataset, who)
+        records = canaries(dataset, who, n_canaries(dataset))
         knowledge = who.sample(dataset, records, canary_seed(who))
         both = run(dataset, knowledge, records)
         factor = np.concatenate([factor_of(v) for v in both])

@@ -370,18 +370,22 @@ class Known:
         floor: Array,
         factor: RecordFactor,
         base: Array,
+        longest: Array | None = None,
     ) -> Plan:
-        """Pack odds: score = base + Σ log(1 + factor of the record · (value · time + floor)).
+        """Pack odds: score = base + Σ log(1 + factor of the record · (value · time + floor)) + log(longest/L).
 
         `time_row` is the row of `time` of each fact, and `most_time` a bound of the fact's numbers
-        in it.
+        in it. The last term is left out where `longest` is 0, which is the default.
         """
         n = self.facts.n_queries
+        longest = np.zeros(n, np.int64) if longest is None else longest
         largest = np.log1p((value.max(axis=1, initial=0.0) * most_time + floor) * factor.largest)
         shift = np.maximum(
             np.ceil(
                 np.log2(
-                    np.maximum(self.sum_over_facts(largest), 1e-9) * 2.0**LOG_BITS / SCORE_LIMIT
+                    np.maximum(self.sum_over_facts(largest) + np.log(np.maximum(longest, 1)), 1e-9)
+                    * 2.0**LOG_BITS
+                    / SCORE_LIMIT
                 )
             ),
             0.0,
@@ -392,6 +396,7 @@ class Known:
             time_row=time_row,
             odds_floor=floor,
             shift=shift.astype(np.int64),
+            longest=longest,
         )
         return self._wrap(
             Combine.ODDS,
@@ -414,6 +419,7 @@ class Known:
             exclude=self.exclude.astype(np.int64),
             low=low,
             high=high,
+            longest=np.zeros(n, np.int64),
             cut=np.full(n, 2**31, np.int64),
             cap=np.full(n, 2**31, np.int64),
             salt=np.zeros(n, np.uint64),

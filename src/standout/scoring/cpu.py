@@ -25,6 +25,7 @@ from standout.scoring.fill import (
     fixed_log,
     jit,
     jit_bare,
+    log_of_length,
     make_scratch,
     n_postings,
     postings,
@@ -216,6 +217,8 @@ def _score_of(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) 
             score += best
     if how.combine == _MIN and held < plan.query.n_known[q]:
         score = np.int64(0)
+    if how.combine == _ODDS and plan.query.longest[q] > 0:
+        score += log_of_length(r, q, post, plan)
     if how.combine == _SUM and post.factor.size > 0 and score != 0:
         score = np.int64(np.rint(score * post.factor[r]))
     return min(score, plan.query.cap[q]) if plan.query.cap[q] < _UNCAPPED else score

@@ -134,6 +134,15 @@ def fixed_log(x: float) -> int:
     return np.int64((((bits >> 52) - 1023) * LN2 + inside + (1 << (_MORE - 1))) >> _MORE)
 
 
+@jit_inline
+def log_of_length(r: int, q: int, post: Postings, plan: Tables) -> int:
+    """log(longest/L) of record `r` of the shard, in integer units of query `q`; 0 for longer records, which are no candidates."""
+    length = max(post.lengths[np.uint64(r)], np.int64(1))
+    ratio = np.float64(max(plan.query.longest[q], length)) / np.float64(length)
+    shift = plan.query.shift[q]
+    return (fixed_log(ratio) + (np.int64(1) << shift >> 1)) >> shift
+
+
 @jit
 def first_column_tick(known: int, last: int, shift: int) -> int:
     """Tick whose distance from an entry's tick, divided by 2^shift, is the column of the time table."""
@@ -572,7 +581,7 @@ def fill(
 def finish(
     acc: Array, held: Array, start: int, q: int, post: Postings, plan: Tables, how: KernelVariant
 ) -> None:
-    """Apply the rules on the whole sum: all facts held, record factor, cap. `start` is the block's first record."""
+    """Apply the rules on the whole sum: all facts held, record factor, known length, cap. `start` is the block's first record."""
     if how.combine == _MIN:
         for r in range(acc.size):
             if held[r] < plan.query.n_known[q]:
@@ -581,6 +590,9 @@ def finish(
         for r in range(acc.size):
             if acc[r] != 0:
                 acc[r] = np.int64(np.rint(acc[r] * post.factor[start + r]))
+    elif how.combine == _ODDS and plan.query.longest[q] > 0:
+        for r in range(acc.size):
+            acc[r] += log_of_length(start + r, q, post, plan)
     cap = plan.query.cap[q]
     if cap < 2**31 - 1:
         for r in range(acc.size):

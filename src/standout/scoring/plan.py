@@ -46,7 +46,7 @@ class Combine(IntEnum):
     MIN = 1
     """Smallest `value[code] + time[gap]` over all facts; 0 unless the record holds every one of them."""
     ODDS = 2
-    """Add `log(1 + factor[record] · (value[code] · time[gap] + floor))`."""
+    """Add `log(1 + factor[record] · (value[code] · time[gap] + floor))`, and where a length is known `log(longest / length)`."""
     EXACT = 3
     """log P(knowledge | record) for exactly w wrong facts, by the tables `Plan.exact`; other records are no candidates."""
     ADAPTIVE = 4
@@ -78,6 +78,8 @@ class QueryTables(NamedTuple):
     """int64: fewest items a candidate may hold."""
     high: Array
     """int64: most items a candidate may hold."""
+    longest: Array
+    """int64, for `Combine.ODDS`: log(longest/L) is added to the score of a record of L items; 0 = nothing is added."""
     cut: Array
     """int64: records with at least this integer score are counted."""
     cap: Array
