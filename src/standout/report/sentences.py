@@ -255,7 +255,8 @@ def _guessing(case: Case, seen: View, most: str) -> str:
         said = " The best guess finds hardly anybody else." if _certain(case)["rate"] < 1 else ""
     weaker = [c for c in sorted(seen.cases, key=weaker_first) if c.hit["low"] > MOST]
     if weaker and weaker_first(weaker[0]) < weaker_first(case) and _certain(case)["low"] > MOST:
-        said += f" Knowing {weaker[0].phrase}{_comma(weaker[0])} it is already right for {_share(weaker[0], 'found')}."
+        known = f"{weaker[0].phrase}{_comma(weaker[0])}"
+        said += f" A best guess from {known} is already right for {_share(weaker[0], 'found')}."
     if case.hit["rate"] < 1:
         return f"{said} Rare items find more people, popular ones far fewer."
     return f"{said} Popular items may find fewer people."
