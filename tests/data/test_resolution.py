@@ -152,6 +152,13 @@ def test_years_1_and_9999_at_minutes_neither_overflow_nor_agree_with_anything():
         assert np.isfinite(so.attack(name).scores(ds, far)).all()
 
 
+def test_a_tolerance_of_years_of_seconds_says_how_to_read_the_data():
+    ds = so.Dataset.from_arrays([1, 2], [1, 1], time=["2015-01-01T00:00:01", "2020-01-01"])
+    who = so.Adversary(knows=1, value_within=None, time_within=365)
+    with pytest.raises(ParameterError, match=r"more than 194 days .* to the second .* coarser"):
+        so.attack("unicity").run(ds, who.sample(ds))
+
+
 def test_old_knowledge_and_a_new_release_in_years_1_and_9999_are_read_to_the_minute():
     for year in ("0001", "9999"):
         ds = so.Dataset.from_arrays(
