@@ -1,4 +1,4 @@
-"""A default audit measures what the file holds: times to the minute, and no claim of exact values that are not kept."""
+"""A default audit measures what the file holds: times to the second, and no claim of exact values that are not kept."""
 
 from __future__ import annotations
 
@@ -54,9 +54,29 @@ def rates(findings, **adversary):
     return {one["attack"]["label"]: one["hit"] for one in entry["attacks"]}
 
 
-def test_people_who_differ_only_in_the_minute_are_not_called_safe_by_default(tmp_path):
-    record, item, seconds = planted()
+def test_people_who_differ_only_in_the_second_are_not_called_safe_by_default(tmp_path):
+    record, item, seconds = planted(n=3000)
     ds = so.Dataset.read(written(tmp_path / "visits.csv", record, item, seconds))
+    assert ds.time_resolution == "second" and ds.not_measured == []
+    who = so.Adversary(knows=1, value_within=None, time_within=0)
+    found = so.Audit(ds, who, ["unicity", "likelihood"], targets="all", describe=False).run()
+    # the minute singles out 62 % of them
+    one, unique = found_share(item, seconds), unique_share(item, seconds)
+    assert unique > 0.98 and unique_share(item, seconds // 60) < 0.65
+    for hit in rates(found, knows=1, wrong=0, time_within=0).values():
+        assert hit["low"] - 0.01 < one < hit["high"] + 0.01
+    assert (
+        found.results[0]["unique"]["low"] - 0.01
+        < unique
+        < found.results[0]["unique"]["high"] + 0.01
+    )
+    assert "to the second" in str(found).splitlines()[0]
+
+
+def test_people_who_differ_only_in_the_minute_are_not_called_safe(tmp_path):
+    record, item, seconds = planted()
+    path = written(tmp_path / "visits.csv", record, item, seconds)
+    ds = so.Dataset.read(path, resolution="minute")
     assert ds.time_resolution == "minute" and ds.cleaning.finest_time == "second"
     found = so.Audit(ds, attacks=["unicity", "likelihood"], targets="all", describe=False).run()
     assert unique_share(item, seconds // 60) > 0.8
@@ -79,7 +99,15 @@ def test_people_who_differ_only_in_the_minute_are_not_called_safe_by_default(tmp
 
 
 @pytest.mark.parametrize(
-    ("resolution", "within"), [("minute", 0), ("minute", "30min"), ("hour", 0), ("day", 0)]
+    ("resolution", "within"),
+    [
+        ("second", 0),
+        ("second", "30min"),
+        ("minute", 0),
+        ("minute", "30min"),
+        ("hour", 0),
+        ("day", 0),
+    ],
 )
 def test_unique_and_found_at_each_resolution_are_those_of_a_brute_force_count(resolution, within):
     """Knowing one item and its time: unique people are counted with NumPy, from the seconds and without our code."""
@@ -88,14 +116,16 @@ def test_unique_and_found_at_each_resolution_are_those_of_a_brute_force_count(re
         record,
         item,
         time=seconds / 86_400,
-        resolution=None if resolution == "minute" else resolution,
+        resolution=None if resolution == "second" else resolution,
     )
     assert ds.time_resolution == resolution
     who = so.Adversary(knows=1, value_within=None, time_within=within)
     aux = who.sample(ds, seed=3)
-    known = np.round(aux.time * {"minute": 1440, "hour": 24, "day": 1}[resolution]).astype(np.int64)
-    step = {"minute": 60, "hour": 3600, "day": 86_400}[resolution]
-    reach = 30 if within else 0
+    known = np.round(
+        aux.time * {"second": 86_400, "minute": 1440, "hour": 24, "day": 1}[resolution]
+    ).astype(np.int64)
+    step = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}[resolution]
+    reach = 1800 // step if within else 0
     at = seconds.reshape(-1, 6) // step
     fits = (
         np.abs(at[:, np.searchsorted(np.arange(6), aux.item.astype(int))].T - known[:, None])

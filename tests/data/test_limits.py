@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from standout.data.build import EntryBuilder, count_pairs
+from standout.data.build import EntryBuilder, _sort_records, count_pairs
 from standout.data.dataset import Dataset
 from standout.data.reading import stream
 from standout.errors import InputError
@@ -191,3 +191,33 @@ def test_more_rows_than_memory_are_refused_before_memory_is_taken(tmp_path, monk
         Dataset.read(path)
     monkeypatch.undo()
     assert stream._physical_memory() > 1e8
+
+
+@pytest.mark.parametrize(("n_levels", "tick_span"), [(3, 9), (300, 70_000), (100_000, 2**32 - 2)])
+@pytest.mark.parametrize("items", [40, 2**31])
+def test_entries_are_sorted_by_item_tick_and_code_of_any_width(n_levels, tick_span, items):
+    rng = np.random.default_rng(1)
+    n = 500
+    item = rng.integers(0, items, 40)[rng.integers(0, 40, n)]
+    code = rng.integers(0, n_levels + 1, n)
+    tick = rng.choice([*rng.integers(0, tick_span, 5), tick_span, -1], n)
+    builder = EntryBuilder(
+        np.array([0, n]),
+        items,
+        has_value=True,
+        has_time=True,
+        n_levels=n_levels,
+        tick_span=tick_span,
+    )
+    tick = np.where(tick < 0, builder.no_tick, tick)
+    builder.add(
+        np.ones(n, np.int64),
+        item,
+        code.astype(builder.code.dtype),
+        tick.astype(builder.tick.dtype),
+    )
+    # supports of 2^31 items would need 16 GB: only the sorting is looked at
+    _sort_records(0, 2, builder.ptr, builder.item, builder.code, builder.tick)
+    found = list(zip(builder.item, builder.tick, builder.code, strict=True))
+    assert found == sorted(zip(item, tick, code, strict=True))
+    assert builder.no_tick == np.iinfo(builder.tick.dtype).max > tick_span

@@ -97,6 +97,7 @@ def test_arrays_lists_and_dates_give_the_ticks_of_a_file(resolution):
         ("min", [119, -1], "hour", [1, -1]),
         ("week", [1, -1], "hour", [168, -168]),
         ("day", [2, -3], "minute", [2880, -4320]),
+        ("min", [2, -1], "second", [120, -60]),
     ],
 )
 def test_units_coarser_and_finer_than_a_tick_are_converted(
@@ -116,7 +117,7 @@ def test_a_file_without_a_time_of_day_is_read_to_the_hour_with_a_note(tmp_path):
     assert "hour" not in " ".join(so.Dataset.read(path).cleaning.notes)
 
 
-@pytest.mark.parametrize("resolution", ["hour", "minute"])
+@pytest.mark.parametrize("resolution", ["minute", "second"])
 def test_times_too_far_apart_for_the_resolution_are_refused_and_not_wrapped(tmp_path, resolution):
     ends = ["1000-01-01", "9999-12-31"]
     with pytest.raises(InputError, match=f"with {resolution}s at most"):
@@ -151,6 +152,13 @@ def test_years_1_and_9999_at_minutes_neither_overflow_nor_agree_with_anything():
         assert np.isfinite(so.attack(name).scores(ds, far)).all()
 
 
+def test_a_tolerance_of_years_of_seconds_says_how_to_read_the_data():
+    ds = so.Dataset.from_arrays([1, 2], [1, 1], time=["2015-01-01T00:00:01", "2020-01-01"])
+    who = so.Adversary(knows=1, value_within=None, time_within=365)
+    with pytest.raises(ParameterError, match=r"more than 194 days .* to the second .* coarser"):
+        so.attack("unicity").run(ds, who.sample(ds))
+
+
 def test_old_knowledge_and_a_new_release_in_years_1_and_9999_are_read_to_the_minute():
     for year in ("0001", "9999"):
         ds = so.Dataset.from_arrays(
@@ -168,6 +176,7 @@ STAMPS = {
     "hour": ["1975-03-01 05:00:00", "1975-03-02", "1969-12-31 23:00"],
     "minute": ["1975-03-01 05:30:00", "1975-03-02", "1969-12-31 23:59"],
     "second": ["1975-03-01 05:30:00", "1975-03-02", "1969-12-31 23:59:59"],
+    "millisecond": ["1975-03-01 05:30:00.250", "1975-03-02", "1969-12-31 23:59:59"],
 }
 
 
@@ -178,9 +187,11 @@ def moments_of(unit):
 def in_form(form, unit, tmp_path):
     """The times of a unit, read in the default way from a source of this form."""
     rows, stamps = list(range(3)), moments_of(unit)
-    seconds = [(t - datetime(1970, 1, 1)) // timedelta(seconds=1) for t in stamps]
+    seconds = [(t - datetime(1970, 1, 1)) / timedelta(seconds=1) for t in stamps]
+    if unit != "millisecond":
+        seconds = [int(s) for s in seconds]
     if form == "arrays":
-        return so.Dataset.from_arrays(rows, rows, time=np.array(stamps, "datetime64[s]"))
+        return so.Dataset.from_arrays(rows, rows, time=np.array(stamps, "datetime64[ms]"))
     if form == "days":
         return so.Dataset.from_arrays(rows, rows, time=[s / 86_400 for s in seconds])
     if form in ("timestamps", "zoned", "numbers", "floats", "parquet"):
@@ -236,7 +247,7 @@ def test_every_reader_keeps_the_finest_times_by_default(form, tmp_path):
     for unit in STAMPS:
         (tmp_path / unit).mkdir()
         ds = in_form(form, unit, tmp_path / unit)
-        resolution = "minute" if unit == "second" else unit
+        resolution = "second" if unit == "millisecond" else unit
         assert (ds.time_resolution, ds.cleaning.finest_time) == (resolution, unit)
         per_tick = timedelta(days=1) / TICKS_PER_DAY[resolution]
         expected = [(t - datetime(1970, 1, 1)) // per_tick for t in moments_of(unit)]
@@ -245,16 +256,16 @@ def test_every_reader_keeps_the_finest_times_by_default(form, tmp_path):
             assert ticks(ds) == expected
         cut = [note for note in ds.cleaning.notes if "times were read to" in note]
         assert cut == (
-            ["time: the data has seconds; times were read to the minute"]
-            if unit == "second"
+            ["time: the data has milliseconds; times were read to the second"]
+            if unit == "millisecond"
             else []
         )
-        assert ds.not_measured == (["times to the second"] if unit == "second" else [])
+        assert ds.not_measured == (["times to the millisecond"] if unit == "millisecond" else [])
 
 
 @pytest.mark.parametrize("arrays", [True, False])
-def test_minutes_of_more_years_than_fit_are_read_to_the_hour_with_a_note(arrays, tmp_path):
-    stamps = ["1970-03-01T00:30:10", "2020-01-01T05:31:00"]
+def test_seconds_of_more_years_than_fit_are_read_to_the_minute_with_a_note(arrays, tmp_path):
+    stamps = ["1950-03-01T00:30:10", "2020-01-01T05:31:00"]
     if arrays:
         ds = so.Dataset.from_arrays([1, 2], [1, 2], time=stamps)
     else:
@@ -263,17 +274,17 @@ def test_minutes_of_more_years_than_fit_are_read_to_the_hour_with_a_note(arrays,
             "user,item,time\n" + "".join(f"{k},{k},{c}\n" for k, c in enumerate(stamps))
         )
         ds = so.Dataset.read(path, value=None)
-    assert ds.time_resolution == "hour" and ds.first_tick == 59 * 24
+    assert ds.time_resolution == "minute" and ds.first_tick == -7_246 * 1440 + 30
     assert (
-        "time: the data has seconds; times were read to the hour, because they span more than 32 years"
+        "time: the data has seconds; times were read to the minute, because they span more than 64 years"
         in (ds.cleaning.notes)
     )
     assert ds.not_measured == ["times to the second"]
     assert (
         so.Dataset.from_arrays(
-            [1, 2], [1, 2], time=["1990-01-01", "2020-01-01T05:31"]
+            [1, 2], [1, 2], time=["1990-01-01", "2020-01-01T05:31:01"]
         ).time_resolution
-        == "minute"
+        == "second"
     )
 
 
@@ -303,7 +314,12 @@ def test_a_tolerance_is_a_whole_number_of_ticks():
 
 @pytest.mark.parametrize(
     ("within", "has", "needed"),
-    [("2h", "day", "hour"), ("30min", "hour", "minute"), ("90min", "day", "minute")],
+    [
+        ("2h", "day", "hour"),
+        ("30min", "hour", "minute"),
+        ("90min", "day", "minute"),
+        ("90s", "minute", "second"),
+    ],
 )
 def test_a_tolerance_finer_than_the_data_says_how_to_read_it(within, has, needed):
     ds = so.Dataset.from_arrays([1, 2], [1, 1], time=[0, 40], resolution=has)
@@ -317,14 +333,14 @@ def test_a_tolerance_finer_than_the_data_says_how_to_read_it(within, has, needed
 
 
 @pytest.mark.parametrize(
-    "within", ["2 weeks", "", "h", "1.5h", "30s", "-2h", 2.5, -1, True, np.nan, [1]], ids=str
+    "within", ["2 weeks", "", "h", "1.5h", "30ms", "-2h", 2.5, -1, True, np.nan, [1]], ids=str
 )
 def test_a_tolerance_that_makes_no_sense_is_refused(within):
     with pytest.raises(ParameterError, match="time_within="):
         so.Adversary(time_within=within)
 
 
-@pytest.mark.parametrize("resolution", ["seconds", "", "second", 60])
+@pytest.mark.parametrize("resolution", ["seconds", "", "millisecond", 60])
 def test_an_unknown_resolution_is_refused(tmp_path, resolution):
     path = tmp_path / "t.csv"
     path.write_text("user,item,time\n1,1,2020-01-01\n2,2,2020-01-05\n")

@@ -261,6 +261,29 @@ def test_a_folder_from_before_ticks_is_read_as_days(tmp_path, schema):
     assert old.index.tick.tolist() == ds.index.tick.tolist()
 
 
+def test_a_missing_time_of_a_folder_of_schema_3_stays_missing(tmp_path):
+    ds = Dataset.from_arrays([1, 2, 3], [1, 1, 2], time=[0, 90_000, np.nan])
+    ds.save(tmp_path / "d")
+    for name in ("record_tick", "index_tick"):
+        tick = np.load(tmp_path / "d" / f"{name}.npy")
+        assert tick.dtype == np.uint32 and tick.max() == 2**32 - 1
+        np.save(
+            tmp_path / "d" / f"{name}.npy",
+            np.where(tick == 2**32 - 1, 2**24 - 1, tick).astype(np.uint32),
+        )
+    meta = json.loads((tmp_path / "d" / "meta.json").read_text())
+    del meta["checksums"]
+    meta["schema"] = 3
+    meta["checksums"] = {
+        "meta.json": meta_checksum(meta),
+        **file_checksums(tmp_path / "d", [p.name for p in (tmp_path / "d").glob("*.npy")]),
+    }
+    (tmp_path / "d" / "meta.json").write_text(json.dumps(meta))
+    old = Dataset.open(tmp_path / "d")
+    assert old.record_tick.tolist() == ds.record_tick.tolist() == [0, 90_000, ds.no_tick]
+    assert old.index.tick.tolist() == ds.index.tick.tolist()
+
+
 def test_a_folder_of_an_older_version_gets_bounds_that_hold_its_values(tmp_path):
     value = np.arange(9000.0) ** 2
     ds = Dataset.from_arrays(np.arange(9000), np.zeros(9000, int), value)

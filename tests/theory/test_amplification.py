@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from standout.formulas.dss12 import kept_quantile
 from standout.theory import amplification as amplification_module
 from standout.theory.amplification import _draw, _k
 from standout.theory.learning import commonest_codes, known_s, learn
-from standout.theory.pairs import pair_s
+from standout.theory.pairs import pair_s, pair_similarity
 from standout.theory.rarity import rare_adversary, with_rare_share
 
 FEW = {"per_run": 10, "runs": 4}
@@ -229,3 +230,19 @@ def test_a_share_that_no_record_has_is_missing_and_not_zero():
 def test_shares_outside_their_range_are_refused(name, value):
     with pytest.raises(ParameterError, match=name):
         so.amplification(dataset(random_table(40, 12, 6, seed=1)), 3, **{name: value})
+
+
+def test_no_table_of_pairs_of_values_is_made():
+    n = 4000
+    ds = so.Dataset.from_arrays(np.arange(n), np.zeros(n, int), np.arange(n) / 7)
+    first, second = np.arange(n - 1), np.arange(1, n)
+    closeness, similarity = pair_s(ds, first, second), pair_similarity(ds, first, second, 0.1)
+    tracemalloc.start()
+    try:
+        np.testing.assert_array_equal(pair_s(ds, first, second), closeness)
+        np.testing.assert_array_equal(pair_similarity(ds, first, second, 0.1), similarity)
+        assert tracemalloc.get_traced_memory()[1] < 2 * 2**20
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(closeness, 1 - 1 / (n - 1))
+    assert (similarity == 0).all() and (pair_similarity(ds, first, second, 0.15) == 1).all()

@@ -117,15 +117,23 @@ def source_values(own: Array, n_own: Array, common: Array, change: sparse.csr_ar
 
 
 def buckets(release: Dataset, mechanism: Mechanism) -> tuple[int, bool, Array]:
-    """Largest shift, whether dates were rounded before it, and the length of the period that starts on each released day."""
+    """Largest shift, whether dates were rounded before it, and the length in ticks of the period that starts on each day.
+
+    The days are those of the release and of the shifts; none if dates were not rounded.
+    """
     change = mechanism.time
     shift = change.shift if change else 0
-    per_day = release.ticks_per_day
-    n = int(release.tick_span) + 2 * shift * per_day + 1
     if change is None or change.period is None:
-        return shift, False, np.ones(n, np.int64)
-    first = int(release.first_tick) - shift * per_day
-    return shift, change.period_first, period_lengths(first, n, change.period, per_day)
+        return shift, False, np.empty(0, np.int64)
+    first, last = _days(release)
+    lengths = period_lengths(first - shift, last - first + 1 + 2 * shift, change.period)
+    return shift, change.period_first, lengths * release.ticks_per_day
+
+
+def _days(release: Dataset) -> tuple[int, int]:
+    """First and last day of the release, counted from 1970-01-01."""
+    first, per_day = int(release.first_tick), release.ticks_per_day
+    return first // per_day, (first + int(release.tick_span)) // per_day
 
 
 def day_backgrounds(known: Known, source: Dataset, mechanism: Mechanism) -> tuple[Array, Array]:
@@ -165,12 +173,16 @@ def _bins(release: Dataset, mechanism: Mechanism, day: Array) -> tuple[Array, Ar
         at = inside // bins
         return at, np.minimum(bins, span + 1 - at * bins).astype(np.float64)
     first, per_day = int(release.first_tick), release.ticks_per_day
-    starts = (
-        period_starts((np.arange(span + 1) + first) // per_day, mechanism.time.period) * per_day
+    first_day, last_day = _days(release)
+    days = np.arange(first_day, last_day + 1)
+    every = np.clip(
+        (period_starts(days, mechanism.time.period) * per_day - first) // bins, 0, n_bins - 1
     )
-    every = np.clip((starts - first) // bins, 0, n_bins - 1)
-    width = np.maximum(np.bincount(every, minlength=n_bins), 1).astype(np.float64)
-    at = every[inside]
+    # the first and the last day may lie partly outside the release
+    begin = np.maximum(days * per_day, first)
+    ticks = np.minimum((days + 1) * per_day, first + span + 1) - begin
+    width = np.maximum(np.bincount(every, weights=ticks, minlength=n_bins), 1.0)
+    at = every[(inside + first) // per_day - first_day]
     return at, width[at]
 
 

@@ -10,15 +10,22 @@ from standout.kernels.bins import TickBins, averaged
 DAY_EDGES = (0, 3, 14, 30, 90, 365)
 """Edges in days."""
 
-FINE_EDGES: dict[str, tuple[int, ...]] = {"day": (), "hour": (2, 12), "minute": (5, 30, 120, 720)}
+FINE_EDGES: dict[str, tuple[int, ...]] = {
+    "day": (),
+    "hour": (2, 12),
+    "minute": (5, 30, 120, 720),
+    "second": (10, 60, 300, 1_800, 7_200, 43_200),
+}
 """Further edges below the days, in ticks."""
+
+MOST_DAYS = {"minute": 90, "second": 14}
+"""Last edge in days, by resolution: tables of minutes over a year, or of seconds over a month, would be long."""
 
 
 def gap_edges(dataset: Catalog) -> tuple[int, ...]:
     """Edges of the bins in ticks, ascending from 0."""
     n = dataset.ticks_per_day
-    # tables of minutes over a year would be long
-    days = DAY_EDGES[1:-1] if dataset.time_resolution == "minute" else DAY_EDGES[1:]
+    days = [day for day in DAY_EDGES[1:] if day <= MOST_DAYS.get(dataset.time_resolution, day)]
     return (0, *FINE_EDGES[dataset.time_resolution], *(n * day for day in days))
 
 

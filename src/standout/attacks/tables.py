@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
+from standout.attacks.gap_bins import MOST_DAYS
 from standout.data.background import background
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset, in_memory
@@ -38,7 +39,7 @@ LONG_REACH = 4096
 """A time table that reaches further is cut at the longest gap that occurs."""
 
 LONGEST_REACH = 2**24
-"""Largest reach of a time table: as many ticks as a release can span."""
+"""Largest reach of a time table, in ticks: 194 days of seconds, 31 years of minutes."""
 
 
 @njit(nogil=True, cache=True)
@@ -129,7 +130,7 @@ def time_columns(dataset: Catalog) -> int:
         reach = (
             16_384
             if all_timed
-            else dataset.ticks_per_day * (91 if dataset.time_resolution == "minute" else 366)
+            else dataset.ticks_per_day * (MOST_DAYS.get(dataset.time_resolution, 365) + 1)
         )
     return 2 * min(dataset.tick_span, reach) + 2
 
@@ -192,10 +193,10 @@ class Known:
 
     @cached_property
     def known_tick(self) -> Array:
-        """int64 (facts): `tick` for kernels, which compute gaps in 32 bits; times farther away agree with nothing anyway."""
-        return np.where(self.has_tick, np.clip(self.tick, -(2.0**29), 2.0**29), 0.0).astype(
-            np.int64
-        )
+        """int64 (facts): `tick` for kernels, which compute gaps in 32 bits; times farther away are in reach of no entry."""
+        outside = 4.0 * LONGEST_REACH
+        inside = np.clip(self.tick, -outside, self.dataset.tick_span + outside)
+        return np.where(self.has_tick, inside, 0.0).astype(np.int64)
 
     @property
     def has_tick(self) -> Array:
@@ -228,9 +229,9 @@ class Known:
         reach = min(reach, self.longest_gap() + 1)
         if reach > LONGEST_REACH:
             data = self.dataset
-            years = LONGEST_REACH / data.ticks_per_day / 365.25
+            days = LONGEST_REACH // data.ticks_per_day
             raise ParameterError(
-                f"a tolerance of more than {years:,.0f} years of times that are read to the {data.time_resolution} is too wide: "
+                f"a tolerance of more than {days:,} days of times that are read to the {data.time_resolution} is too wide: "
                 "lower it, or read the data with a coarser resolution"
             )
         return reach

@@ -34,8 +34,12 @@ ABOUT = 30
 """Cells up to which the default sweep is the full one."""
 
 ROUGH_DAYS = 14
-FINE_TIMES = {"hour": ("12h", "2h"), "minute": ("12h", "30min")}
-"""Tolerances below a day that are tried, by resolution: the day, and less; exact times are exact to the hour or the minute."""
+FINE_TIMES = {
+    "hour": ("12h", "2h"),
+    "minute": ("12h", "30min"),
+    "second": ("12h", "30min", "1min"),
+}
+"""Tolerances below a day that are tried, by resolution: the day, and less; exact times are exact to the resolution."""
 FEW_STEPS = 20
 """Largest number of regular steps for which a rough value means ±1 step."""
 PART_OF_SCALE = 20
@@ -79,9 +83,10 @@ def default_sweep(
     Numbers of items, each with all facts right and with a quarter of them wrong (from 4 items on: a
     quarter of one or two facts is less than one fact, and one wrong fact of two would be half),
     over rows that fit the channels of the data: items only, values exact, values rough, days exact,
-    days rough, both exact, both rough. In data that is read to the hour or to the minute, exact
-    times are exact to the hour or the minute, and there are two rows more: times to within 12
-    hours, which is to know the day, and to within 2 hours or 30 minutes. Where that gives more than
+    days rough, both exact, both rough. In data that is read to the hour, the minute or the
+    second, exact times are exact to that unit, and there are rows more: times to within 12 hours,
+    which is to know the day, to within 2 hours (of hours) or 30 minutes, and to within a minute (of
+    seconds). Where that gives more than
     about 30 cells, the default sweep tries all amounts for the weakest row, the strongest row and
     the row with every channel rough; the rows between them are tried with 2, 4 and 8 right facts.
     "full" tries every combination.

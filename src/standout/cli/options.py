@@ -125,7 +125,7 @@ _READING: dict[str, tuple[Any, Any]] = {
         Annotated[
             str | None,
             _option(
-                "How finely times are kept: day, hour or minute. Default: the finest of these that the times have."
+                "How finely times are kept: day, hour, minute or second. Default: the finest of these that the times have."
             ),
         ],
         None,

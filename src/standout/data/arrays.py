@@ -44,7 +44,7 @@ def from_arrays(
     repeats
         What to do with repeated (record, item) pairs: keep, last, first, max, sum or count.
     resolution
-        "day", "hour" or "minute". Default: the finest of the three that the times have.
+        "day", "hour", "minute" or "second". Default: the finest of these that the times have.
     """
     if resolution is not None:
         check_resolution(resolution)

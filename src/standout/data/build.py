@@ -57,43 +57,42 @@ def _place(
 
 
 @njit(nogil=True, cache=True)
-def _sort_records(
-    first: int,
-    stop: int,
-    ptr: Array,
-    item: Array,
-    code: Array,
-    tick: Array,
-    code_bits: int,
-    tick_bits: int,
-) -> None:
-    """Order the entries of each record by item, then tick, then value code."""
-    item_shift, tick_shift = np.uint64(code_bits + tick_bits), np.uint64(code_bits)
-    code_mask, tick_mask = (
-        (np.uint64(1) << tick_shift) - np.uint64(1),
-        (np.uint64(1) << np.uint64(tick_bits)) - np.uint64(1),
+def _sort_records(first: int, stop: int, ptr: Array, item: Array, code: Array, tick: Array) -> None:
+    """Order the entries of each record by item, then tick, then value code.
+
+    Item and tick form one number of 64 bits; the codes of entries where it is equal are sorted after it.
+    """
+    has_code, has_tick, bits, low = (
+        code.size > 0,
+        tick.size > 0,
+        np.uint64(32),
+        np.uint64(2**32 - 1),
     )
-    has_code = code.size > 0
-    has_tick = tick.size > 0
     for r in range(first, stop):
         lo, hi = ptr[r], ptr[r + 1]
         n = hi - lo
         key = np.empty(n, np.uint64)
         for k in range(n):
-            x = np.uint64(item[lo + k]) << item_shift
+            key[k] = np.uint64(item[lo + k]) << bits
             if has_tick:
-                x |= np.uint64(tick[lo + k]) << tick_shift
-            if has_code:
-                x |= np.uint64(code[lo + k])
-            key[k] = x
-        key.sort()
+                key[k] |= np.uint64(tick[lo + k])
+        if has_code:
+            order = np.argsort(key)
+            key = key[order]
+            own = code[lo:hi][order]
+            begin = 0
+            for k in range(1, n + 1):
+                if k == n or key[k] != key[begin]:
+                    if k - begin > 1:
+                        own[begin:k].sort()
+                    begin = k
+            code[lo:hi] = own
+        else:
+            key.sort()
         for k in range(n):
-            x = key[k]
-            item[lo + k] = x >> item_shift
+            item[lo + k] = key[k] >> bits
             if has_tick:
-                tick[lo + k] = (x >> tick_shift) & tick_mask
-            if has_code:
-                code[lo + k] = x & code_mask
+                tick[lo + k] = key[k] & low
 
 
 @njit(nogil=True, cache=True)
@@ -153,14 +152,8 @@ class EntryBuilder:
         self._cursor = self.ptr[:-1].copy()
         self.item = np.empty(n, smallest_unsigned(n_items))
         self.code = np.empty(n if has_value else 0, code_type(n_levels))
-        # 24 bits of the sort key hold the tick: 16.7 million ticks
         self.tick = np.empty(n if has_time else 0, smallest_unsigned(tick_span + 1))
         self.no_tick = missing_tick(self.tick.dtype)
-        self._bits = (8 if self.code.dtype == np.uint8 else 12, int(self.no_tick).bit_length())
-        if n_items.bit_length() + sum(self._bits) > 64:
-            raise InputError(
-                f"{n_items:,} items with so many values and ticks are more than a sort key of 64 bits holds"
-            )
 
     def add(
         self, record: Array, item: Array, code: Array | None = None, tick: Array | None = None
@@ -210,9 +203,7 @@ class EntryBuilder:
             spans = pairwise(edges)
             list(
                 pool.map(
-                    lambda s: _sort_records(
-                        s[0], s[1], self.ptr, self.item, self.code, self.tick, *self._bits
-                    ),
+                    lambda s: _sort_records(s[0], s[1], self.ptr, self.item, self.code, self.tick),
                     spans,
                 )
             )
@@ -223,8 +214,8 @@ class EntryBuilder:
 
 
 def missing_tick(dtype: np.dtype[Any]) -> int:
-    """Tick that means "no time": as large as the sort key's 24 bits and the type allow."""
-    return min(int(np.iinfo(dtype).max), 0xFFFFFF)
+    """Tick that means "no time": the largest number of the type."""
+    return int(np.iinfo(dtype).max)
 
 
 def rows_differ() -> InputError:

@@ -40,7 +40,7 @@ class Catalog(ValueScale, ABC):
     tick_span: int
     """Largest tick offset."""
     time_resolution: str
-    """What a tick is: "day", "hour" or "minute"."""
+    """What a tick is: "day", "hour", "minute" or "second"."""
     cleaning: Cleaning
     origin: Origin | None
     """Where a release comes from, if a defense made it."""

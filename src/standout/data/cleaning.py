@@ -36,7 +36,7 @@ class Cleaning:
     value_width: float = 0.0
     """Width of the cell of a typical entry whose level stands for several values: the median over those entries."""
     finest_time: str = ""
-    """Finest unit that the times of the source have: day, hour, minute or second; empty without times."""
+    """Finest unit that the times of the source have: day, hour, minute, second or millisecond; empty without times."""
     times_midnight: int = 0
     """Times that are exactly 0:00, if they are more than times of day would give: probably dates without a time of day."""
     notes: tuple[str, ...] = ()

@@ -62,7 +62,7 @@ class Dataset(Catalog):
     origin: Origin | None = None
     """Where a release comes from, if a defense made it."""
     time_resolution: str = "day"
-    """What a tick is: "day", "hour" or "minute"."""
+    """What a tick is: "day", "hour", "minute" or "second"."""
 
     @classmethod
     def read(
@@ -132,9 +132,9 @@ class Dataset(Catalog):
         table
             Table of a database, or sheet of a workbook.
         resolution
-            "day", "hour" or "minute": how finely times are kept. Default: the finest of the three
-            that the times have; seconds are read to the minute, with a note. A saved dataset keeps
-            the one it was saved with.
+            "day", "hour", "minute" or "second": how finely times are kept. Default: the finest of
+            these that the times have; fractions of a second are dropped, with a note. A saved
+            dataset keeps the one it was saved with.
         """
         from standout.data.reading.read import read
 

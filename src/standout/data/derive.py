@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from standout.data.build import count_pairs, missing_tick, smallest_unsigned
 from standout.data.index import rows_of
+from standout.data.times import longest_span
 from standout.data.values import MOST_LEVELS, code_type
 from standout.errors import ParameterError
 
@@ -240,7 +241,7 @@ def _ticks(dataset: Dataset, day: Any) -> dict[str, Any]:
         raise ParameterError(f"day: use whole {dataset.time_resolution}s")
     first = int(min(dataset.first_tick, ticks[known].min(initial=dataset.first_tick)))
     last = int(max(dataset.first_tick + dataset.tick_span, ticks[known].max(initial=first)))
-    if last - first >= missing_tick(np.dtype(np.uint32)):
+    if last - first > longest_span(dataset.time_resolution):
         years = (last - first) / dataset.ticks_per_day / 365.25
         raise ParameterError(f"day: the times span {years:,.0f} years, which is too long")
     dtype = smallest_unsigned(last - first + 1)

@@ -70,7 +70,7 @@ def is_sound(ds: Dataset) -> bool:
         ds.item_labels.shape == (ds.n_items,),
         _is_array(ds.record_ptr, ds.n_records + 1, np.int64),
         _is_array(ds.record_item, n, np.uint16, np.uint32),
-        _is_array(ds.record_code, n if ds.has_value else 0, np.uint8, np.uint16),
+        _is_array(ds.record_code, n if ds.has_value else 0, np.uint8, np.uint16, np.uint32),
         _is_array(ds.record_tick, n if ds.has_time else 0, np.uint16, np.uint32),
         _is_array(ds.levels, levels, np.float64),
         _is_array(ds.lengths, ds.n_records, np.int64),

@@ -31,26 +31,23 @@ def period_starts(days: Array, period: str) -> Array:
     return np.asarray(dates.astype(f"datetime64[{unit}]").astype("datetime64[D]").astype(np.int64))
 
 
-def period_lengths(first: int, n: int, period: str, per_day: int = 1) -> Array:
-    """int64 (n): length in ticks of the period that starts at each of the ticks `first … first + n - 1`, 0 where none starts.
+def period_lengths(first: int, n: int, period: str) -> Array:
+    """int64 (n): length in days of the period that starts on each of the days `first … first + n - 1`, 0 where none starts.
 
     Parameters
     ----------
     first, n
-        Ticks, counted from 1970-01-01.
+        Days, counted from 1970-01-01.
     period
         "day", "week", "month", "quarter" or "year".
-    per_day
-        Ticks of a day.
 
-    >>> period_lengths(30, 3, "month").tolist(), period_lengths(23, 3, "day", 24).tolist()
-    ([0, 28, 0], [0, 24, 0])
+    >>> period_lengths(30, 3, "month").tolist(), period_lengths(23, 3, "day").tolist()
+    ([0, 28, 0], [1, 1, 1])
     """
-    day = first // per_day
-    days = np.arange(day, (first + n) // per_day + 368)
+    days = np.arange(first, first + n + 368)
     at = days[period_starts(days, period) == days]
-    tick, length = at[:-1] * per_day - first, np.diff(at) * per_day
-    inside = (tick >= 0) & (tick < n)
+    day, length = at[:-1] - first, np.diff(at)
+    inside = day < n
     out = np.zeros(n, np.int64)
-    out[tick[inside]] = length[inside]
+    out[day[inside]] = length[inside]
     return out

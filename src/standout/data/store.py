@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from standout.data.build import missing_tick
 from standout.data.cleaning import Cleaning, ColumnUse
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
@@ -32,8 +33,9 @@ from standout.errors import InputError, ParameterError
 Array = npt.NDArray[Any]
 
 FORMAT = "standout-dataset"
-SCHEMA = 3
-"""Version 2 has checksums of all files; version 3 has ticks of a resolution, before it ticks were days."""
+SCHEMA = 4
+"""Version 2 has checksums of all files; version 3 has ticks of a resolution, before it ticks were days;
+in version 4 "no time" is the largest number of the ticks' type, before it was at most 2^24 - 1."""
 _LABELS = ("record_labels", "item_labels")
 _ARRAYS = (
     *_LABELS,
@@ -135,12 +137,16 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
         cleaning = replace(cleaning, notes=(*cleaning.notes, _NO_CHECKSUMS))
     times = {name: meta[old.get(name, name)] for name in ("first_tick", "tick_span")}
     times["time_resolution"] = "day" if old else meta["time_resolution"]
+    if meta["schema"] < 4:
+        arrays["record_tick"] = _with_largest_missing(arrays["record_tick"])
     ds = _with_bounds(Dataset(**arrays, **times, cleaning=cleaning))
     if _has_checksums(meta):
         index_arrays: dict[str, Any] = {
             name: load_array(source, old.get(f"index_{name}", f"index_{name}"))
             for name in _INDEX_ARRAYS
         }
+        if meta["schema"] < 4:
+            index_arrays["tick"] = _with_largest_missing(index_arrays["tick"])
         index = Shard(**meta["index"], **index_arrays).with_keys(ds.lazy_keys)
         ds.__dict__["index"] = index  # the cached property finds it there
     return ds
@@ -152,6 +158,13 @@ def cleaning_of(meta: dict[str, Any]) -> Cleaning:
     return Cleaning(
         **{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns}
     )
+
+
+def _with_largest_missing(tick: Array) -> Array:
+    """Ticks saved before version 4, with the "no time" of today."""
+    if tick.dtype != np.uint32:
+        return tick
+    return np.where(tick == 2**24 - 1, missing_tick(tick.dtype), tick).astype(tick.dtype)
 
 
 def _with_bounds(ds: Dataset) -> Dataset:

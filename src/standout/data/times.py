@@ -1,4 +1,4 @@
-"""Times as ticks: whole days, hours or minutes since 1970-01-01 in UTC; tolerances of times."""
+"""Times as ticks: whole days, hours, minutes or seconds since 1970-01-01 in UTC; tolerances of times."""
 
 from __future__ import annotations
 
@@ -30,16 +30,26 @@ ORDERS = {"m/d": "month/day/year", "d/m": "day/month/year"}
 TIME_UNITS = (*PER_DAY, "week", *ORDERS)
 
 
-TICKS_PER_DAY = {"day": 1, "hour": 24, "minute": 1440}
-"""Resolutions: the ticks that a day has."""
+TICKS_PER_DAY = {"day": 1, "hour": 24, "minute": 1440, "second": 86_400}
+"""Resolutions, from coarse to fine: the ticks that a day has."""
 
-LONGEST_SPAN = 0xFFFFFE
-"""Ticks have 24 bits in the sort key, and the largest number means "no time"."""
+LONGEST_SPAN = 2**31 - 2**27
+"""Ticks from the first to the last time: kernels compute gaps in 32 bits, and a known time may lie
+up to 2^26 ticks outside the data (`attacks.tables`). 64 years of seconds."""
 
-_WITHIN = {"w": Fraction(7), "d": Fraction(1), "h": Fraction(1, 24), "min": Fraction(1, 1440)}
-_NUMPY = {"day": "D", "hour": "h", "minute": "m"}
+LONGEST_DAYS = 2**24
+"""Days from the first to the last time: in 46,000 years, the unit is not the right one."""
+
+_WITHIN = {
+    "w": Fraction(7),
+    "d": Fraction(1),
+    "h": Fraction(1, 24),
+    "min": Fraction(1, 1440),
+    "s": Fraction(1, 86_400),
+}
+_NUMPY = {"day": "D", "hour": "h", "minute": "m", "second": "s"}
 SLACK = 1e-5
-"""Ticks by which a fraction of a day may be too small: hours and minutes are not exact in binary days."""
+"""Ticks by which a fraction of a day may be too small: hours, minutes and seconds are not exact in binary days."""
 
 
 def check_resolution(resolution: str) -> None:
@@ -48,8 +58,8 @@ def check_resolution(resolution: str) -> None:
         raise ParameterError(f"resolution={resolution!r}: choose one of {', '.join(TICKS_PER_DAY)}")
 
 
-FINER = ("day", "hour", "minute", "second")
-"""Units of times, from coarse to fine. Seconds occur in data and are read to the minute."""
+FINER = (*TICKS_PER_DAY, "millisecond")
+"""Units of times, from coarse to fine. Fractions of a second occur in data and are read to the second."""
 
 
 def finer_than(unit: str, resolution: str) -> bool:
@@ -64,22 +74,23 @@ def finer_than(unit: str, resolution: str) -> bool:
 def finest_unit(whole: Mapping[str, bool]) -> str:
     """Finest unit that times have; `whole` says of each resolution whether all times are whole numbers of it.
 
-    >>> finest_unit({"day": False, "hour": True, "minute": True}), finest_unit({"day": False, "hour": False, "minute": False})
-    ('hour', 'second')
+    >>> none = dict.fromkeys(TICKS_PER_DAY, False)
+    >>> finest_unit(none | {"hour": True, "minute": True, "second": True}), finest_unit(none)
+    ('hour', 'millisecond')
     """
-    return next((name for name in TICKS_PER_DAY if whole[name]), "second")
+    return next((name for name in TICKS_PER_DAY if whole[name]), FINER[-1])
 
 
-def default_resolution(unit: str, n_minutes: float) -> str:
-    """Finest resolution for times that have this finest unit and span this many minutes.
+def default_resolution(unit: str, n_seconds: float) -> str:
+    """Finest resolution for times that have this finest unit and span this many seconds.
 
-    >>> default_resolution("second", 1e6), default_resolution("hour", 1e6), default_resolution("second", 2e7)
-    ('minute', 'hour', 'hour')
+    >>> default_resolution("second", 1e8), default_resolution("hour", 1e8), default_resolution("second", 3e9)
+    ('second', 'hour', 'minute')
     """
     fitting = [
         name
         for name, n in TICKS_PER_DAY.items()
-        if n_minutes * n / TICKS_PER_DAY["minute"] <= LONGEST_SPAN
+        if n_seconds * n / TICKS_PER_DAY["second"] <= LONGEST_SPAN
     ]
     return next((name for name in reversed(fitting) if not finer_than(name, unit)), "day")
 
@@ -87,14 +98,14 @@ def default_resolution(unit: str, n_minutes: float) -> str:
 def resolution_notes(unit: str, resolution: str, asked: bool) -> tuple[str, ...]:
     """Notes on how finely times were read; `asked` says whether the caller chose the resolution.
 
-    >>> resolution_notes("second", "minute", False)
-    ('time: the data has seconds; times were read to the minute',)
+    >>> resolution_notes("millisecond", "second", False)
+    ('time: the data has milliseconds; times were read to the second',)
     """
     if finer_than(unit, resolution):
         why = ""
         if asked:
             why = " (as asked)"
-        elif unit != "second" or resolution != "minute":
+        elif resolution != "second":
             years = LONGEST_SPAN / 365.25 / TICKS_PER_DAY[FINER[FINER.index(resolution) + 1]]
             why = f", because they span more than {years:,.0f} years"
         return (f"time: {cut_words(unit, resolution)}{why}",)
@@ -133,9 +144,14 @@ def mixed_zones(what: str, n_zoned: int, n_plain: int) -> str:
     )
 
 
+def longest_span(resolution: str) -> int:
+    """Most ticks from the first to the last time."""
+    return min(LONGEST_SPAN, LONGEST_DAYS * TICKS_PER_DAY[resolution])
+
+
 def check_span(first_tick: float, last_tick: float, resolution: str = "day") -> None:
     """Refuse times that lie further apart than tick offsets can represent."""
-    if last_tick - first_tick <= LONGEST_SPAN:
+    if last_tick - first_tick <= longest_span(resolution):
         return
     per_year = 365.25 * TICKS_PER_DAY[resolution]
     years = (last_tick - first_tick) / per_year
@@ -150,19 +166,19 @@ def check_span(first_tick: float, last_tick: float, resolution: str = "day") -> 
 
 
 def days_within(within: Any) -> Fraction:
-    """Tolerance of times in days: a whole number of days, or a text like "30min", "2h", "3d" or "2w".
+    """Tolerance of times in days: a whole number of days, or a text like "30s", "30min", "2h", "3d" or "2w".
 
     >>> days_within(14), days_within("2h"), days_within("2w")
     (Fraction(14, 1), Fraction(1, 12), Fraction(14, 1))
     """
     if isinstance(within, str):
-        found = re.fullmatch(r"(\d{1,9}) ?(min|h|d|w)", within.strip())
+        found = re.fullmatch(r"(\d{1,9}) ?(s|min|h|d|w)", within.strip())
         if found:
             return int(found[1]) * _WITHIN[found[2]]
     elif _is_number(within) and np.isfinite(within) and within == int(within) >= 0:
         return Fraction(int(within))
     raise ParameterError(
-        f'time_within={within!r}: use a whole number of days, a text like "30min", "2h", "3d" or "2w", or None for times '
+        f'time_within={within!r}: use a whole number of days, a text like "30s", "30min", "2h", "3d" or "2w", or None for times '
         "that are not known"
     )
 
@@ -235,6 +251,7 @@ def within_text(within: Any) -> str:
         within = f"{within:g}d"
     number, unit = re.findall(r"[\d.]+|[a-z]+", within)
     one, more = {
+        "s": ("s", "s"),
         "min": ("min", "min"),
         "h": ("h", "h"),
         "d": ("day", "days"),
@@ -251,7 +268,11 @@ def to_ticks(days: Any, resolution: str) -> Array:
     """
     array = np.asarray(days, dtype=np.float64)
     n = TICKS_PER_DAY[resolution]
-    return np.asarray(np.floor(array) if n == 1 else np.floor(array * n + SLACK))
+    if n == 1:
+        return np.asarray(np.floor(array))
+    exact = array * n
+    # seconds of the year 9999 have fewer bits after the point than the slack
+    return np.asarray(np.floor(exact + np.maximum(SLACK, 2.0**-51 * np.abs(exact))))
 
 
 def tick_text(tick: int, resolution: str) -> str:
@@ -261,7 +282,7 @@ def tick_text(tick: int, resolution: str) -> str:
     ('2020-01-01', '2020-01-01T09:00')
     """
     moment = np.array(int(tick)).astype(f"datetime64[{_NUMPY[resolution]}]")
-    return str(moment if resolution == "day" else moment.astype("datetime64[m]"))
+    return str(moment.astype("datetime64[m]") if resolution == "hour" else moment)
 
 
 MOST_DAYS = 10_000_000
@@ -297,19 +318,19 @@ def times_of(values: Any, resolution: str | None = None) -> Times:
         name: _ticks(array, moment, name)
         for name in (TICKS_PER_DAY if resolution is None else (resolution,))
     }
-    minute = ticks["minute"] if "minute" in ticks else _ticks(array, moment, "minute")
+    second = ticks["second"] if "second" in ticks else _ticks(array, moment, "second")
     if array.dtype.kind == "M":
-        is_whole = {"minute": (array == array.astype("datetime64[m]"))[known]}
+        is_whole = {"second": (array == array.astype("datetime64[s]"))[known]}
     else:
-        exact = array[known] * TICKS_PER_DAY["minute"]
-        is_whole = {"minute": np.abs(exact - np.rint(exact)) <= SLACK}
-    for name in ("day", "hour"):
-        per = TICKS_PER_DAY["minute"] // TICKS_PER_DAY[name]
+        exact = array[known] * TICKS_PER_DAY["second"]
+        is_whole = {"second": np.abs(exact - np.rint(exact)) <= SLACK}
+    for name in ("day", "hour", "minute"):
+        per = TICKS_PER_DAY["second"] // TICKS_PER_DAY[name]
         coarse = ticks[name] if name in ticks else _ticks(array, moment, name)
-        is_whole[name] = is_whole["minute"] & (minute == per * coarse)[known]
+        is_whole[name] = is_whole["second"] & (second == per * coarse)[known]
     unit = finest_unit({name: bool(whole.all()) for name, whole in is_whole.items()})
     if resolution is None:
-        resolution = default_resolution(unit, float(np.ptp(minute[known])) if known.any() else 0.0)
+        resolution = default_resolution(unit, float(np.ptp(second[known])) if known.any() else 0.0)
     return Times(ticks[resolution], moment, unit, resolution, int(is_whole["day"].sum()))
 
 

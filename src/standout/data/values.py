@@ -45,12 +45,12 @@ class Scale(NamedTuple):
 
 
 def code_type(n_levels: int) -> np.dtype[Any]:
-    """Type of the codes: one byte for up to 255 levels, two bytes for more.
+    """Type of the codes: one byte for up to 255 levels, two bytes for up to 65,535, four for more.
 
-    >>> code_type(255), code_type(256)
-    (dtype('uint8'), dtype('uint16'))
+    >>> code_type(255), code_type(256), code_type(65_536)
+    (dtype('uint8'), dtype('uint16'), dtype('uint32'))
     """
-    return np.dtype(np.uint8 if n_levels <= np.iinfo(np.uint8).max else np.uint16)
+    return np.dtype(np.min_scalar_type(n_levels))
 
 
 def code_values(distinct: Array, counts: Array, lows: Array | None = None) -> Scale:

@@ -133,7 +133,8 @@ def write_entries(
     if ids is not None:
         label = ids[entry_records(dataset)]
         table = table.set_column(0, "record", [label]).take(np.argsort(label, kind="stable"))
-    dates = "%Y-%m-%d" if dataset.time_resolution == "day" else "%Y-%m-%d %H:%M"
+    clock = {"day": "", "second": " %H:%M:%S"}.get(dataset.time_resolution, " %H:%M")
+    dates = f"%Y-%m-%d{clock}"
     roles = [role for role in layout.columns if role in present(dataset)]
     table = table.select(roles).rename_columns([layout.columns[role] for role in roles])
     if layout.kind == "parquet":

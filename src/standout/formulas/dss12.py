@@ -43,6 +43,15 @@ def T(a: Any, b: Any, p: Any) -> Array:  # noqa: N802 - the paper's letter
     return np.where(np.isnan(share), 0.0, np.maximum(1.0 - share, 0.0))
 
 
+def closeness(a: float, b: float, p: float) -> float:
+    """T(a, b) of two values on the scale: 1 - |a - b| / p, and 1 if p = 0.
+
+    >>> closeness(2.5, 2.0, 4.0), closeness(3.0, 3.0, 0.0)
+    (0.875, 1.0)
+    """
+    return 1.0 - abs(a - b) / p if p > 0 else 1.0
+
+
 def is_isolated(eccentricity: Any, gamma: Any, mean_weight: Any) -> npt.NDArray[np.bool_]:
     """If e > γ·M, the best record is the target (Theorem 2).
 

@@ -14,9 +14,9 @@ WHOLE = 1e-6
 
 
 def comparable(dataset: Dataset, second: Knowledge) -> Dataset:
-    """The release with times by the hour if it has hours or minutes and so has the second file, else by the day.
+    """The release with times by the hour if it has hours or finer times and so has the second file, else by the day.
 
-    Minutes are not compared: their tables would be long, and two files rarely agree to the minute.
+    Minutes and seconds are not compared: their tables would be long, and two files rarely agree to the minute.
     """
     if not dataset.has_time or dataset.ticks_per_day == 1:
         return dataset

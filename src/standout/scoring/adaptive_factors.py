@@ -66,6 +66,15 @@ def make_adaptive_scratch(
     )
 
 
+@jit
+def _period_length(at: int, per_day: int, bucket: Array) -> int:
+    """Ticks of the period that starts `at` ticks after the first day of `bucket`, 0 if none does."""
+    if bucket.size == 0:
+        return 1
+    day = at // per_day
+    return int(bucket[day]) if day * per_day == at else 0
+
+
 @jit_inline
 def entry_chances(
     p: int, f: int, z: int, post: Postings, known_tick: Array, t: AdaptiveTables
@@ -81,7 +90,8 @@ def entry_chances(
             right, wrong = right * t.tick_back[f], wrong * t.tick_back_wrong[f]
         else:
             first = tick - z * t.per_day
-            n = np.int64(t.bucket[(first if t.period_first else tick) + t.shift * t.per_day])
+            at = (first if t.period_first else tick) + t.shift * t.per_day + t.day_tick
+            n = _period_length(at, t.per_day, t.bucket)
             if n == 0:
                 right, wrong = 0.0, 0.0
             else:
@@ -362,7 +372,7 @@ def mark_changes(
             if tick == post.no_tick:
                 continue
             some = True
-            n = np.int64(t.bucket[tick + s * t.per_day])
+            n = _period_length(tick + s * t.per_day + t.day_tick, t.per_day, t.bucket)
             if t.period_first:
                 z0, z1, every = -s, s, True
             else:

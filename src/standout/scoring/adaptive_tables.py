@@ -49,8 +49,11 @@ class AdaptiveTables(NamedTuple):
     """First tick of the source, as an offset from the release's first tick."""
     span: int
     """Ticks from the source's first to its last one."""
+    day_tick: int
+    """Ticks of the release's first day before its first tick."""
     bucket: Array
-    """int64 (ticks of the release and of the shifts before and after): length of the period that starts at each, 0 = none."""
+    """int64 (days of the release and of the shifts before and after): length in ticks of the period that starts on each,
+    0 = none. Empty: every tick is a period of its own."""
     near: Array
     """float64 (days): for merged groups, probability per tick of another entry of the record by its distance in days."""
     slack: int

@@ -37,7 +37,14 @@ def _gather(i: int, post: Postings, channel: Array, none: int, record: Array, ke
 
 @jit
 def _reached(
-    n: int, record: Array, key: Array, low: Array, high: Array, first: Array, last: Array
+    n: int,
+    record: Array,
+    key: Array,
+    reach: int,
+    low: Array,
+    high: Array,
+    first: Array,
+    last: Array,
 ) -> int:
     """Per record, the union of the ranges around its keys, as disjoint ranges `first … last`; return their number."""
     m = 0
@@ -50,7 +57,9 @@ def _reached(
             key[k:stop].sort()
         open_range = False
         for e in range(k, stop):
-            lo, hi = low[key[e]], high[key[e]]
+            lo, hi = key[e] - reach, key[e] + reach
+            if low.size > 0:
+                lo, hi = low[key[e]], high[key[e]]
             if open_range and lo <= last[m - 1]:
                 last[m - 1] = max(last[m - 1], hi)
             else:
@@ -70,6 +79,7 @@ def _item_chances(
     post: Postings,
     channel: Array,
     none: int,
+    reach: int,
     low: Array,
     high: Array,
     out: Array,
@@ -82,7 +92,7 @@ def _item_chances(
         if n == 0:
             out[i] = np.nan
             continue
-        m = _reached(n, record, key, low, high, first, last)
+        m = _reached(n, record, key, reach, low, high, first, last)
         keys, starts, ends = key[:n], first[:m], last[:m]
         keys.sort()
         starts.sort()
@@ -97,7 +107,10 @@ def _item_chances(
         out[i] = agreeing / (n * n_records)
 
 
-def _chances(dataset: Dataset, channel: Array, none: int, low: Array, high: Array) -> Array:
+def _chances(
+    dataset: Dataset, channel: Array, none: int, reach: int, low: Array, high: Array
+) -> Array:
+    """Per item: `_item_chances` of the ranges low … high by key; without these, of ±reach around the key."""
     post = postings(dataset.index)
     events = np.bincount(dataset.record_item, minlength=dataset.n_items)
     out = np.empty(dataset.n_items)
@@ -110,7 +123,7 @@ def _chances(dataset: Dataset, channel: Array, none: int, low: Array, high: Arra
         list(
             pool.map(
                 lambda s: _item_chances(
-                    s[0], s[1], most, dataset.n_records, post, channel, none, low, high, out
+                    s[0], s[1], most, dataset.n_records, post, channel, none, reach, low, high, out
                 ),
                 pairwise(edges),
             )
@@ -121,20 +134,14 @@ def _chances(dataset: Dataset, channel: Array, none: int, low: Array, high: Arra
 def value_chances(dataset: Dataset, value_within: float) -> Array:
     """Per item: probability that a random record holds it with a value within the tolerance of a random known entry's."""
     first, stop = dataset.near_levels(value_within)
-    return _chances(dataset, dataset.index.code, dataset.n_levels, first, stop - 1)
+    return _chances(dataset, dataset.index.code, dataset.n_levels, 0, first, stop - 1)
 
 
 def time_chances(dataset: Dataset, time_within: float | str) -> Array:
     """Per item: probability that a random record holds it at a time within the tolerance of a random known entry's."""
     reach = int(min(loose_ticks(time_within, dataset.time_resolution), dataset.tick_span))
-    n = dataset.tick_span + 1
-    return _chances(
-        dataset,
-        dataset.index.tick,
-        dataset.no_tick,
-        np.arange(-reach, n - reach),
-        np.arange(reach, n + reach),
-    )
+    none = np.empty(0, np.int64)
+    return _chances(dataset, dataset.index.tick, dataset.no_tick, reach, none, none)
 
 
 def item_information(

@@ -41,8 +41,10 @@ class Agreement(NamedTuple):
     lengths: Array
     use_value: bool
     use_time: bool
-    same_value: Array
-    """uint8 (levels + 1, levels + 1): whether two value codes agree; a missing value agrees with nothing."""
+    first_value: Array
+    """int64 (levels + 1): first value code that agrees with each; a missing value agrees with nothing."""
+    n_values: Array
+    """int64 (levels + 1): number of value codes that agree, from the first one on."""
     ticks: int
     no_tick: int
 
@@ -51,13 +53,7 @@ class Agreement(NamedTuple):
         cls, dataset: Dataset, value_within: float | None, time_within: float | str | None
     ) -> Agreement:
         """Agreement within the tolerances; None leaves the channel out."""
-        n = dataset.n_levels
-        same = np.zeros((n + 1, n + 1), np.uint8)
-        if value_within is not None:
-            for code, (first, stop) in enumerate(
-                zip(*dataset.near_levels(value_within), strict=True)
-            ):
-                same[code, first:stop] = 1
+        first, stop = dataset.near_levels(0.0 if value_within is None else value_within)
         ticks = 0
         if time_within is not None:
             ticks = int(min(loose_ticks(time_within, dataset.time_resolution), dataset.tick_span))
@@ -69,7 +65,8 @@ class Agreement(NamedTuple):
             dataset.lengths,
             value_within is not None,
             time_within is not None,
-            same,
+            np.append(first, 0),
+            np.append(stop - first, 0),
             ticks,
             dataset.no_tick,
         )
@@ -128,15 +125,17 @@ def _add_one(
     if how.use_time:
         low, reach = _window(how.tick[at], how.ticks, how.no_tick)
     if how.use_value:
-        same = how.same_value[how.code[at]]
+        first, n = how.first_value[how.code[at]], how.n_values[how.code[at]]
         if how.use_time:
             for k in range(local.size):
-                gap = np.int64(tick[k]) - low
-                agrees = (gap >= 0) & (gap <= reach)
-                acc[np.uint64(local[k])] += one + (same[np.uint64(code[k])] & np.uint8(agrees))
+                gap, step = np.int64(tick[k]) - low, np.int64(code[k]) - first
+                acc[np.uint64(local[k])] += one + (
+                    (gap >= 0) & (gap <= reach) & (step >= 0) & (step < n)
+                )
         else:
             for k in range(local.size):
-                acc[np.uint64(local[k])] += one + same[np.uint64(code[k])]
+                step = np.int64(code[k]) - first
+                acc[np.uint64(local[k])] += one + ((step >= 0) & (step < n))
     elif how.use_time:
         for k in range(local.size):
             gap = np.int64(tick[k]) - low
@@ -150,8 +149,10 @@ def _add_one(
 def events_agree(first: int, stop: int, code: int, tick: int, how: Agreement) -> bool:
     """Whether any of the events `first … stop-1` of a record agrees with one (code, tick)."""
     for k in range(first, stop):
-        if how.use_value and how.same_value[how.code[k], code] == 0:
-            continue
+        if how.use_value:
+            step = code - how.first_value[how.code[k]]
+            if step < 0 or step >= how.n_values[how.code[k]]:
+                continue
         if how.use_time:
             low, reach = _window(how.tick[k], how.ticks, how.no_tick)
             gap = np.int64(tick) - low

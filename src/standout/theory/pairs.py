@@ -17,17 +17,19 @@ Array = npt.NDArray[Any]
 jit = njit(nogil=True, cache=True, error_model="numpy")
 
 
-def closeness_table(dataset: Dataset) -> Array:
-    """T by value codes (levels + 1, levels + 1): row = the known entry, column = the candidate's.
+_closeness = jit(dss12.closeness)
+
+
+@jit
+def _t(known: int, candidate: int, levels: Array, span: float) -> float:
+    """T by value codes.
 
     An entry without a value counts by its presence if it is the known one, and T = 0 if only the
-    candidate's lacks a value. Without values at all, every held item has T = 1.
+    candidate's lacks a value.
     """
-    n = dataset.n_levels
-    table = np.zeros((n + 1, n + 1))
-    table[:n, :n] = dss12.T(dataset.levels[:, None], dataset.levels[None, :], dataset.value_range)
-    table[n] = 1.0
-    return table
+    if known == levels.size:
+        return 1.0
+    return _closeness(levels[known], levels[candidate], span) if candidate < levels.size else 0.0
 
 
 @jit
@@ -77,8 +79,16 @@ def pair_similarity(
 
 
 @jit
-def _s(y: Array, r: Array, ptr: Array, item: Array, code: Array, table: Array, out: Array) -> None:
-    none = table.shape[0] - 1
+def _s(
+    y: Array,
+    r: Array,
+    ptr: Array,
+    item: Array,
+    code: Array,
+    levels: Array,
+    span: float,
+    out: Array,
+) -> None:
     has_code = code.size > 0
     for p in range(y.size):
         k, k_end = ptr[y[p]], ptr[y[p] + 1]
@@ -93,7 +103,8 @@ def _s(y: Array, r: Array, ptr: Array, item: Array, code: Array, table: Array, o
             e = j
             while e < j_end and item[e] == item[k]:
                 for x in range(k, k_stop):
-                    best = max(best, table[code[x], code[e]] if has_code else table[none, none])
+                    # without values at all, every held item has T = 1
+                    best = max(best, _t(code[x], code[e], levels, span) if has_code else 1.0)
                 e += 1
             total += best
             k = k_stop
@@ -110,7 +121,8 @@ def pair_s(dataset: Dataset, y: Any, r: Any) -> Array:
         dataset.record_ptr,
         dataset.record_item,
         dataset.record_code,
-        closeness_table(dataset),
+        dataset.levels,
+        dataset.value_range,
         out,
     )
     return out

@@ -81,7 +81,7 @@ def survey(
     may_fail = any(r is not None and r.bad != "false" for r in (numbers, rule))
     cleaning = _make_good(con, source, roles, options, may_fail)
     whole = rule.whole if rule else dict.fromkeys(TICKS_PER_DAY, "true")
-    counted = options.resolution or ("day" if whole["day"] == "true" else "minute")
+    counted = options.resolution or ("day" if whole["day"] == "true" else "second")
     ticks = rule.ticks[counted] if rule else "NULL::BIGINT"
     n, values, lowest, highest, distinct, times, midnight, low, high, *wholes = one_row(
         con,
@@ -104,7 +104,7 @@ def survey(
     if rule is not None:
         unit = finest_unit(dict(zip(TICKS_PER_DAY, wholes, strict=True)))
         resolution = options.resolution or default_resolution(
-            unit, (high - low) * _minutes(counted)
+            unit, (high - low) * _seconds(counted)
         )
     midnights = midnight_words(midnight, times, unit)
     _make_rows(con, rule, resolution)
@@ -138,14 +138,14 @@ def _ends(
     ):  # ticks of fractions of days need not nest
         low, high = one_row(con, "SELECT min(tick), max(tick) FROM rows")
     elif resolution != counted:
-        low, high = (x * _minutes(counted) // _minutes(resolution) for x in (low, high))
+        low, high = (x * _seconds(counted) // _seconds(resolution) for x in (low, high))
     check_span(low, high, resolution)
     return low, high
 
 
-def _minutes(resolution: str) -> int:
-    """Minutes of a tick."""
-    return TICKS_PER_DAY["minute"] // TICKS_PER_DAY[resolution]
+def _seconds(resolution: str) -> int:
+    """Seconds of a tick."""
+    return TICKS_PER_DAY["second"] // TICKS_PER_DAY[resolution]
 
 
 def _make_rows(con: duckdb.DuckDBPyConnection, rule: TimeRule | None, resolution: str) -> None:

@@ -235,17 +235,17 @@ def _whole(x: str, ticks: dict[str, str], per_day: float) -> dict[str, str]:
             name: f"stamp % {per_day // n} = 0" if per_day > n else "true"
             for name, n in TICKS_PER_DAY.items()
         }
-    if per_day >= TICKS_PER_DAY["minute"]:
+    if per_day >= TICKS_PER_DAY["second"]:
         return {
             name: f"stamp = {ticks[name]} * {int(per_day // n)}"
             for name, n in TICKS_PER_DAY.items()
         }
-    # fractions of days and hours are not exact in binary
-    minutes = f"(stamp * {TICKS_PER_DAY['minute'] / per_day})"
-    near = f"abs({minutes} - round({minutes})) <= {SLACK}"
-    most = TICKS_PER_DAY["minute"]
+    # fractions of days, hours and minutes are not exact in binary
+    most = TICKS_PER_DAY["second"]
+    seconds = f"(stamp * {most / per_day})"
+    near = f"abs({seconds} - round({seconds})) <= {SLACK}"
     return {
-        name: f"({near} AND {ticks['minute']} = {most // n} * {ticks[name]})"
+        name: f"({near} AND {ticks['second']} = {most // n} * {ticks[name]})"
         for name, n in TICKS_PER_DAY.items()
     }
 
