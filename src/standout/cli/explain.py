@@ -65,7 +65,7 @@ def explain(
     """
     from standout.audit.explain import explain as work_out
     from standout.audit.explain import find_record
-    from standout.cli.session import refuse_inputs
+    from standout.cli.outputs import refuse_inputs
     from standout.cli.waiting import read_quietly
     from standout.errors import ParameterError
     from standout.report.waterfall import render_explanation, show_explanation
