@@ -7,7 +7,7 @@ from pathlib import Path
 import standout as so
 from standout.audit.explain import draw
 from standout.data.synthetic import twin_dataset
-from standout.report.waterfall import render_explanation, sentences
+from standout.report.explanation import render_explanation, sentences
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "standout-out")
 data = twin_dataset(n_records=600, seed=7)

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, sync_playwright
 import standout as so
 from standout.audit.explain import draw, explain
 from standout.data.synthetic import twin_dataset
-from standout.report.waterfall import render_explanation
+from standout.report.explanation import render_explanation
 
 ARGUMENTS = [
     "--no-sandbox",

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from standout.cli.session import refuse_inputs
+from standout.cli.outputs import refuse_inputs
 from standout.errors import ParameterError
 
 POLICY = """

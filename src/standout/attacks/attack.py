@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
+from standout.attacks.queries import bound, one_per_query, query_batches
 from standout.attacks.running import Run, run_both
-from standout.attacks.tables import time_columns
 from standout.attacks.verdicts import Outcome, Verdicts
-from standout.data.catalog import Catalog, check_dataset
+from standout.data.catalog import Catalog
 from standout.engines.engine import Engine, engine
 from standout.errors import ParameterError, unknown_name
 from standout.scoring.partials import LOWEST
@@ -312,56 +312,6 @@ _engine = engine
 def _uncapped(plan: Plan) -> Plan:
     """Plan without the cap that makes a matching set tie."""
     return plan.replace_tables(cap=np.full(plan.n_queries, 2**31, np.int64))
-
-
-def bound(dataset: Any, knowledge: Any) -> Facts:
-    """The knowledge in the indices of the dataset; other objects are refused."""
-    check_dataset(dataset)
-    if not isinstance(knowledge, Knowledge):
-        raise ParameterError(
-            f"knowledge is a {type(knowledge).__name__}: use Adversary.sample or Knowledge.from_arrays to make it"
-        )
-    return knowledge.bind(dataset)
-
-
-def one_per_query(records: Any, facts: Facts, name: str, dataset: Catalog) -> Array:
-    """Record indices of the argument `name`, checked; -1 for every query if there are none."""
-    if records is None:
-        return np.full(facts.n_queries, -1, np.int64)
-    given = np.asarray(records).reshape(-1)
-    # a mask of booleans would be read as records 0 and 1
-    if given.dtype.kind not in "iuf" or not np.array_equal(given, np.floor(given)):
-        raise ParameterError(
-            f"{name}: give one record index per query as a whole number, -1 = none"
-        )
-    array = given.astype(np.int64)
-    if array.size != facts.n_queries:
-        raise ParameterError(
-            f"{name} has {array.size} records, the knowledge {facts.n_queries} queries: one record per query, -1 = none"
-        )
-    if array.size and (array.min() < -1 or array.max() >= dataset.n_records):
-        raise ParameterError(
-            f"{name}: record indices run from 0 to {dataset.n_records - 1}, -1 = none"
-        )
-    return array
-
-
-def query_batches(
-    dataset: Catalog, facts: Facts, exclude: Array, alone: bool, machine: Engine
-) -> Iterator[tuple[Facts, Array]]:
-    """Cut the queries into batches whose tables fit the engine's limits."""
-    row = 8 * (dataset.n_levels + 2 + time_columns(dataset))
-    most = max(1, machine.batch_bytes // row)
-    first = 0
-    while first < facts.n_queries:
-        stop = (
-            int(np.searchsorted(facts.query_ptr, facts.query_ptr[first] + most, side="right")) - 1
-        )
-        stop = min(max(stop, first + 1), first + machine.batch_queries, facts.n_queries)
-        if alone and (exclude[first:stop] >= 0).any():
-            stop = first + 1
-        yield facts.part(first, stop), exclude[first:stop]
-        first = stop
 
 
 @dataclass(frozen=True)

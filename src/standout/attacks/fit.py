@@ -19,10 +19,9 @@ import numpy.typing as npt
 
 from standout.adversary.choosing import choose_records
 from standout.adversary.knowledge import Facts
-from standout.attacks.attack import query_batches
 from standout.attacks.bayes import SHRINK
 from standout.attacks.events import events_of
-from standout.attacks.gap_bins import averaged_bins
+from standout.attacks.gap_bins import averaged_bins, decreasing, without_floor
 from standout.attacks.noise import Noise
 from standout.attacks.odds import (
     _even_chance,
@@ -32,6 +31,7 @@ from standout.attacks.odds import (
     pick_rates,
     time_background,
 )
+from standout.attacks.queries import query_batches
 from standout.attacks.tables import Known
 from standout.data.catalog import Catalog
 from standout.data.index import Rows
@@ -396,29 +396,3 @@ def _maximize(
         n_right or None,
         sure=False,
     )
-
-
-def decreasing(counts: Array, widths: Array) -> Array:
-    """Counts of the bins after making their density non-increasing in the gap.
-
-    >>> decreasing(np.array([10.0, 0.0, 30.0]), np.array([1.0, 1.0, 2.0])).tolist()
-    [10.0, 10.0, 20.0]
-    """
-    from scipy.optimize import isotonic_regression
-
-    return np.asarray(
-        isotonic_regression(counts / widths, weights=widths, increasing=False).x * widths
-    )
-
-
-def without_floor(counts: Array, widths: Array) -> tuple[float, ...]:
-    """Shares of the bins after subtracting the density of the widest gaps everywhere, with one pseudo-count in total.
-
-    A part that is as frequent at the widest gaps as at narrow ones is unrelated to the entry: h
-    accounts for it.
-
-    >>> [round(x, 3) for x in without_floor(np.array([10.0, 2.0, 2.0]), np.array([1.0, 1.0, 2.0]))]
-    [0.848, 0.121, 0.03]
-    """
-    kept = np.maximum(counts - counts[-1] / widths[-1] * widths, 0.0) + 1.0 / counts.size
-    return tuple((kept / kept.sum()).tolist())

@@ -1,11 +1,16 @@
-"""Bins of time gaps for noise that is fitted or averaged, in ticks of a resolution."""
+"""Bins of gaps for noise that is fitted or averaged: edges in ticks of a resolution, and shares from counts."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from standout.data.catalog import Catalog
 from standout.kernels.bins import TickBins, averaged
+
+Array = npt.NDArray[Any]
 
 DAY_EDGES = (0, 3, 14, 30, 90, 365)
 """Edges in days."""
@@ -45,3 +50,29 @@ def averaged_bins(dataset: Catalog, days: tuple[float, ...]) -> TickBins:
         averaged(np.asarray(edges, dtype=np.float64), gap_widths(dataset, days)),
         dataset.tick_span,
     )
+
+
+def decreasing(counts: Array, widths: Array) -> Array:
+    """Counts of the bins after making their density non-increasing in the gap.
+
+    >>> decreasing(np.array([10.0, 0.0, 30.0]), np.array([1.0, 1.0, 2.0])).tolist()
+    [10.0, 10.0, 20.0]
+    """
+    from scipy.optimize import isotonic_regression
+
+    return np.asarray(
+        isotonic_regression(counts / widths, weights=widths, increasing=False).x * widths
+    )
+
+
+def without_floor(counts: Array, widths: Array) -> tuple[float, ...]:
+    """Shares of the bins after subtracting the density of the widest gaps everywhere, with one pseudo-count in total.
+
+    A part that is as frequent at the widest gaps as at narrow ones is unrelated to the entry: h
+    accounts for it.
+
+    >>> [round(x, 3) for x in without_floor(np.array([10.0, 2.0, 2.0]), np.array([1.0, 1.0, 2.0]))]
+    [0.848, 0.121, 0.03]
+    """
+    kept = np.maximum(counts - counts[-1] / widths[-1] * widths, 0.0) + 1.0 / counts.size
+    return tuple((kept / kept.sum()).tolist())

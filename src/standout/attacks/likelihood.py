@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
-from standout.attacks.attack import Attack, one_per_query, register
+from standout.attacks.attack import Attack, register
 from standout.attacks.bayes import compile_exact, is_complete, is_drawn_here
 from standout.attacks.defended_canaries import calibrated_again
 from standout.attacks.noise import Noise
 from standout.attacks.odds import compile_odds, told_background
 from standout.attacks.presence import Presence, calibrated
+from standout.attacks.queries import one_per_query
 from standout.attacks.tables import Known
 from standout.attacks.unaware import at_face_value, unaware_noise
 from standout.attacks.verdicts import Outcome

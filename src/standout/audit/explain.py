@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Knowledge
-from standout.attacks.attack import Attack, attack, bound
+from standout.attacks.attack import Attack, attack
+from standout.attacks.queries import bound
 from standout.attacks.verdicts import Verdicts
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels

@@ -84,7 +84,8 @@ def check(
 
     Example: standout check ratings.csv --policy policy.toml --junit check.xml
     """
-    from standout.cli.session import check_writable, refuse_inputs, target_count
+    from standout.cli.outputs import check_writable, refuse_inputs
+    from standout.cli.session import target_count
     from standout.cli.waiting import waiting
     from standout.engines.engine import engine as engine_of
     from standout.gate.policy import Policy

@@ -196,7 +196,7 @@ def write_release(
 
 def _check_out(out: Path, path: str, overwrite: bool, option: str = "--out") -> None:
     """Refuse a file that cannot or should not be written, before any data is read."""
-    from standout.cli.session import refuse_inputs
+    from standout.cli.outputs import refuse_inputs
 
     if out.is_dir():
         raise ParameterError(f"{option} {str(out)!r} is a folder: name a file")

@@ -214,7 +214,7 @@ def _values(text: str) -> list[Any]:
 
 def _check_folder(folder: Path, overwrite: bool) -> None:
     """Refuse a folder that cannot or should not be written, before any data is read."""
-    from standout.cli.session import check_writable
+    from standout.cli.outputs import check_writable
 
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"--out {str(folder)!r} is a file; name a folder")

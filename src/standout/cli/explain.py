@@ -65,10 +65,10 @@ def explain(
     """
     from standout.audit.explain import explain as work_out
     from standout.audit.explain import find_record
-    from standout.cli.session import refuse_inputs
+    from standout.cli.outputs import refuse_inputs
     from standout.cli.waiting import read_quietly
     from standout.errors import ParameterError
-    from standout.report.waterfall import render_explanation, show_explanation
+    from standout.report.explanation import render_explanation, show_explanation
 
     if (label is None) == (mentions is None):
         raise ParameterError("give one of --record LABEL and --mentions FILE")

@@ -81,7 +81,8 @@ def link(
 
     Example: standout link ratings.csv tags.csv --known-time timestamp --truth userId
     """
-    from standout.cli.session import Session, check_writable
+    from standout.cli.outputs import check_writable
+    from standout.cli.session import Session
     from standout.cli.waiting import waiting
     from standout.cli.workfolder import journaled, say_reused
     from standout.data.dataset import Dataset
@@ -138,7 +139,8 @@ def audit_split(
     fresh: bool,
 ) -> None:
     """`standout audit --split-time`: knowledge from before a day, the release from that day on."""
-    from standout.cli.session import Session, check_writable
+    from standout.cli.outputs import check_writable
+    from standout.cli.session import Session
     from standout.cli.waiting import waiting
     from standout.cli.workfolder import journaled, say_reused
     from standout.data.dataset import Dataset

@@ -41,7 +41,7 @@ def match_items(
     from rich.console import Console
 
     from standout.audit.findings import write_whole
-    from standout.cli.session import refuse_inputs
+    from standout.cli.outputs import refuse_inputs
     from standout.errors import ParameterError
     from standout.linking.items import COLUMNS, propose, read_items
     from standout.report.tables import csv_text

@@ -74,7 +74,7 @@ def report(
         return
     from rich.console import Console
 
-    from standout.cli.session import refuse_inputs
+    from standout.cli.outputs import refuse_inputs
     from standout.report.charts import charts
     from standout.report.page import check_forms, export, render
     from standout.report.pdf import check_browser, render_pdf

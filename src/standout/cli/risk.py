@@ -46,7 +46,7 @@ def risk(
     """
     from standout.adversary.adversary import Adversary
     from standout.audit.risk import risk as measure
-    from standout.cli.session import refuse_inputs
+    from standout.cli.outputs import refuse_inputs
     from standout.cli.waiting import read_quietly, waiting
     from standout.data.whole_file import whole_file
 

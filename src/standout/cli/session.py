@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
-from glob import glob
+from collections.abc import Callable
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
+from standout.cli.outputs import check_writable
 from standout.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ FOLDER = Path("standout-out")
 """Default output folder."""
 
 FILES = ("findings.json", "report.html", "report.pdf")
-_WRITTEN = (".json", ".html", ".pdf", ".xml", ".sarif")
 
 
 class Session:
@@ -308,39 +305,6 @@ def _next_free(folder: Path, taken: Path | None = None) -> Path:
     while (numbered := base.with_name(f"{base.name}-{n}")).exists():
         n += 1
     return numbered
-
-
-def check_writable(folder: Path) -> None:
-    """Refuse a folder that cannot be written to, and leave nothing behind."""
-    place = folder
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    try:
-        # the draft is written beside the folder, then its files are moved
-        for where in {place, place.parent if place == folder and place.name else place}:
-            handle, name = tempfile.mkstemp(dir=where, prefix=".standout.")
-            os.close(handle)
-            Path(name).unlink()
-    except OSError as error:
-        raise ParameterError(
-            f"--out {str(folder)!r} cannot be written to: {error.strerror}; name another folder"
-        ) from None
-
-
-def refuse_inputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path | None]) -> None:
-    """Refuse an output that would replace a file that is read; of a folder, a file that is not of a kind that is written."""
-    read = [str(one).partition("::")[0] for one in inputs if one is not None]
-    read += [file for one in read for file in glob(one)]  # noqa: PTH207 (a pattern with folders)
-    for out in (one for one in outputs if one is not None and one.exists()):
-        for given in map(Path, read):
-            with suppress(OSError):  # too long for a name of a file, as a text or an address may be
-                inside = given.is_dir() and out.resolve().is_relative_to(given.resolve())
-                if (inside and out.suffix not in _WRITTEN) or (
-                    given.exists() and out.samefile(given)
-                ):
-                    raise ParameterError(
-                        f"{str(out)!r} is the file that is read: name another one for the output"
-                    )
 
 
 def _move(draft: Path, folder: Path) -> None:

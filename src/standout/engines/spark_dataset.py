@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from standout.data.build import missing_tick, rows_differ, smallest_unsigned
 from standout.data.cache import once
@@ -22,7 +21,6 @@ from standout.data.reading.options import GUESS, Column, ReadOptions
 from standout.data.reading.profile import SAMPLE
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey, survey
-from standout.data.reading.tally import MOST_DISTINCT, bin_of_value, index_cells, surveyed_scale
 from standout.data.reading.workspace import workspace
 from standout.data.tasks import FetchRows, Result, Task
 from standout.data.values import Scale
@@ -37,20 +35,16 @@ from standout.engines.spark_shards import (
     HashRecords,
     PlaceEntries,
 )
-from standout.engines.spark_source import NAME, ClusterConnection, roles_of, weighted_cuts
+from standout.engines.spark_source import NAME, ClusterConnection, roles_of
+from standout.engines.spark_tally import SHARD_ENTRIES, SPARK_KINDS, ClusterTally
 from standout.engines.spark_worker import seats_for
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]
 R = TypeVar("R", bound=Result)
 
-SHARD_ENTRIES = 4_000_000
-"""Entries per shard, about."""
 MOST_FETCHED = 4
 """Sets of fetched records that stay on the driver: an audit asks for the rows of its targets again and again."""
-SAMPLED_PER_SHARD = 50
-"""Sampled records per shard, from which the ranges of records are cut."""
-_SPARK_KINDS = {"BIGINT": "long", "DOUBLE": "double", "VARCHAR": "string"}
 
 
 class Totals(NamedTuple):
@@ -274,7 +268,7 @@ def _built(
             f"column {roles.record!r} holds decimal numbers of many digits as labels of records, which cannot be ordered "
             "on Spark: cast it to bigint or to string"
         )
-    tally = _Tally(con, kinds, found, 3 * engine.cores if shards is None else shards)
+    tally = ClusterTally(con, kinds, found, 3 * engine.cores if shards is None else shards)
     try:
         labels, cells, note = tally.items(source)
         scale, cleaning = (
@@ -295,7 +289,7 @@ def _built(
         found.tick_span,
     )
     place = PlaceEntries(con.views, coding, cells, cuts, seats_for(n_shards))
-    entries = engine.apply(con.frame, place, ENTRIES.format(_SPARK_KINDS[kinds["record"]]))
+    entries = engine.apply(con.frame, place, ENTRIES.format(SPARK_KINDS[kinds["record"]]))
     records = engine.persist(
         engine.apply(entries.repartition(n_shards, "seat"), BuildRecords(coding), RECORDS)
     )
@@ -359,65 +353,3 @@ def _fitting_shards(engine: SparkEngine, n_entries: int, n_items: int) -> int:
     """Number of shards: a few per core, none too large, and none smaller than its table of items."""
     wanted = max(3 * engine.cores, -(-n_entries // SHARD_ENTRIES))
     return max(1, min(wanted, 2 * n_entries // max(n_items, 1)))
-
-
-class _Tally:
-    """Items, values and some of the records with their rows, counted on each partition in one pass."""
-
-    def __init__(
-        self, con: ClusterConnection, kinds: dict[str, str], found: Survey, n_shards: int
-    ) -> None:
-        self.con, self.engine, self.found = con, con.engine, found
-        self.most = max(1000, SAMPLED_PER_SHARD * max(n_shards, found.n_rows // SHARD_ENTRIES))
-        none = {role: f"NULL::{kinds[role]} AS {role}" for role in ("item", "value", "record")}
-        item, value, record = (", ".join({**none, role: role}.values()) for role in none)
-        query = (
-            f"(SELECT {item}, count(*) AS n, NULL::BIGINT AS place FROM rows GROUP BY item) UNION ALL "
-            f"(SELECT {value}, count(*), NULL FROM rows WHERE value IS NOT NULL GROUP BY value) UNION ALL "
-            f"(SELECT {record}, count(*), (hash(record) // 2)::BIGINT AS p FROM rows GROUP BY record ORDER BY p "
-            f"LIMIT {self.most})"
-        )
-        schema = ", ".join(f"{role} {_SPARK_KINDS[kinds[role]]}" for role in none)
-        self.frame = self.engine.persist(con.select(query, f"{schema}, n long, place long"))
-
-    def items(self, source: Source) -> tuple[Array, pa.Table, str | None]:
-        """Sorted labels of the items, the cells with their indices, and a note if labels changed their type."""
-        raw = (
-            self.engine.fetch(self.engine.summed(self.frame, "item"))
-            .column("item")
-            .combine_chunks()
-        )
-        labels, index, note = index_cells(self.con.local, source, "item", raw)
-        return labels, pa.table({"label": raw, "place": index.astype(np.uint32)}), note
-
-    def values(self) -> tuple[Scale, Cleaning]:
-        """Scale of the values, and the cleaning with the coding error."""
-        summed, engine = self.engine.summed(self.frame, "value"), self.engine
-        found = replace(self.found, n_distinct=engine.count(summed))
-        if found.n_distinct <= MOST_DISTINCT:
-            table = engine.fetch(summed).sort_by("value")
-            return surveyed_scale(
-                table.column("value").to_numpy() + 0.0, table.column("n").to_numpy(), None, found
-            )
-        key = bin_of_value(
-            *engine.spread(
-                self.con.select("SELECT value FROM rows WHERE value IS NOT NULL", "value double")
-            )
-        )
-        ranges = self.con.select(
-            f"SELECT {key} AS bin, min(value) AS low, max(value) AS high, count(*) AS n FROM rows WHERE value IS NOT NULL "
-            "GROUP BY ALL",
-            "bin long, low double, high double, n long",
-        )
-        table = engine.fetch(engine.joined_ranges(ranges)).sort_by("high")
-        high, n, low = (table.column(name).to_numpy() for name in ("high", "n", "low"))
-        return surveyed_scale(high, n, low, found)
-
-    def cuts(self, n_shards: int) -> list[Any]:
-        """Labels at which the records are cut into ranges of about the same number of entries, from a sample of records."""
-        if n_shards == 1:
-            return []
-        table = self.engine.fetch(self.engine.sampled(self.frame, self.most))
-        return weighted_cuts(
-            table.column("record").to_pylist(), table.column("n").to_pylist(), n_shards
-        )

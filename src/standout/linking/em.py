@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
 from standout.attacks.events import events_of
-from standout.attacks.fit import decreasing
+from standout.attacks.gap_bins import decreasing
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.data.times import to_ticks

@@ -33,7 +33,7 @@ from standout.papers.f06_defenses import (
 )
 from standout.papers.f06_ranks import adaptive_ranks, ranks, the_mentions
 from standout.papers.mentions import BIN_NAMES
-from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add, rate_columns
+from standout.papers.recipe import Claim, Recipe, Rows, Setting, add, rate_columns
 
 Array = npt.NDArray[Any]
 
@@ -263,10 +263,6 @@ def _main_only(rows: Rows) -> Rows:
     return [{**r, "k": f"k = {r['k']}"} for r in rows if r["algorithm"] in ALGORITHMS]
 
 
-def _binned(row: Row) -> bool:
-    return row["mentions"] in BIN_NAMES
-
-
 add(
     Recipe(
         "f06",
@@ -334,7 +330,7 @@ add(
         "all mentioners; k = 1",
         _figure_5,
         lambda rows: draw.lines(
-            [r for r in rows if _binned(r)],
+            [r for r in rows if r["mentions"] in BIN_NAMES],
             x="mentions",
             x_title="mentions",
             series="algorithm",

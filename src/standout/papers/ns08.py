@@ -196,28 +196,17 @@ def _claims_10(setting: Setting) -> list[Claim]:
     return _claim(setting, "fig10", "fewer wrong items find more: 6 of 8 ≥ 4 of 8", first, second)
 
 
-def _draw_guess(series: str, title: str | None = None) -> Callable[[Rows], Any]:
+def _draw_guess(
+    series: str, title: str | None = None, y_title: str = "records found", facet: str = "criterion"
+) -> Callable[[Rows], Any]:
     return lambda rows: draw.bars(
         rows,
         x="known",
         x_title="items known right, of items known",
         series=series,
         series_title=title,
-        y_title="records found",
-        facet="criterion",
-        top=1.0,
-    )
-
-
-def _draw_5(rows: Rows) -> Any:
-    return draw.bars(
-        rows,
-        x="known",
-        x_title="items known right, of items known",
-        series="days",
-        series_title=None,
-        y_title="right answers",
-        facet="case",
+        y_title=y_title,
+        facet=facet,
         top=1.0,
     )
 
@@ -294,7 +283,7 @@ add(
         "The same, and is the target there at all?",
         "as Fig. 4, φ = 1.5; the target removed and run again",
         _both,
-        _draw_5,
+        _draw_guess("days", y_title="right answers", facet="case"),
     )
 )
 add(

@@ -6,7 +6,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from standout.report.view import Case, View, kind_words, wrong_noun
+from standout.report.knowledge_words import kind_words, wrong_words
+from standout.report.tables import Column
+from standout.report.view import Case, View
+
+KNOWN = Column("kind", "known of the person", "text", "kind of knowledge")
+AMOUNT = (
+    Column("knows", "items known", "count", "item"),
+    Column("wrong", "of them wrong", "count"),
+)
+"""Columns of a chart's table that name the knowledge."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +51,9 @@ def spots(seen: View) -> list[Spot]:
     order = {kind: k for k, kind in enumerate(seen.kinds)}
     cases = sorted(seen.cases, key=lambda c: order[c.kind])
     kinds = [kind_words(c.adversary) for c in cases]
-    extras = [wrong_words(c) for c in cases]
+    extras = [wrong_words(c.adversary) for c in cases]
     if _repeated(cases, kinds, extras):
-        extras = [wrong_words(c, kind=True) for c in cases]
+        extras = [wrong_words(c.adversary, kind=True) for c in cases]
     if _repeated(cases, kinds, extras):
         kinds = [c.kind for c in cases]
     # if a number of items occurs with and without errors, the cases with errors get a separate part
@@ -72,19 +81,6 @@ def spots(seen: View) -> list[Spot]:
 def _repeated(cases: list[Case], kinds: list[str], extras: list[str]) -> bool:
     seen = Counter((k, c.knows, x) for c, k, x in zip(cases, kinds, extras, strict=True))
     return max(seen.values()) > 1
-
-
-def wrong_words(case: Case, *, kind: bool = False) -> str:
-    """How much of the knowledge is wrong, as a suffix to the number of items; empty if nothing is wrong.
-
-    A whole number counts wrong facts, a fraction is the probability that a fact is wrong.
-    """
-    wrong = case.adversary["wrong"]
-    if not wrong:
-        return ""
-    count = f"{100 * wrong:g}%" if 0 < wrong < 1 else f"{wrong:g}"
-    what = f" {wrong_noun(case.adversary)}{'' if wrong == 1 else 's'}" if kind else ""
-    return f", {count} wrong{what}"
 
 
 def kinds_of(all_spots: list[Spot]) -> list[str]:

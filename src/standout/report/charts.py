@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from standout.audit.findings import Findings
-from standout.report.amounts import Spot, amounts_of, kinds_of, spots, spots_like
+from standout.report.amounts import AMOUNT, KNOWN, Spot, spots, spots_like
 from standout.report.breakdowns import channels, lengths, rarity
 from standout.report.drawing import INK, SERIES, SOFT, Chart, Spec
 from standout.report.marks import (
@@ -19,16 +19,11 @@ from standout.report.marks import (
     series,
     wide,
 )
+from standout.report.risk_chart import risk
 from standout.report.sentences import answer
 from standout.report.tables import Column, Table
 from standout.report.view import Case, View, view
 from standout.report.words import between, number, percent
-
-KNOWN = Column("kind", "known of the person", "text", "kind of knowledge")
-AMOUNT = (
-    Column("knows", "items known", "count", "item"),
-    Column("wrong", "of them wrong", "count"),
-)
 
 
 def charts(findings: Findings) -> dict[str, Chart]:
@@ -45,175 +40,6 @@ def charts(findings: Findings) -> dict[str, Chart]:
         rarity(seen, about),
     ]
     return {c.name: c for c in made if c is not None}
-
-
-PANELS = {
-    "unique": "Unique: no other record fits",
-    "sure": "Sure: the right record, at least 95% likely",
-    "found": "Found: the best guess is right",
-}
-"""Panels of the risk chart, from what is certain to what is guessed."""
-
-
-BESIDE = 70
-"""Pixels that the axis of a panel takes beside its plot."""
-
-
-def risk(seen: View) -> Chart:
-    """The three measures of risk against the number of known items, a line per kind of knowledge."""
-    all_spots = spots(seen)
-    rows = [
-        {
-            **s.columns,
-            "group": s.group,
-            **_low_high("unique", s.case),
-            **_low_high("sure", s.case),
-            "attack": s.case.attack,
-            **flat(s.case.hit),
-            "rate_all": s.case.hit_all["rate"],
-            "random": s.case.random,
-        }
-        for s in all_spots
-    ]
-    points = [
-        {
-            **s.columns,
-            "group": s.group,
-            "measure": title,
-            **flat(rate),
-            "tip": f"{s.case.words}: {name} {percent(rate['rate'])} ({between(rate)})",
-        }
-        for name, title in PANELS.items()
-        for s in all_spots
-        if (rate := s.case.measure(name)) is not None
-    ]
-    table = Table(
-        "risk",
-        "Risk by number of known items",
-        (
-            KNOWN,
-            *AMOUNT,
-            Column("unique", "unique", "share", "unique"),
-            Column("unique_", "95% interval", "interval", "interval"),
-            Column("sure", "sure", "share", "sure"),
-            Column("sure_", "95% interval", "interval", "interval"),
-            Column("attack", "strongest attack", "text", "strongest attack"),
-            *rate_columns("found", "found"),
-            Column("rate_all", "found, of all people", "share", "of all people"),
-            Column("random", "random guess", "share", "random guess"),
-        ),
-        tuple(rows),
-    )
-    said = [
-        _range(name, points)
-        for name, title in PANELS.items()
-        if any(p["measure"] == title for p in points)
-    ]
-    summary = f"Share of people with enough items. {' '.join(said)} All numbers are in the table."
-    kinds, axis = kinds_of(all_spots), [s.amount for s in amounts_of(all_spots)]
-    title = "People unique, sure and found, by number of known items"
-    return Chart("risk", title, summary, _risk_spec(points, kinds, axis), table)
-
-
-def _low_high(name: str, case: Case) -> dict[str, Any]:
-    rate = case.measure(name) or dict.fromkeys(("rate", "low", "high"))
-    return {name: rate["rate"], f"{name}_low": rate["low"], f"{name}_high": rate["high"]}
-
-
-def _range(name: str, points: list[dict[str, Any]]) -> str:
-    """Lowest and highest rate of a measure, as a sentence."""
-    own = [p for p in points if p["measure"] == PANELS[name]]
-    low, top = min(own, key=lambda r: r["rate"]), max(own, key=lambda r: r["rate"])
-    return (
-        f"{name.capitalize()}: from {percent(low['rate'])} ({_items(low)}, {low['kind']}) to {percent(top['rate'])} "
-        f"({_items(top)}, {top['kind']})."
-    )
-
-
-def _items(row: dict[str, Any]) -> str:
-    number, comma, wrong = str(row["amount"]).partition(", ")
-    return f"{number} item{'' if number == '1' else 's'}{comma}{wrong}"
-
-
-def _risk_spec(rows: list[dict[str, Any]], kinds: list[str], axis: list[str]) -> Any:
-    looks = series(kinds)
-
-    def build(width: int) -> Spec:
-        key = legend(kinds, width, symbolOpacity=1)
-        # "4, 1 wrong" on two lines, so that nine labels fit
-        x: Spec = {
-            "field": "amount",
-            "type": "ordinal",
-            "sort": axis,
-            "title": "items known",
-            "axis": {
-                "labelAngle": 0,
-                "grid": False,
-                "labelExpr": "split(datum.label, ', ')",
-                "labelOverlap": False,
-            },
-            "scale": {"type": "point", "padding": 0.4},
-        }
-        if not wide(width) and len(axis) > 5:
-            x["axis"] |= {
-                "labelAngle": -90,
-                "labelExpr": "datum.label",
-                "labelAlign": "right",
-                "labelBaseline": "middle",
-            }
-        shared: Spec = {"x": x, "color": {"field": "kind", **looks["color"], "legend": key}}
-        y = {"title": "share of people", **SHARE, "axis": SHARE_AXIS}
-        # on two lines on a phone
-        header: Spec = {} if wide(width) else {"labelExpr": "split(datum.label, ': ')"}
-        titles = [
-            title for title in PANELS.values() if any(row["measure"] == title for row in rows)
-        ]
-        return {
-            "data": {"values": rows},
-            "columns": 1,
-            "spacing": GAP,
-            "facet": {
-                "field": "measure",
-                "type": "nominal",
-                "title": None,
-                "sort": titles,
-                "header": header,
-            },
-            "spec": {
-                "width": width - BESIDE,
-                "height": 150,
-                "layer": [
-                    {
-                        "mark": {
-                            "type": "line",
-                            "strokeWidth": 1.2,
-                            "opacity": 0.45,
-                            "aria": False,
-                        },
-                        "encoding": {
-                            **shared,
-                            "y": {"field": "rate", **y},
-                            "detail": {"field": "group"},
-                        },
-                    },
-                    {
-                        "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.7, "aria": False},
-                        "encoding": {**shared, "y": {"field": "low", **y}, "y2": {"field": "high"}},
-                    },
-                    {
-                        "mark": {"type": "point", "filled": True, "size": 52, "opacity": 1},
-                        "encoding": {
-                            **shared,
-                            "y": {"field": "rate", **y},
-                            "shape": {"field": "kind", **looks["shape"], "legend": key},
-                            "description": {"field": "tip"},
-                        },
-                    },
-                ],
-            },
-        }
-
-    return build
 
 
 def attackers(seen: View, about: Case) -> Chart:
@@ -468,7 +294,7 @@ def bits(seen: View) -> Chart | None:
         "bits",
         "Remaining uncertainty about a person's record, in bits, by number of known items",
         f"Of {prior:.1f} bits, {number(round(least['mean'], 2))} are left on average knowing "
-        f"{_items(least)}, {least['kind']}. "
+        f"{least['panel']}, {least['kind']}. "
         "Thin line: 5% to 95% of people; bar: middle half; tick: median.",
         build,
         table,

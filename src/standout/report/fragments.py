@@ -31,7 +31,8 @@ def description_html(found: Description) -> str:
 
 def explanation_html(explanation: Mapping[str, Any]) -> str:
     """What happened in words, the charts and the table of facts."""
-    from standout.report.waterfall import explanation_charts, fact_table, sentences
+    from standout.report.explanation import fact_table, sentences
+    from standout.report.waterfall import explanation_charts
 
     said = "".join(f"<p>{escape(s)}</p>" for s in sentences(explanation))
     return _box(said, explanation_charts(explanation), fact_table(explanation))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from standout.audit.findings import Findings
-from standout.report.charts import risk
 from standout.report.drawing import for_page
+from standout.report.risk_chart import risk
 from standout.report.sentences import answer
 from standout.report.view import view
 

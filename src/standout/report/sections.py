@@ -8,6 +8,7 @@ from standout.audit.findings import Findings
 from standout.report import aware, breakdowns, charts
 from standout.report.described import described
 from standout.report.evidence import data_read, evidence, limits
+from standout.report.risk_chart import risk
 from standout.report.section import Section, generic, heading
 from standout.report.sentences import answer
 from standout.report.tables import Column, Table
@@ -69,7 +70,7 @@ def _risk(seen: View) -> Section:
             f"{percent(fewest.eligible_share)} of all people. The table also gives the share of all people, "
             f"where the others count as not found. {why_falling(seen)}".strip()
         )
-    return Section("risk", "How few facts find a person", tuple(text), (charts.risk(seen),))
+    return Section("risk", "How few facts find a person", tuple(text), (risk(seen),))
 
 
 def _attackers(seen: View, about: Case) -> Section:

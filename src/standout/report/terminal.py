@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from standout.audit.findings import Findings
 from standout.report import aware
+from standout.report.knowledge_words import amount_words, kind_words
 from standout.report.linkability import PRIOR
 from standout.report.next_steps import next_steps
 from standout.report.sentences import answer
@@ -13,8 +14,6 @@ from standout.report.view import (
     Case,
     Plain,
     View,
-    amount_words,
-    kind_words,
     view,
     weaker_first,
     why_falling,

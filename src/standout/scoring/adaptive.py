@@ -15,14 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.index import Shard
-from standout.scoring.adaptive_factors import (
-    AdaptiveScratch,
-    add_logs,
-    log_product,
-    make_adaptive_scratch,
-    mark_changes,
-)
+from standout.scoring.adaptive_factors import add_logs, log_product, mark_changes
 from standout.scoring.adaptive_records import log_length, lost_facts, missing, set_rest, set_rho
+from standout.scoring.adaptive_scratch import AdaptiveScratch, make_adaptive_scratch
 from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.chances import seek
 from standout.scoring.exact import to_integer

@@ -6,7 +6,7 @@ from math import lgamma
 
 import numpy as np
 
-from standout.scoring.adaptive_factors import AdaptiveScratch
+from standout.scoring.adaptive_scratch import AdaptiveScratch
 from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.fill import jit, jit_inline
 

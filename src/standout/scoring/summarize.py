@@ -95,11 +95,8 @@ def update_top(
 ) -> None:
     """Insert the records of the block into the query's top k where they belong."""
     last = out.top.shape[1] - 1
-    least, least_key, unfilled = (
-        out.top_score[q, last],
-        out.top_key[q, last],
-        out.top[q, last] == NO_RECORD,
-    )
+    least, least_key = out.top_score[q, last], out.top_key[q, last]
+    unfilled = out.top[q, last] == NO_RECORD
     for lo in range(0, acc.size, STRETCH):
         hi = min(lo + STRETCH, acc.size)
         # records come in ascending order: without a key, a record with the score of the last one
@@ -114,11 +111,8 @@ def update_top(
             key = key_of(start + k, first, tie, salt, lengths)
             if (unfilled or s > least or key < least_key) and passes(start + k, rule, lengths):
                 insert(s, key, first + start + k, q, out)
-                least, least_key, unfilled = (
-                    out.top_score[q, last],
-                    out.top_key[q, last],
-                    out.top[q, last] == NO_RECORD,
-                )
+                least, least_key = out.top_score[q, last], out.top_key[q, last]
+                unfilled = out.top[q, last] == NO_RECORD
 
 
 @jit
@@ -382,13 +376,8 @@ def summarize_touched(
                 acc, p, stop, post.local, least, counts, watch, cut
             )
             out.total[q] += more
-            low, high, met, n_watch, n_cut = (
-                low + lower,
-                high + higher,
-                met + m,
-                n_watch + w,
-                n_cut + c,
-            )
+            low, high = low + lower, high + higher
+            met, n_watch, n_cut = met + m, n_watch + w, n_cut + c
             if top >= least:
                 r = start + np.int64(post.local[p - np.uint64(1)])
                 key = key_of(r, post.first_record, how.tie, plan.query.salt[q], post.lengths)

@@ -149,11 +149,8 @@ def draw_people(first: int, stop: int, seed: int, people: People, out: Array) ->
     state = np.empty(1, np.uint64)
     for r in range(first, stop):
         _open_stream(state, seed, PEOPLE, r)
-        length, day, span, n_days = _person(state, people)
-        out[r - first, 0] = length
-        out[r - first, 1] = day
-        out[r - first, 2] = span
-        out[r - first, 3] = n_days
+        row = out[r - first]
+        row[0], row[1], row[2], row[3] = _person(state, people)
 
 
 @njit(cache=True)
@@ -162,20 +159,15 @@ def _draw_days(
 ) -> None:
     """Fill `days[:n_days]` with distinct ascending days: the first, the last, the others by the calendar."""
     used[: span + 1] = False
-    used[0] = True
-    used[span] = True
+    used[0] = used[span] = True
     left = n_days - 2
     low = people.calendar[first]
     width = people.calendar[first + span + 1] - low
     tries = 0
     while left > 0 and tries < 20 * n_days:
         tries += 1
-        d = (
-            np.searchsorted(people.calendar, low + width * _uniform(state), side="right")
-            - 1
-            - first
-        )
-        d = min(max(d, 0), span)
+        day = np.searchsorted(people.calendar, low + width * _uniform(state), side="right") - 1
+        d = min(max(day - first, 0), span)
         if not used[d]:
             used[d] = True
             left -= 1

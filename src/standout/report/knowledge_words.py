@@ -1,0 +1,141 @@
+"""An adversary's knowledge in words: its amount, its kind, and both as part of a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from standout.data.times import time_words, within_text
+from standout.data.values import rounded_words, value_words
+
+Plain = Mapping[str, Any]
+
+
+def wrong_words(adversary: Plain, *, kind: bool = False) -> str:
+    """How much of the knowledge is wrong, as a suffix to the number of items; empty if nothing is wrong.
+
+    A whole number counts wrong facts, a fraction is the probability that a fact is wrong.
+    """
+    wrong = adversary["wrong"]
+    if not wrong:
+        return ""
+    count = f"{100 * wrong:g}%" if 0 < wrong < 1 else f"{wrong:g}"
+    what = f" {wrong_noun(adversary)}{'' if wrong == 1 else 's'}" if kind else ""
+    return f", {count} wrong{what}"
+
+
+def wrong_noun(adversary: Plain) -> str:
+    """What a wrong fact is wrong in: item, value, or day or time where no values are known.
+
+    >>> wrong_noun({"wrong_kind": "value", "value_within": None, "gamma": None, "time_within": 14})
+    'day'
+    """
+    if (
+        adversary["wrong_kind"] == "item"
+        or adversary["value_within"] is not None
+        or adversary.get("gamma") is not None
+    ):
+        return str(adversary["wrong_kind"])
+    return (
+        time_words(adversary["time_within"] or 0, adversary.get("resolution", "day"))
+        .split()[0]
+        .rstrip("s")
+    )
+
+
+def amount_words(adversary: Plain) -> str:
+    """Number of known items, and how many are wrong.
+
+    >>> amount_words({"knows": 4, "wrong": 1}), amount_words({"knows": 2, "wrong": 0})
+    ('4, 1 wrong', '2')
+    """
+    return f"{adversary['knows']}{wrong_words(adversary)}"
+
+
+def within_words(within: float | str) -> str:
+    """A tolerance: a number, or a share of the value.
+
+    >>> within_words(0.5), within_words("10%")
+    ('0.5', '10%')
+    """
+    return within.replace(" ", "") if isinstance(within, str) else f"{within:g}"
+
+
+def kind_words(adversary: Plain) -> str:
+    """Knowledge without its amount.
+
+    >>> kind_words({"value_within": 1, "time_within": None, "gamma": None, "choose": "uniform", "length_within": None})
+    'values ±1'
+    """
+    words = []
+    if adversary.get("gamma") is not None:
+        words.append(f"values ±{adversary['gamma']:g} of the scale")
+    elif adversary["value_within"] is not None:
+        words.append(value_words(adversary["value_within"], adversary.get("rounded", 0.0)))
+    if adversary["time_within"] is not None:
+        words.append(time_words(adversary["time_within"], adversary.get("resolution", "day")))
+    if adversary["choose"] != "uniform":
+        words.append(str(adversary["choose"]))
+    if adversary.get("length_within") is not None:
+        words.append(f"length ±{100 * adversary['length_within']:g}%")
+    return ", ".join(words) or "items only"
+
+
+def phrase(adversary: Plain) -> str:
+    """Knowledge as part of a sentence.
+
+    >>> a = {"knows": 8, "wrong": 2, "wrong_kind": "value", "value_within": 1, "time_within": 14, "choose": "uniform"}
+    >>> phrase(a)
+    '8 items, their values to within 1 and days to within 14, 2 of them wrong'
+    """
+    n, wrong = int(adversary["knows"]), float(adversary["wrong"])
+    text = f"{n} item{'s' if n > 1 else ''}"
+    if parts := _channel_words(adversary, "s" if n > 1 else ""):
+        text += f", {'their' if n > 1 else 'its'} {parts}"
+    if wrong:
+        other = (
+            "an item the person does not have" if wrong == 1 else "items the person does not have"
+        )
+        what = "wrong" if adversary["wrong_kind"] == "value" else other
+        text += f", {100 * wrong:g}% of them {what}" if wrong < 1 else f", {wrong:g} of them {what}"
+    choose = str(adversary["choose"])
+    if choose.startswith("outside-top:"):
+        text += f", none among the {int(choose.split(':')[1]):,} most popular"
+    elif choose != "uniform":
+        text += f" (choice: {choose})"
+    if adversary.get("length_within") is not None:
+        text += f", and the length of the record to within {100 * adversary['length_within']:g}%"
+    return text
+
+
+def _channel_words(adversary: Plain, plural: str) -> str:
+    """How exactly values and times are known, as part of a sentence; empty if neither is known."""
+    value, time, rounded = (
+        adversary["value_within"],
+        adversary["time_within"],
+        adversary.get("rounded", 0.0),
+    )
+    resolution = adversary.get("resolution", "day")
+    what = "day" if resolution == "day" and not isinstance(time, str) else "time"
+    if (
+        adversary.get("gamma") is None
+        and value == 0
+        and time == 0
+        and what == "day"
+        and not rounded
+    ):
+        return f"exact value{plural} and day{plural}"
+    parts = []
+    if adversary.get("gamma") is not None:
+        parts.append(f"value{plural} to within {100 * adversary['gamma']:g}% of the scale")
+    elif value == 0:
+        parts.append(
+            f"value{plural} {rounded_words(rounded)}" if rounded else f"exact value{plural}"
+        )
+    elif value is not None:
+        parts.append(f"value{plural} to within {within_words(value)}")
+    if time is not None:
+        within = f"{time:g}" if what == "day" else within_text(time)
+        exact = f"exact day{plural}" if what == "day" else f"time{plural} to the {resolution}"
+        parts.append(exact if time == 0 else f"{what}{plural} to within {within}")
+    return " and ".join(parts)
