@@ -56,7 +56,7 @@ class Brute:
         return value or day
 
     def told_alike(self, fact: Fact, event: Entry) -> bool:
-        """Whether the event has the channels that the fact tells; only asked where facts may be wrong."""
+        """Whether the event has the channels that the fact tells."""
         value = self.who.value_within is not None or self.who.gamma is not None
         same_value = not (self.table.values and value) or math.isnan(event.value) == math.isnan(
             fact.value
@@ -71,7 +71,7 @@ class Brute:
         fine, bad = [], []
         for fact in facts:
             events = self.table.events(record, fact.item)
-            told = [e for e in events if self.told_alike(fact, e)] if self.who.wrong else events
+            told = [e for e in events if self.told_alike(fact, e)]
             fine.append(any(self.right(fact, e) for e in told))
             bad.append(
                 not events
@@ -188,3 +188,12 @@ def test_in_another_release_agreement_with_what_is_released_counts(options):
 def test_facts_that_may_be_wrong_with_some_probability_make_nobody_unique_by_definition():
     assert why_not_unique(so.Adversary(knows=4, wrong=0.25))
     assert not why_not_unique(so.Adversary(knows=4, wrong=1))
+
+
+def test_a_fact_without_a_value_comes_only_from_an_entry_without_one():
+    table = Table((Entry(0, 1, NAN), *(Entry(r, 1, 3.0) for r in (1, 2))), days=False)
+    assert check(table, so.Adversary(knows=1), seed=0).tolist() == [True, False, False]
+    blank = dataset(table)
+    filled = dataset(Table(tuple(Entry(r, 1, 3.0) for r in (0, 1, 2)), days=False))
+    aux = so.Adversary(knows=1).sample(blank, [0], 0)
+    assert not is_unique(filled, aux, np.array([0])).any()

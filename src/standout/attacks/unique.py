@@ -27,13 +27,15 @@ class Unique(Unicity):
     Without wrong facts, these are the records that agree with every fact, as in `unicity`. With
     exactly w wrong items, a record lacks w of the items and agrees with all others. With exactly w
     wrong values, it holds all items, disagrees with w facts in every known channel and agrees with
-    all others. How facts are chosen plays no role.
+    all others. A fact without a value or time that the adversary would know comes only from an
+    entry without one, if the knowledge was drawn from this release. How facts are chosen plays no
+    role.
     """
 
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Agreement tables."""
         who = facts.adversary
-        if who is None or not who.wrong:
+        if who is None or not (who.wrong or _shows_a_gap(dataset, facts, who)):
             return super().compile(dataset, facts, exclude)
         known = Known.of(dataset, facts, exclude)
         everyone = ByCount(np.zeros(dataset.longest + 1))
@@ -108,6 +110,17 @@ def is_unique(
     """
     seen = Unique().run(release, knowledge, engine, watch=target, lineup=False)
     return np.asarray(seen.matched & (seen.credit == 1.0))
+
+
+def _shows_a_gap(dataset: Catalog, facts: Facts, who: Adversary) -> bool:
+    """Whether a fact lacks a value or time that the adversary would know if the entry had one.
+
+    Another release may have filled the gap, so there the fact excludes nobody.
+    """
+    return facts.from_release and bool(
+        (who.tells_value(dataset) and np.isnan(facts.value).any())
+        or (who.tells_time(dataset) and np.isnan(facts.day).any())
+    )
 
 
 def _tables(known: Known, who: Adversary) -> ExactTables:
