@@ -146,7 +146,7 @@ def main() -> None:
     ask.add_argument(
         "--held-by", type=float, default=0.143, help="share of the records that hold a known item"
     )
-    ask.add_argument("--n-passes", type=int, default=286)
+    ask.add_argument("--n-passes", type=int, default=316)
     given = ask.parse_args()
     if given.check:
         check(given.check)
