@@ -219,7 +219,7 @@ def _checked_json(
 
 
 def _duckdb(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
-    """A table or a view of a DuckDB file. A view is SQL written by the author of the file: it may read no other file and no address."""
+    """A table or a view of a DuckDB file. A view is foreign SQL: it may read no other file and no address."""
     try:
         con.execute(f"ATTACH {quoted(str(found.paths[0]))} AS release_ (READ_ONLY)")
         con.execute("SET enable_external_access = false")  # DuckDB does not allow to set it back
