@@ -1,8 +1,10 @@
 """The cost model of docs/scale.md: print it for data of any size, and its error against measured runs.
 
-python benchmarks/scale_plan.py                        # a plan for 10^9 records and 10^11 entries
-on 64 nodes python benchmarks/scale_plan.py --check benchmarks/results/chunked.jsonl python
-benchmarks/scale_plan.py --passes               # passes over the data of a default audit
+Example::
+
+    python benchmarks/scale_plan.py             # 10^9 records and 10^11 entries on 64 nodes
+    python benchmarks/scale_plan.py --check benchmarks/results/chunked.jsonl
+    python benchmarks/scale_plan.py --passes    # passes over the data of a default audit
 """
 
 from __future__ import annotations
@@ -13,14 +15,23 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-NS_PER_POSTING, NS_PER_RECORD, NS_PER_RUN = 1.23, 0.11, 75.0
-"""Core time of scoring, fitted by `standout bench --growth` (docs/speed.md)."""
+BENCH = Path(__file__).parent / "results" / "bench.jsonl"
+MEASURED = {x["what"]: x for x in map(json.loads, BENCH.read_text().splitlines())}
+"""What `make bench` measured: the numbers of docs/speed.md."""
+NS_PER_POSTING, NS_PER_RECORD, NS_PER_RUN = (
+    MEASURED["linear model"][f"ns_per_{part}"] for part in ("posting", "record", "run")
+)
+"""Core time of scoring, fitted by `standout bench --growth`."""
 NS_PER_TARGET = 75_000.0
 """Core time of making tables and verdicts, from the smallest run of benchmarks/chunked.py."""
 POSTING, START, SHUFFLED = 5, 4, 16
 """Bytes of a posting (record 2, code 1, tick 2), of the start of an item's run in a block, of a row that is shuffled."""
-AUDIT = 212.0 / 99.4e6 / 1000
-"""Core seconds of a default audit per entry and target, at Netflix Prize size (docs/speed.md)."""
+AUDIT = (
+    MEASURED["default audit"]["core_seconds"]
+    / MEASURED["memory"]["entries"]
+    / MEASURED["default audit"]["targets"]
+)
+"""Core seconds of a default audit per entry and target, at Netflix Prize size."""
 BLOCK = 65_536
 
 
@@ -135,7 +146,7 @@ def main() -> None:
     ask.add_argument(
         "--held-by", type=float, default=0.143, help="share of the records that hold a known item"
     )
-    ask.add_argument("--n-passes", type=int, default=286)
+    ask.add_argument("--n-passes", type=int, default=316)
     given = ask.parse_args()
     if given.check:
         check(given.check)

@@ -1,4 +1,4 @@
-"""The project itself: its tests are there and run, its files keep the house rules, it starts quickly."""
+"""The project itself: its tests are there and run, its files follow the conventions, it starts quickly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SRC = ROOT / "src" / "standout"
 TESTS = ROOT / "tests"
 
-FEWEST_TESTS = 900
+FEWEST_TESTS = 1500
 """Raise it as the suite grows: a suite that shrinks unseen makes everything look fine."""
 
 MOST_LINES = 600
@@ -131,7 +131,7 @@ def test_every_public_formula_has_a_doctest():
     assert not bare, f"formulas without a doctest: {bare}"
 
 
-# The files keep the house rules
+# The files follow the conventions
 
 
 def module_name(path: Path) -> str:
@@ -389,6 +389,32 @@ def test_no_import_by_text_leaves_its_package():
 def test_every_package_is_on_the_map():
     page = text(ROOT / "MAP.md")
     assert [p for p in sorted(packages()) if f"{p}/" not in page] == []
+
+
+def missing_files(page: Path) -> list[str]:
+    """Python files that a page names with their folder in backquotes, and that do not exist."""
+    named = re.findall(r"`((?:[\w-]+/)+\w+\.py)`", text(page))
+    return [x for x in named if not (ROOT / x).exists() and not (SRC / x).exists()]
+
+
+REMOVED = "0009-pruned-runs.md"
+"""The page about code that was removed names its files."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
+def test_every_file_that_a_page_names_exists(page: Path):
+    if page.name not in (REMOVED, "CHANGELOG.md"):
+        assert missing_files(page) == []
+
+
+def test_the_search_for_named_files_finds_a_wrong_one(tmp_path: Path):
+    page = tmp_path / "page.md"
+    page.write_text("`audit/judge.py`, `tests/test_meta.py`, `audit/panel.py`, `own.py`")
+    assert missing_files(page) == ["audit/panel.py"]
 
 
 # It starts quickly

@@ -67,7 +67,7 @@ interval. A person whose record is not in the release counts as not found.
 
 - *naive*: the adversary's own noise, as if the release were the source.
 - *ignored*: naive, without the values or times that the defense changed. Equal to naive where it changed neither. Item names that
-  the owner replaced secretly (`opaque-items`) are matched by popularity and values; *naive* reads them as they stand.
+  the owner replaced secretly (`opaque-items`) are matched by popularity and values; *naive* takes the published names literally.
 - *fitted*: noise estimated from the knowledge and the release.
 - *adaptive*: the likelihood under the defense's published parameters (`docs/attacks/adaptive.md`).
 

@@ -147,7 +147,7 @@ def dressed() -> Iterator[Case]:
     yield Case("labels shuffled", data, _rotated(data, rng.permutation(everyone)))
     yield Case("labels rotated by one", data, rotated)
     yield Case(
-        "labels rotated but for 200 evenly spaced people",
+        "labels rotated, except those of 200 evenly spaced people",
         data,
         _rotated(data, np.setdiff1d(everyone, spaced)),
     )

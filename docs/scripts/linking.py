@@ -585,7 +585,7 @@ def main() -> None:
         overlaps(),
         speed(),
     ]
-    summary = "\n".join(["## Figures\n", table(["asked for", "measured", "command"], FIGURES)])
+    summary = "\n".join(["## Figures\n", table(["check", "measured", "command"], FIGURES)])
     PAGE.write_text("\n".join([parts[0], summary, *parts[1:], LIMITS]), encoding="utf-8")
     step(f"wrote {PAGE.name}")
 

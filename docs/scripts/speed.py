@@ -1,8 +1,11 @@
 """Write docs/speed.md from what `standout bench` and benchmarks/gpu_census.py measured.
 
 make bench     # standout bench at Netflix Prize size, then this script
-python benchmarks/gpu_census.py --work /tmp/census --out benchmarks/results/gpu_census_h200.jsonl
---tune     # on a GPU machine
+
+On a machine with a GPU::
+
+    python benchmarks/gpu_census.py --work /tmp/census \\
+        --out benchmarks/results/gpu_census_h200.jsonl --tune
 """
 
 from __future__ import annotations
@@ -24,9 +27,7 @@ PAGE = Template("""# Speed
 
 Made by `python docs/scripts/speed.py` from measurements; its first lines give the commands. No test depends on times.
 
-| required | measured | |
-| --- | --- | --- |
-$aims
+$summary
 
 ## CPU
 
@@ -38,8 +39,8 @@ and may reorder sums. Peers that only count items in common are compared with ou
 
 $scoring
 
-With all $cores cores, scoreboard-rh is $speed_up × as fast as with one (wall time). At least 12 × on 16 cores is required; that
-was not measured on this version: `standout bench` prints the figure of any machine.
+With all $cores cores, scoreboard-rh is $speed_up × as fast as with one (wall time). More cores were not measured on this version;
+`standout bench` prints the figure of any machine.
 
 The index takes $index MiB; a batch of 300 queries adds $batch MiB of tables. On first use the kernel is compiled, which takes
 $compile s; later starts load it from disk in $load_again s (a small attack included).
@@ -81,58 +82,26 @@ with compiled kernels on disk: $findings.
 """)
 
 
-def aims(bench: list[dict], census: list[dict]) -> str:
-    """Requirements and measurements."""
+def summary(bench: list[dict], census: list[dict]) -> str:
+    """Return the main figures of this page as a table."""
     of = {x["what"]: x for x in bench}
-    audit, c, topn, sql = (
-        of["default audit"],
-        of["C loop"],
-        of["sparse_dot_topn, presence only"],
-        of["DuckDB SQL, full score"],
-    )
-    index, batch = (2**20 * of["memory"][x] for x in ("index_mib", "batch_mib"))
-    slopes = [v for v in of["exponents"].values() if isinstance(v, float)]
-    low, high = min(slopes), max(slopes)
+    topn, sql = of["sparse_dot_topn, presence only"], of["DuckDB SQL, full score"]
     kernel = {x["attack"]: x["kernel_s"] for x in census if x["what"] == "census"}
-    rh, odds = kernel["scoreboard-rh"], kernel["likelihood"]
     slowest = max(x["wall_s"] for x in census if x["what"] == "findings")
-    equal = all(all(x["same"].values()) for x in census if x["what"] == "compare")
     rows = [
-        (
-            "CPU engine at most 1.0 × the C loop",
-            f"{c['ours_over_theirs']:.2f} ×",
-            c["ours_over_theirs"] <= 1.0,
-        ),
-        (
-            "default audit at most 1.6 × the C loop",
-            f"{audit['ours_over_theirs']:.2f} ×",
-            audit["ours_over_theirs"] <= 1.6,
-        ),
-        (
-            "at least 10 × faster than sparse_dot_topn",
-            f"{topn['theirs_over_ours']:.1f} ×",
-            topn["theirs_over_ours"] >= 10,
-        ),
-        (
-            "at least 100 × faster than DuckDB SQL",
-            f"{sql['theirs_over_ours']:.0f} ×",
-            sql["theirs_over_ours"] >= 100,
-        ),
-        (
-            "exponents of growth from 0.9 to 1.1",
-            f"{low:.2f} to {high:.2f}",
-            0.9 <= low <= high <= 1.1,
-        ),
-        ("index of 100 M entries at most 1.6 GB", f"{index / 1e9:.2f} GB", index <= 1.6e9),
-        ("a batch at most 200 MB", f"{batch / 1e6:.1f} MB", batch <= 2e8),
-        ("census on one H200 at most 0.5 s of kernel time", f"{rh:.2f} s", rh <= 0.5),
-        ("its likelihood at most 1.5 × that", f"{odds / rh:.2f} ×", odds <= 1.5 * rh),
-        ("packed folder to findings at most 15 s", f"{slowest:.1f} s", slowest <= 15),
-        ("2,000 targets as on the CPU", "equal" if equal else "not equal", equal),
+        ["CPU engine, core time against the C loop", f"{of['C loop']['ours_over_theirs']:.2f} ×"],
+        [
+            "default audit, core time against the C loop",
+            f"{of['default audit']['ours_over_theirs']:.2f} ×",
+        ],
+        ["core time of sparse_dot_topn against ours", f"{topn['theirs_over_ours']:.1f} ×"],
+        ["core time of DuckDB SQL against ours", f"{sql['theirs_over_ours']:.0f} ×"],
+        ["index of 99 M entries", f"{of['memory']['index_mib']:.0f} MiB"],
+        ["everyone on one H200, scoreboard-rh", f"{kernel['scoreboard-rh']:.2f} s of kernel time"],
+        ["everyone on one H200, likelihood", f"{kernel['likelihood']:.2f} s of kernel time"],
+        ["packed folder to findings on one H200, slower run", f"{slowest:.1f} s"],
     ]
-    return "\n".join(
-        f"| {asked} | {got} | {'yes' if reached else '**no**'} |" for asked, got, reached in rows
-    )
+    return table(["what", "measured"], rows)
 
 
 def lines(name: str) -> list[dict]:
@@ -229,7 +198,7 @@ def main() -> None:
         shapes=shape_table(census),
         same="are exactly" if all(all(x["same"].values()) for x in compared) else "**are not**",
         gap=f"{max(x['relative'][k] for x in compared for k in ('sigma', 'share')):.0e}",
-        aims=aims(bench, census),
+        summary=summary(bench, census),
         compile=f"{of['first use: compile the kernel']['start_s']:.0f}",
         load_again=f"{of['later starts: load it']['start_s']:.1f}",
         per_posting=f"{of['linear model']['ns_per_posting']:.2f}",

@@ -1,8 +1,7 @@
 """How far a release is what its labels and its stated defense say: people, entries, values and times, compared with the source.
 
-People are compared that a random choice names. It is derived from the seed and from the content of
-both datasets, so that it is reproducible, and whoever makes a release does not know it before the
-release is finished.
+The compared people are chosen at random. The choice is derived from the seed and from the content
+of both datasets: it is reproducible, and nobody can know it before the release is finished.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class Match:
 
     @property
     def is_shown(self) -> bool:
-        """Whether labels and stated defense are shown to be right, but for few people."""
+        """Whether labels and stated defense are shown to be right, except for few people."""
         return not self.doubts and self.hidden_upper <= MOST_HIDDEN
 
     @property

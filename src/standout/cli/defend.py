@@ -187,8 +187,8 @@ def write_release(
     typer.echo(f"manifest: {manifest_path(out)}")
     if ids is None:
         typer.echo(
-            "The release holds the original ids: whoever knows the id of a person finds the record. Replace them with --new-ids "
-            "before you publish."
+            "The release holds the original ids: anyone who knows the id of a person finds the record. "
+            "Replace them with --new-ids before you publish."
         )
     elif id_map is not None:
         typer.echo(f"old and new ids, keep them secret: {id_map}")

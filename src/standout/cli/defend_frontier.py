@@ -80,7 +80,7 @@ def show_frontier(
 
 
 def show(found: Frontier, console: Console) -> None:
-    """Print the table and the sentence. A name that does not fit beside its numbers stands on a line of its own."""
+    """Print the table and the sentence. A name that does not fit beside its numbers gets its own line."""
     from rich.text import Text
 
     from standout.report.frontier_words import not_measured

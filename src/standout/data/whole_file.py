@@ -12,7 +12,7 @@ from standout.errors import InputError
 
 
 def check_regular(path: str | Path) -> Path:
-    """Refuse a pipe or a device, which may have no end; a path that does not exist is left to whoever opens it."""
+    """Refuse a pipe or a device, which may have no end; a path that does not exist is left to the caller, who opens it."""
     file = Path(path)
     if file.exists() and not file.is_file() and not file.is_dir():
         raise InputError(f"{str(path)!r} is a pipe or a device: save its content to a file first")

@@ -92,7 +92,7 @@ class Defense(ABC):
         source
             The data to protect.
         seed
-            Random seed. It is not published: whoever knows it can undo part of the defense.
+            Random seed. It is not published: anyone who knows it can undo part of the defense.
         """
         if not isinstance(source, Dataset):
             raise ParameterError(

@@ -1,6 +1,6 @@
 """The manifest of a release: what its owner publishes about the defense, in a file beside the release.
 
-It holds no seed: whoever knows the seed and a part of the data can compute the random numbers and
+It holds no seed: anyone who knows the seed and a part of the data can compute the random numbers and
 undo the defense.
 """
 

@@ -96,5 +96,5 @@ class DropTime(Defense):
         return source.with_entries(drop=("time",))
 
     def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
-        """Return that times are gone."""
+        """Return the parameters of a release without times."""
         return Mechanism(dropped=frozenset({"time"}))

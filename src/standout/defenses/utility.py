@@ -118,7 +118,7 @@ class UtilityTest:
 
     @cached_property
     def popularity_losses(self) -> dict[str, float]:
-        """Loss of recommending the most popular items to everyone: what a release that tells nothing about people costs."""
+        """Loss of recommending the most popular items to everyone: the loss of a release without information about people."""
         found, whole = (
             utility_ranking.rank_by_popularity(self.split, self.seed, self._most),
             self.undefended,

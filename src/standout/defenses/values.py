@@ -178,7 +178,7 @@ class DropValues(Defense):
         return source.with_entries(drop=("value",))
 
     def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
-        """Return that values are gone."""
+        """Return the parameters of a release without values."""
         return Mechanism(dropped=frozenset({"value"}))
 
 

@@ -56,7 +56,7 @@ _JAVA = "apt-get install default-jre-headless"
 class ClusterShards:
     """Shards in a persisted Spark DataFrame: one row per shard, with its number and the pickled shard.
 
-    Python workers keep the shards that they were sent, as far as there is room. Tasks are first run
+    Python workers keep the shards that they were sent, as far as memory is left. Tasks are first run
     on those.
     """
 
@@ -281,7 +281,7 @@ class SparkEngine:
 
 
 def _dropped(frame: Any) -> None:
-    """Let the executors forget the rows; nothing to do if the session is gone."""
+    """Let the executors forget the rows; nothing to do if the session has ended."""
     with suppress(Exception):
         frame.unpersist()
 

@@ -144,7 +144,7 @@ class KeptShards:
         return self._shards.get((name, part), (None, 0))[0]
 
     def keep(self, name: str, part: int, shard: Shard) -> None:
-        """Keep the shard if there is room; shards of other datasets give way."""
+        """Keep the shard if memory is left; shards of other datasets are removed first."""
         size = shard.nbytes + shard.lengths.nbytes + shard.keys.nbytes
         others = [key for key in self._shards if key[0] != name]
         while others and self._used + size > self.most:

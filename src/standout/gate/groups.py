@@ -105,7 +105,7 @@ def too_short(who: Adversary, source: Catalog) -> Iterator[tuple[Adversary, Grou
     """People who hold fewer items than an adversary knows, each with the adversary who knows as much as they hold.
 
     The number of known items is halved again and again. Each step is about those whose records are
-    long enough for it, but not for the step before: whoever knows 8 facts of a person who holds 7
+    long enough for it, but not for the step before: an adversary with 8 facts of a person who holds 7
     knows all of them. Nothing follows for an adversary for whom nobody holds enough items: her
     limit cannot be kept anyway.
 

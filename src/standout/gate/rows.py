@@ -143,7 +143,7 @@ def _limit_row(limit: Limit, own: list[tuple[Question, Row]], n_missing: int) ->
 
 
 def _smallest(limit: Limit) -> str:
-    """The smallest group that a verdict about groups speaks about."""
+    """Smallest group that a verdict about groups covers, in words."""
     tested = f"; groups of fewer than {percent(SMALLEST_SHARE)} of the people are not tested alone"
     return "" if limit.by == "none" else tested
 

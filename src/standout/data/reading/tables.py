@@ -219,7 +219,7 @@ def _checked_json(
 
 
 def _duckdb(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
-    """A table or a view of a DuckDB file. A view is SQL of whoever made the file: it may read no other file and no address."""
+    """A table or a view of a DuckDB file. A view is foreign SQL: it may read no other file and no address."""
     try:
         con.execute(f"ATTACH {quoted(str(found.paths[0]))} AS release_ (READ_ONLY)")
         con.execute("SET enable_external_access = false")  # DuckDB does not allow to set it back
@@ -255,7 +255,7 @@ def _sqlite(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relat
     try:
         _check_complete(path)
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
-            # views and virtual tables are SQL of whoever made the file
+            # views and virtual tables are SQL written by the author of the file
             db.execute("PRAGMA trusted_schema = OFF")
             db.text_factory = lambda raw: raw.decode("utf-8", "replace")
             tables = [
