@@ -21,7 +21,7 @@ TESTS = ROOT / "tests"
 FEWEST_TESTS = 1500
 """Raise it as the suite grows: a suite that shrinks unseen makes everything look fine."""
 
-MOST_LINES = 600
+MOST_LINES = 400
 NAMELESS = {"utils", "util", "misc", "helpers", "helper", "common"}
 HEAVY = {
     "numba",

@@ -13,8 +13,8 @@ from scipy.stats import chi2
 import standout as so
 from standout.formulas.likelihood import MOST_ORDERED, wrong_order
 from standout.scoring import exact
-from standout.scoring.fill import postings, variant_of
 from standout.scoring.plan import Combine
+from standout.scoring.postings import postings, variant_of
 
 NOTHING = None
 

@@ -13,7 +13,8 @@ import pytest
 
 import standout as so
 from standout.data.export import entry_days
-from standout.data.times import TICKS_PER_DAY, needed_resolution, ticks_within, times_of
+from standout.data.time_arrays import times_of
+from standout.data.times import TICKS_PER_DAY, needed_resolution, ticks_within
 from standout.data.writing import layout_like, write_entries
 from standout.errors import InputError, ParameterError
 

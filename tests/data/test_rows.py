@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import standout as so
 from standout.data import index
-from standout.data.index import gather_rows, rows_of
+from standout.data.row_copies import gather_rows, rows_of
 
 
 @given(

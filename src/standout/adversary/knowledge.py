@@ -12,7 +12,8 @@ from standout.adversary.adversary import Adversary
 from standout.data.catalog import Catalog
 from standout.data.labels import find_labels, index_labels
 from standout.data.mechanism import ItemMap
-from standout.data.times import PER_DAY, check_time_unit, days_of, unit_by_size
+from standout.data.time_arrays import days_of
+from standout.data.times import PER_DAY, check_time_unit, unit_by_size
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]

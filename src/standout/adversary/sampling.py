@@ -15,7 +15,8 @@ from standout.adversary.holders import PickHolders
 from standout.adversary.knowledge import Knowledge
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
-from standout.data.index import Rows, in_parts
+from standout.data.index import Rows
+from standout.data.row_copies import in_parts
 from standout.errors import EligibilityError
 from standout.kernels.levels import Errors, Exact
 

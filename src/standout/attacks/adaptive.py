@@ -24,13 +24,13 @@ from standout.attacks.adaptive_sizes import Sizes, is_grouped, known_lengths, si
 from standout.attacks.bayes import NATS_PER_FACT, log_ways
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
-from standout.data.index import in_parts
 from standout.data.mechanism import Mechanism
+from standout.data.row_copies import in_parts
 from standout.formulas import defended as formula
 from standout.scoring.adaptive_factors import mean_chances
 from standout.scoring.adaptive_tables import AdaptiveTables
-from standout.scoring.fill import postings
 from standout.scoring.plan import Combine, Plan, Tie, fixed_point
+from standout.scoring.postings import postings
 
 Array = npt.NDArray[Any]
 

@@ -21,7 +21,7 @@ from standout.attacks.tables import Known
 from standout.attacks.unaware import at_face_value, unaware_noise
 from standout.attacks.verdicts import Outcome
 from standout.data.catalog import Catalog
-from standout.data.dataset import in_memory
+from standout.data.loading import in_memory
 from standout.errors import ParameterError
 from standout.formulas import likelihood as formula
 from standout.scoring.plan import Plan

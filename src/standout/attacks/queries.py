@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
-from standout.attacks.tables import time_columns
+from standout.attacks.table_rows import time_columns
 from standout.data.catalog import Catalog, check_dataset
 from standout.engines.engine import Engine
 from standout.errors import ParameterError

@@ -16,8 +16,8 @@ from scipy import sparse
 
 from standout.audit.same_labels import content_random
 from standout.data.dataset import Dataset
-from standout.data.index import rows_of
 from standout.data.labels import find_labels
+from standout.data.row_copies import rows_of
 from standout.formulas.rates import at_most
 
 Array = npt.NDArray[Any]

@@ -12,7 +12,7 @@ from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
 from standout.audit.measures import is_sure
 from standout.audit.sweep import fitting
-from standout.data.dataset import in_memory
+from standout.data.loading import in_memory
 from standout.engines.engine import Engine
 from standout.errors import EligibilityError, ParameterError
 from standout.experiment.experiment import Experiment

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.dataset import Dataset
-from standout.data.index import rows_of
 from standout.data.labels import find_labels
+from standout.data.row_copies import rows_of
 from standout.errors import InputError
 
 Array = npt.NDArray[Any]

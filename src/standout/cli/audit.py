@@ -115,7 +115,8 @@ def audit(
     from standout.cli.budget import budget_for
     from standout.cli.release import read_release
     from standout.cli.session import Session
-    from standout.data.dataset import Dataset, in_memory
+    from standout.data.dataset import Dataset
+    from standout.data.loading import in_memory
 
     if defense is not None and release is None:
         raise ParameterError("--defense describes a release: name its file with --release")

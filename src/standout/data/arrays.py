@@ -13,7 +13,8 @@ from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.labels import index_labels, unmasked
 from standout.data.repeats import Rows, check_repeats
-from standout.data.times import check_resolution, midnight_words, resolution_notes, times_of
+from standout.data.time_arrays import times_of
+from standout.data.times import check_resolution, midnight_words, resolution_notes
 from standout.errors import InputError, ParameterError
 
 Array = npt.NDArray[Any]

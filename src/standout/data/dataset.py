@@ -16,13 +16,14 @@ import numpy.typing as npt
 from standout.data.build import missing_tick
 from standout.data.catalog import Catalog
 from standout.data.cleaning import Cleaning
-from standout.data.index import Rows, Shard, build_shard, fitting_block, gather_rows
+from standout.data.index import Rows, Shard, build_shard, fitting_block
 from standout.data.keys import LazyKeys, digest
 from standout.data.mechanism import Origin
 from standout.data.reading.options import GUESS, Column, ReadOptions
+from standout.data.row_copies import gather_rows
 from standout.data.tasks import Result, Task
 from standout.data.threads import run_on_threads
-from standout.errors import EngineError, ParameterError
+from standout.errors import ParameterError
 
 Array = npt.NDArray[Any]
 R = TypeVar("R", bound=Result)
@@ -335,24 +336,18 @@ class Dataset(Catalog):
         """A number per record that depends on its contents, not on its label; the seed of its random draws."""
         return self.lazy_keys.values
 
+    @property
+    def _entries(self) -> tuple[Array, Array, Array, Array]:
+        return self.record_ptr, self.record_item, self.record_code, self.record_tick
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the content: labels, entries, levels. The order of the rows in the file does not matter."""
         resolution = np.frombuffer(self.time_resolution.encode(), np.uint8)
         more = () if self.time_resolution == "day" else (resolution,)
-        return digest(
-            self.record_labels,
-            self.item_labels,
-            self.record_ptr,
-            self.record_item,
-            self.record_code,
-            self.record_tick,
-            self.levels,
-            np.array([self.first_tick]),
-            self.level_low,
-            self.level_high,
-            *more,
-        )
+        labels = self.record_labels, self.item_labels
+        scale = self.levels, np.array([self.first_tick]), self.level_low, self.level_high
+        return digest(*labels, *self._entries, *scale, *more)
 
     @cached_property
     def index(self) -> Shard:
@@ -375,18 +370,9 @@ class Dataset(Catalog):
     def rows(self, records: Any) -> Rows:
         """Entries and keys of some records, given by distinct ascending indices."""
         chosen = np.asarray(records, np.int64)
-        ptr, (item, code, tick) = gather_rows(
-            self.record_ptr, chosen, self.record_item, self.record_code, self.record_tick
-        )
-        return Rows(
-            chosen,
-            ptr,
-            item,
-            code,
-            tick,
-            self.lengths[chosen].astype(np.int64),
-            self.record_keys[chosen],
-        )
+        ptr, (item, code, tick) = gather_rows(self.record_ptr, chosen, *self._entries[1:])
+        lengths = self.lengths[chosen].astype(np.int64)
+        return Rows(chosen, ptr, item, code, tick, lengths, self.record_keys[chosen])
 
     def lengths_of(self, records: Array) -> Array:
         """int64: distinct items of each record; 0 for record -1."""
@@ -408,34 +394,10 @@ class Dataset(Catalog):
     def _shard(self, lo: int, hi: int, block_size: int) -> Shard:
         if not 1 <= block_size <= 65_536:
             raise ParameterError(f"block_size={block_size}: a block holds 1 to 65,536 records")
-        shard = build_shard(
-            self.record_ptr,
-            self.record_item,
-            self.record_code,
-            self.record_tick,
-            self.n_items,
-            lo,
-            hi,
-            block_size,
-            self.has_repeats,
-        )
-        shard.__dict__["lengths"] = np.ascontiguousarray(
-            self.lengths[lo:hi], np.int64
-        )  # counted already
+        shard = build_shard(*self._entries, self.n_items, lo, hi, block_size, self.has_repeats)
+        # counted already
+        shard.__dict__["lengths"] = np.ascontiguousarray(self.lengths[lo:hi], np.int64)
         return shard.with_keys(self.lazy_keys)
 
     def __repr__(self) -> str:
         return f"<Dataset {self.shape_text}>"
-
-
-def in_memory(data: Catalog, what: str) -> Dataset:
-    """The data itself if its records are in memory; `what` needs that."""
-    if not isinstance(data, Catalog):
-        raise ParameterError(
-            f"{what} needs a Dataset (Dataset.read, from_arrays), not a {type(data).__name__}"
-        )
-    if not isinstance(data, Dataset):
-        raise EngineError(
-            f"{what} needs the records in memory: read the data with Dataset.read, or a part of it"
-        )
-    return data

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.build import count_pairs, missing_tick, smallest_unsigned
-from standout.data.index import rows_of
+from standout.data.row_copies import rows_of
 from standout.data.times import longest_span
 from standout.data.values import MOST_LEVELS, code_type
 from standout.errors import ParameterError

@@ -7,9 +7,6 @@ stays in cache. A record is stored as its offset in the block, in 16 bits.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
@@ -20,16 +17,15 @@ import numpy.typing as npt
 
 from standout.data.build import missing_tick
 from standout.data.cache import once
+from standout.data.index_kernels import _count_marked, _count_rows, _fill_block, _fill_rows
 from standout.data.keys import LazyKeys
+from standout.data.row_copies import in_parts, rows_of
 from standout.errors import ParameterError
-from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
 DEFAULT_BLOCK = 32_768
 LARGEST_BLOCK = 65_536
-ENTRIES_PER_PART = 500_000
-"""Entries that are worth a thread of their own."""
 MOST_COUNTS = 4
 """Number of sets of marked items whose counts a shard caches."""
 
@@ -312,150 +308,6 @@ class Rows:
             np.concatenate([self.lengths, other.lengths])[order],
             np.concatenate([self.keys, other.keys])[order],
         )
-
-
-def rows_of(ptr: Array, row: Array) -> tuple[Array, Array]:
-    """Starts of the chosen rows when concatenated, and the current positions of their entries.
-
-    >>> [x.tolist() for x in rows_of(np.array([0, 2, 2, 5]), np.array([2, 0]))]
-    [[0, 3, 5], [2, 3, 4, 0, 1]]
-    """
-    size = ptr[row + 1] - ptr[row]
-    starts = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-    return starts, np.repeat(ptr[row] - starts[:-1], size) + np.arange(starts[-1])
-
-
-def gather_rows(ptr: Array, row: Array, *entries: Array) -> tuple[Array, list[Array]]:
-    """Starts of the chosen rows when concatenated, and their entries in each of the arrays; an empty array stays empty."""
-    starts = np.concatenate([[0], np.cumsum(ptr[row + 1] - ptr[row])]).astype(np.int64)
-    out = [np.empty(starts[-1] if array.size else 0, array.dtype) for array in entries]
-    # parts of about as many entries
-    edges = np.unique(
-        np.searchsorted(starts, np.arange(0, starts[-1] + ENTRIES_PER_PART, ENTRIES_PER_PART))
-    )
-    edges = np.minimum(edges, row.size)
-
-    def copy(part: tuple[int, int]) -> None:
-        lo, hi = part
-        at = rows_of(ptr, row[lo:hi])[1]
-        for array, copied in zip(entries, out, strict=True):
-            if array.size:
-                # without "clip", NumPy writes to a buffer first
-                np.take(array, at, out=copied[starts[lo] : starts[hi]], mode="clip")
-
-    in_parts(copy, list(pairwise(edges.tolist())), int(starts[-1]))
-    return starts, out
-
-
-def in_parts(
-    work: Callable[[Any], None],
-    parts: Sequence[Any],
-    n_entries: int | None = None,
-    threads: int | None = None,
-) -> None:
-    """Run `work` for each part, on all cores unless `threads` says otherwise; `n_entries` are the entries of all parts."""
-    n = min(threads or os.cpu_count() or 1, len(parts))
-    if n_entries is not None:
-        n = min(n, 1 + n_entries // ENTRIES_PER_PART)
-    # for one part or few entries, threads cost more than they save
-    if n <= 1:
-        for part in parts:
-            work(part)
-        return
-    with ThreadPoolExecutor(n) as pool:
-        list(pool.map(work, parts))
-
-
-@njit(nogil=True, cache=True)
-def _count_marked(block_size: int, ptr: Array, local: Array, marked: Array, out: Array) -> None:
-    """Count the marked items of each record; an item held several times counts once."""
-    for b in range(ptr.shape[0]):
-        for i in range(marked.size):
-            last = np.int64(-1)
-            if marked[i]:
-                for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
-                    k = np.int64(local[p])
-                    if k != last:
-                        out[b * block_size + k] += 1
-                    last = k
-
-
-@njit(nogil=True, cache=True)
-def _count_rows(
-    b: int, block_size: int, ptr: Array, local: Array, held: Array, place: Array, out: Array
-) -> None:
-    """Count the entries of the wanted records of block `b`: `out[1 + place]`."""
-    for p in range(np.int64(ptr[b, 0]), np.int64(ptr[b, ptr.shape[1] - 1])):
-        r = b * block_size + np.int64(local[p])
-        if held[r]:
-            out[1 + place[r]] += 1
-
-
-@njit(nogil=True, cache=True)
-def _fill_rows(
-    b: int,
-    block_size: int,
-    ptr: Array,
-    local: Array,
-    code: Array,
-    tick: Array,
-    held: Array,
-    place: Array,
-    at: Array,
-    row_item: Array,
-    row_code: Array,
-    row_tick: Array,
-) -> None:
-    """Copy the entries of the wanted records of block `b`; `at` holds the next free position of each."""
-    for i in range(ptr.shape[1] - 1):
-        for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
-            r = b * block_size + np.int64(local[p])
-            if held[r]:
-                k = at[place[r]]
-                at[place[r]] = k + 1
-                row_item[k] = i
-                if row_code.size > 0:
-                    row_code[k] = code[p]
-                if row_tick.size > 0:
-                    row_tick[k] = tick[p]
-
-
-@njit(nogil=True, cache=True)
-def _fill_block(
-    first: int,
-    stop: int,
-    record_ptr: Array,
-    record_item: Array,
-    record_code: Array,
-    record_tick: Array,
-    ptr: Array,
-    local: Array,
-    code: Array,
-    tick: Array,
-) -> None:
-    """Counting sort of the entries of records `first … stop-1` by item; records stay in order."""
-    n_items = ptr.size - 1
-    start = ptr[0]
-    count = np.zeros(n_items, np.int64)
-    for k in range(record_ptr[first], record_ptr[stop]):
-        count[record_item[k]] += 1
-    for i in range(n_items):
-        ptr[i] = start
-        start += count[i]
-        count[i] = ptr[i]
-    ptr[n_items] = start
-    has_code = code.size > 0
-    has_tick = tick.size > 0
-    for r in range(first, stop):
-        for k in range(record_ptr[r], record_ptr[r + 1]):
-            i = record_item[k]
-            slot = count[i]
-            count[i] = slot + 1
-            local[slot] = r - first
-            if has_code:
-                code[slot] = record_code[k]
-            if has_tick:
-                tick[slot] = record_tick[k]
 
 
 def build_shard(

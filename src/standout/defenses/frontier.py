@@ -17,7 +17,8 @@ import numpy as np
 from standout.attacks.attack import Attack
 from standout.audit.findings import write_whole
 from standout.audit.measures import MEASURES as RISKS
-from standout.data.dataset import Dataset, in_memory
+from standout.data.dataset import Dataset
+from standout.data.loading import in_memory
 from standout.defenses import frontier_front
 from standout.defenses.frontier_cells import UNDEFENDED, Bench, Setting
 from standout.defenses.frontier_risk import RiskTest

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.catalog import Catalog
-from standout.data.dataset import Dataset, in_memory
+from standout.data.dataset import Dataset
 from standout.data.identifiers import direct_identifiers
 from standout.data.labels import find_labels
+from standout.data.loading import in_memory
 from standout.data.times import tick_text
 from standout.errors import InputError, ParameterError
 

@@ -16,7 +16,8 @@ from standout.audit.defaults import ATTACKS, TARGETS
 from standout.audit.findings import Findings
 from standout.audit.strongest import paired
 from standout.audit.sweep import default_sweep, fitting
-from standout.data.dataset import Dataset, in_memory
+from standout.data.dataset import Dataset
+from standout.data.loading import in_memory
 from standout.engines.engine import Engine
 from standout.errors import EligibilityError, ParameterError
 from standout.experiment.attackers import ADAPTIVE

@@ -13,8 +13,8 @@ from standout.attacks.unique import Unique
 from standout.audit.audit import Audit
 from standout.audit.matching import Match, match
 from standout.audit.sweep import default_sweep, fitting
-from standout.data.dataset import in_memory
 from standout.data.intact import count_again
+from standout.data.loading import in_memory
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
 from standout.experiment.progress import Progress as Reporter

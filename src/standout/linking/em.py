@@ -166,7 +166,7 @@ def some_queries(knowledge: Knowledge) -> Knowledge:
 
 def part(knowledge: Knowledge, queries: Array) -> Knowledge:
     """The knowledge of some of the queries, in their order."""
-    from standout.data.index import rows_of
+    from standout.data.row_copies import rows_of
 
     ptr, at = rows_of(knowledge.query_ptr, queries)
     return replace(

@@ -22,11 +22,11 @@ from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.chances import seek
 from standout.scoring.exact import to_integer
 from standout.scoring.factors import factors_of
-from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.listed import ListedKernel
 from standout.scoring.mass import exponential
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan, Tables
+from standout.scoring.postings import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.rules import allowed
 from standout.scoring.summarize import summarize_listed
 

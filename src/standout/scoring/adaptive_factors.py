@@ -10,7 +10,7 @@ import numpy.typing as npt
 from standout.formulas.defended import bucket_chance, held, lost, merged, overlap, wrong_day_chance
 from standout.scoring.adaptive_scratch import AdaptiveScratch
 from standout.scoring.adaptive_tables import AdaptiveTables
-from standout.scoring.fill import Postings, jit, jit_bare, jit_inline
+from standout.scoring.postings import Postings, jit, jit_bare, jit_inline
 
 Array = npt.NDArray[Any]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from standout.scoring.adaptive_scratch import AdaptiveScratch
 from standout.scoring.adaptive_tables import AdaptiveTables
-from standout.scoring.fill import jit, jit_inline
+from standout.scoring.postings import jit, jit_inline
 
 LEAST_AGREEMENT = 1e-6
 """Added to the probability that a length agrees, so that the length alone excludes no record."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from standout.scoring.fill import jit
+from standout.scoring.postings import jit
 
 Array = npt.NDArray[Any]
 

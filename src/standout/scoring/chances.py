@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.index import Rows, Shard, rows_of
+from standout.data.index import Rows, Shard
+from standout.data.row_copies import rows_of
 from standout.data.tasks import Range, Sums, Task
-from standout.scoring.fill import Postings, jit, jit_bare, jit_inline, postings
 from standout.scoring.plan import ExactTables
+from standout.scoring.postings import Postings, jit, jit_bare, jit_inline, postings
 
 Array = npt.NDArray[Any]
 

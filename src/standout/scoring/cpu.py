@@ -13,28 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.index import Shard
-from standout.scoring.fill import (
-    KernelVariant,
-    Postings,
-    Scratch,
-    add_facts,
-    contribution,
-    event_odds,
-    fill,
-    finish,
-    fixed_log,
-    jit,
-    jit_bare,
-    log_of_length,
-    make_scratch,
-    n_postings,
-    postings,
-    variant_of,
-)
+from standout.scoring.fill import add_facts, contribution, fill, finish, n_postings
+from standout.scoring.fill_odds import event_odds, fixed_log, log_of_length
 from standout.scoring.kernels import same_tables
 from standout.scoring.mass import mass_filtered, mass_over, mass_touched
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import VETO, Combine, Plan, Tables
+from standout.scoring.postings import (
+    KernelVariant,
+    Postings,
+    Scratch,
+    jit,
+    jit_bare,
+    make_scratch,
+    postings,
+    variant_of,
+)
 from standout.scoring.rules import allowed, passes, rule_of
 from standout.scoring.summarize import summarize_block, summarize_touched, zeros_cannot_win
 

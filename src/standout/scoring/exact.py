@@ -17,12 +17,12 @@ from standout.data.index import Shard
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
 from standout.scoring.chances import pair_chances, seek
 from standout.scoring.factors import factors_of
-from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.kernels import same_arrays, same_tables
 from standout.scoring.listed import ListedKernel
 from standout.scoring.mass import exponential
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import SCORE_LIMIT, ExactTables, Plan, Tables
+from standout.scoring.postings import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.rules import allowed
 from standout.scoring.summarize import summarize_listed
 

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.counts import EntryTest, ItemCount
-from standout.data.index import Shard, in_parts
+from standout.data.index import Shard
+from standout.data.row_copies import in_parts
 from standout.formulas.f06 import cosine
 from standout.jit import njit
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from standout.data.index import Shard
 from standout.errors import EngineError
 from standout.scoring.factors import factors_of
-from standout.scoring.fill import LOG_TABLE
+from standout.scoring.fill_odds import LOG_TABLE
 from standout.scoring.gpu_layout import (
     PLAN_POINTERS,
     Layout,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.index import Shard
-from standout.scoring.fill import LN2
+from standout.scoring.fill_odds import LN2
 from standout.scoring.plan import LOG_BITS, VETO, Combine, Plan
 
 Array = npt.NDArray[Any]

@@ -15,18 +15,18 @@ import numpy.typing as npt
 from standout.data.index import Shard
 from standout.scoring.chances import seek
 from standout.scoring.cpu import TableKernel
-from standout.scoring.fill import (
+from standout.scoring.fill import contribution
+from standout.scoring.partials import NO_RECORD, Partials
+from standout.scoring.plan import VETO, Plan, Tables, Tie
+from standout.scoring.postings import (
     KernelVariant,
     Postings,
-    contribution,
     jit,
     jit_bare,
     jit_inline,
     postings,
     variant_of,
 )
-from standout.scoring.partials import NO_RECORD, Partials
-from standout.scoring.plan import VETO, Plan, Tables, Tie
 from standout.scoring.rules import key_of
 from standout.scoring.summarize import add_candidate, insert
 

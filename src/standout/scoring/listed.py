@@ -9,9 +9,9 @@ from typing import Any
 import numpy.typing as npt
 
 from standout.data.index import Shard
-from standout.scoring.fill import postings, variant_of
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Plan
+from standout.scoring.postings import postings, variant_of
 
 Array = npt.NDArray[Any]
 Compiled = Callable[..., None]

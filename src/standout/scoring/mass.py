@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.jit import njit
-from standout.scoring.fill import Postings, jit, jit_bare
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Tables
+from standout.scoring.postings import Postings, jit, jit_bare
 from standout.scoring.rules import CandidateRule, passes
 
 Array = npt.NDArray[Any]

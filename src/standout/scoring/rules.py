@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from standout.scoring.fill import KernelVariant, Postings, jit, jit_inline
 from standout.scoring.partials import RANDOM_KEY
 from standout.scoring.plan import Tables, Tie
+from standout.scoring.postings import KernelVariant, Postings, jit, jit_inline
 
 Array = npt.NDArray[Any]
 

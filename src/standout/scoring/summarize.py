@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.jit import njit
-from standout.scoring.fill import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.mass import exponential, mass_filtered, mass_over, rescale_mass
 from standout.scoring.partials import LOWEST, NO_RECORD, Partials
 from standout.scoring.plan import Tables, Tie
+from standout.scoring.postings import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.rules import CandidateRule, key_of, passes, rule_of
 
 Array = npt.NDArray[Any]

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample, sample_targets
-from standout.data.dataset import Dataset, in_memory
+from standout.data.dataset import Dataset
+from standout.data.loading import in_memory
 from standout.data.purposes import PURPOSE_RUN
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as find_engine

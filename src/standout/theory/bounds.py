@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from standout.data.dataset import Dataset, in_memory
+from standout.data.dataset import Dataset
+from standout.data.loading import in_memory
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate
 from standout.theory.nearest import nearest

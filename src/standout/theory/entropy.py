@@ -14,7 +14,7 @@ from standout.data.dataset import Dataset
 from standout.data.times import loose_ticks
 from standout.formulas.ns08 import information
 from standout.jit import njit
-from standout.scoring.fill import Postings, postings
+from standout.scoring.postings import Postings, postings
 
 Array = npt.NDArray[Any]
 

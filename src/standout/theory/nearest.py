@@ -20,7 +20,7 @@ import numpy.typing as npt
 from standout.data.dataset import Dataset
 from standout.data.times import loose_ticks
 from standout.jit import njit
-from standout.scoring.fill import Postings, postings
+from standout.scoring.postings import Postings, postings
 
 Array = npt.NDArray[Any]
 

@@ -15,7 +15,8 @@ from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample_targets
 from standout.attacks.attack import Attack
 from standout.attacks.attack import attack as find_attack
-from standout.data.dataset import Dataset, in_memory
+from standout.data.dataset import Dataset
+from standout.data.loading import in_memory
 from standout.data.purposes import PURPOSE_BOOT, PURPOSE_SUBSET
 from standout.errors import EligibilityError, ParameterError
 from standout.experiment.outcomes import attack_people

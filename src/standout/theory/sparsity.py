@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.dataset import Dataset, in_memory
+from standout.data.dataset import Dataset
+from standout.data.loading import in_memory
 from standout.data.times import days_within, time_words
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate, at_most
