@@ -139,14 +139,25 @@ def test_an_attacker_whose_probabilities_do_not_hold_is_sure_of_nobody():
     assert both["sure_attack"] == "b" and both["sure"]["count"] == 20
 
 
-def test_a_defended_release_has_all_three():
-    source, defense = tastes(n=100, m=300), so.defense("drop-entries", share=0.3)
+def test_a_defended_release_that_keeps_all_entries_has_all_three():
+    source, defense = tastes(n=100, m=300), so.defense("sample-records", share=0.8)
     found = so.Audit(
         source, so.Adversary(knows=4), targets=40, defense=defense, describe=False
     ).run(False)
     result = found.results[0]
     assert result["unique"]["rate"] < result["found"]["rate"] <= 1
     assert result["sure"] is None or "likelihood" in result["sure_attack"]
+
+
+def test_nobody_is_called_unique_where_the_right_record_may_lack_a_fact():
+    """Few records hold all facts after entries were dropped: 1 % unique would look safe."""
+    source, who = tastes(n=100, m=300), so.Adversary(knows=4)
+    for defense in ("drop-entries(share=0.5)", "swap-entries(share=0.3)", "cap-entries(most=5)"):
+        release = so.parse_defense(defense).apply(source, seed=1)
+        found = so.Audit(source, who, targets=40, release=release, describe=False).run(False)
+        result = found.results[0]
+        assert result["unique"] is None and "entries" in result["not_measured"]["unique"]
+        assert result["found"] is not None
 
 
 def in_groups(n=300, seed=20):

@@ -83,6 +83,15 @@ def test_a_wrong_number_of_draws_is_refused(data, draws):
         so.risk(data, so.Adversary(knows=2), draws=draws)
 
 
+@pytest.mark.parametrize("extra", [("--out", "nowhere/x.csv"), ("--out", "."), ("--labels",)])
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(
+    run, ratings, monkeypatch, extra
+):
+    monkeypatch.chdir(ratings.parent)
+    code, shown, error = run("risk", ratings, "--draws", 1, *extra)
+    assert code == 2 and extra[0] in error and "unique" not in shown
+
+
 def test_the_command_prints_aggregates_and_writes_one_row_per_person(run, tmp_path):
     path = tmp_path / "visits.csv"
     rng = np.random.default_rng(1)

@@ -74,22 +74,25 @@ def why_not_unique(who: Adversary, release: Catalog | None = None) -> str:
     """
     if who.wrong_varies:
         return "each fact may be wrong with some probability, so the facts exclude hardly any record with certainty"
-    channel = None if release is None else release.mechanism
-    if release is None or channel is None:
+    made = None if release is None else release.mechanism
+    if release is None or made is None:
         return ""
-    swapped = channel.attributes > 0
+    swapped = made.attributes > 0
+    removed = made.lost > 0 or made.hidden > 0 or made.cap is not None
     changed = [
         what
         for what, known in (
-            ("removes items", channel.kept_pairs < 1),
-            ("changes values", who.tells_value(release) and (swapped or channel.value is not None)),
-            ("changes times", who.tells_time(release) and (swapped or channel.time is not None)),
+            ("removes items", made.kept_pairs < 1),
+            ("removes entries", removed),
+            ("moves entries to other records", made.moved > 0 or made.replaced > 0),
+            ("changes values", who.tells_value(release) and (swapped or made.value is not None)),
+            ("changes times", who.tells_time(release) and (swapped or made.time is not None)),
         )
         if known
     ]
     if not changed:
         return ""
-    return f"the defense {' and '.join(changed)} that are known, so a record that disagrees with the facts is not excluded"
+    return f"the defense {' and '.join(changed)}, so a record that disagrees with the facts is not excluded"
 
 
 def is_unique(

@@ -109,7 +109,8 @@ def risk(
     """Chance of each person of being found, of being unique, and of an attacker who is sure.
 
     Every person is attacked several times, each time with other facts that the adversary may know.
-    The mean over people of draw 0 is that of an audit with the same targets and seed.
+    With one draw, the mean of `found` is the attack's hit rate in an audit with the same targets and
+    seed.
 
     Parameters
     ----------

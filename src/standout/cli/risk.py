@@ -49,10 +49,15 @@ def risk(
     from standout.cli.outputs import refuse_inputs
     from standout.cli.waiting import read_quietly, waiting
     from standout.data.whole_file import whole_file
+    from standout.errors import ParameterError
 
     value = options.numbers(value_within, "value-within")[0]
     time = options.time_tolerances(time_within)[0]
     refuse_inputs([out], [path])
+    if out is not None and (out.is_dir() or not out.parent.is_dir()):
+        raise ParameterError(f"--out {str(out)!r}: use the name of a file in a folder that exists")
+    if labels and out is None:
+        raise ParameterError("--labels adds labels to the file of --out: name that file too")
     dataset = read_quietly(path, json, **reading.keywords)
     who = Adversary(knows=knows, wrong=wrong, value_within=value, time_within=time)
     with waiting(json) as progress:
@@ -86,7 +91,7 @@ def _show(found: Risk) -> None:
     seen = found.to_dict()
     console = Console(highlight=False)
     console.print(
-        f"{found.words}: {seen['n_people']:,} people, {found.draws} draws each. "
+        f"{found.words}: {seen['n_people']:,} people, {found.draws} draw{'s' if found.draws > 1 else ''} each. "
         f"{found.n_records - found.n_eligible:,} of {found.n_records:,} people hold too few items and were not attacked."
     )
     table = Table(box=None, pad_edge=False, show_edge=False)

@@ -345,9 +345,8 @@ class Dataset(Catalog):
         """SHA-256 of the content: labels, entries, levels. The order of the rows in the file does not matter."""
         resolution = np.frombuffer(self.time_resolution.encode(), np.uint8)
         more = () if self.time_resolution == "day" else (resolution,)
-        labels = self.record_labels, self.item_labels
         scale = self.levels, np.array([self.first_tick]), self.level_low, self.level_high
-        return digest(*labels, *self._entries, *scale, *more)
+        return digest(self.record_labels, self.item_labels, *self._entries, *scale, *more)
 
     @cached_property
     def index(self) -> Shard:
@@ -388,14 +387,12 @@ class Dataset(Catalog):
 
     def shards_at(self, edges: Iterable[int], block_size: int) -> list[Shard]:
         """Cut the records at the given indices (0 and N included) and index each range."""
-        cuts = list(edges)
-        return [self._shard(lo, hi, block_size) for lo, hi in pairwise(cuts) if hi > lo]
+        return [self._shard(lo, hi, block_size) for lo, hi in pairwise(edges) if hi > lo]
 
     def _shard(self, lo: int, hi: int, block_size: int) -> Shard:
         if not 1 <= block_size <= 65_536:
             raise ParameterError(f"block_size={block_size}: a block holds 1 to 65,536 records")
         shard = build_shard(*self._entries, self.n_items, lo, hi, block_size, self.has_repeats)
-        # counted already
         shard.__dict__["lengths"] = np.ascontiguousarray(self.lengths[lo:hi], np.int64)
         return shard.with_keys(self.lazy_keys)
 
