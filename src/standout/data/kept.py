@@ -12,12 +12,12 @@ import os
 import secrets
 import stat
 import sys
-import tempfile
 import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from standout.data.whole_file import NO_LINK, whole_file
 from standout.errors import ParameterError
 
 LARGEST = 256 * 2**20
@@ -25,7 +25,6 @@ LARGEST = 256 * 2**20
 
 _MAGIC = b"standout-kept-1 "
 _KEY_BYTES = 32
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_KEY = (
     "no key can be kept in the state folder of this user (XDG_STATE_HOME, or .local/state in the home folder): a run that is "
     "stopped starts from the beginning"
@@ -77,7 +76,8 @@ class Kept:
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             secret = self._secret()
             if secret is not None:
-                write_private(self._path(key), _MAGIC + self._mac(secret, key, body) + b"\n" + body)
+                with whole_file(self._path(key), private=True) as draft:
+                    draft.write_bytes(_MAGIC + self._mac(secret, key, body) + b"\n" + body)
                 return True
         return False
 
@@ -163,14 +163,9 @@ def _state_folder() -> Path:
 
 def _make_key(path: Path) -> None:
     """Write a new key, unless another process is faster: a link is made as a whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(secrets.token_bytes(_KEY_BYTES))
-        with suppress(FileExistsError):
-            os.link(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+    with suppress(FileExistsError), whole_file(path, private=True) as draft:
+        draft.write_bytes(secrets.token_bytes(_KEY_BYTES))
+        os.link(draft, path)
 
 
 def read_own(path: Path, most: int, *, private: bool = False) -> bytes:
@@ -181,7 +176,7 @@ def read_own(path: Path, most: int, *, private: bool = False) -> bytes:
     OSError
         If it is not such a file.
     """
-    handle = os.open(path, os.O_RDONLY | _NO_LINK)
+    handle = os.open(path, os.O_RDONLY | NO_LINK)
     with os.fdopen(handle, "rb") as file:
         about = os.fstat(file.fileno())
         fits = stat.S_ISREG(about.st_mode) and about.st_size <= most
@@ -190,20 +185,6 @@ def read_own(path: Path, most: int, *, private: bool = False) -> bytes:
         if not fits:
             raise OSError("not a file of this user")
         return file.read(most + 1)[: most + 1]
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only this user may read, as a whole or not at all, also after a loss of power."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    draft = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def stamp(path: Path) -> list[Any]:
