@@ -8,21 +8,25 @@ about, so that no file can take the place of another.
 from __future__ import annotations
 
 import hmac
+import json
 import os
 import secrets
 import stat
 import sys
 import warnings
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from standout.data.plain import from_text, to_text
 from standout.data.whole_file import NO_LINK, whole_file
 from standout.errors import ParameterError
 
 LARGEST = 256 * 2**20
 """Bytes of a file that is read."""
 
+_VERSION = 3
 _MAGIC = b"standout-kept-1 "
 _KEY_BYTES = 32
 _NO_KEY = (
@@ -50,16 +54,16 @@ class Kept:
     def __len__(self) -> int:
         return sum(1 for _ in self.folder.glob(f"{self.kind}-*"))
 
-    def find(self, key: str) -> bytes | None:
-        """What was kept under the key; None if nothing was, or if this user did not write it."""
+    def find(self, key: str) -> tuple[Any] | None:
+        """What was kept under the key, in a tuple; None if nothing was, or if this user did not write it."""
         path = self._path(key)
         secret = self._secret() if os.path.lexists(path) else None
         if secret is None:
             return None
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             head, _, body = read_own(path, LARGEST).partition(b"\n")
             if hmac.compare_digest(head, _MAGIC + self._mac(secret, key, body)):
-                return body
+                return (from_text(body),)
         if key not in self._refused:
             self._refused.add(key)
             _warn(
@@ -67,8 +71,9 @@ class Kept:
             )
         return None
 
-    def keep(self, key: str, body: bytes) -> bool:
-        """Write a file that is there as a whole or not at all; whether it was written. A full disk is no error."""
+    def keep(self, key: str, data: Any) -> bool:
+        """Write plain data and arrays of numbers to a file; whether it was written. A full disk is no error."""
+        body = to_text(data).encode()
         if len(body) > LARGEST - 1000:
             return False
         with suppress(OSError):
@@ -100,6 +105,11 @@ class Kept:
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{self.kind}-{key[:40]}"
+
+
+def key_of(about: Any) -> str:
+    """Key of what is kept: a hash of everything that it depends on, as plain data."""
+    return sha256(json.dumps([_VERSION, about], sort_keys=True, default=str).encode()).hexdigest()
 
 
 def why_not_private(folder: Path) -> str | None:
