@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 
 
@@ -15,3 +17,12 @@ def version_of(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "unknown"
+
+
+@lru_cache
+def versions() -> dict[str, str]:
+    """Versions of what computes the numbers, and the platform."""
+    return {
+        "platform": f"{platform.system()} {platform.machine()}",
+        **{name: version_of(name) for name in ("standout", "numpy", "numba", "scipy")},
+    }

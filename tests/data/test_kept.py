@@ -26,7 +26,7 @@ REFUSED = "damaged, or this user did not write it"
 def files(tmp_path) -> Kept:
     """A folder with one file of this user."""
     made = Kept(tmp_path / "work", "part")
-    assert made.keep(KEY, b"0.98")
+    assert made.keep(KEY, 0.98)
     return made
 
 
@@ -40,7 +40,7 @@ def refused(files: Kept, key: str = KEY) -> bool:
 
 
 def test_what_this_user_wrote_is_found_and_nobody_else_may_read_it(files):
-    assert Kept(files.folder, "part").find(KEY) == b"0.98"
+    assert Kept(files.folder, "part").find(KEY) == (0.98,)
     assert files.folder.stat().st_mode & 0o077 == 0
     assert path_of(files).stat().st_mode & 0o077 == 0
     assert [p.name for p in files.folder.iterdir()] == [path_of(files).name]  # no draft
@@ -53,13 +53,13 @@ def test_a_part_with_a_wrong_mac_is_refused(files):
 
 
 def test_a_part_cannot_take_the_place_of_another(files):
-    files.keep(OTHER, b"0.01")
+    files.keep(OTHER, 0.01)
     shutil.copy(path_of(files, OTHER), path_of(files))
     assert refused(files)
 
 
 def test_a_part_of_one_kind_cannot_take_the_place_of_another_kind(files):
-    Kept(files.folder, "partial").keep(KEY, b"0.01")
+    Kept(files.folder, "partial").keep(KEY, 0.01)
     shutil.copy(files.folder / f"partial-{KEY[:40]}", path_of(files))
     assert refused(files)
 
@@ -67,7 +67,7 @@ def test_a_part_of_one_kind_cannot_take_the_place_of_another_kind(files):
 def test_a_part_that_another_user_signed_is_refused(files, tmp_path, monkeypatch):
     with monkeypatch.context() as attacker:
         attacker.setenv("XDG_STATE_HOME", str(tmp_path / "attacker"))
-        assert Kept(files.folder, "part").keep(KEY, b"0.01")
+        assert Kept(files.folder, "part").keep(KEY, 0.01)
     assert refused(files)
 
 
@@ -93,7 +93,7 @@ def test_what_is_not_a_plain_file_is_refused_at_once(files, tmp_path, what):
         os.truncate(path, 2**40 if what == "huge" else 0)
     assert refused(files)
     if what != "folder":  # and it is replaced, not written through
-        assert Kept(files.folder, "part").keep(KEY, b"0.5")
+        assert Kept(files.folder, "part").keep(KEY, 0.5)
         assert path.is_file() and not path.is_symlink()
         assert not (tmp_path / "nowhere").exists()
 
@@ -120,7 +120,7 @@ def test_a_folder_that_this_user_did_not_make_for_itself_is_not_used(
         else pytest.warns(UserWarning, match="it is not a folder")
     ):
         assert Kept(folder, "part").find(KEY) is None
-        assert not Kept(folder, "part").keep(OTHER, b"1")
+        assert not Kept(folder, "part").keep(OTHER, 1)
     if what == "link":
         assert len(list((tmp_path / "target").iterdir())) == 1
 
@@ -147,7 +147,7 @@ def test_without_a_key_that_only_this_user_knows_nothing_is_kept(tmp_path, monke
         key.parent.chmod(0o777)
     assert user_key() is None
     with pytest.warns(UserWarning, match="a run that is stopped starts from the beginning"):
-        assert not Kept(tmp_path / "work", "part").keep(KEY, b"1")
+        assert not Kept(tmp_path / "work", "part").keep(KEY, 1)
 
 
 def test_the_key_is_made_once_also_by_two_processes_at_once(tmp_path, monkeypatch):

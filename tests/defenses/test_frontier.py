@@ -11,13 +11,13 @@ from tastes import grouped_tastes
 
 import standout as so
 from standout.audit.measures import MEASURES, Hits
+from standout.data.kept import key_of
 from standout.defenses import frontier_cells, frontier_front, frontier_risk
 from standout.defenses.frontier import frontier
 from standout.defenses.frontier_cells import Bench, Setting
 from standout.defenses.frontier_risk import RiskTest, default_adversary, worst_of
 from standout.defenses.frontier_strengths import default_strengths, settings_of
 from standout.defenses.utility_ranking import GRID, RankingSettings
-from standout.experiment.journal import key_of
 from standout.experiment.outcomes import Truth
 from standout.report.frontier import page, table
 

@@ -16,7 +16,6 @@ from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from standout.adversary.adversary import Adversary
@@ -24,6 +23,7 @@ from standout.adversary.knowledge import Knowledge
 from standout.attacks.verdicts import Verdicts
 from standout.data.cache import once
 from standout.data.catalog import Catalog
+from standout.formulas.logistic import fit_logistic
 
 Array = npt.NDArray[Any]
 
@@ -93,40 +93,29 @@ def fit_presence(log_factor: Array, share: Array, present: Array) -> Presence:
     them.
     """
     some = np.isfinite(log_factor)
-    x = _covariates(log_factor[some], share[some])
-    sign = np.where(present[some], 1.0, -1.0)
-    center, width = np.array([0.0, 1.0, 0.0]), np.array([3.0, 1.0, 1.0])
-
-    def loss(p: Array) -> tuple[float, Array]:
-        z = sign * (p @ x)
-        pull = (p - center) / width
-        return float(np.logaddexp(0.0, -z).sum() + 0.5 * pull @ pull), -(
-            x * (sign * expit(-z))
-        ).sum(axis=1) + pull / width
-
-    found = minimize(
-        loss, center, jac=True, method="L-BFGS-B", bounds=[(None, None), (0.01, None), (None, None)]
+    (a, b, c), errors = fit_logistic(
+        _covariates(log_factor[some], share[some]).T,
+        present[some].astype(np.float64),
+        np.array([3.0, 1.0, 1.0]) ** -2.0,
+        np.array([0.0, 1.0, 0.0]),
+        lowest=np.array([-np.inf, 0.01, -np.inf]),
     )
-    a, b, c = (float(value) for value in found.x)
-    p = expit(found.x @ x)
-    errors = np.linalg.inv((x * (p * (1 - p))) @ x.T + np.diag(width**-2.0))
-    return Presence(a, b, c, int(present.sum()), tuple(map(tuple, errors.tolist())))
+    return Presence(
+        float(a), float(b), float(c), int(present.sum()), tuple(map(tuple, errors.tolist()))
+    )
 
 
 def fit_share(share: Array, credit: Array) -> tuple[float, float]:
     """Shift and slope of P(best | present) that explain the credit of present canaries best: N(0, 1²), and N(1, 0.5²) ≥ 0.05."""
-    x = np.stack([np.ones(share.size), logit(np.clip(share, LEAST_SHARE, 1 - LEAST_SHARE))])
-    center, width = np.array([0.0, 1.0]), np.array([1.0, 0.5])
-
-    def loss(p: Array) -> tuple[float, Array]:
-        z = p @ x
-        pull = (p - center) / width
-        return float(np.logaddexp(0.0, z).sum() - credit @ z + 0.5 * pull @ pull), x @ (
-            expit(z) - credit
-        ) + pull / width
-
-    found = minimize(loss, center, jac=True, method="L-BFGS-B", bounds=[(None, None), (0.05, None)])
-    return float(found.x[0]), float(found.x[1])
+    x = np.stack([np.ones(share.size), logit(np.clip(share, LEAST_SHARE, 1 - LEAST_SHARE))], axis=1)
+    (shift, slope), _ = fit_logistic(
+        x,
+        credit,
+        np.array([1.0, 0.5]) ** -2.0,
+        np.array([0.0, 1.0]),
+        lowest=np.array([-np.inf, 0.05]),
+    )
+    return float(shift), float(slope)
 
 
 def canary_seed(who: Adversary) -> int:

@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 import stat
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -15,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 
 from standout.data.kept import why_not_private
 from standout.data.scratch import remove_any, scratch_folder
+from standout.data.whole_file import NO_LINK, lock
 from standout.errors import ParameterError
 from standout.experiment.journal import Journal
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 LOCK = "audit.lock"
 DATA, PARTIALS = "chunked", "partials"
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _NOT_A_LOCK = (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.EACCES, errno.EPERM)
 _held: list[WorkFolder] = []
 
@@ -95,7 +94,7 @@ class WorkFolder:
                 continue
             if handle is None:
                 return self._take_other(f"{LOCK} in it is not a file of this program")
-            if not _locked(handle):
+            if lock(handle) is False:
                 handle.close()
                 return False
             if _is_at(handle, self.path / LOCK):
@@ -161,7 +160,7 @@ def _opened(path: Path) -> IO[bytes] | None:
     """The lock file, made if there is none; None if something else has its name."""
     try:
         handle = os.fdopen(
-            os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600), "rb+", buffering=0
+            os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600), "rb+", buffering=0
         )
     except OSError as error:
         if error.errno in _NOT_A_LOCK:
@@ -179,20 +178,6 @@ def _empty(folder: Path, but: str) -> None:
         for path in [] if folder.is_symlink() else list(folder.iterdir()):
             if path.name != but:
                 remove_any(path)
-
-
-def _locked(handle: IO[bytes]) -> bool:
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
 
 
 def _is_at(handle: IO[bytes], path: Path) -> bool:

@@ -8,24 +8,27 @@ about, so that no file can take the place of another.
 from __future__ import annotations
 
 import hmac
+import json
 import os
 import secrets
 import stat
 import sys
-import tempfile
 import warnings
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from standout.data.plain import from_text, to_text
+from standout.data.whole_file import NO_LINK, whole_file
 from standout.errors import ParameterError
 
 LARGEST = 256 * 2**20
 """Bytes of a file that is read."""
 
+_VERSION = 3
 _MAGIC = b"standout-kept-1 "
 _KEY_BYTES = 32
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_KEY = (
     "no key can be kept in the state folder of this user (XDG_STATE_HOME, or .local/state in the home folder): a run that is "
     "stopped starts from the beginning"
@@ -51,16 +54,16 @@ class Kept:
     def __len__(self) -> int:
         return sum(1 for _ in self.folder.glob(f"{self.kind}-*"))
 
-    def find(self, key: str) -> bytes | None:
-        """What was kept under the key; None if nothing was, or if this user did not write it."""
+    def find(self, key: str) -> tuple[Any] | None:
+        """What was kept under the key, in a tuple; None if nothing was, or if this user did not write it."""
         path = self._path(key)
         secret = self._secret() if os.path.lexists(path) else None
         if secret is None:
             return None
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             head, _, body = read_own(path, LARGEST).partition(b"\n")
             if hmac.compare_digest(head, _MAGIC + self._mac(secret, key, body)):
-                return body
+                return (from_text(body),)
         if key not in self._refused:
             self._refused.add(key)
             _warn(
@@ -68,8 +71,9 @@ class Kept:
             )
         return None
 
-    def keep(self, key: str, body: bytes) -> bool:
-        """Write a file that is there as a whole or not at all; whether it was written. A full disk is no error."""
+    def keep(self, key: str, data: Any) -> bool:
+        """Write plain data and arrays of numbers to a file; whether it was written. A full disk is no error."""
+        body = to_text(data).encode()
         if len(body) > LARGEST - 1000:
             return False
         with suppress(OSError):
@@ -77,7 +81,8 @@ class Kept:
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             secret = self._secret()
             if secret is not None:
-                write_private(self._path(key), _MAGIC + self._mac(secret, key, body) + b"\n" + body)
+                with whole_file(self._path(key), private=True) as draft:
+                    draft.write_bytes(_MAGIC + self._mac(secret, key, body) + b"\n" + body)
                 return True
         return False
 
@@ -100,6 +105,11 @@ class Kept:
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{self.kind}-{key[:40]}"
+
+
+def key_of(about: Any) -> str:
+    """Key of what is kept: a hash of everything that it depends on, as plain data."""
+    return sha256(json.dumps([_VERSION, about], sort_keys=True, default=str).encode()).hexdigest()
 
 
 def why_not_private(folder: Path) -> str | None:
@@ -163,14 +173,9 @@ def _state_folder() -> Path:
 
 def _make_key(path: Path) -> None:
     """Write a new key, unless another process is faster: a link is made as a whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(secrets.token_bytes(_KEY_BYTES))
-        with suppress(FileExistsError):
-            os.link(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+    with suppress(FileExistsError), whole_file(path, private=True) as draft:
+        draft.write_bytes(secrets.token_bytes(_KEY_BYTES))
+        os.link(draft, path)
 
 
 def read_own(path: Path, most: int, *, private: bool = False) -> bytes:
@@ -181,7 +186,7 @@ def read_own(path: Path, most: int, *, private: bool = False) -> bytes:
     OSError
         If it is not such a file.
     """
-    handle = os.open(path, os.O_RDONLY | _NO_LINK)
+    handle = os.open(path, os.O_RDONLY | NO_LINK)
     with os.fdopen(handle, "rb") as file:
         about = os.fstat(file.fileno())
         fits = stat.S_ISREG(about.st_mode) and about.st_size <= most
@@ -190,20 +195,6 @@ def read_own(path: Path, most: int, *, private: bool = False) -> bytes:
         if not fits:
             raise OSError("not a file of this user")
         return file.read(most + 1)[: most + 1]
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only this user may read, as a whole or not at all, also after a loss of power."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    draft = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def stamp(path: Path) -> list[Any]:

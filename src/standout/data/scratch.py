@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from standout.data.whole_file import NO_LINK, lock
 from standout.errors import InputError
 
 PREFIX = "standout-"
@@ -100,21 +101,16 @@ def _is_left_behind(entry: os.DirEntry[str]) -> bool:
         about = entry.stat(follow_symlinks=False)
         if sys.platform == "win32" or about.st_uid != os.geteuid():
             return False
-        import fcntl
-
         try:
-            handle = os.open(Path(entry.path, LOCK), os.O_RDWR | os.O_NOFOLLOW)
+            handle = os.open(Path(entry.path, LOCK), os.O_RDWR | NO_LINK)
         except FileNotFoundError:
             return time.time() - about.st_mtime > _DAY and _is_ours(Path(entry.path))
         try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                return False
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return stat.S_ISREG(os.fstat(handle).st_mode) and lock(handle) is True
         finally:
             os.close(handle)
-    except OSError:  # locked by a running process, or removed in the meantime
+    except OSError:  # removed in the meantime
         return False
-    return True
 
 
 def _is_ours(folder: Path) -> bool:
@@ -126,13 +122,11 @@ def _is_ours(folder: Path) -> bool:
 def _locked(folder: Path) -> IO[bytes] | None:
     if sys.platform == "win32":
         return None
-    import fcntl
-
     # the file gets its name when it is locked: whoever sees it free knows that its process is gone
     handle = private_file(folder / _NOT_YET)
-    with suppress(OSError):  # a file system without locks: nobody else can lock it either
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        (folder / _NOT_YET).rename(folder / LOCK)
+    if lock(handle):  # on a file system without locks nobody else can lock it either
+        with suppress(OSError):
+            (folder / _NOT_YET).rename(folder / LOCK)
     return handle
 
 

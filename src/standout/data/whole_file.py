@@ -1,14 +1,19 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are there as a whole or not at all, and locks of files."""
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from standout.errors import InputError
+
+NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+"""Flags that open neither a link nor wait for a pipe."""
 
 
 def check_regular(path: str | Path) -> Path:
@@ -20,17 +25,39 @@ def check_regular(path: str | Path) -> Path:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Temporary file in the same folder that gets the name `path` if the block succeeds, and is removed if not."""
+def whole_file(path: Path, *, private: bool = False) -> Iterator[Path]:
+    """Temporary file in the same folder that gets the name `path` if the block succeeds, and is removed if not.
+
+    A `private` file can be read by this user alone, and is whole also after a loss of power.
+    """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
     draft = Path(name)
     try:
         yield draft
-        # mkstemp makes private files; this one gets the usual permissions
-        umask = os.umask(0)
-        os.umask(umask)
-        draft.chmod(0o666 & ~umask)
+        if private:
+            with draft.open("rb+") as file:
+                os.fsync(file.fileno())
+        else:
+            # mkstemp makes private files; this one gets the usual permissions
+            umask = os.umask(0)
+            os.umask(umask)
+            draft.chmod(0o666 & ~umask)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def lock(file: IO[bytes] | int) -> bool | None:
+    """Lock an open file until it is closed: whether it is locked now; False = by another process, None = there are no locks."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return None
+    return True

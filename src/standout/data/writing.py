@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.export import entry_records
-from standout.data.scratch import private_file
 from standout.data.whole_file import whole_file
 from standout.errors import InputError, ParameterError
 
@@ -168,18 +167,13 @@ def write_ids(dataset: Dataset, ids: Array, path: Path) -> None:
     csv.writer(text, lineterminator="\n").writerows(
         [("old", "new"), *zip(dataset.record_labels, ids, strict=True)]
     )
-    try:
-        path.unlink(missing_ok=True)
-        with private_file(path) as file:
-            file.write(text.getvalue().encode())
-    except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+    write_file(path, lambda draft: draft.write_bytes(text.getvalue().encode()), private=True)
 
 
-def write_file(path: Path, write: Callable[[Path], Any]) -> None:
+def write_file(path: Path, write: Callable[[Path], Any], *, private: bool = False) -> None:
     """Write a file under a temporary name and rename it, so that no half-written file is left behind."""
     try:
-        with whole_file(path) as draft:
+        with whole_file(path, private=private) as draft:
             write(draft)
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None

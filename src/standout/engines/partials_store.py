@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from standout.data.content import content_digest
-from standout.data.kept import Kept
-from standout.data.plain import from_text, to_text
-from standout.versions import version_of
+from standout.data.kept import Kept, key_of
+from standout.versions import versions
 
 LARGEST = 64 * 2**20
 """Bytes of a result that is kept; a larger one is computed again."""
@@ -42,8 +40,7 @@ class PartialStore:
             content = content_digest(task)
         except (TypeError, RecursionError):
             return None
-        versions = f"{version_of('standout')} {version_of('numpy')} {version_of('numba')}"
-        return sha256("\n".join([versions, content, *shards]).encode()).hexdigest()
+        return key_of([versions(), content, *shards])
 
     def load(self, key: str, empty: Any) -> tuple[int, Any]:
         """Number of shards that are done, and their result; (0, `empty`) if nothing usable is there.
@@ -58,7 +55,7 @@ class PartialStore:
         found = self._files.find(key)
         if found is not None:
             with suppress(ValueError, TypeError):
-                name, done, values = from_text(found)
+                name, done, values = found[0]
                 if (
                     name == _name(empty)
                     and type(done) is int
@@ -77,7 +74,7 @@ class PartialStore:
             all(_is_numbers(x) for x in values)
             and 0 < sum(np.asarray(x).nbytes for x in values) <= LARGEST
         ):
-            self._files.keep(key, to_text([_name(result), done, values]).encode())
+            self._files.keep(key, [_name(result), done, values])
 
 
 def _name(result: Any) -> str:

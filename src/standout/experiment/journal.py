@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import platform
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-from standout.data.kept import Kept
+from standout.data.kept import Kept, key_of
 from standout.data.plain import from_text, to_text
-from standout.versions import version_of
+from standout.versions import versions
 
 T = TypeVar("T")
 
-_VERSION = 3
 _current: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
@@ -73,19 +68,15 @@ class Journal:
     def find(self, about: dict[str, Any]) -> tuple[Any] | None:
         """The kept result in a tuple; None if there is none."""
         key = key_of(about)
-        found = None if self.fresh and key not in self._own else self._files.find(key)
-        if found is not None:
-            with suppress(ValueError):
-                return (from_text(found),)
-        return None
+        return None if self.fresh and key not in self._own else self._files.find(key)
 
     def keep(self, about: dict[str, Any], result: T) -> T:
         """Write a result down; gives it as it would be found later."""
-        key, text = key_of(about), to_text(result)
+        key = key_of(about)
         # a full disk costs the journal, not the work
-        if self._files.keep(key, text.encode()):
+        if self._files.keep(key, result):
             self._own.add(key)
-        made: T = from_text(text)
+        made: T = from_text(to_text(result))
         return made
 
     @contextmanager
@@ -115,17 +106,3 @@ def resumable(what: str, about: Callable[[], Any], work: Callable[[], T]) -> T:
     if journal is None:
         return work()
     return journal.part({"what": what, "about": about(), **versions()}, work)[0]
-
-
-@lru_cache
-def versions() -> dict[str, str]:
-    """Versions of what computes the numbers, and the platform."""
-    return {
-        "platform": f"{platform.system()} {platform.machine()}",
-        **{name: version_of(name) for name in ("standout", "numpy", "numba", "scipy")},
-    }
-
-
-def key_of(about: dict[str, Any]) -> str:
-    """Key of a part: a hash of everything that it depends on."""
-    return sha256(json.dumps([_VERSION, about], sort_keys=True, default=str).encode()).hexdigest()

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, gamma
 
+from standout.formulas.logistic import fit_logistic
 from standout.formulas.rates import wilson
 
 Array = npt.NDArray[Any]
@@ -91,13 +92,14 @@ class TwoGroups:
             return self
         n = np.ones(y.size) if weight is None else weight
         now, design = self, self._design(covariates)
+        ridge = np.array([RIDGE[0], *[RIDGE[1]] * covariates.shape[1]])
         for _ in range(rounds):
             z = now.posterior(y, covariates)
             parts = now._densities(y)
             share = (n * z) @ (
                 parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)
             ) + PSEUDO
-            beta = _logistic_step(design, z, n, now.beta)
+            beta = fit_logistic(design, z, ridge, weight=n, start=now.beta, steps=2)[0].clip(-8, 8)
             now = TwoGroups(now.center, now.width, beta, share / share.sum(), now.null_mean)
         return now
 
@@ -112,16 +114,6 @@ class TwoGroups:
         scale = np.asarray(MEANS[: self.weight.size]) * self.null_mean / shape
         x = y[:, None] / scale
         return np.asarray(self.weight * x ** (shape - 1) * np.exp(-x) / (scale * gamma(shape)))
-
-
-def _logistic_step(design: Array, z: Array, n: Array, beta: Array) -> Array:
-    """Two Newton steps of the logistic regression of z on the design."""
-    ridge = np.array([RIDGE[0], *[RIDGE[1]] * (beta.size - 1)])
-    for _ in range(2):
-        p = expit(design @ beta)
-        curve = (design * (n * p * (1 - p) + 1e-9)[:, None]).T @ design + np.diag(ridge)
-        beta = beta + np.linalg.solve(curve, design.T @ (n * (z - p)) - ridge * beta)
-    return np.clip(beta, -8.0, 8.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,11 +9,11 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from standout.errors import ParameterError
+from standout.formulas.logistic import fit_logistic
 
 Array = npt.NDArray[Any]
 
 RIDGE = 0.1
-STEPS = 30
 LEAST = 0.01
 Z = 1.959964
 """Quantile of a 95 % interval."""
@@ -57,7 +57,9 @@ def fit_overlap(
         The same of present canaries, and whether each is found.
     """
     design = _design(n_facts)
-    beta, spread = _logistic(_design(canary_facts), canary_found.astype(np.float64))
+    beta, spread = fit_logistic(
+        _design(canary_facts), canary_found.astype(np.float64), np.array([RIDGE, RIDGE])
+    )
     recall = expit(design @ beta) * (n_facts > 0)
     total = max(float(recall.sum()), 1e-9)
     slope = (recall * (1 - recall)) @ design
@@ -77,14 +79,3 @@ def fit_overlap(
 
 def _design(n_facts: Array) -> Array:
     return np.column_stack([np.ones(n_facts.size), np.log(np.maximum(n_facts, 1))])
-
-
-def _logistic(design: Array, y: Array) -> tuple[Array, Array]:
-    """Coefficients and their covariance."""
-    beta = np.zeros(design.shape[1])
-    curve = np.eye(beta.size)
-    for _ in range(STEPS):
-        p = expit(design @ beta)
-        curve = (design * (p * (1 - p))[:, None]).T @ design + RIDGE * np.eye(beta.size)
-        beta = beta + np.clip(np.linalg.solve(curve, design.T @ (y - p) - RIDGE * beta), -3.0, 3.0)
-    return beta, np.linalg.inv(curve)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
+from standout.formulas.logistic import fit_logistic
 from standout.linking.groups import TopScores
 
 Array = npt.NDArray[Any]
@@ -26,7 +27,6 @@ Array = npt.NDArray[Any]
 MOST_Y = 30.0
 RIDGE = (0.1, 1.0)
 """Precision of the normal priors on the intercept and on the other coefficients."""
-STEPS = 50
 ROUNDS = 500
 TOLERANCE = 1e-8
 LEAST = 1e-4
@@ -75,12 +75,7 @@ class Recalibration:
         width = np.where(width > 0, width, 1.0)
         design = np.column_stack([np.ones(found.size), (features - center) / width])
         ridge = np.array([RIDGE[0], *[RIDGE[1]] * features.shape[1]])
-        beta = np.zeros(ridge.size)
-        for _ in range(STEPS):
-            p = expit(design @ beta)
-            curve = (design * (p * (1 - p) + 1e-9)[:, None]).T @ design + np.diag(ridge)
-            step = np.linalg.solve(curve, design.T @ (found - p) - ridge * beta)
-            beta = beta + step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
+        beta = fit_logistic(design, found, ridge)[0]
         share = float(np.clip(found.mean(), LEAST, 1 - LEAST))
         return cls(center, width, beta, share, int(found.size))
 

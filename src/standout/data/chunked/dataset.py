@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -246,12 +245,9 @@ class ChunkedDataset(Catalog):
         """What this user's work folder knows of these files; nothing if one of them changed."""
         fresh = {"versions": self._files.versions}
         found = None if self._notes is None else self._notes.find(self._files.identity)
-        try:
-            kept = {} if found is None else dict(json.loads(found))
-        except (ValueError, TypeError):
-            return fresh
+        kept = {} if found is None else found[0]
         return kept if kept.get("versions") == fresh["versions"] else fresh
 
     def _note(self, known: dict[str, Any]) -> None:
         if self._notes is not None:
-            self._notes.keep(self._files.identity, json.dumps(known).encode())
+            self._notes.keep(self._files.identity, known)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from standout.data.chunked.memory import Budget, bytes_of
 from standout.data.chunked.partition import Partition, partition
 from standout.data.chunked.writing import write_partition
-from standout.data.kept import Kept, stamp, why_not_private, work_folder
+from standout.data.kept import Kept, key_of, stamp, why_not_private, work_folder
 from standout.data.reading.formats import Found
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.read import PathLike, check_saved, found_source, read_found, versions
@@ -73,7 +71,7 @@ def _reused_or_built(
         options,
         version_of("standout"),
     ]
-    key = sha256(repr(about).encode()).hexdigest()
+    key = key_of(about)
     folder, seals = work / f"{_PREFIX}{key[:32]}", Kept(work, "seal")
     # the version of a database or an object store is not known
     if not (found.paths and is_saved(folder) and _is_sealed(seals, key, folder)):
@@ -90,15 +88,12 @@ def _reused_or_built(
 
 def _seal(seals: Kept, key: str, folder: Path) -> None:
     """Note the files of a partition: only these files, as they are now, are used by a later run."""
-    seals.keep(key, json.dumps(_stamps(folder)).encode())
+    seals.keep(key, _stamps(folder))
 
 
 def _is_sealed(seals: Kept, key: str, folder: Path) -> bool:
     try:
-        return (
-            why_not_private(folder) is None
-            and seals.find(key) == json.dumps(_stamps(folder)).encode()
-        )
+        return why_not_private(folder) is None and seals.find(key) == (_stamps(folder),)
     except OSError:  # a link, or a file of another user
         return False
 
