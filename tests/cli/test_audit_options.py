@@ -283,29 +283,6 @@ def test_a_tolerance_below_a_day_reads_the_hours_and_the_report_says_so(tmp_path
     assert code == 2 and "--resolution hour" in said
 
 
-def test_findings_from_before_the_resolution_are_read_as_days(ratings, tmp_path, run):
-    code, shown, _ = run(
-        "audit",
-        ratings,
-        "--out",
-        tmp_path / "o",
-        "--knows",
-        "2",
-        "--time-within",
-        "14",
-        "--resolution",
-        "day",
-        *QUICK,
-    )
-    found = json.loads(shown)
-    assert code == 0 and found["data"]["days"].pop("resolution") == "day"
-    del found["sha256"]
-    (tmp_path / "old.json").write_text(json.dumps({**found, "schema_version": 2}))
-    code, _, said = run("report", tmp_path / "old.json", "--out", tmp_path / "old.html")
-    assert code == 0, said
-    assert "days to within 14" in (tmp_path / "old.html").read_text(encoding="utf-8")
-
-
 REDACTED = ("--targets", "10", "--knows", "2", "--attacks", "scoreboard-rh", "--redact")
 
 

@@ -79,7 +79,7 @@ def test_the_hit_rate_of_a_benchmark_does_not_depend_on_names(tmp_path):
     for order in BOTH:
         renamed, place = release(order)
         known = replace(aux, source=renamed)
-        case = Case(tmp_path, renamed, place[persons], known, known.bind(renamed), 1)
+        case = Case(tmp_path, renamed, place[persons], known.bind(renamed), 1)
         line = next(x for x in kernels(case, rounds=1) if "found" in x)
         rates.append(line["found"])
         expected = (

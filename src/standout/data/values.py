@@ -173,8 +173,7 @@ def value_words(within: float | str, rounded: float = 0.0) -> str:
     """How exactly values are known; `rounded` is the width of a typical cell of a scale that is not exact, 0 if it is.
 
     >>> value_words(0), value_words(0, 0.03), value_words(0.5, 0.03), value_words("10%"), value_words(0.01, 0.03)
-    ('values exact', 'values rounded to about 0.03', 'values ±0.5', 'values ±10%', 'values ±0.01,
-    rounded to about 0.03')
+    ('values exact', 'values rounded to about 0.03', 'values ±0.5', 'values ±10%', 'values ±0.01, rounded to about 0.03')
     """
     if isinstance(within, str):
         return f"values ±{within.replace(' ', '')}"

@@ -57,8 +57,7 @@ class Group:
         """The group in words.
 
         >>> Group("length", 3, 9).words, Group("length", 10).words, Group("length", None, 2).words, Group("length").words
-        ('records of 3 to 9 items', 'records of at least 10 items', 'records of at most 2 items',
-        'all records')
+        ('records of 3 to 9 items', 'records of at least 10 items', 'records of at most 2 items', 'all records')
         >>> Group("rarity", None, 5, 2).words
         'records with at least 2 items held by at most 5 people'
         >>> Group("rarity", 5, None, 2).words
