@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import standout as so
-from standout.data import index
+from standout.data import row_copies
 from standout.data.row_copies import gather_rows, rows_of
 
 
@@ -25,8 +25,8 @@ def test_rows_gathered_in_parts_are_those_gathered_at_once(size, chosen, part):
     entries = np.arange(ptr[-1], dtype=np.uint16), np.arange(ptr[-1]) * 3
     starts, at = rows_of(ptr, row)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "ENTRIES_PER_PART", part)
-        patch.setattr(index.os, "cpu_count", lambda: 3)
+        patch.setattr(row_copies, "ENTRIES_PER_PART", part)
+        patch.setattr(row_copies.os, "cpu_count", lambda: 3)
         found, got = gather_rows(ptr, row, *entries, np.empty(0, np.int32))
     assert found.tolist() == starts.tolist()
     assert [x.tolist() for x in got] == [*(e[at].tolist() for e in entries), []]
@@ -44,8 +44,8 @@ def release():
 
 
 def test_posting_lists_give_the_same_rows_as_the_release(release, monkeypatch):
-    monkeypatch.setattr(index, "ENTRIES_PER_PART", 50)
-    monkeypatch.setattr(index.os, "cpu_count", lambda: 3)
+    monkeypatch.setattr(row_copies, "ENTRIES_PER_PART", 50)
+    monkeypatch.setattr(row_copies.os, "cpu_count", lambda: 3)
     some = np.flatnonzero(np.random.default_rng(1).random(release.n_records) < 0.6)
     by_row, by_item = release.rows(some), release.index.with_blocks(64).rows(some)
     for field in fields(by_row):

@@ -174,7 +174,7 @@ def test_the_least_knowledge_for_a_guess_is_named_beside_the_least_that_singles_
         and "single out 98%" in sentences[0]
     )
     assert (
-        "Knowing 2 items, their values to within 1 and days to within 14, it is already right for 60% of all people"
+        "A best guess from 2 items, their values to within 1 and days to within 14, is already right for 60% of all people"
         in sentences[0]
     )
 
