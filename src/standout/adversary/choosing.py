@@ -139,3 +139,14 @@ def starts(seed: int, purpose: int, targets: Array) -> Array:
     for k in range(targets.size):
         out[k] = start(seed, purpose, np.uint64(targets[k]))
     return out
+
+
+def seed_of_turn(seed: int, purpose: int, turn: int) -> int:
+    """Random seed of one of several turns; turn 0 uses the seed itself.
+
+    >>> seed_of_turn(7, 80, 0), seed_of_turn(7, 80, 1) != seed_of_turn(7, 80, 2)
+    (7, True)
+    """
+    if turn == 0:
+        return seed
+    return int(start(np.uint64(int(seed) % 2**64), purpose, np.uint64(turn)))

@@ -56,9 +56,7 @@ def judge(
         "k_identified": [_identified(ranks, k, eligible_share) for k in KS],
         "n_without_candidates": int((outcomes.n_candidates == 0).sum()),
         "lineup_bits": _bits(outcomes.bits, release.n_records),
-        "rank_bits": _bits(
-            np.where(ranks > 0, np.log2(np.maximum(ranks, 1)), np.nan), release.n_records
-        ),
+        "rank_bits": _bits(outcomes.rank_bits, release.n_records),
         "baselines": _baselines(outcomes.target, release),
         "calibrated": _calibrated(outcomes, calibration, eligible_share),
         "by_length": [] if lengths is None else _by_group(credit, lengths, "shortest", "longest"),

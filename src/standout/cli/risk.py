@@ -45,10 +45,10 @@ def risk(
     Example: standout risk ratings.csv --knows 4 --time-within 14 --out risk.csv
     """
     from standout.adversary.adversary import Adversary
+    from standout.audit.findings import write_whole
     from standout.audit.risk import risk as measure
     from standout.cli.outputs import refuse_inputs
     from standout.cli.waiting import read_quietly, waiting
-    from standout.data.whole_file import whole_file
     from standout.errors import ParameterError
 
     value = options.numbers(value_within, "value-within")[0]
@@ -77,8 +77,7 @@ def risk(
     else:
         _show(found)
     if out is not None:
-        with whole_file(out) as file:
-            file.write_text(found.to_frame(labels=labels).to_csv(index=False), encoding="utf-8")
+        write_whole(out, found.to_frame(labels=labels).to_csv(index=False))
         if not json:
             typer.echo(f"one row per person: {out}")
 

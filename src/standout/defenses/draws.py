@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.adversary.choosing import starts
+from standout.adversary.choosing import seed_of_turn, starts
 from standout.adversary.splitmix import jit, mix, start
 from standout.data.dataset import Dataset
 from standout.data.purposes import PURPOSE_STAGE
@@ -26,7 +26,7 @@ def seed_bits(seed: int) -> np.uint64:
 
 def stage_seed(seed: int, stage: int) -> int:
     """Seed of a defense that is applied after `stage` others; the first one uses the seed itself."""
-    return seed if stage == 0 else int(start(seed_bits(seed), PURPOSE_STAGE, np.uint64(stage)))
+    return seed_of_turn(seed, PURPOSE_STAGE, stage)
 
 
 def entry_bits(dataset: Dataset, seed: int, purpose: int) -> Array:

@@ -149,16 +149,14 @@ class RiskTest:
             done.append((outcomes, hits_of(outcomes, truth.calibration, job.unique(people), best)))
         turn, worst = worst_of([hits for _, hits in done], truth.calibration)
         (outcomes, hits), reported = done[turn], ~truth.calibration
+        rates = hits.measures(1.0)
         words = [who.words(self.source) for who in self.adversaries]
         return {
             "adversary": words[turn],
             "attack": hits.found_attack,
             "n_tried": len(done) * len(job.attackers),
             "n_not_released": int((truth.target < 0).sum()),
-            **{
-                name: hits.measures(1.0)[name]
-                for name in (*MEASURES, "sure_attack", "not_measured")
-            },
+            **{name: rates[name] for name in (*MEASURES, "sure_attack", "not_measured")},
             "false_match": Rate.of(outcomes[hits.found_attack].absent_matched[reported])._asdict(),
             "worst": worst,
             "credit": [

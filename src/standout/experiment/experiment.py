@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.choosing import starts
+from standout.adversary.choosing import seed_of_turn
 from standout.adversary.knowledge import Knowledge
 from standout.attacks.attack import Attack
 from standout.attacks.unique import is_unique, why_not_unique
@@ -28,7 +28,7 @@ Advance = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class People:
+class KnownPeople:
     """The people that one adversary attacks, and what she knows of them."""
 
     who: Adversary
@@ -83,7 +83,7 @@ class Experiment:
             attacks_of(attacks), self.source, self.release
         )
 
-    def people(self, who: Adversary, persons: Array, draw: int = 0) -> People:
+    def people(self, who: Adversary, persons: Array, draw: int = 0) -> KnownPeople:
         """These records of the source, with what the adversary knows of them.
 
         Parameters
@@ -98,17 +98,17 @@ class Experiment:
         """
         rows = self.source.rows(np.unique(persons))
         at = rows.places(persons)
-        return People(
+        return KnownPeople(
             who,
             persons,
             Truth.of(persons, self.place, rows.keys[at], self.seed),
-            who.sample(self.source, persons, draw_seed(self.seed, draw)),
+            who.sample(self.source, persons, seed_of_turn(self.seed, PURPOSE_REPEATED, draw)),
             rows.lengths[at],
         )
 
     def attack(
         self,
-        people: People,
+        people: KnownPeople,
         attackers: Iterable[Attacker] | None = None,
         *,
         absent: bool = False,
@@ -148,19 +148,8 @@ class Experiment:
             )
         return out
 
-    def unique(self, people: People) -> Array | str:
+    def unique(self, people: KnownPeople) -> Array | str:
         """bool: who is unique in the release; or why that is not defined for the adversary on this release."""
         if why := why_not_unique(people.who, self.release):
             return why
         return is_unique(self.release, people.knowledge, people.truth.target, self.engine)
-
-
-def draw_seed(seed: int, draw: int) -> int:
-    """Random seed of a repeated draw; draw 0 uses the seed itself.
-
-    >>> draw_seed(7, 0), draw_seed(7, 1) != draw_seed(7, 2)
-    (7, True)
-    """
-    if draw == 0:
-        return seed
-    return int(starts(np.uint64(seed % 2**64), PURPOSE_REPEATED, np.array([draw], np.uint64))[0])
