@@ -50,6 +50,8 @@ _HOME = {
     "explain": "standout.audit.explain",
     "risk": "standout.audit.risk",
     "Risk": "standout.audit.risk",
+    "worst_case": "standout.audit.worst_case",
+    "WorstCase": "standout.audit.worst_case",
     "link": "standout.linking.link",
     "Links": "standout.linking.links",
     "LinkFindings": "standout.linking.findings",
@@ -88,6 +90,8 @@ if TYPE_CHECKING:
     from standout.attacks.verdicts import Verdicts as Verdicts
     from standout.audit.risk import Risk as Risk
     from standout.audit.risk import risk as risk
+    from standout.audit.worst_case import WorstCase as WorstCase
+    from standout.audit.worst_case import worst_case as worst_case
     from standout.data.chunked.dataset import ChunkedDataset as ChunkedDataset
     from standout.data.dataset import Dataset as Dataset
     from standout.data.index import Shard as Shard

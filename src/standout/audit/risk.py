@@ -86,7 +86,7 @@ class Risk:
             "n_records": self.n_records,
         }
         for name, x in self._measures():
-            out[name] = x if x is None else _summary(x)
+            out[name] = x if x is None else chance_summary(x)
         return out
 
     def __repr__(self) -> str:
@@ -192,7 +192,8 @@ def risk(
     )
 
 
-def _summary(chance: Array) -> dict[str, Any]:
+def chance_summary(chance: Array) -> dict[str, Any]:
+    """Mean, quantiles and tails of a chance per person, as plain data."""
     return {
         "mean": float(chance.mean()),
         "quantiles": [

@@ -34,6 +34,7 @@ VERBS = (
     "report",
     "explain",
     "risk",
+    "worst-case",
     "check",
     "policy",
     "verify",

@@ -1,4 +1,4 @@
-"""Checks of what a command will write, before any work: a folder that can be written to, and no file that is read."""
+"""Checks of what a command will write, before any work: a folder that can be written to, and no input."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from glob import glob
 from pathlib import Path
+from typing import Any
+
+import typer
 
 from standout.errors import ParameterError
 
@@ -45,3 +48,22 @@ def refuse_inputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path | 
                     raise ParameterError(
                         f"{str(out)!r} is the file that is read: name another one for the output"
                     )
+
+
+def check_people_file(out: Path | None, read: str, *, labels: bool) -> None:
+    """Refuse a file with one row per person that cannot be written, or that is the file that is read."""
+    refuse_inputs([out], [read])
+    if out is not None and (out.is_dir() or not out.parent.is_dir()):
+        raise ParameterError(f"--out {str(out)!r}: use the name of a file in a folder that exists")
+    if labels and out is None:
+        raise ParameterError("--labels adds labels to the file of --out: name that file too")
+
+
+def write_people(found: Any, out: Path | None, *, labels: bool, quiet: bool) -> None:
+    """Write one row per person as CSV, if a file is named: `found` has `to_frame`."""
+    from standout.audit.findings import write_whole
+
+    if out is not None:
+        write_whole(out, found.to_frame(labels=labels).to_csv(index=False))
+        if not quiet:
+            typer.echo(f"one row per person: {out}")

@@ -45,19 +45,13 @@ def risk(
     Example: standout risk ratings.csv --knows 4 --time-within 14 --out risk.csv
     """
     from standout.adversary.adversary import Adversary
-    from standout.audit.findings import write_whole
     from standout.audit.risk import risk as measure
-    from standout.cli.outputs import refuse_inputs
+    from standout.cli.outputs import check_people_file, write_people
     from standout.cli.waiting import read_quietly, waiting
-    from standout.errors import ParameterError
 
     value = options.numbers(value_within, "value-within")[0]
     time = options.time_tolerances(time_within)[0]
-    refuse_inputs([out], [path])
-    if out is not None and (out.is_dir() or not out.parent.is_dir()):
-        raise ParameterError(f"--out {str(out)!r}: use the name of a file in a folder that exists")
-    if labels and out is None:
-        raise ParameterError("--labels adds labels to the file of --out: name that file too")
+    check_people_file(out, path, labels=labels)
     dataset = read_quietly(path, json, **reading.keywords)
     who = Adversary(knows=knows, wrong=wrong, value_within=value, time_within=time)
     with waiting(json) as progress:
@@ -76,10 +70,7 @@ def risk(
         print(dumps(found.to_dict(), indent=1, allow_nan=False, ensure_ascii=False))
     else:
         _show(found)
-    if out is not None:
-        write_whole(out, found.to_frame(labels=labels).to_csv(index=False))
-        if not json:
-            typer.echo(f"one row per person: {out}")
+    write_people(found, out, labels=labels, quiet=json)
 
 
 def _show(found: Risk) -> None:
