@@ -18,7 +18,7 @@ from standout.data.loading import in_memory
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
 from standout.experiment.progress import Progress as Reporter
-from standout.experiment.subject import source_of
+from standout.experiment.subject import Data, Protection, source_of
 from standout.formulas.exact_tests import fewest_to_pass, look_sizes
 from standout.gate import rows
 from standout.gate.columns import provenance_of
@@ -76,11 +76,11 @@ class Run:
     @classmethod
     def of(
         cls,
-        source: Any,
+        source: Data,
         policy: Policy,
         *,
-        release: Any = None,
-        defense: Any = None,
+        release: Data | None = None,
+        defense: Protection | None = None,
         targets: int | str | None = None,
         seed: int = 0,
         engine: str | Engine = "memory",

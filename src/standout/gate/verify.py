@@ -14,7 +14,7 @@ from standout.engines.engine import Engine
 from standout.errors import StandoutError
 from standout.experiment.progress import Progress as Reporter
 from standout.experiment.progress import reporting
-from standout.experiment.subject import source_of
+from standout.experiment.subject import Data, source_of
 from standout.gate.columns import ROW as COLUMNS
 from standout.gate.columns import verify_rows
 from standout.gate.compare import Cells, Row, alike, asked_rows, cell_rows, derived_row, row
@@ -96,10 +96,10 @@ class Verification:
 
 def verify(
     evidence: str | Path,
-    source: Any,
+    source: Data,
     *,
-    release: Any = None,
-    policy: Any = None,
+    release: Data | None = None,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
     key: str | Path | None = None,
     cells: int | None = None,
     seed: int | None = None,
