@@ -13,7 +13,7 @@ from standout.experiment.progress import reporting
 from standout.experiment.subject import Data, Protection
 from standout.gate.policy import Policy
 from standout.gate.provenance import provenance
-from standout.gate.run import Run
+from standout.gate.run import GateRun
 from standout.gate.verdict import GateVerdict, overall
 
 
@@ -58,7 +58,7 @@ def check(
     """
     began = time.perf_counter()
     rules = Policy.of(policy)
-    run = Run.of(
+    run = GateRun.of(
         source, rules, release=release, defense=defense, targets=targets, seed=seed, engine=engine
     )
     with reporting(progress) as report:

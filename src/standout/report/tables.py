@@ -55,7 +55,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Rows of plain numbers under a heading. `name` is the file name of its exports."""
 
     name: str
