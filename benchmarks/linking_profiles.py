@@ -22,7 +22,7 @@ import standout as so
 from standout.bench.case import twin_file
 from standout.kernels.bins import Bins
 from standout.linking.attack import LinkLikelihood
-from standout.linking.mentions import Mentions
+from standout.linking.mentions import MentionPopularity
 from standout.linking.people import people
 
 N_BEST = 22
@@ -45,7 +45,7 @@ def measure(data: so.Dataset, queries: int, knows: int) -> list[dict[str, Any]]:
     drawn = who.sample(data, targets, seed=1)
     aux = people(so.Knowledge.from_arrays(drawn.query, drawn.item, drawn.value, drawn.time))
     facts = aux.bind(data)
-    mentions, postings = Mentions.of(data, facts), int(data.supports[facts.item].sum())
+    mentions, postings = MentionPopularity.of(data, facts), int(data.supports[facts.item].sum())
     rows = []
     for name, noise in NOISES.items():
         attack = LinkLikelihood(noise, mentions)

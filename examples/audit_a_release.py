@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import standout as so
-from standout.data.synthetic import twin_dataset
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "standout-out")
-data = twin_dataset(n_records=600, seed=7)
+data = so.twin_dataset(n_records=600, seed=7)
 
 # %% The adversaries: two numbers of known items, days known to within two weeks or not at all
 adversaries = [

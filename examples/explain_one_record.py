@@ -5,21 +5,19 @@ import sys
 from pathlib import Path
 
 import standout as so
-from standout.audit.explain import draw
-from standout.data.synthetic import twin_dataset
-from standout.report.explanation import render_explanation, sentences
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "standout-out")
-data = twin_dataset(n_records=600, seed=7)
+data = so.twin_dataset(n_records=600, seed=7)
 
 # %% What an adversary knows about record 17: six items, one of them wrong
 record = 17
-known = draw(data, record, so.Adversary(knows=6, wrong=1, value_within=1, time_within=14), seed=7)
+who = so.Adversary(knows=6, wrong=1, value_within=1, time_within=14)
+known = who.sample(data, [record], seed=7)
 
 # %% The explanation contains labels; labels=False leaves them out. In a notebook `why` has its own
 # view
 why = so.explain(data, known, target=record)
-print("\n".join(sentences(why)))
+print("\n".join(why.sentences()))
 print(
     why.to_frame()[["item", "best_contribution", "runner_up_contribution", "bits_so_far"]]
     .round(2)
@@ -27,4 +25,4 @@ print(
 )
 
 # %%
-render_explanation(why, folder / "why.html")
+so.render_explanation(why, folder / "why.html")

@@ -3,15 +3,14 @@
 Run it: python examples/own_attack.py
 """
 
-from typing import Any
-
 import numpy as np
 
 import standout as so
+from standout import extend
 
 
-@so.register("overlap")
-class Overlap(so.Attack):
+@extend.register_attack("overlap")
+class Overlap(extend.Attack):
     """Score = number of known items that the record holds.
 
     Parameters
@@ -23,20 +22,24 @@ class Overlap(so.Attack):
     def __init__(self, *, phi: float = 1.5) -> None:
         self.phi = phi
 
-    def compile(self, dataset: so.Dataset, facts: Any, exclude: Any) -> so.Plan:
+    def compile(
+        self, dataset: extend.Catalog, facts: extend.Facts, exclude: np.ndarray
+    ) -> extend.Plan:
         """Every known item contributes 1, whatever its value and day."""
-        known = so.Known.of(dataset, facts, exclude)
+        known = extend.Known.of(dataset, facts, exclude)
         return known.plan(
-            so.Combine.SUM, value=np.ones((known.item.size, 1)), time=np.zeros((known.item.size, 1))
+            extend.Combine.SUM,
+            value=np.ones((known.item.size, 1)),
+            time=np.zeros((known.item.size, 1)),
         )
 
-    def decide(self, seen: Any) -> tuple[Any, Any]:
+    def decide(self, seen: extend.Outcome) -> tuple[np.ndarray, np.ndarray]:
         """Match iff the best record stands out."""
-        return so.stands_out(seen, self.phi)
+        return extend.stands_out(seen, self.phi)
 
-    def beta(self, seen: Any) -> Any:
+    def beta(self, seen: extend.Outcome) -> np.ndarray:
         """Lineup as Scoreboard-RH gives it."""
-        return so.one_over_sigma(seen)
+        return extend.one_over_sigma(seen)
 
 
 def main() -> None:

@@ -6,10 +6,11 @@ Run it: python examples/own_defense.py
 import numpy as np
 
 import standout as so
+from standout import extend
 
 
-@so.register_defense("own-recent-only")
-class RecentOnly(so.Defense):
+@extend.register_defense("own-recent-only")
+class RecentOnly(extend.Defense):
     """Remove all entries before a day.
 
     Parameters
@@ -26,9 +27,9 @@ class RecentOnly(so.Defense):
         day = (source.record_tick + source.first_tick) / source.ticks_per_day
         return source.with_entries(day >= self.since)
 
-    def mechanism(self, source: so.Dataset, release: so.Dataset) -> so.Mechanism:
+    def mechanism(self, source: so.Dataset, release: so.Dataset) -> extend.Mechanism:
         """Publish the share of entries that were removed."""
-        return so.Mechanism(lost=1 - release.n_entries / source.n_entries)
+        return extend.Mechanism(lost=1 - release.n_entries / source.n_entries)
 
 
 def main() -> None:

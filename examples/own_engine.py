@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import standout as so
+from standout import extend
 
 
 class ShardLoop:
@@ -24,7 +25,7 @@ class ShardLoop:
     def __init__(self, records: int = 100) -> None:
         self.records = records
 
-    def map(self, task: so.Task[Any], shards: Sequence[so.Shard]) -> Any:
+    def map(self, task: extend.Task[Any], shards: Sequence[extend.Shard]) -> Any:
         """Results of the slices merge, in any order, to the result of all records."""
         blocks = [shard.with_blocks(self.records) for shard in shards]
         slices = [shard.slice(b, b + 1) for shard in blocks for b in range(shard.n_blocks)]

@@ -16,9 +16,9 @@ from known_rate import with_rate
 
 import standout as so
 from standout.audit.canonical import canonical
-from standout.gate.compare import Cells
+from standout.gate.compare import EvidenceCells
 from standout.gate.evidence import _signature, evidence_of
-from standout.gate.run import Run
+from standout.gate.run import GateRun
 from standout.gate.verify import Verification, _Replay
 
 Evidence = dict[str, Any]
@@ -89,13 +89,15 @@ class Workshop:
     def consistent(self, content: Evidence) -> None:
         """Tests, table and verdict that follow from the (forged) cells."""
         made = content["provenance"]
-        run = Run.of(
+        run = GateRun.of(
             self.unsafe,
             so.Policy.from_dict(content["policy"]),
             targets=made["targets"],
             seed=made["seed"],
         )
-        run.measure(lambda what, done, total: None, _Replay(Cells(content["cells"]), set()).batch)
+        run.measure(
+            lambda what, done, total: None, _Replay(EvidenceCells(content["cells"]), set()).batch
+        )
         table, tests = run.decide()
         content |= json.loads(json.dumps({"table": table, "tests": tests, "verdict": "pass"}))
 

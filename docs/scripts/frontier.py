@@ -325,10 +325,10 @@ def measure_f06(folder: Path) -> None:
     """Figures 6 to 9 of F06 on MovieLens: the paper's Scoring beside an attacker who knows the defense."""
     from standout.papers import f06
     from standout.papers.mentions import read_mentions
-    from standout.papers.recipe import Setting, recipes
+    from standout.papers.recipe import RecipeInputs, recipes
 
     data = read("ml-latest-small", folder)
-    setting = Setting(
+    setting = RecipeInputs(
         data, mentions=read_mentions(str(folder / "ml-latest-small" / "tags.csv"), data)
     )
     out: dict[str, Any] = {

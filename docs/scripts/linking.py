@@ -16,7 +16,7 @@ from linking_pairs import pairs_section
 
 import standout as so
 from standout.linking.em import fit_noise
-from standout.linking.mentions import Mentions
+from standout.linking.mentions import MentionPopularity
 from standout.linking.people import people
 from standout.linking.split import said
 from standout.linking.truth import judged
@@ -449,7 +449,7 @@ def recovery() -> str:
             ]
         )
     folded = people(aux)
-    mentions = Mentions.of(release(entries), folded.bind(release(entries)))
+    mentions = MentionPopularity.of(release(entries), folded.bind(release(entries)))
     starts = [fit_noise(release(entries), folded, mentions, start=x).e[0] for x in (0.1, 0.5, 0.9)]
     FIGURES.append(
         [

@@ -19,7 +19,7 @@ from standout.data.synthetic import twin_dataset, write_twin
 from standout.papers.draw import picture
 from standout.papers.folder import specification
 from standout.papers.mentions import read_mentions
-from standout.papers.recipe import Recipe, Rows, Setting, recipes
+from standout.papers.recipe import Recipe, RecipeInputs, Rows, recipes
 from standout.papers.summary import CLAIM_HEADER, HEADER, Summary, cells, markdown_table
 
 DOCS = Path(__file__).resolve().parent.parent
@@ -27,7 +27,7 @@ PAGE, IMAGES = DOCS / "reproduction.md", DOCS / "images" / "reproduction"
 FULL = "fig04,fig05,fig06,fig08,fig09,fig10,fig11,fig12,table"
 
 
-def run(paper: str, setting: Setting, only: str | None = None) -> Summary:
+def run(paper: str, setting: RecipeInputs, only: str | None = None) -> Summary:
     """Measure a paper's figures."""
     figures: list[tuple[Recipe, Rows]] = []
     for recipe in recipes(paper, only):
@@ -36,7 +36,7 @@ def run(paper: str, setting: Setting, only: str | None = None) -> Summary:
     return Summary.of(setting, figures)
 
 
-def draw(setting: Setting, summary: Summary) -> None:
+def draw(setting: RecipeInputs, summary: Summary) -> None:
     """Write a small PNG of each figure."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     for recipe, rows in summary.figures:
@@ -78,7 +78,7 @@ def figures(records: int, targets: int, movielens: Path | None) -> None:
     """NS08 and DSS12 on a small twin, F06 on MovieLens."""
     dataset = twin_dataset(records)
     for paper in ("ns08", "dss12"):
-        setting = Setting(
+        setting = RecipeInputs(
             dataset,
             targets,
             source=f"a synthetic twin of the Netflix Prize data, {records:,} records",
@@ -92,7 +92,7 @@ def figures(records: int, targets: int, movielens: Path | None) -> None:
         return
     ratings = Dataset.read(movielens / "ratings.csv.gz", resolution="day")
     mentions = read_mentions(str(movielens / "tags.csv"), ratings)
-    setting = Setting(
+    setting = RecipeInputs(
         ratings, None, mentions=mentions, source="MovieLens latest-small, ratings and tags"
     )
     summary = run("f06", setting)
@@ -106,7 +106,7 @@ def full(twin: Path, targets: int) -> None:
     if not twin.exists():
         write_twin(twin)
     dataset = Dataset.open(twin) if twin.is_dir() else Dataset.read(twin)
-    setting = Setting(
+    setting = RecipeInputs(
         dataset, targets, source="a synthetic twin of the Netflix Prize data, full size"
     )
     fill("ns08 full", tables(run("ns08", setting, FULL)))

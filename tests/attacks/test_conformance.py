@@ -20,6 +20,7 @@ from strategies import STRANGER, CutEngine, dataset, knowledge, random_table
 import standout as so
 from standout.attacks import attack as attack_module
 from standout.errors import EngineError, ParameterError
+from standout.extend import register_attack
 from standout.formulas.spacing import K, p_value, spacing
 from standout.scoring.plan import Plan, Tie
 
@@ -560,7 +561,7 @@ def test_an_attack_registered_by_a_user_is_found_by_name_and_listed_after_the_bu
 
     monkeypatch.setattr(attack_module, "_REGISTRY", dict(attack_module._REGISTRY))
 
-    @so.register("items-only")
+    @register_attack("items-only")
     class ItemsOnly(ScoreboardRH):
         """Scoreboard-RH under another name."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from standout.bench import growth, measure, reference
-from standout.bench.case import Case
+from standout.bench.case import BenchCase
 from standout.bench.whole import default_audit
 from standout.engines.memory import MemoryEngine
 from standout.errors import ParameterError
@@ -19,10 +19,10 @@ SIZE = 0.002
 
 
 @pytest.fixture(scope="module")
-def case(tmp_path_factory) -> Case:
+def case(tmp_path_factory) -> BenchCase:
     patch = pytest.MonkeyPatch()
     patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-    yield Case.make(SIZE, 30)
+    yield BenchCase.make(SIZE, 30)
     patch.undo()
 
 

@@ -15,8 +15,8 @@ from standout.defenses import utility_counts
 from standout.defenses.utility import Settings, UtilityTest, rating_loss
 from standout.defenses.utility_ranking import RankingSettings, rank, recommend, tune
 from standout.defenses.utility_rating import (
+    ErrorUnits,
     RatingSettings,
-    Scale,
     constant_error,
     fit_ratings,
     rating_error,
@@ -318,7 +318,7 @@ def test_predicted_values_agree_with_a_dense_model(bench):
     split, settings = bench.split, RatingSettings(4, 0.1, 5)
     matrix = matrix_of(split.train, split.train)
     whole = dense_ratings(matrix, matrix.value, settings, 3)
-    model = fit_ratings(matrix, Scale.of(split.train), settings, 3)
+    model = fit_ratings(matrix, ErrorUnits.of(split.train), settings, 3)
     n, m = whole.shape
     seen = model.predict(np.repeat(np.arange(n), m), np.tile(np.arange(m), n)).reshape(n, m)
     assert np.abs(seen - whole).max() < 1e-8
@@ -334,7 +334,7 @@ def test_held_out_values_of_lost_people_and_items_still_count(bench):
         np.arange(train.n_items) % 2 == 0
     )
     matrix = matrix_of(train, release)
-    model = fit_ratings(matrix, Scale.of(train), SETTINGS.rating, 3)
+    model = fit_ratings(matrix, ErrorUnits.of(train), SETTINGS.rating, 3)
     assert model.predict(np.array([-1]), np.array([-1]))[0] == pytest.approx(model.mean)
     error = rating_error(bench.split, matrix, SETTINGS.rating, 3)
     assert error > bench.undefended.rmse
@@ -358,7 +358,7 @@ def test_extreme_amounts_do_not_decide_the_rating_error():
     ds = so.Dataset.from_arrays(
         rng.integers(0, 100, 4000), rng.integers(0, 200, 4000), value, repeats="last"
     )
-    scale = Scale.of(ds)
+    scale = ErrorUnits.of(ds)
     assert scale.height is not scale.levels
     assert 0 <= scale(np.array([80_000.0]))[0] <= 1
     assert scale(np.array([1.37, 90.0, 270.0])).tolist() == sorted(

@@ -18,7 +18,7 @@ from spark_here import on_spark
 
 from standout.data.tasks import FetchRows
 from standout.engines.spark import MOST_MISSED, ClusterShards
-from standout.engines.spark_worker import Answer, KeptShards, RunKept, RunTask, Sent, carried
+from standout.engines.spark_worker import KeptShards, RunKept, RunTask, Sent, WorkerResult, carried
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_a_worker_answers_for_the_shards_that_it_was_sent_and_names_those_that_i
 
 def test_a_partition_without_shards_gives_no_answer():
     assert list(RunKept(None, "mine")(iter([]))) == []
-    assert Answer(None, ()).merge(Answer(None, (3,))) == Answer(None, (3,))
+    assert WorkerResult(None, ()).merge(WorkerResult(None, (3,))) == WorkerResult(None, (3,))
 
 
 class _Nothing:

@@ -13,6 +13,7 @@ import standout as so
 from standout.adversary.sampling import sample_targets
 from standout.attacks import attack as attacks
 from standout.errors import ParameterError
+from standout.extend import register_attack
 from standout.gate.measure import prepare
 
 ONE = {"adversary": {"a": {"knows": 3}}, "attacks": ["scoreboard-rh"], "self_test": False}
@@ -149,7 +150,7 @@ def test_one_attack_above_the_limit_is_enough_to_fail(unsafe, monkeypatch):
 
     # a copy of the registry: other tests must not see this attack
     monkeypatch.setattr(attacks, "_REGISTRY", dict(attacks._REGISTRY))
-    so.register("blind")(_Blind)
+    register_attack("blind")(_Blind)
     alone = so.check(unsafe, policy(0.09, attacks=["blind"]))
     assert alone.verdict == "pass"
     both = so.check(unsafe, policy(0.09, attacks=["blind", "scoreboard-rh"], sequential=False))

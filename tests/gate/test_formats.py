@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from standout.gate.formats import github_annotations, junit, sarif
-from standout.gate.verdict import Verdict, overall
+from standout.gate.verdict import GateVerdict, overall
 from standout.report.gate import fragment, page
 
 EMPTY = dict.fromkeys(
@@ -106,7 +106,7 @@ def made(*verdicts):
         "data": {"n_records": 5},
     }
     tests = [{**row, "p_met": 0.5} for row in rows]
-    return Verdict(
+    return GateVerdict(
         overall(list(verdicts)), tuple(rows), tuple(tests), (), {"name": "n"}, provenance
     )
 

@@ -6,13 +6,13 @@ from people_of import knowledge, release, second_file, world
 
 import standout as so
 from standout.linking.em import fit_noise
-from standout.linking.mentions import Mentions
+from standout.linking.mentions import MentionPopularity
 from standout.linking.people import people
 
 
 def fitted(data, aux, **options):
     second = people(aux)
-    return fit_noise(data, second, Mentions.of(data, second.bind(data)), **options)
+    return fit_noise(data, second, MentionPopularity.of(data, second.bind(data)), **options)
 
 
 @pytest.fixture(scope="module")

@@ -308,7 +308,7 @@ def test_absent_canaries_are_rarely_accepted_and_present_ones_mostly_found(links
 def test_whole_profiles_of_hundreds_of_items_score_like_the_formula():
     """Sums of hundreds of logarithms exceed 32 bits at full precision: they must be scaled, not overflow."""
     from standout.linking.attack import LinkLikelihood
-    from standout.linking.mentions import Mentions
+    from standout.linking.mentions import MentionPopularity
     from standout.linking.noise import LinkNoise
 
     rng = np.random.default_rng(5)
@@ -318,7 +318,7 @@ def test_whole_profiles_of_hundreds_of_items_score_like_the_formula():
     data = so.Dataset.from_arrays(record, item)
     noise = LinkNoise((0.001,))
     aux = so.Knowledge.from_arrays(record, item)
-    mentions = Mentions.of(data, aux.bind(data))
+    mentions = MentionPopularity.of(data, aux.bind(data))
     got = LinkLikelihood(noise, mentions).scores(data, aux)
     count = held.sum(axis=0)
     q = (count[None, :] - held + mentions.strength * count / count.sum()) / (

@@ -12,7 +12,7 @@ from standout.kernels.bins import Bins
 from standout.linking.agreement import value_bins
 from standout.linking.attack import LinkLikelihood
 from standout.linking.groups import TopScores, TwoGroups
-from standout.linking.mentions import Mentions
+from standout.linking.mentions import MentionPopularity
 from standout.linking.noise import LinkNoise
 from standout.linking.one_to_one import hard, log_free, soft
 from standout.linking.people import people
@@ -94,7 +94,7 @@ def test_scores_equal_the_formula_on_a_dense_reference():
     facts = second_file(entries, np.arange(8), knows=5)
     noise = LinkNoise((0.2,), 0.1, Bins((0.0, 1.0), (0.6, 0.3, 0.1)), None)
     data, aux = release(entries, time=False), people(knowledge(facts, time=False))
-    mentions = Mentions.of(data, aux.bind(data))
+    mentions = MentionPopularity.of(data, aux.bind(data))
     got = LinkLikelihood(noise, mentions).scores(data, aux)
     want = dense_scores(entries, facts, noise, mentions.strength, use_time=False)
     # the background has one pseudo-count per level
@@ -109,7 +109,7 @@ def test_a_person_whose_days_are_unrelated_is_scored_without_them():
     data, aux = release(entries), people(knowledge(facts))
     days = Bins((0.0, 3.0, 14.0, 30.0, 90.0, 365.0), (0.94, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01))
     values = Bins((0.0,), (0.9, 0.1))
-    mentions = Mentions.of(data, aux.bind(data))
+    mentions = MentionPopularity.of(data, aux.bind(data))
     sure, open_ = (
         candidates(data, aux, LinkLikelihood(LinkNoise((0.1,), 0.0, values, days, u), mentions), 5)[
             0
@@ -125,7 +125,7 @@ def test_merged_candidates_add_the_probabilities_of_both_ways():
     data, aux = release(entries), people(knowledge(second_file(entries, np.arange(12))))
     days = Bins((0.0, 3.0, 14.0, 30.0, 90.0, 365.0), (0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.05))
     noise = LinkNoise((0.2,), 0.05, Bins((0.0, 1.0), (0.6, 0.3, 0.1)), days, 0.4)
-    mentions = Mentions.of(data, aux.bind(data))
+    mentions = MentionPopularity.of(data, aux.bind(data))
     with_days, without = (
         LinkLikelihood(noise, mentions, use_time=t).scores(data, aux) for t in (True, False)
     )
@@ -143,7 +143,11 @@ def test_rare_agreement_counts_more_than_common_agreement():
     )
     noise = LinkNoise((0.2,), 0.0, Bins((0.0,), (0.9, 0.1)))
     aux = people(so.Knowledge.from_arrays([0, 1], [0, 0], [5.0, 1.0]))
-    top = LinkLikelihood(noise, Mentions.of(data, aux.bind(data))).scores(data, aux).max(axis=1)
+    top = (
+        LinkLikelihood(noise, MentionPopularity.of(data, aux.bind(data)))
+        .scores(data, aux)
+        .max(axis=1)
+    )
     assert top[0] > top[1] + 2
 
 
@@ -256,9 +260,11 @@ def test_a_missing_item_that_was_seen_often_counts_more_against_a_record():
     data = so.Dataset.from_arrays([0, 1, 2, 3], [0, 1, 0, 1])
     aux = people(so.Knowledge.from_arrays([9] * 6, [0, 1, 1, 1, 1, 1], None, [1, 1, 2, 3, 4, 5]))
     assert aux.times.tolist() == [1, 5]
-    attack = LinkLikelihood(LinkNoise((0.8, 0.5, 0.3, 0.1)), Mentions.of(data, aux.bind(data)))
+    attack = LinkLikelihood(
+        LinkNoise((0.8, 0.5, 0.3, 0.1)), MentionPopularity.of(data, aux.bind(data))
+    )
     score = attack.scores(data, aux)[0]
-    plain = LinkLikelihood(LinkNoise((0.8,)), Mentions.of(data, aux.bind(data))).scores(data, aux)[
-        0
-    ]
+    plain = LinkLikelihood(LinkNoise((0.8,)), MentionPopularity.of(data, aux.bind(data))).scores(
+        data, aux
+    )[0]
     assert score[1] - score[0] > 1.5 > 0.1 > abs(plain[1] - plain[0])

@@ -7,7 +7,7 @@ import pytest
 from standout.data.dataset import Dataset
 from standout.data.synthetic import twin_dataset
 from standout.papers.mentions import simulate_mentions
-from standout.papers.recipe import Setting
+from standout.papers.recipe import RecipeInputs
 
 
 @pytest.fixture(scope="session")
@@ -16,7 +16,7 @@ def small_twin() -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def setting(small_twin: Dataset) -> Setting:
-    return Setting(
+def setting(small_twin: Dataset) -> RecipeInputs:
+    return RecipeInputs(
         small_twin, 120, 3, simulate_mentions(small_twin, 70, seed=3), source="a small twin"
     )

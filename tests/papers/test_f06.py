@@ -21,7 +21,7 @@ from standout.papers.f06_defenses import (
 )
 from standout.papers.f06_ranks import adaptive_ranks
 from standout.papers.mentions import PAPER_USERS, Mentions, read_mentions, simulate_mentions
-from standout.papers.recipe import Setting, recipes
+from standout.papers.recipe import RecipeInputs, recipes
 
 
 def tiny() -> Dataset:
@@ -39,20 +39,20 @@ def mentioning(ds: Dataset, **said: list[int]) -> Mentions:
     return Mentions(target, who, label, np.searchsorted(ds.item_labels, label), "by hand")
 
 
-def test_the_better_informed_algorithms_find_more(setting: Setting):
+def test_the_better_informed_algorithms_find_more(setting: RecipeInputs):
     claims = {c.text.split(" (")[0]: c for c in recipes("f06", "fig04")[0].claims(setting)}
     for text in ("TF-IDF ≥ Set Intersection", "FuzzyRating ≥ Scoring", "ExactRating ≥ FuzzyRating"):
         assert claims[text].word == "holds", claims[text]
 
 
-def test_a_longer_list_holds_more_mentioners(setting: Setting):
+def test_a_longer_list_holds_more_mentioners(setting: RecipeInputs):
     rows = recipes("f06", "fig04")[0].run(setting)
     for name in (*f06.ALGORITHMS, *f06.ABLATIONS):
         rates = [r["rate"] for r in rows if r["algorithm"] == name]
         assert len(rates) == 4 and rates == sorted(rates)
 
 
-def test_reasons_of_set_intersection_add_up(setting: Setting):
+def test_reasons_of_set_intersection_add_up(setting: RecipeInputs):
     rows = recipes("f06", "fig03")[0].run(setting)
     whole = [r for r in rows if r["mentions"] == "all"]
     assert sum(r["count"] for r in whole) == setting.mentions.n
@@ -61,7 +61,7 @@ def test_reasons_of_set_intersection_add_up(setting: Setting):
 
 
 def test_dropping_rare_items_protects_in_the_end_and_costs_less_entries_than_items(
-    setting: Setting,
+    setting: RecipeInputs,
 ):
     rows = [r for r in f06.owner_defense(setting) if r["k"] == "k = 1"]
     assert rows[0]["items_dropped"] == 0
@@ -71,7 +71,7 @@ def test_dropping_rare_items_protects_in_the_end_and_costs_less_entries_than_ite
     assert all(r["entries_dropped"] <= r["items_dropped"] for r in rows)
 
 
-def test_a_release_without_items_is_the_release_read_without_them(setting: Setting):
+def test_a_release_without_items_is_the_release_read_without_them(setting: RecipeInputs):
     ds = setting.dataset
     dropped = ds.supports < 40
     record = np.repeat(np.arange(ds.n_records), np.diff(ds.record_ptr))
@@ -121,7 +121,7 @@ def test_misdirection_adds_what_is_neither_held_nor_mentioned_in_the_order_of_th
     assert misdirect(said, ds, lists[POPULAR], 0) is said
 
 
-def test_misdirecting_lists_rise_from_their_threshold_and_fall_from_the_top(setting: Setting):
+def test_misdirecting_lists_rise_from_their_threshold_and_fall_from_the_top(setting: RecipeInputs):
     lists = misdirecting_lists(setting.dataset)
     support = setting.dataset.supports
     assert (np.diff(support[lists["64 or more"]]) >= 0).all() and support[
@@ -130,7 +130,7 @@ def test_misdirecting_lists_rise_from_their_threshold_and_fall_from_the_top(sett
     assert (np.diff(support[lists[POPULAR]]) <= 0).all()
 
 
-def test_popular_mentions_misdirect_and_rare_ones_do_less(setting: Setting):
+def test_popular_mentions_misdirect_and_rare_ones_do_less(setting: RecipeInputs):
     for claim in recipes("f06", "fig09")[0].claims(setting):
         assert claim.word in ("holds", "undecided", "equal"), claim
     none = k_identified(f06.misdirected_ranks(setting, POPULAR, 0), 1).sum()
@@ -141,7 +141,7 @@ def test_who_mentions_nothing_any_more_is_as_likely_as_everybody():
     ds = tiny()
     said = mentioning(ds, r1=[10, 20, 30], r5=[50])
     rank = f06.ranks(
-        Setting(ds, mentions=said), "scoring", {"heavy": None}, said.only(said.who == 0)
+        RecipeInputs(ds, mentions=said), "scoring", {"heavy": None}, said.only(said.who == 0)
     )
     assert rank.tolist() == [1, ds.n_records]
 
@@ -180,7 +180,7 @@ def test_more_simulated_mentioners_change_nothing_for_the_ones_already_there(sma
 
 def test_without_mentions_f06_says_what_it_needs(small_twin: Dataset):
     with pytest.raises(ParameterError, match="--simulate-mentions"):
-        recipes("f06", "fig04")[0].run(Setting(small_twin, 10))
+        recipes("f06", "fig04")[0].run(RecipeInputs(small_twin, 10))
 
 
 @pytest.mark.realdata
@@ -190,7 +190,7 @@ def test_tags_of_movielens_find_their_authors():
     ds = Dataset.read(folder / "ratings.csv.gz", resolution="day")
     said = read_mentions(str(folder / "tags.csv"), ds)
     assert (said.n, said.who.size, int(said.rated(ds).sum())) == (58, 1775, 1635)
-    real = Setting(ds, None, 0, said)
+    real = RecipeInputs(ds, None, 0, said)
     words = {c.text.split(" (")[0]: c.word for c in recipes("f06", "fig04")[0].claims(real)}
     assert words["TF-IDF ≥ Set Intersection"] == words["ExactRating ≥ FuzzyRating"] == "holds"
     assert words["FuzzyRating ≥ Scoring"] == "holds"
@@ -203,7 +203,9 @@ def test_tags_of_movielens_find_their_authors():
     assert before == pytest.approx(0.31, abs=0.01) and after < before / 2
 
 
-def test_an_attacker_who_knows_the_defense_finds_at_least_as_many_as_the_paper(setting: Setting):
+def test_an_attacker_who_knows_the_defense_finds_at_least_as_many_as_the_paper(
+    setting: RecipeInputs,
+):
     """Suppression and misdirection must not be judged against an attacker who does not know them."""
     rows = f06.owner_defense(setting)
     weak = {r["threshold"]: r["rate"] for r in rows if r["k"] == "k = 1"}
@@ -232,6 +234,6 @@ def test_the_adaptive_attacker_ignores_items_that_the_owner_removed():
     said = mentioning(ds, r1=[10, 20, 30], r2=[10, 20])
     thin = without_items(ds, ds.item_labels == 30)
     without = said.only(said.label != 30)
-    assert adaptive_ranks(Setting(ds, mentions=said), said, thin).tolist() == (
-        adaptive_ranks(Setting(ds, mentions=said), without, thin).tolist()
+    assert adaptive_ranks(RecipeInputs(ds, mentions=said), said, thin).tolist() == (
+        adaptive_ranks(RecipeInputs(ds, mentions=said), without, thin).tolist()
     )

@@ -8,12 +8,12 @@ from made_outcomes import made_outcomes
 
 from standout.attacks.attack import attack
 from standout.papers.ns08_cases import by_error, by_length, by_popularity, dated, undated
-from standout.papers.recipe import Setting, recipes
+from standout.papers.recipe import RecipeInputs, recipes
 from standout.papers.trial import BEST, STANDS_OUT, hit, trial
 
 
 @pytest.mark.parametrize("figure", ["fig04", "fig08", "fig09", "fig10", "fig12"])
-def test_no_claim_of_the_text_is_contradicted(figure: str, setting: Setting):
+def test_no_claim_of_the_text_is_contradicted(figure: str, setting: RecipeInputs):
     recipe = recipes("ns08", figure)[0]
     recipe.run(setting)
     claims = recipe.claims(setting)
@@ -44,13 +44,13 @@ def test_every_bar_is_named_for_what_its_adversary_knows():
     } == {(1, 14)}
 
 
-def test_a_threshold_never_finds_more(setting: Setting):
+def test_a_threshold_never_finds_more(setting: RecipeInputs):
     for _, who in dated():
         found = trial(setting, who)
         assert (hit(found, STANDS_OUT) <= hit(found, BEST)).all()
 
 
-def test_removing_a_target_silences_the_attack(setting: Setting):
+def test_removing_a_target_silences_the_attack(setting: RecipeInputs):
     who = {c["known"] + c["days"]: w for c, w in dated()}["6 of 8±3 days"]
     found = trial(setting, who, absent=True)
     target, silent = found.target, ~found.absent_matched
@@ -64,7 +64,7 @@ def test_removing_a_target_silences_the_attack(setting: Setting):
 
 
 def bits_of(
-    setting: Setting, figure: str, measure: str
+    setting: RecipeInputs, figure: str, measure: str
 ) -> dict[tuple[str, ...], dict[str, object]]:
     rows = recipes("ns08", figure)[0].run(setting)
     column = "days" if figure == "fig06" else "items"
@@ -73,7 +73,7 @@ def bits_of(
 
 @pytest.mark.parametrize("measure", ["log2(rank)", "lineup, -log2 Π"])
 def test_remaining_bits_fall_with_more_items_and_stay_below_the_prior(
-    setting: Setting, measure: str
+    setting: RecipeInputs, measure: str
 ):
     rows = bits_of(setting, "fig06", measure)
     for days in ("±3 days", "±14 days"):
@@ -82,7 +82,7 @@ def test_remaining_bits_fall_with_more_items_and_stay_below_the_prior(
         assert two["prior"] == np.log2(setting.dataset.n_records)
 
 
-def test_the_figures_show_the_logarithm_of_the_rank_and_not_the_lineup(setting: Setting):
+def test_the_figures_show_the_logarithm_of_the_rank_and_not_the_lineup(setting: RecipeInputs):
     who = {c["known"] + c["days"]: w for c, w in dated()}["2 of 2±14 days"]
     asked = trial(setting, who).target
     aux = who.sample(setting.dataset, asked, setting.seed)
@@ -99,7 +99,7 @@ def test_the_figures_show_the_logarithm_of_the_rank_and_not_the_lineup(setting: 
     assert lineup == pytest.approx(exact.mean(), abs=1e-3) and lineup > log_rank.mean() + 0.5
 
 
-def test_targets_that_the_guess_misses_have_more_bits_left(setting: Setting):
+def test_targets_that_the_guess_misses_have_more_bits_left(setting: RecipeInputs):
     rows = bits_of(setting, "fig11", "log2(rank)")
     case = ("2 of 2", "outside the top 100")
     assert (
@@ -108,12 +108,14 @@ def test_targets_that_the_guess_misses_have_more_bits_left(setting: Setting):
     )
 
 
-def test_a_tie_at_the_top_is_worth_its_part(setting: Setting):
+def test_a_tie_at_the_top_is_worth_its_part(setting: RecipeInputs):
     made = made_outcomes([1.0, 0.5, 0.0])
     assert hit(made, BEST).mean() == 0.5 and made.missed.tolist() == [False, False, True]
 
 
-def test_the_curve_of_nearest_neighbors_falls_and_sharper_agreement_lies_lower(setting: Setting):
+def test_the_curve_of_nearest_neighbors_falls_and_sharper_agreement_lies_lower(
+    setting: RecipeInputs,
+):
     curves: dict[str, list[float]] = {}
     for row in recipes("ns08", "fig01")[0].run(setting):
         curves.setdefault(row["similarity"], []).append(row["delta"])
@@ -123,13 +125,13 @@ def test_the_curve_of_nearest_neighbors_falls_and_sharper_agreement_lies_lower(s
     assert (values <= items).all() and (days <= values).all()
 
 
-def test_lengths_count_every_record_once(setting: Setting):
+def test_lengths_count_every_record_once(setting: RecipeInputs):
     rows = recipes("ns08", "fig03")[0].run(setting)
     assert sum(r["records"] for r in rows) == (setting.dataset.lengths <= 1000).sum()
     assert recipes("ns08", "fig02")[0].run(setting) == rows[:100]
 
 
-def test_rare_items_and_known_channels_give_more_away(setting: Setting):
+def test_rare_items_and_known_channels_give_more_away(setting: RecipeInputs):
     rows = recipes("ns08", "fig07")[0].run(setting)
     bits = {(r["known"], r["rank"]): r["bits"] for r in rows}
     assert bits["the item alone", 1] < bits["with its value ±1", 1] < bits["with its day ±14", 1]

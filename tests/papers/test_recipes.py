@@ -10,7 +10,7 @@ from standout.errors import ParameterError
 from standout.papers.draw import picture
 from standout.papers.folder import specification, table_text
 from standout.papers.mentions import simulate_mentions
-from standout.papers.recipe import PAPERS, Claim, Recipe, Setting, recipes
+from standout.papers.recipe import PAPERS, Claim, Recipe, RecipeInputs, recipes
 from standout.papers.summary import Summary, joined, of_figure
 
 ALL = [recipe for paper in PAPERS for recipe in recipes(paper)]
@@ -27,7 +27,7 @@ def test_every_figure_and_table_of_a_paper_has_a_recipe(paper: str):
 
 
 @pytest.mark.parametrize("recipe", ALL, ids=lambda r: f"{r.paper}-{r.id}")
-def test_a_recipe_measures_and_draws(recipe: Recipe, setting: Setting):
+def test_a_recipe_measures_and_draws(recipe: Recipe, setting: RecipeInputs):
     rows = recipe.run(setting)
     assert rows
     for p in of_figure(recipe):
@@ -43,7 +43,7 @@ def test_a_recipe_measures_and_draws(recipe: Recipe, setting: Setting):
     assert len(table_text(rows).splitlines()) == len(rows) + 1
 
 
-def test_published_numbers_stand_beside_their_bars(setting: Setting):
+def test_published_numbers_stand_beside_their_bars(setting: RecipeInputs):
     recipe = recipes("ns08", "fig04")[0]
     rows = joined(recipe, recipe.run(setting))
     marked = {
@@ -58,7 +58,7 @@ def test_published_numbers_stand_beside_their_bars(setting: Setting):
 def test_data_without_days_and_values_still_gives_every_figure():
     rng = np.random.default_rng(0)
     ds = Dataset.from_arrays(rng.integers(0, 300, 9000), rng.zipf(1.3, 9000) % 900)
-    bare = Setting(ds, 20, 0, simulate_mentions(ds, 20))
+    bare = RecipeInputs(ds, 20, 0, simulate_mentions(ds, 20))
     for recipe in ALL:
         rows = recipe.run(bare)
         assert rows
@@ -77,7 +77,7 @@ def test_what_cannot_be_measured_has_a_reason_and_no_number():
         np.tile(np.arange(10), 30),
         value=np.tile(np.arange(10) % 5, 30),
     )
-    bare = Setting(ds, 10)
+    bare = RecipeInputs(ds, 10)
     recipe = recipes("ns08", "fig08")[0]
     rows = recipe.run(bare)
     assert all(r["rate"] is None and "no record holds enough items" in r["note"] for r in rows)
@@ -89,7 +89,7 @@ def test_what_cannot_be_measured_has_a_reason_and_no_number():
 
 def test_no_targets_are_refused(small_twin: Dataset):
     with pytest.raises(ParameterError, match="at least one record"):
-        Setting(small_twin, 0)
+        RecipeInputs(small_twin, 0)
 
 
 def test_an_unknown_paper_or_figure_is_refused():

@@ -13,7 +13,7 @@ from standout.cli.app import app
 from standout.errors import ParameterError
 from standout.papers import draw
 from standout.papers.folder import reproduce
-from standout.papers.recipe import PAPERS, Setting, recipes
+from standout.papers.recipe import PAPERS, RecipeInputs, recipes
 from standout.papers.summary import Published, line, published
 
 CERTAINTIES = {"text", "figure", "independent reproduction"}
@@ -58,7 +58,7 @@ def test_every_published_value_has_a_page_a_certainty_and_a_recipe():
     ],
 )
 def test_a_difference_is_called_by_its_name(
-    measured: float, low: float, high: float, word: str, setting: Setting
+    measured: float, low: float, high: float, word: str, setting: RecipeInputs
 ):
     rows = [{"a": 1, "n": 500, "rate": measured, "low": low, "high": high}]
     found = line(setting, recipes("ns08", "fig04")[0], printed(0.68), rows)
@@ -68,7 +68,7 @@ def test_a_difference_is_called_by_its_name(
         assert "3,000 records instead of 480,189" in found.word
 
 
-def test_a_bound_holds_or_not_and_a_known_flaw_is_told(setting: Setting):
+def test_a_bound_holds_or_not_and_a_known_flaw_is_told(setting: RecipeInputs):
     recipe = recipes("ns08", "fig04")[0]
     rows = [{"a": 1, "n": 5, "rate": 0.4, "low": 0.1, "high": 0.7}]
     assert line(setting, recipe, printed(0.5, relation="<"), rows).word == "holds"
@@ -76,12 +76,12 @@ def test_a_bound_holds_or_not_and_a_known_flaw_is_told(setting: Setting):
     assert word == "does not hold: the text lost a minus; other data as well"
 
 
-def test_a_missing_measurement_is_never_a_number(setting: Setting):
+def test_a_missing_measurement_is_never_a_number(setting: RecipeInputs):
     found = line(setting, recipes("ns08", "fig04")[0], printed(0.5), [{"a": 2, "rate": 0.5}])
     assert (found.measured, found.difference) == ("not measured", "–")
 
 
-def test_the_folder_holds_pictures_tables_and_both_summaries(tmp_path: Path, setting: Setting):
+def test_the_folder_holds_pictures_tables_and_both_summaries(tmp_path: Path, setting: RecipeInputs):
     out = tmp_path / "new" / "ns08"
     reproduce("ns08", setting, out, "fig04,table")
     names = {p.name for p in out.iterdir()}
@@ -98,7 +98,7 @@ def test_the_folder_holds_pictures_tables_and_both_summaries(tmp_path: Path, set
 
 
 def test_an_earlier_reproduction_is_replaced_and_anything_else_refused(
-    tmp_path: Path, setting: Setting
+    tmp_path: Path, setting: RecipeInputs
 ):
     out = tmp_path / "out"
     reproduce("ns08", setting, out, "fig02")
@@ -113,7 +113,7 @@ def test_an_earlier_reproduction_is_replaced_and_anything_else_refused(
 
 
 def test_a_failure_leaves_nothing_behind(
-    tmp_path: Path, setting: Setting, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, setting: RecipeInputs, monkeypatch: pytest.MonkeyPatch
 ):
     real = draw.picture
     drawn = []

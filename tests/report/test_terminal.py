@@ -14,7 +14,7 @@ from standout.errors import ParameterError
 from standout.report import terminal
 from standout.report.page import page
 from standout.report.sentences import answer
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.view import view
 
 EVIL = "=HYPERLINK(1)"
@@ -97,7 +97,7 @@ def test_csv_has_a_row_per_adversary_and_attack_and_no_formula():
 
 @pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_cell_of_a_table_runs_in_a_spreadsheet(first):
-    table = Table(
+    table = ReportTable(
         "t", "t", (Column("a", "a"), Column("b", "b", "number")), ({"a": first + "1+1", "b": -2.5},)
     )
     row = next(iter(csv.DictReader(io.StringIO(table.to_csv()), strict=True)))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from standout.scoring import gpu
 from standout.scoring.gpu_layout import (
     PLAN_POINTERS,
-    Layout,
+    PostingLayout,
     device_tables,
     pack,
     shape_of,
@@ -49,7 +49,7 @@ def test_shared_memory_holds_the_accumulator_and_a_row_of_both_tables_per_fact(k
     )
 
 
-def unpacked(layout: Layout, words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def unpacked(layout: PostingLayout, words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(local, code, tick) of words, as the kernel reads them."""
     w = words.astype(np.uint64)
     local = w & np.uint64((1 << layout.local_bits) - 1)
@@ -65,7 +65,7 @@ def unpacked(layout: Layout, words: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     span=st.integers(0, 40_000),
 )
 def test_packed_postings_come_back_as_they_were(data, block, levels, span):
-    layout = Layout.of(block, levels, span, True, True)
+    layout = PostingLayout.of(block, levels, span, True, True)
     n = data.draw(st.integers(0, 20))
     column = lambda most: np.array(  # noqa: E731
         data.draw(st.lists(st.integers(0, most), min_size=n, max_size=n)), dtype=np.int64

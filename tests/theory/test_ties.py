@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import standout as so
-from standout.bench.case import Case
+from standout.bench.case import BenchCase
 from standout.bench.measure import kernels
 from standout.theory.learning import learn
 from standout.theory.needed import scoreboard_needs
@@ -79,7 +79,7 @@ def test_the_hit_rate_of_a_benchmark_does_not_depend_on_names(tmp_path):
     for order in BOTH:
         renamed, place = release(order)
         known = replace(aux, source=renamed)
-        case = Case(tmp_path, renamed, place[persons], known.bind(renamed), 1)
+        case = BenchCase(tmp_path, renamed, place[persons], known.bind(renamed), 1)
         line = next(x for x in kernels(case, rounds=1) if "found" in x)
         rates.append(line["found"])
         expected = (

@@ -338,7 +338,7 @@ _BUILT_IN = {
 A = TypeVar("A", bound=type[Attack])
 
 
-def register(name: str) -> Callable[[A], A]:
+def register_attack(name: str) -> Callable[[A], A]:
     """Class decorator that registers an attack under `name`."""
 
     def add(cls: A) -> A:
@@ -347,6 +347,10 @@ def register(name: str) -> Callable[[A], A]:
         return cls
 
     return add
+
+
+register = register_attack
+"""The earlier name of `register_attack`."""
 
 
 def attack_names() -> list[str]:

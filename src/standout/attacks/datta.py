@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.attacks import criterion
-from standout.attacks.attack import Attack, register
+from standout.attacks.attack import Attack, register_attack
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.catalog import Catalog
@@ -85,7 +85,7 @@ def _share(x: float | None, name: str) -> float | None:
     return x
 
 
-@register("generic")
+@register_attack("generic")
 class Generic(Attack):
     """Score_g = min_i T(aux_i, r_i); any record with Score_g ≥ 1 - γ may be the answer (DSS12, algorithm 1).
 
@@ -135,7 +135,7 @@ class Certificate(NamedTuple):
     """max ≥ (1-γ)M."""
 
 
-@register("weighted")
+@register_attack("weighted")
 class Weighted(Attack):
     """Score_w = Σ w_i T(aux_i, r_i) / m, w_i = 1/log2 |supp(i)| (DSS12, algorithm 2).
 

@@ -61,7 +61,7 @@ MOST_AT_ONCE, MOST_BATCHES = 0.06, 8
 """Share of the records that are canaries in one changed release, and largest number of such releases."""
 
 
-class Canaries(NamedTuple):
+class DefendedCanaries(NamedTuple):
     """Canaries of one changed release."""
 
     release: Dataset
@@ -182,7 +182,7 @@ def _again(release: Dataset, who: Adversary, defense: Any) -> Dataset:
     return again
 
 
-def _second_release(release: Dataset, who: Adversary) -> Canaries:
+def _second_release(release: Dataset, who: Adversary) -> DefendedCanaries:
     """Canaries of the release after the whole defense was applied again."""
     assert release.mechanism is not None and release.origin is not None
     again = _again(release, who, release.defense)
@@ -195,14 +195,14 @@ def _second_release(release: Dataset, who: Adversary) -> Canaries:
         again = replace(again, origin=replace(release.origin, source=view, mechanism=mechanism))
     place = find_labels(again.record_labels, release.record_labels[records])
     records, place = records[place >= 0], place[place >= 0]
-    return Canaries(
+    return DefendedCanaries(
         again,
         _withheld(who.sample(view, records, canary_seed(who)), release, again, records),
         place,
     )
 
 
-def _facts_changed(release: Dataset, who: Adversary) -> list[Canaries]:
+def _facts_changed(release: Dataset, who: Adversary) -> list[DefendedCanaries]:
     """Canaries in batches; in the release of a batch, only the entries that its canaries' facts are about are changed.
 
     Stages of the defense that do not change single entries are applied to the whole release again.
@@ -233,7 +233,7 @@ def _facts_changed(release: Dataset, who: Adversary) -> list[Canaries]:
         knowledge = _withheld(
             who.sample(view, records[part][left], seed), release, changed, records[part][left]
         )
-        out.append(Canaries(changed, knowledge, place[part][left]))
+        out.append(DefendedCanaries(changed, knowledge, place[part][left]))
     return out
 
 

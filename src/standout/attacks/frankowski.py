@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
 from standout.attacks import criterion
-from standout.attacks.attack import Attack, register
+from standout.attacks.attack import Attack, register_attack
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.catalog import Catalog
@@ -30,7 +30,7 @@ IDENTIFIED, NOT_NARROW = "identified", "not narrow"
 NO_ONE_POSSIBLE, MISDIRECTED = "no one possible", "misdirected"
 
 
-@register("set-intersection")
+@register_attack("set-intersection")
 class SetIntersection(Attack):
     """Score = 1 for records that hold every mention, 0 for all others (F06, section 4.1).
 
@@ -90,7 +90,7 @@ def _again(known: Known) -> Array:
     return again
 
 
-@register("tf-idf")
+@register_attack("tf-idf")
 class TfIdf(Attack):
     """Score = cos(w_t, w_u), w = ln(|U| / |supp(m)|): mentions against all items of the record (F06, 4.2).
 
@@ -138,7 +138,7 @@ class TfIdf(Attack):
         return criterion.one_over_sigma(seen)
 
 
-@register("scoring")
+@register_attack("scoring")
 class Scoring(Attack):
     """Score = Σ_m ln ss(u, m), ss = (|U| - (|supp(m)| - 1))/|U| if u holds m, else the floor (F06, 4.3).
 
@@ -215,7 +215,7 @@ def _held_within(known: Known, gain: Array, delta: float | str) -> Array:
     return np.where(inside, gain[:, None], -np.inf)
 
 
-@register("exact-rating")
+@register_attack("exact-rating")
 class ExactRating(Scoring):
     """Scoring, where a held mention with a different value counts as not held (F06, section 4.4, δ = 0).
 
@@ -228,7 +228,7 @@ class ExactRating(Scoring):
         return _held_within(known, gain, 0.0)
 
 
-@register("fuzzy-rating")
+@register_attack("fuzzy-rating")
 class FuzzyRating(Scoring):
     """Scoring, where a held mention whose value is more than δ off counts as not held (F06, 4.4, δ = 1).
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
-from standout.attacks.attack import Attack, register
+from standout.attacks.attack import Attack, register_attack
 from standout.attacks.bayes import compile_exact, is_complete, is_drawn_here
 from standout.attacks.defended_canaries import calibrated_again
 from standout.attacks.noise import Noise
@@ -34,7 +34,7 @@ FEWEST_TO_FIT = 8
 """With fewer queries than this, noise is averaged over a grid instead of fitted."""
 
 
-@register("likelihood")
+@register_attack("likelihood")
 class Likelihood(Attack):
     """Score = log P(A|r) - log P(A|absent): how much better a record explains the knowledge than no record does.
 

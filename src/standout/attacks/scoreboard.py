@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
 from standout.attacks import criterion
-from standout.attacks.attack import Attack, register
+from standout.attacks.attack import Attack, register_attack
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
 from standout.data.catalog import Catalog
@@ -93,7 +93,7 @@ def threshold_tables(
     return ThresholdTables(value, time, row)
 
 
-@register("scoreboard")
+@register_attack("scoreboard")
 class Scoreboard(Attack):
     """Score = min over the known items of Sim(aux_i, r_i); an item that the record lacks has Sim 0.
 
@@ -136,7 +136,7 @@ class Scoreboard(Attack):
         return criterion.matching_set(seen)
 
 
-@register("scoreboard-rh")
+@register_attack("scoreboard-rh")
 class ScoreboardRH(Attack):
     """Score = Σ wt(i) · Sim(aux_i, r_i), wt(i) = 1/ln |supp(i)|.
 

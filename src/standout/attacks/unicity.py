@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
 from standout.attacks import criterion
-from standout.attacks.attack import Attack, register
+from standout.attacks.attack import Attack, register_attack
 from standout.attacks.scoreboard import check_time_within, check_value_within, threshold_tables
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
@@ -20,7 +20,7 @@ from standout.scoring.plan import Combine, Plan
 Array = npt.NDArray[Any]
 
 
-@register("unicity")
+@register_attack("unicity")
 class Unicity(Attack):
     """Score = 1 for records that agree with every known fact, 0 for all others; match iff exactly one agrees.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ import numpy.typing as npt
 from standout.formulas.ns08 import bits_left, eccentricity
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan, Tie
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[Any]
 
@@ -180,7 +183,7 @@ class Verdicts:
         """Verdicts of several batches, one after the other."""
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One row per query, as a pandas frame; record indices, no labels."""
         import pandas as pd
 

@@ -32,7 +32,7 @@ from standout.experiment.attackers import MODEL, awareness
 from standout.experiment.experiment import Experiment
 from standout.experiment.journal import Journal
 from standout.experiment.progress import Progress, reporting
-from standout.experiment.subject import describe_data, target_number
+from standout.experiment.subject import Data, Protection, describe_data, target_number
 from standout.versions import version_of
 
 Array = npt.NDArray[Any]
@@ -77,15 +77,15 @@ class Audit:
 
     def __init__(
         self,
-        source: Any,
+        source: Data,
         adversaries: Adversary | Sequence[Adversary] | None = None,
         attacks: Attack | Sequence[str | Attack] | str = ATTACKS,
         targets: int | str | None = TARGETS,
         seed: int = 0,
         engine: str | Engine = "memory",
         *,
-        release: Any = None,
-        defense: Any = None,
+        release: Data | None = None,
+        defense: Protection | None = None,
         sweep: str = "default",
         describe: bool = True,
         journal: Journal | None = None,

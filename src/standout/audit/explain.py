@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,11 @@ from standout.attacks.verdicts import Verdicts
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.data.times import tick_text, to_ticks
+from standout.engines.engine import Engine
 from standout.errors import EligibilityError, InputError, ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[Any]
 
@@ -30,11 +34,17 @@ class Explanation(dict[str, Any]):
     `to_frame` has one row per fact, the rarest item first.
     """
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One row per fact as a pandas frame: what is known, what the records hold, what the fact adds."""
         import pandas as pd
 
         return pd.DataFrame([_flat_fact(f) for f in self["facts"]])
+
+    def sentences(self) -> list[str]:
+        """What happened, in words; with labels if the explanation has them."""
+        from standout.report.explanation import sentences
+
+        return sentences(self)
 
     def _repr_html_(self) -> str:
         """For notebooks: sentences, charts and the table of facts."""
@@ -97,7 +107,7 @@ def explain(
     *,
     target: int | None = None,
     labels: bool = True,
-    engine: Any = "memory",
+    engine: str | Engine = "memory",
 ) -> Explanation:
     """Explain the answer to one query.
 

@@ -10,12 +10,15 @@ from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from standout.audit.canonical import canonical
 from standout.audit.structure import check_structure
 from standout.data.whole_file import check_regular, whole_file
 from standout.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 3
 
@@ -111,7 +114,7 @@ class Findings:
         """Findings with additional provenance."""
         return replace(self, provenance={**self.provenance, **more})
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One row per adversary and attack, as a pandas frame."""
         import pandas as pd
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,10 @@ from standout.engines.engine import Engine
 from standout.errors import EligibilityError, ParameterError
 from standout.experiment.experiment import Experiment
 from standout.experiment.progress import Progress, reporting
-from standout.experiment.subject import target_number
+from standout.experiment.subject import Data, Protection, target_number
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[Any]
 
@@ -55,7 +58,7 @@ class Risk:
     label: Array
     """Labels of the people who were attacked; only `to_frame(labels=True)` shows them."""
 
-    def to_frame(self, *, labels: bool = False) -> Any:
+    def to_frame(self, *, labels: bool = False) -> pd.DataFrame:
         """One row per person who was attacked, as a pandas frame; people with too few items have no row.
 
         Parameters
@@ -94,12 +97,12 @@ class Risk:
 
 
 def risk(
-    source: Any,
+    source: Data,
     adversary: Adversary,
     attack: str | Attack = "likelihood",
     *,
-    release: Any = None,
-    defense: Any = None,
+    release: Data | None = None,
+    defense: Protection | None = None,
     targets: int | str | None = None,
     draws: int = DRAWS,
     seed: int = 0,

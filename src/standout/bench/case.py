@@ -43,7 +43,7 @@ def twin_file(size: float) -> Path:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Case:
+class BenchCase:
     """A release, knowledge of some of its records, and plans."""
 
     path: Path
@@ -53,7 +53,9 @@ class Case:
     threads: int
 
     @classmethod
-    def make(cls, size: float, n_targets: int, knows: int = 8, threads: int | None = None) -> Case:
+    def make(
+        cls, size: float, n_targets: int, knows: int = 8, threads: int | None = None
+    ) -> BenchCase:
         """Read the twin of that size and draw queries."""
         path = twin_file(size)
         data = Dataset.read(path)
@@ -68,7 +70,7 @@ class Case:
         knows: int = 8,
         threads: int | None = None,
         again: bool = False,
-    ) -> Case:
+    ) -> BenchCase:
         """Draw queries against a loaded release; `again`: targets may occur more than once."""
         who = Adversary(knows=knows, wrong=min(2, knows // 4), value_within=1, time_within=14)
         eligible = who.eligible(data)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from standout.bench.case import Case, twin_file
+from standout.bench.case import BenchCase, twin_file
 from standout.bench.clock import best_of
 from standout.bench.measure import Line
 from standout.data.dataset import Dataset
@@ -35,15 +35,18 @@ def measure(size: float, rounds: int = 3) -> Iterator[Line]:
             largest if s == size else largest.take(np.arange(round(largest.n_records * s / size)))
         )
         yield _point(
-            "records", data.n_records, Case.of(Path(), data, _targets(data), again=True), rounds
+            "records",
+            data.n_records,
+            BenchCase.of(Path(), data, _targets(data), again=True),
+            rounds,
         )
     for share in (0.03, 0.1, 0.3, 1.0):
         data = _thinned(largest, share)
-        yield _point("entries", data.n_entries, Case.of(Path(), data, _targets(data)), rounds)
+        yield _point("entries", data.n_entries, BenchCase.of(Path(), data, _targets(data)), rounds)
     for knows in KNOWS:
-        yield _point("known items", knows, Case.of(Path(), largest, 100, knows), rounds)
+        yield _point("known items", knows, BenchCase.of(Path(), largest, 100, knows), rounds)
     for n in TARGETS:
-        yield _point("targets", n, Case.of(Path(), largest, n), rounds)
+        yield _point("targets", n, BenchCase.of(Path(), largest, n), rounds)
 
 
 def _targets(data: Dataset) -> int:
@@ -51,7 +54,7 @@ def _targets(data: Dataset) -> int:
     return int(np.clip(ENOUGH / (0.1 * max(data.n_records, 1)), 50, 10_000))
 
 
-def _point(what: str, x: float, case: Case, rounds: int) -> Line:
+def _point(what: str, x: float, case: BenchCase, rounds: int) -> Line:
     engine, plan = MemoryEngine(case.threads), case.plan("scoreboard-rh")
     task, shards = Score(plan), [case.data.index]
     engine.map(task, shards)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from standout.bench import peers, reference
-from standout.bench.case import Case, twin_file
+from standout.bench.case import BenchCase, twin_file
 from standout.bench.clock import Took, best_of
 from standout.data.tasks import Task
 from standout.engines.memory import MemoryEngine
@@ -55,7 +55,7 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _line(case: Case, plan: Plan, what: str, took: Took, **more: Any) -> Line:
+def _line(case: BenchCase, plan: Plan, what: str, took: Took, **more: Any) -> Line:
     n, postings = plan.n_queries, case.postings(plan)
     return {
         "what": what,
@@ -67,7 +67,7 @@ def _line(case: Case, plan: Plan, what: str, took: Took, **more: Any) -> Line:
     }
 
 
-def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
+def kernels(case: BenchCase, rounds: int = ROUNDS) -> Iterator[Line]:
     """Our engine against the C loop, on the same plan, shard and threads; other kernels on as many queries; one core."""
     engine = MemoryEngine(case.threads)
     rh, odds = case.plan("scoreboard-rh"), case.plan("likelihood")
@@ -103,7 +103,7 @@ def kernels(case: Case, rounds: int = ROUNDS) -> Iterator[Line]:
         )
 
 
-def _hit_rate(case: Case, plan: Plan, seen: Partials, engine: MemoryEngine) -> float:
+def _hit_rate(case: BenchCase, plan: Plan, seen: Partials, engine: MemoryEngine) -> float:
     """Mean credit of a plan without a tie rule: 1/n where the target is one of n records tied at the top."""
     on_top = engine.map(ScoreRecord(plan, case.targets), case.shards).score == seen.best_score
     return float(np.where(on_top, 1.0 / np.maximum(seen.n_top, 1), 0.0).mean())
@@ -117,7 +117,7 @@ def _same(a: Partials, b: Partials) -> bool:
     return exact and bool(np.allclose(a.squares, b.squares, rtol=1e-9))
 
 
-def others(case: Case, n: int) -> Iterator[Line]:
+def others(case: BenchCase, n: int) -> Iterator[Line]:
     """The peers, on as many targets as their speed allows; their answers are compared with ours.
 
     A peer that only counts items in common is compared with our engine doing the same.
@@ -228,7 +228,7 @@ def reading(size: float, threads: int) -> Iterator[Line]:
             yield {"what": what, "seconds": seconds, "peak_mib": peak}
 
 
-def index_size(case: Case) -> Line:
+def index_size(case: BenchCase) -> Line:
     """Resident size of the index, and the addition by a batch of queries."""
     plan = case.plan("scoreboard-rh")
     batch = sum(array.nbytes for array in plan.tables.arrays().values())

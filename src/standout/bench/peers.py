@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.bench.case import Case
+from standout.bench.case import BenchCase
 from standout.bench.clock import Took, shortest
 from standout.errors import EngineError
 
 Array = npt.NDArray[Any]
 
 
-def item_major(case: Case) -> Any:
+def item_major(case: BenchCase) -> Any:
     """(items, records) CSR of ones, int32 indices, float32 data."""
     from scipy.sparse import csr_matrix
 
@@ -26,7 +26,7 @@ def item_major(case: Case) -> Any:
     ).T.tocsr()
 
 
-def queries(case: Case, n: int) -> Any:
+def queries(case: BenchCase, n: int) -> Any:
     """(queries, items) CSR of ones."""
     from scipy.sparse import csr_matrix
 
@@ -35,7 +35,7 @@ def queries(case: Case, n: int) -> Any:
     return csr_matrix((np.ones(item.size, np.float32), (query, item)), shape=(n, case.data.n_items))
 
 
-def topn(case: Case, matrix: Any, n: int) -> tuple[Took, Array, Array]:
+def topn(case: BenchCase, matrix: Any, n: int) -> tuple[Took, Array, Array]:
     """sparse_dot_topn: time, best and second count."""
     try:
         from sparse_dot_topn import sp_matmul_topn
@@ -62,7 +62,7 @@ def topn(case: Case, matrix: Any, n: int) -> tuple[Took, Array, Array]:
     return took, best, second
 
 
-def scipy_product(case: Case, matrix: Any, n: int) -> tuple[Took, Array]:
+def scipy_product(case: BenchCase, matrix: Any, n: int) -> tuple[Took, Array]:
     """SciPy's sparse product, one core: time, best record (the lower index of equals)."""
     q = queries(case, n)
 
@@ -87,7 +87,7 @@ FROM scores GROUP BY query ORDER BY query
 """
 
 
-def sql(case: Case, n: int) -> tuple[Took, Array]:
+def sql(case: BenchCase, n: int) -> tuple[Took, Array]:
     """DuckDB: time of the Scoreboard-RH score by join and group by, and the best records."""
     import duckdb
     import pyarrow as pa

@@ -52,7 +52,7 @@ class _Task(ctypes.Structure):
     _fields_ = [(n, ctypes.c_int64) for n in _NUMBERS] + [(n, ctypes.c_void_p) for n in _ARRAYS]
 
 
-class _Answer(ctypes.Structure):
+class _ReferenceAnswer(ctypes.Structure):
     _fields_ = [
         (n, ctypes.c_void_p)
         for n in ("best_score", "best", "second_score", "second", "total", "squares")
@@ -114,7 +114,7 @@ def run(lib: Any, plan: Plan, shard: Shard, threads: int) -> Partials:
         )
         fields = (best_score, best, second_score, second, out.total, out.squares)
         answer, acc = (
-            _Answer(*(a.ctypes.data for a in fields)),
+            _ReferenceAnswer(*(a.ctypes.data for a in fields)),
             np.zeros(shard.block_size, np.int32),
         )
         lib.run_blocks(first, stop, ctypes.byref(task), ctypes.byref(answer), acc.ctypes.data)

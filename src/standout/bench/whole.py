@@ -12,7 +12,7 @@ from standout.attacks.attack import attack
 from standout.audit.audit import Audit
 from standout.audit.defaults import TARGETS
 from standout.bench import reference
-from standout.bench.case import SEED, Case
+from standout.bench.case import SEED, BenchCase
 from standout.bench.clock import shortest, timed
 from standout.data.cache import forget
 from standout.engines.memory import MemoryEngine
@@ -20,7 +20,7 @@ from standout.errors import EngineError
 from standout.scoring.plan import Plan
 
 
-def default_audit(case: Case, targets: int = TARGETS) -> dict[str, Any]:
+def default_audit(case: BenchCase, targets: int = TARGETS) -> dict[str, Any]:
     """Core seconds of an audit with the default sweep and attacks, and what the C loop takes for as many queries.
 
     The C loop scores the knowledge of each target once, with the tables of scoreboard-rh. The audit
@@ -58,7 +58,7 @@ def default_audit(case: Case, targets: int = TARGETS) -> dict[str, Any]:
     }
 
 
-def _plan(case: Case, who: Any, n: int) -> Plan:
+def _plan(case: BenchCase, who: Any, n: int) -> Plan:
     """Plan of scoreboard-rh with tables for values and times, as the C loop reads both, also where neither is known."""
     data = case.data
     chosen = sample_targets(data, who.eligible(data), n, SEED)

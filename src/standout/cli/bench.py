@@ -45,7 +45,7 @@ def bench(
     from rich.console import Console
 
     from standout.bench import measure
-    from standout.bench.case import Case, twin_file
+    from standout.bench.case import BenchCase, twin_file
     from standout.bench.growth import chart, exponents, linear
     from standout.bench.growth import measure as measure_growth
     from standout.bench.whole import default_audit
@@ -64,7 +64,7 @@ def bench(
     with busy("making the data, once …"):
         twin_file(size)
     with busy("reading …"):
-        case = Case.make(size, targets)
+        case = BenchCase.make(size, targets)
         lines.append(measure.index_size(case))
     if starting:
         with busy("starting …"):

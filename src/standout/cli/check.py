@@ -15,7 +15,7 @@ from standout.errors import ParameterError
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
     from standout.gate.policy import Policy
-    from standout.gate.verdict import Verdict
+    from standout.gate.verdict import GateVerdict
 
 Targets = Annotated[
     str | None, typer.Option(help="Number of records to attack, or all. Default: the policy's.")
@@ -167,7 +167,7 @@ def with_self_test(policy: Policy, wanted: bool | None) -> Policy:
 
 
 def _texts(
-    verdict: Verdict,
+    verdict: GateVerdict,
     name: str,
     *,
     out: Path | None,
@@ -196,7 +196,7 @@ def _texts(
     return texts
 
 
-def _printed(verdict: Verdict, form: str) -> str:
+def _printed(verdict: GateVerdict, form: str) -> str:
     """What goes to standard output."""
     if form == "json":
         return verdict.to_json()

@@ -54,7 +54,7 @@ def reproduce(
     from standout.papers.folder import check_folder, reproduce
     from standout.papers.mentions import read_mentions
     from standout.papers.mentions import simulate_mentions as simulated
-    from standout.papers.recipe import Setting, recipes
+    from standout.papers.recipe import RecipeInputs, recipes
 
     check_folder(out)
     recipes(paper, only)
@@ -76,7 +76,7 @@ def reproduce(
     with journaled(out, fresh=fresh) as journal, log.status("reproducing …") as status:
         summary = reproduce(
             paper,
-            Setting(dataset, number, seed, said, engine, source),
+            RecipeInputs(dataset, number, seed, said, engine, source),
             out,
             only,
             lambda what, done, total: status.update(f"{what} ({done + 1} of {total}) …"),

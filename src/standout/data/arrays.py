@@ -12,7 +12,7 @@ from standout.data.assemble import assemble
 from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.labels import index_labels, unmasked
-from standout.data.repeats import Rows, check_repeats
+from standout.data.repeats import SourceRows, check_repeats
 from standout.data.time_arrays import times_of
 from standout.data.times import check_resolution, midnight_words, resolution_notes
 from standout.errors import InputError, ParameterError
@@ -82,7 +82,7 @@ def from_arrays(
             notes += (f"time: {midnights}",)
             cleaning = replace(cleaning, times_midnight=times.n_midnight)
     cleaning = replace(cleaning, notes=notes, finest_time=times.unit if times else "")
-    rows = Rows(record_index, item_index, numbers, tick, moment)
+    rows = SourceRows(record_index, item_index, numbers, tick, moment)
     return assemble(
         rows, record_labels, item_labels, cleaning, times.resolution if times else "day"
     )

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from standout.data.build import EntryBuilder
 from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
-from standout.data.repeats import Rows, merge_repeats
+from standout.data.repeats import SourceRows, merge_repeats
 from standout.data.times import check_span
 from standout.data.values import Scale, code_values, codes_of, coding_note, typical_width
 from standout.errors import InputError
@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 
 def assemble(
-    rows: Rows,
+    rows: SourceRows,
     record_labels: Array,
     item_labels: Array,
     cleaning: Cleaning,

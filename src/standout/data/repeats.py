@@ -19,7 +19,7 @@ _HOW = {"last": _LAST, "first": _FIRST, "max": _MAX, "sum": _SUM, "count": _COUN
 
 
 @dataclass(frozen=True, repr=False)
-class Rows:
+class SourceRows:
     """Rows with a record and an item, in the order of the source."""
 
     record: Array
@@ -44,7 +44,7 @@ def check_repeats(repeats: str, has_value: bool) -> None:
         )
 
 
-def merge_repeats(rows: Rows, how: str, n_records: int, n_items: int) -> Rows:
+def merge_repeats(rows: SourceRows, how: str, n_records: int, n_items: int) -> SourceRows:
     """One row per (record, item) pair.
 
     `last` and `first` go by time, then by row; a missing time comes first. `max` keeps the row of
@@ -61,7 +61,7 @@ def merge_repeats(rows: Rows, how: str, n_records: int, n_items: int) -> Rows:
         new_value = _without_rounding_noise(merged)
     elif how == "count":
         new_value = merged
-    return Rows(
+    return SourceRows(
         rows.record[kept],
         rows.item[kept],
         new_value,

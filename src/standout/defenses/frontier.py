@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
 from standout.audit.findings import write_whole
 from standout.audit.measures import MEASURES as RISKS
@@ -27,7 +28,12 @@ from standout.defenses.utility import MEASURES
 from standout.errors import InputError, ParameterError
 from standout.experiment.attackers import ADAPTIVE, NAIVE, attackers
 from standout.experiment.progress import Progress, reporting
-from standout.experiment.subject import describe_data, seed_number, source_of
+from standout.experiment.subject import Data, Protection, describe_data, seed_number, source_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from standout.report.drawing import Chart
 
 SCHEMA_VERSION = 2
 TARGETS = 1000
@@ -140,13 +146,13 @@ class Frontier:
 
         return sentence(self)
 
-    def chart(self) -> Any:
+    def chart(self) -> Chart:
         """Risk against cost, the front marked."""
         from standout.report.frontier import chart
 
         return chart(self)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One row per measured cell, as a pandas frame."""
         import pandas as pd
 
@@ -246,10 +252,10 @@ class Frontier:
 
 
 def frontier(
-    source: Any,
-    defenses: Any = "all",
-    strengths: Any = None,
-    adversaries: Any = None,
+    source: Data,
+    defenses: str | Protection | Sequence[str | Protection] = "all",
+    strengths: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None,
+    adversaries: Adversary | Sequence[Adversary] | None = None,
     attacks: Sequence[str | Attack] | None = None,
     targets: int | str | None = TARGETS,
     seed: int = 0,

@@ -17,6 +17,7 @@ from standout.audit.strongest import strongest
 from standout.audit.sweep import FEWEST, fitting, rough_days, rough_value
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days
+from standout.engines.engine import Engine
 from standout.errors import EligibilityError, ParameterError
 from standout.experiment.attackers import attacks_of
 from standout.experiment.experiment import Experiment
@@ -101,11 +102,11 @@ class RiskTest:
     def __init__(
         self,
         source: Dataset,
-        adversaries: Sequence[Adversary] | None = None,
+        adversaries: Adversary | Sequence[Adversary] | None = None,
         attacks: Sequence[str | Attack] | None = None,
         targets: int | str | None = 1000,
         seed: int = 0,
-        engine: Any = "memory",
+        engine: str | Engine = "memory",
     ) -> None:
         wanted = [default_adversary(source)] if adversaries is None else adversaries
         wanted = [wanted] if isinstance(wanted, Adversary) else list(wanted)

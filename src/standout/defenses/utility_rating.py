@@ -60,7 +60,7 @@ GRID = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scale:
+class ErrorUnits:
     """Units in which errors are measured.
 
     A scale of few even steps is used as it is. On any other scale (amounts, quantities) a few
@@ -72,7 +72,7 @@ class Scale:
     height: Array
 
     @classmethod
-    def of(cls, train: Dataset) -> Scale:
+    def of(cls, train: Dataset) -> ErrorUnits:
         """Scale of this data."""
         levels = np.asarray(train.levels, np.float64)
         step = grid_step(levels)
@@ -117,7 +117,7 @@ def rating_error(
     known = ~np.isnan(split.value)
     if not known.any() or np.isnan(matrix.value).all():
         return None
-    scale = Scale.of(split.train)
+    scale = ErrorUnits.of(split.train)
     model = fit_ratings(matrix, scale, settings, seed)
     low, high = float(scale.height[0]), float(scale.height[-1])
     guess = model.predict(matrix.row_of[split.record[known]], matrix.column_of[split.item[known]])
@@ -129,7 +129,7 @@ def constant_error(split: Split) -> float | None:
     known = ~np.isnan(split.value)
     if not known.any() or not split.train.has_value:
         return None
-    scale = Scale.of(split.train)
+    scale = ErrorUnits.of(split.train)
     levels = np.append(scale(split.train.levels), np.nan)
     mean = np.nanmean(levels[split.train.record_code.astype(np.int64)])
     return math.sqrt(exact_mean((scale(split.value[known]) - mean) ** 2))
@@ -151,7 +151,7 @@ def _or_infinite(error: float | None) -> float:
 
 
 def fit_ratings(
-    matrix: Matrix, scale: Scale, settings: RatingSettings, seed: int = 0
+    matrix: Matrix, scale: ErrorUnits, settings: RatingSettings, seed: int = 0
 ) -> RatingModel:
     """Train on the pairs of a release that have a value."""
     known = ~np.isnan(matrix.value)

@@ -23,11 +23,11 @@ from standout.data.index import Shard
 from standout.data.tasks import Result, Task
 from standout.engines.spark_worker import (
     FAILED,
-    Answer,
     MergeResults,
     RunKept,
     RunTask,
     Sent,
+    WorkerResult,
     merged,
     seats_for,
 )
@@ -134,16 +134,16 @@ class SparkEngine:
         finally:
             shared.destroy()
 
-    def _kept(self, shared: Any, shards: ClusterShards) -> Answer:
+    def _kept(self, shared: Any, shards: ClusterShards) -> WorkerResult:
         """Run the task on the shards that workers hold."""
         with _quiet(), _translated():
             answers = shards.numbers.mapPartitions(RunKept(shared, shards.name))
             few = (
                 answers.collect()
                 if shards.n_shards <= FAN_IN
-                else [answers.treeReduce(Answer.merge)]
+                else [answers.treeReduce(WorkerResult.merge)]
             )
-        return reduce(Answer.merge, few, Answer(None, ()))
+        return reduce(WorkerResult.merge, few, WorkerResult(None, ()))
 
     def _sent(self, shared: Any, shards: ClusterShards, frame: Any) -> list[bytes]:
         """Send shards to workers and run the task on them: results, pickled, at most `FAN_IN` of them."""

@@ -160,17 +160,17 @@ class KeptShards:
 KEPT = KeptShards(256 * 2**20)
 
 
-class Answer(NamedTuple):
+class WorkerResult(NamedTuple):
     """Result of the shards that workers held, and the numbers of those that they did not."""
 
     result: Any
     """None for no shards."""
     missing: tuple[int, ...]
 
-    def merge(self, other: Answer) -> Answer:
+    def merge(self, other: WorkerResult) -> WorkerResult:
         """Answer for both sets of shards."""
         found = [answer.result for answer in (self, other) if answer.result is not None]
-        return Answer(
+        return WorkerResult(
             found[0].merge(found[1]) if len(found) == 2 else next(iter(found), None),
             self.missing + other.missing,
         )
@@ -186,15 +186,19 @@ class RunKept:
     """Name of the dataset."""
 
     @carried
-    def __call__(self, rows: Iterator[tuple[int]]) -> Iterator[Answer]:
+    def __call__(self, rows: Iterator[tuple[int]]) -> Iterator[WorkerResult]:
         """One answer per partition that has shards; rows hold the numbers of the shards."""
         answers = [self._answer(part) for (part,) in rows]
         if answers:
-            yield reduce(Answer.merge, answers)
+            yield reduce(WorkerResult.merge, answers)
 
-    def _answer(self, part: int) -> Answer:
+    def _answer(self, part: int) -> WorkerResult:
         shard = KEPT.get(self.name, part)
-        return Answer(None, (part,)) if shard is None else Answer(self.shared.value.run(shard), ())
+        return (
+            WorkerResult(None, (part,))
+            if shard is None
+            else WorkerResult(self.shared.value.run(shard), ())
+        )
 
 
 @dataclass(frozen=True)

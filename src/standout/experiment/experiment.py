@@ -20,7 +20,7 @@ from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
 from standout.experiment.attackers import Attacker, attackers, attacks_of
 from standout.experiment.outcomes import Outcomes, Truth, attack_people
-from standout.experiment.subject import places, released, seed_number, source_of
+from standout.experiment.subject import Data, Protection, places, released, seed_number, source_of
 
 Array = npt.NDArray[Any]
 Advance = Callable[[str, int], None]
@@ -65,11 +65,11 @@ class Experiment:
 
     def __init__(
         self,
-        source: Any,
+        source: Data,
         attacks: Attack | Sequence[str | Attack] | str,
         *,
-        release: Any = None,
-        defense: Any = None,
+        release: Data | None = None,
+        defense: Protection | None = None,
         seed: int = 0,
         engine: str | Engine = "memory",
     ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,28 @@ from standout.errors import InputError, ParameterError
 Array = npt.NDArray[Any]
 
 
-def source_of(data: Any, name: str = "source") -> Catalog:
+class Frame(Protocol):
+    """A frame of pandas, polars, pyarrow or Spark, or a relation of DuckDB."""
+
+    @property
+    def columns(self) -> Any:
+        """The columns or their names."""
+        ...
+
+
+class Protection(Protocol):
+    """What makes a release: a `Defense`, or any object with this method."""
+
+    def apply(self, source: Dataset, seed: int = 0) -> Dataset:
+        """Make the release."""
+        ...
+
+
+Data = Catalog | Frame
+"""A dataset, or a frame whose columns can be guessed."""
+
+
+def source_of(data: Data, name: str = "source") -> Catalog:
     """A dataset from what was given: a dataset, or a frame whose columns can be guessed; one of Spark stays there."""
     if isinstance(data, str | Path):
         raise ParameterError(f"{name} is a path: read it first, Audit(Dataset.read(path), …)")
@@ -45,7 +66,9 @@ def source_of(data: Any, name: str = "source") -> Catalog:
     return made
 
 
-def released(source: Catalog, release: Any, defense: Any, seed: int) -> Catalog:
+def released(
+    source: Catalog, release: Data | None, defense: Protection | None, seed: int
+) -> Catalog:
     """The data to attack: the release that was given, what the defense makes, or the source itself."""
     if defense is not None and not callable(getattr(defense, "apply", None)):
         raise ParameterError(

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from standout.engines.engine import Engine
 from standout.experiment.progress import Progress as Reporter
 from standout.experiment.progress import reporting
+from standout.experiment.subject import Data, Protection
 from standout.gate.policy import Policy
 from standout.gate.provenance import provenance
-from standout.gate.run import Run
-from standout.gate.verdict import Verdict, overall
+from standout.gate.run import GateRun
+from standout.gate.verdict import GateVerdict, overall
 
 
 def check(
-    source: Any,
-    policy: Any,
+    source: Data,
+    policy: Policy | Mapping[str, Any] | str | Path,
     *,
-    release: Any = None,
-    defense: Any = None,
+    release: Data | None = None,
+    defense: Protection | None = None,
     targets: int | str | None = None,
     seed: int = 0,
     engine: str | Engine = "memory",
     progress: Reporter | bool | None = None,
-) -> Verdict:
+) -> GateVerdict:
     """Decide whether a release keeps a policy.
 
     The verdict is "pass" if every rate that the policy limits is shown to be below its limit,
@@ -55,13 +58,13 @@ def check(
     """
     began = time.perf_counter()
     rules = Policy.of(policy)
-    run = Run.of(
+    run = GateRun.of(
         source, rules, release=release, defense=defense, targets=targets, seed=seed, engine=engine
     )
     with reporting(progress) as report:
         run.measure(report)
     table, tests = run.decide()
-    return Verdict(
+    return GateVerdict(
         verdict=overall([row["verdict"] for row in table]),
         table=tuple(table),
         tests=tuple(tests),

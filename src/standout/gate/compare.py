@@ -23,7 +23,7 @@ def row(check: str, verdict: str, why: str) -> Row:
     return {"check": check, "verdict": verdict, "why": why}
 
 
-class Cells:
+class EvidenceCells:
     """Cells of evidence, found by what they are about."""
 
     def __init__(self, cells: Sequence[Mapping[str, Any]]) -> None:
@@ -113,7 +113,7 @@ def derived_row(name: str, said: Any, again: Any, differs: str, other: str) -> R
 
 
 def cell_rows(
-    said: Cells,
+    said: EvidenceCells,
     again: Sequence[Mapping[str, Any]],
     chosen: set[int],
     differs: str,

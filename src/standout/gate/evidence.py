@@ -16,7 +16,7 @@ from standout.audit.structure import misfit
 from standout.data.whole_file import check_regular
 from standout.errors import InputError, ParameterError, StandoutError
 from standout.gate.policy import Policy
-from standout.gate.verdict import PARTS, Verdict
+from standout.gate.verdict import PARTS, GateVerdict
 
 SCHEMA = "standout-evidence"
 VERSION = 2
@@ -24,7 +24,7 @@ VERSION = 2
 MOST_BYTES = 2**26
 
 
-def evidence_of(verdict: Verdict) -> dict[str, Any]:
+def evidence_of(verdict: GateVerdict) -> dict[str, Any]:
     """The evidence as plain data: the verdict with all its counts, and hashes of policy and counts."""
     content = verdict.to_dict()
     return {
@@ -35,7 +35,7 @@ def evidence_of(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def save_evidence(verdict: Verdict, path: str | Path, key: str | Path | None = None) -> Path:
+def save_evidence(verdict: GateVerdict, path: str | Path, key: str | Path | None = None) -> Path:
     """Write the evidence as JSON, completely or not at all.
 
     Parameters
@@ -51,7 +51,7 @@ def save_evidence(verdict: Verdict, path: str | Path, key: str | Path | None = N
     return write_whole(path, evidence_text(verdict, key))
 
 
-def evidence_text(verdict: Verdict, key: str | Path | None = None) -> str:
+def evidence_text(verdict: GateVerdict, key: str | Path | None = None) -> str:
     """The evidence as JSON text, signed if a private key is given."""
     content = evidence_of(verdict)
     if key is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from standout.gate.columns import column_lines
-from standout.gate.verdict import Verdict
+from standout.gate.verdict import GateVerdict
 from standout.gate.words import percent
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -16,7 +16,7 @@ LEVELS = {"fail": "error", "unclear": "warning", "pass": "none"}
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit(verdict: Verdict) -> str:
+def junit(verdict: GateVerdict) -> str:
     """JUnit XML: one test case per limit and requirement; fail = failure, unclear = error.
 
     Build servers treat an error like a failure, so that a verdict that is not known does not count
@@ -55,7 +55,7 @@ def junit(verdict: Verdict) -> str:
     )
 
 
-def sarif(verdict: Verdict, data: str = "data") -> str:
+def sarif(verdict: GateVerdict, data: str = "data") -> str:
     """SARIF 2.1.0: one rule and one result per limit and requirement.
 
     Parameters
@@ -115,7 +115,7 @@ def sarif(verdict: Verdict, data: str = "data") -> str:
     )
 
 
-def github_annotations(verdict: Verdict) -> str:
+def github_annotations(verdict: GateVerdict) -> str:
     """GitHub workflow commands: an error per exceeded limit, a warning per unclear one, a notice with the verdict."""
     lines = [
         f"::{LEVELS[row['verdict']]} title={_property('standout: ' + row['limit'])}::{_data(row['why'])}"
@@ -129,7 +129,7 @@ def github_annotations(verdict: Verdict) -> str:
     return "\n".join([*lines, f"::notice title=standout::verdict: {verdict.verdict}"]) + "\n"
 
 
-def _notes(verdict: Verdict) -> list[list[str]]:
+def _notes(verdict: GateVerdict) -> list[list[str]]:
     """What no row says: columns of the release, and knowledge that was not measured; each with a title."""
     columns = column_lines(verdict.provenance.get("columns", ()))
     made = [

@@ -150,7 +150,7 @@ class Policy:
         return sha256(canonical(self.given)).hexdigest()
 
     @classmethod
-    def of(cls, policy: Any) -> Policy:
+    def of(cls, policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
         """A policy from a policy, a dict or the path of a TOML file."""
         if isinstance(policy, Policy):
             return policy

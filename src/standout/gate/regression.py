@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,13 @@ from standout.errors import EligibilityError, ParameterError
 from standout.experiment.attackers import ADAPTIVE
 from standout.experiment.progress import Progress as Reporter
 from standout.experiment.progress import reporting
-from standout.experiment.subject import places, source_of, target_number
+from standout.experiment.subject import Data, places, source_of, target_number
 from standout.formulas.differences import newcombe, p_larger
 from standout.formulas.exact_tests import holm
 from standout.formulas.rates import Rate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[Any]
 
@@ -59,7 +62,7 @@ class Regression:
             "rows": [dict(r) for r in self.rows],
         }
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One row per adversary and attack, as a pandas frame."""
         import pandas as pd
 
@@ -80,10 +83,10 @@ class Regression:
 
 
 def diff(
-    old: Any,
-    new: Any,
+    old: Findings | Data,
+    new: Findings | Data,
     *,
-    source: Any = None,
+    source: Data | None = None,
     adversaries: Sequence[Adversary] | None = None,
     attacks: Sequence[str] = ATTACKS,
     targets: int | str | None = TARGETS,
@@ -121,12 +124,12 @@ def diff(
     """
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence={confidence}: use a number between 0 and 1")
-    if isinstance(old, Findings) != isinstance(new, Findings):
+    if isinstance(old, Findings) and isinstance(new, Findings):
+        rows = list(_findings_rows(old, new))
+    elif isinstance(old, Findings) or isinstance(new, Findings):
         raise ParameterError(
             "one is an audit's findings and the other is data: compare two findings or two releases"
         )
-    if isinstance(old, Findings):
-        rows = list(_findings_rows(old, new))
     else:
         before, after = (
             in_memory(source_of(data, name), "a comparison")

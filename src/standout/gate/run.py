@@ -1,4 +1,4 @@
-"""`Run`: what a policy asks for on this data, measured in batches, and the rows that follow from the counts."""
+"""`GateRun`: what a policy asks for on this data, measured in batches, and the rows that follow from the counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from standout.data.loading import in_memory
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
 from standout.experiment.progress import Progress as Reporter
-from standout.experiment.subject import source_of
+from standout.experiment.subject import Data, Protection, source_of
 from standout.formulas.exact_tests import fewest_to_pass, look_sizes
 from standout.gate import rows
 from standout.gate.columns import provenance_of
@@ -50,7 +50,7 @@ Batch = Callable[
 
 
 @dataclass(eq=False, repr=False)
-class Run:
+class GateRun:
     """What a policy asks for on this data: adversaries and attacks, in batches, until everything is known.
 
     `check` measures each batch. `verify` does the same, or takes the counts of a batch from
@@ -68,7 +68,7 @@ class Run:
     """Source and release as they were given; `job` has the release without the records of nobody."""
     match: Match | None = None
     """How far the release is what its labels and its defense say; None if there is only one dataset."""
-    own: Run | None = None
+    own: GateRun | None = None
     """The attack on the release as its own source."""
     people: list[Progress] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
@@ -76,15 +76,15 @@ class Run:
     @classmethod
     def of(
         cls,
-        source: Any,
+        source: Data,
         policy: Policy,
         *,
-        release: Any = None,
-        defense: Any = None,
+        release: Data | None = None,
+        defense: Protection | None = None,
         targets: int | str | None = None,
         seed: int = 0,
         engine: str | Engine = "memory",
-    ) -> Run:
+    ) -> GateRun:
         """What a policy asks for; the parameters are those of `check`."""
         data = source_of(source)
         if release is None and defense is None and data.source is not None:
@@ -121,7 +121,7 @@ class Run:
         )
 
     @classmethod
-    def _alone(cls, policy: Policy, job: Audit, seen: Match) -> Run | None:
+    def _alone(cls, policy: Policy, job: Audit, seen: Match) -> GateRun | None:
         """The same questions about the release as its own source; fewer of them where the answer does not decide."""
         limits = tuple(
             x

@@ -1,4 +1,4 @@
-"""`Verdict`: pass, fail or unclear, with the table of limits behind it."""
+"""`GateVerdict`: pass, fail or unclear, with the table of limits behind it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from standout.audit.findings import write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXIT = {"pass": 0, "fail": 1, "unclear": 3}
 """Exit codes of the command line; 2 is bad input."""
@@ -28,7 +31,7 @@ def overall(verdicts: list[str]) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verdict:
+class GateVerdict:
     """Whether a release keeps a policy.
 
     `table` has one row per limit and requirement, `tests` one row per limit, adversary, attack and
@@ -59,7 +62,7 @@ class Verdict:
         """The JSON text."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
-    def to_frame(self, tests: bool = False) -> Any:
+    def to_frame(self, tests: bool = False) -> pd.DataFrame:
         """One row per limit and requirement as a pandas frame; one row per test with `tests=True`."""
         import pandas as pd
 
@@ -85,7 +88,11 @@ class Verdict:
         return not_measured(self.provenance)
 
     def __repr__(self) -> str:
-        return f"<Verdict: {self.verdict}, {len(self.table)} limits and requirements>"
+        return f"<GateVerdict: {self.verdict}, {len(self.table)} limits and requirements>"
+
+
+Verdict = GateVerdict
+"""The earlier name of `GateVerdict`, one letter away from `Verdicts` of an attack."""
 
 
 def not_measured(provenance: Mapping[str, Any]) -> list[str]:

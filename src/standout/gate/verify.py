@@ -14,16 +14,16 @@ from standout.engines.engine import Engine
 from standout.errors import StandoutError
 from standout.experiment.progress import Progress as Reporter
 from standout.experiment.progress import reporting
-from standout.experiment.subject import source_of
+from standout.experiment.subject import Data, source_of
 from standout.gate.columns import ROW as COLUMNS
 from standout.gate.columns import verify_rows
-from standout.gate.compare import Cells, Row, alike, asked_rows, cell_rows, derived_row, row
+from standout.gate.compare import EvidenceCells, Row, alike, asked_rows, cell_rows, derived_row, row
 from standout.gate.evidence import age_in_days, check_signature, intact, load_evidence
 from standout.gate.measure import Progress, attack_batch
 from standout.gate.policy import Policy
 from standout.gate.provenance import provenance
 from standout.gate.rows import cell_head
-from standout.gate.run import Run
+from standout.gate.run import GateRun
 from standout.gate.verdict import EXIT, overall
 from standout.versions import version_of
 
@@ -96,10 +96,10 @@ class Verification:
 
 def verify(
     evidence: str | Path,
-    source: Any,
+    source: Data,
     *,
-    release: Any = None,
-    policy: Any = None,
+    release: Data | None = None,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
     key: str | Path | None = None,
     cells: int | None = None,
     seed: int | None = None,
@@ -169,7 +169,7 @@ def _other_seed(
     asked: Policy, data: Any, release: Any, engine: Any, seed: int, report: Reporter
 ) -> Row:
     """The verdict with a seed that the maker of the evidence could not choose."""
-    run = Run.of(
+    run = GateRun.of(
         data,
         replace(asked, self_test=False, near_duplicates=None),
         release=release,
@@ -200,7 +200,7 @@ def _chosen(content: Mapping[str, Any], cells: int | None, pick: Random) -> set[
 class _Replay:
     """Measures the chosen cells, and takes the counts of the others from the evidence."""
 
-    cells: Cells
+    cells: EvidenceCells
     chosen: set[int]
     missing: str = ""
     """Adversary, attack and number of targets that the policy asks for and the evidence does not state."""
@@ -246,7 +246,7 @@ def _second_run(
     made = content["provenance"]
     planted = any(one["limit"] == "self-test" for one in content["table"])
     rules = replace(asked, self_test=planted)
-    replay = _Replay(Cells(content["cells"]), chosen)
+    replay = _Replay(EvidenceCells(content["cells"]), chosen)
     theirs = made["versions"]["standout"]
     other = (
         ""
@@ -255,7 +255,7 @@ def _second_run(
     )
     differs = "unclear" if other else "fail"
     try:
-        run = Run.of(
+        run = GateRun.of(
             data, rules, release=release, targets=made["targets"], seed=made["seed"], engine=engine
         )
         run.measure(report, replay.batch)

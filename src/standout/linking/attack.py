@@ -15,7 +15,7 @@ from standout.attacks.verdicts import Outcome
 from standout.data.catalog import Catalog
 from standout.kernels.bins import Bins
 from standout.linking.agreement import day_background, value_background
-from standout.linking.mentions import Mentions
+from standout.linking.mentions import MentionPopularity
 from standout.linking.noise import LinkNoise
 from standout.scoring.factors import ByCount
 from standout.scoring.plan import Plan
@@ -46,7 +46,7 @@ class LinkLikelihood(Attack):
     lineup = False
 
     def __init__(
-        self, noise: LinkNoise, mentions: Mentions, use_time: bool = True, own: bool = True
+        self, noise: LinkNoise, mentions: MentionPopularity, use_time: bool = True, own: bool = True
     ) -> None:
         self.noise, self.mentions, self.use_time, self.own = noise, mentions, use_time, own
 

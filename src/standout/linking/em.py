@@ -29,7 +29,7 @@ from standout.linking.agreement import (
 )
 from standout.linking.attack import LinkLikelihood
 from standout.linking.groups import SHARP, TopScores, TwoGroups, probabilities
-from standout.linking.mentions import Mentions
+from standout.linking.mentions import MentionPopularity
 from standout.linking.noise import CLASSES, LinkNoise, classes
 from standout.linking.score import candidates
 
@@ -46,7 +46,7 @@ FEWEST_FACTS = 8
 LEAST_E, MOST_E = 1e-3, 0.995
 
 
-class Cells(NamedTuple):
+class CandidateCells(NamedTuple):
     """What the candidates hold of the known items: a cell is a (query, candidate, fact) whose item the candidate holds."""
 
     row: Array
@@ -62,13 +62,13 @@ class Cells(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Case:
+class FitFacts:
     """Facts of the queries that are fitted, and what does not change while they are."""
 
     dataset: Dataset
     knowledge: Knowledge
     known: Known
-    mentions: Mentions
+    mentions: MentionPopularity
     share: Array
     """q per fact."""
     group: Array
@@ -78,8 +78,8 @@ class Case:
 
     @classmethod
     def of(
-        cls, dataset: Dataset, knowledge: Knowledge, mentions: Mentions, noise: LinkNoise
-    ) -> Case:
+        cls, dataset: Dataset, knowledge: Knowledge, mentions: MentionPopularity, noise: LinkNoise
+    ) -> FitFacts:
         """Bind the facts and count backgrounds."""
         facts = knowledge.bind(dataset)
         known = Known.of(dataset, facts, np.full(facts.n_queries, -1, np.int64))
@@ -112,7 +112,7 @@ class Case:
 
 
 def fit_noise(
-    dataset: Dataset, knowledge: Knowledge, mentions: Mentions, start: float = START
+    dataset: Dataset, knowledge: Knowledge, mentions: MentionPopularity, start: float = START
 ) -> LinkNoise:
     """Noise that explains the second file best.
 
@@ -125,7 +125,7 @@ def fit_noise(
     """
     few = some_queries(knowledge)
     noise = start_noise(dataset, knowledge, start)
-    case = Case.of(dataset, few, mentions, noise)
+    case = FitFacts.of(dataset, few, mentions, noise)
     for rounds in ROUNDS:
         record = candidates(dataset, few, LinkLikelihood(noise, mentions), MOST_CANDIDATES)[0]
         cells = _cells(case, record, noise)
@@ -189,7 +189,7 @@ def _geometric(n: int) -> tuple[float, ...]:
     return tuple((x / x.sum()).tolist())
 
 
-def _cells(case: Case, candidate: Array, noise: LinkNoise) -> Cells:
+def _cells(case: FitFacts, candidate: Array, noise: LinkNoise) -> CandidateCells:
     """Look up what the candidates hold."""
     data, known = case.dataset, case.known
     row, fact, cell, at, share, record, rows = events_of(data, known, candidate)
@@ -205,10 +205,10 @@ def _cells(case: Case, candidate: Array, noise: LinkNoise) -> Cells:
         told = known.has_tick[of] & (day != data.no_tick)
         day_bin[told] = noise.time.place(known.tick[of[told]], day[told])
     rate = 1.0 / np.maximum(rows.lengths[record], 1)
-    return Cells(row, fact, rate, cell, share, value_bin, day_bin)
+    return CandidateCells(row, fact, rate, cell, share, value_bin, day_bin)
 
 
-class Scored(NamedTuple):
+class CandidateScores(NamedTuple):
     """Scores of the candidates under a noise, with and without days."""
 
     value_ratio: Array
@@ -222,7 +222,9 @@ class Scored(NamedTuple):
     """(queries, candidates)."""
 
 
-def _score(case: Case, cells: Cells, noise: LinkNoise, shape: tuple[int, ...]) -> Scored:
+def _score(
+    case: FitFacts, cells: CandidateCells, noise: LinkNoise, shape: tuple[int, ...]
+) -> CandidateScores:
     e = np.asarray(noise.e)[case.group]
     each = ((1 - e) / (e * case.share))[cells.fact] * cells.rate
     value = _ratio(noise.value, case.value_back, cells.fact[cells.cell], cells.value_bin)
@@ -234,13 +236,17 @@ def _score(case: Case, cells: Cells, noise: LinkNoise, shape: tuple[int, ...]) -
         odds.append(each * ((1 - noise.h) * held + noise.h))
         score.append(np.bincount(cells.row, weights=np.log1p(odds[-1]), minlength=base.size) + base)
     if noise.time is None:
-        return Scored(value, day, (odds[0], odds[1]), np.ones(base.size), score[1].reshape(shape))
+        return CandidateScores(
+            value, day, (odds[0], odds[1]), np.ones(base.size), score[1].reshape(shape)
+        )
     with_days, without = (
         np.log1p(-noise.unrelated) + score[0],
         np.log(max(noise.unrelated, 1e-9)) + score[1],
     )
     both = np.logaddexp(with_days, without)
-    return Scored(value, day, (odds[0], odds[1]), np.exp(with_days - both), both.reshape(shape))
+    return CandidateScores(
+        value, day, (odds[0], odds[1]), np.exp(with_days - both), both.reshape(shape)
+    )
 
 
 def _ratio(kernel: Bins | None, back: Array | None, fact: Array, place: Array) -> Array:
@@ -252,7 +258,9 @@ def _ratio(kernel: Bins | None, back: Array | None, fact: Array, place: Array) -
     return np.where(known, np.asarray(kernel.share)[at] / back[fact, at], 1.0)
 
 
-def _em(case: Case, record: Array, cells: Cells, noise: LinkNoise, rounds: int) -> LinkNoise:
+def _em(
+    case: FitFacts, record: Array, cells: CandidateCells, noise: LinkNoise, rounds: int
+) -> LinkNoise:
     """EM over fixed candidates."""
     groups: TwoGroups | None = None
     for _ in range(rounds):
@@ -277,7 +285,9 @@ def _em(case: Case, record: Array, cells: Cells, noise: LinkNoise, rounds: int) 
     return noise
 
 
-def _maximize(case: Case, cells: Cells, noise: LinkNoise, scored: Scored, who: Array) -> LinkNoise:
+def _maximize(
+    case: FitFacts, cells: CandidateCells, noise: LinkNoise, scored: CandidateScores, who: Array
+) -> LinkNoise:
     """Shares and agreement that fit the weights of the candidates."""
     n_classes, each_person = len(noise.e), case.weight
     weight = (who * np.repeat(each_person, who.size // each_person.size))[cells.row]
@@ -330,7 +340,7 @@ def _usual(back: Array) -> Array:
     return np.asarray(mean / mean.sum())
 
 
-def _with_floor(noise: LinkNoise, case: Case) -> LinkNoise:
+def _with_floor(noise: LinkNoise, case: FitFacts) -> LinkNoise:
     """With one channel, state the part of its shares that follows the background as h: the scores stay the same."""
     kernel, back = (
         (noise.value, case.value_back) if noise.time is None else (noise.time, case.day_back)

@@ -18,6 +18,8 @@ from standout.errors import InputError
 from standout.formulas.rates import Rate
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from standout.linking.links import Links
 
 Array = npt.NDArray[Any]
@@ -111,7 +113,7 @@ class LinkFindings:
             )
         return cls(**{name: data[name] for name in PARTS})
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One row per bin of known items, as a pandas frame."""
         import pandas as pd
 

@@ -13,7 +13,7 @@ from standout.data.dataset import Dataset
 from standout.linking.attack import LinkLikelihood
 from standout.linking.em import fit_noise
 from standout.linking.groups import TopScores
-from standout.linking.mentions import Mentions
+from standout.linking.mentions import MentionPopularity
 from standout.linking.noise import LinkNoise
 from standout.linking.score import candidates
 
@@ -48,7 +48,7 @@ def scored(
     """Fit the noise if it is "fit", and find the best candidates of each query of a folded second file."""
     facts = second.bind(dataset)
     n_facts = np.bincount(facts.query[facts.item >= 0], minlength=facts.n_queries)
-    mentions = Mentions.of(dataset, facts)
+    mentions = MentionPopularity.of(dataset, facts)
     settled = fit_noise(dataset, second, mentions) if isinstance(noise, str) else noise
     attack = LinkLikelihood(settled, mentions)
     found = candidates(dataset, second, attack, N_CANDIDATES, engine, progress=progress)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from standout.adversary.knowledge import Knowledge
 from standout.data.catalog import check_dataset
 from standout.data.dataset import Dataset
+from standout.engines.engine import Engine
 from standout.errors import ParameterError
 from standout.experiment.progress import Progress, reporting
 from standout.linking.answer import Answer, RightLinks
@@ -58,7 +59,7 @@ def link(
     *,
     items: dict[Any, Any] | None = None,
     overlap: str | float | None = None,
-    engine: Any = "memory",
+    engine: str | Engine = "memory",
     canaries: bool = True,
     seed: int = 0,
     progress: Progress | bool | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from standout.errors import ParameterError
 from standout.formulas.spacing import benjamini_hochberg
 from standout.linking.findings import LinkFindings
 from standout.linking.noise import LinkNoise
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[Any]
 
@@ -98,7 +101,7 @@ class Links:
         """The numbers without labels, as written to JSON and shown in the report."""
         return LinkFindings.of(self)
 
-    def to_frame(self, labels: bool = False) -> Any:
+    def to_frame(self, labels: bool = False) -> pd.DataFrame:
         """Aggregates by number of known items, as a pandas frame; with `labels`, one row per person with both labels."""
         import pandas as pd
 

@@ -19,7 +19,7 @@ STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mentions:
+class MentionPopularity:
     """Popularity of mentioning an item, smoothed with its popularity in the release."""
 
     count: Array
@@ -28,7 +28,7 @@ class Mentions:
     """Pseudo-mentions, distributed like the release's own (record, item) pairs."""
 
     @classmethod
-    def of(cls, dataset: Dataset, facts: Facts) -> Mentions:
+    def of(cls, dataset: Dataset, facts: Facts) -> MentionPopularity:
         """Count mentions, and choose the strength that predicts each person's mentions best from those of all others."""
         here = facts.item >= 0
         count = np.bincount(facts.item[here], minlength=dataset.n_items)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from standout.errors import InputError, ParameterError
 EPOCH = date(1970, 1, 1)
 
 
-def split_time(dataset: Dataset, at: Any = 0.5) -> tuple[Dataset, Dataset]:
+def split_time(dataset: Dataset, at: date | str | float = 0.5) -> tuple[Dataset, Dataset]:
     """Entries before a day and from that day on, as two datasets. Entries without a time are in neither.
 
     Parameters
@@ -37,7 +36,7 @@ def split_time(dataset: Dataset, at: Any = 0.5) -> tuple[Dataset, Dataset]:
     return parts[0], parts[1]
 
 
-def split_day(dataset: Dataset, at: Any) -> date:
+def split_day(dataset: Dataset, at: date | str | float) -> date:
     """First day of the second period."""
     if not dataset.has_time:
         raise InputError("a split by time needs times, and this data has none")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
-from typing import Any
 
 import numpy as np
 
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
+from standout.engines.engine import Engine
 from standout.errors import ParameterError
 from standout.experiment.progress import Progress
 from standout.linking.findings import LinkFindings, accepted_at
@@ -42,10 +42,10 @@ def proposed_split(dataset: Dataset) -> date | None:
 
 def time_shifted(
     dataset: Dataset,
-    at: Any = 0.5,
+    at: date | str | float = 0.5,
     one_to_one: bool = False,
     *,
-    engine: Any = "memory",
+    engine: str | Engine = "memory",
     seed: int = 0,
     others: tuple[str, ...] | None = None,
     progress: Progress | bool | None = None,

@@ -17,7 +17,7 @@ import numpy as np
 from standout.errors import EligibilityError
 from standout.formulas.rates import Rate
 from standout.papers import draw
-from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add
+from standout.papers.recipe import Claim, Recipe, RecipeInputs, Row, Rows, add
 
 N_PAPER = 480_189
 SIZES, TS = (8, 10, 20), (0.07, 0.075)
@@ -43,7 +43,7 @@ def same_share(t: float, n_records: int) -> float:
     return float(1.0 / np.log2(support))
 
 
-def _table_1(setting: Setting) -> Rows:
+def _table_1(setting: RecipeInputs) -> Rows:
     from standout.theory.certificates import filtered_out
 
     n = setting.dataset.n_records
@@ -66,7 +66,7 @@ def _table_1(setting: Setting) -> Rows:
     return sorted(out, key=lambda r: (r["rare"], r["t"], r["m"]))
 
 
-def certified(setting: Setting, m: int, gamma: float, t: float) -> Any:
+def certified(setting: RecipeInputs, m: int, gamma: float, t: float) -> Any:
     """Certificates of Theorem 2 for one point, computed once."""
     from standout.theory.certificates import Certificates, certificates
 
@@ -89,7 +89,7 @@ def certified(setting: Setting, m: int, gamma: float, t: float) -> Any:
     return Certificates(**{**parts, "rate": Rate(*parts["rate"]), "right": Rate(*parts["right"])})
 
 
-def _point(setting: Setting, m: int, gamma: float, t: float) -> Row:
+def _point(setting: RecipeInputs, m: int, gamma: float, t: float) -> Row:
     columns = {"m": f"m = {m}", "gamma": gamma, "t": t}
     try:
         found = certified(setting, m, gamma, t)
@@ -113,13 +113,13 @@ def _point(setting: Setting, m: int, gamma: float, t: float) -> Row:
     }
 
 
-def _isolation(t: float) -> Callable[[Setting], Rows]:
+def _isolation(t: float) -> Callable[[RecipeInputs], Rows]:
     from standout.theory.certificates import GAMMAS
 
     return lambda setting: [_point(setting, m, gamma, t) for m in (10, 20) for gamma in GAMMAS]
 
 
-def _unperturbed(setting: Setting) -> Rows:
+def _unperturbed(setting: RecipeInputs) -> Rows:
     """γ = 0, m = 8: share of the eligible, and of all records."""
     out: Rows = []
     for t in TS:
@@ -141,10 +141,10 @@ def _unperturbed(setting: Setting) -> Rows:
     return sorted(out, key=lambda r: str(r["of"]), reverse=True)
 
 
-def _surface(m: int, gamma: float, eta3: float) -> Callable[[Setting], Rows]:
+def _surface(m: int, gamma: float, eta3: float) -> Callable[[RecipeInputs], Rows]:
     """f_D over (η1, η2); t = 0.07, which the paper leaves open for these figures."""
 
-    def run(setting: Setting) -> Rows:
+    def run(setting: RecipeInputs) -> Rows:
         from standout.theory.amplification import PER_RUN, amplification
 
         used = same_share(TS[0], setting.dataset.n_records)
@@ -201,7 +201,7 @@ def _whole(row: Row) -> Row:
     }
 
 
-def _claims_1(setting: Setting) -> list[Claim]:
+def _claims_1(setting: RecipeInputs) -> list[Claim]:
     out = []
     for text, first, second in (
         ("more items certify more: m = 20 ≥ m = 10 (γ = 0.1)", (20, 0.1), (10, 0.1)),

@@ -33,7 +33,7 @@ from standout.papers.f06_defenses import (
 )
 from standout.papers.f06_ranks import adaptive_ranks, ranks, the_mentions
 from standout.papers.mentions import BIN_NAMES
-from standout.papers.recipe import Claim, Recipe, Rows, Setting, add, rate_columns
+from standout.papers.recipe import Claim, Recipe, RecipeInputs, Rows, add, rate_columns
 
 Array = npt.NDArray[Any]
 
@@ -59,7 +59,7 @@ MODELED = "most popular first, adaptive likelihood"
 """Against misdirection she ignores the 100 most popular items too."""
 
 
-def algorithm_ranks(setting: Setting, algorithm: str) -> Array:
+def algorithm_ranks(setting: RecipeInputs, algorithm: str) -> Array:
     """Ranks by one of the paper's algorithms on all mentions, computed once."""
     name, options = {**ALGORITHMS, **ABLATIONS}[algorithm]
     return setting.once(
@@ -67,7 +67,7 @@ def algorithm_ranks(setting: Setting, algorithm: str) -> Array:
     )
 
 
-def _table_1(setting: Setting) -> Rows:
+def _table_1(setting: RecipeInputs) -> Rows:
     n = np.bincount(the_mentions(setting).bins(), minlength=len(BIN_NAMES))
     return [
         {"mentions": name, "data": "measured", "users": int(x)}
@@ -75,7 +75,7 @@ def _table_1(setting: Setting) -> Rows:
     ]
 
 
-def _figure_3(setting: Setting) -> Rows:
+def _figure_3(setting: RecipeInputs) -> Rows:
     mentions = the_mentions(setting)
     aux, asked = mentions.knowledge(setting.dataset)
     verdicts = attack("set-intersection").run(
@@ -95,7 +95,7 @@ def _figure_3(setting: Setting) -> Rows:
     return out
 
 
-def _figure_4(setting: Setting) -> Rows:
+def _figure_4(setting: RecipeInputs) -> Rows:
     return [
         {"algorithm": name, "k": k, **rate_columns(k_identified(algorithm_ranks(setting, name), k))}
         for name in (*ALGORITHMS, *ABLATIONS)
@@ -103,7 +103,7 @@ def _figure_4(setting: Setting) -> Rows:
     ]
 
 
-def _figure_5(setting: Setting) -> Rows:
+def _figure_5(setting: RecipeInputs) -> Rows:
     bins = the_mentions(setting).bins()
     many = the_mentions(setting).counts >= 8
     groups = [(name, bins == b) for b, name in enumerate(BIN_NAMES)]
@@ -116,7 +116,7 @@ def _figure_5(setting: Setting) -> Rows:
     return out
 
 
-def owner_defense(setting: Setting) -> Rows:
+def owner_defense(setting: RecipeInputs) -> Rows:
     """Figs. 6 and 7: Scoring after every item with fewer records than a threshold is dropped."""
 
     def work() -> Rows:
@@ -155,7 +155,7 @@ def owner_defense(setting: Setting) -> Rows:
     return setting.once("f06 owner", work)
 
 
-def _figure_8(setting: Setting) -> Rows:
+def _figure_8(setting: RecipeInputs) -> Rows:
     mentions = the_mentions(setting)
     out: Rows = []
     for share in HIDDEN:
@@ -169,7 +169,7 @@ def _figure_8(setting: Setting) -> Rows:
     return out
 
 
-def misdirected_ranks(setting: Setting, strategy: str, n: int) -> Array:
+def misdirected_ranks(setting: RecipeInputs, strategy: str, n: int) -> Array:
     """Ranks by Scoring after `n` misdirecting mentions."""
 
     def work() -> Array:
@@ -192,7 +192,7 @@ def misdirected_ranks(setting: Setting, strategy: str, n: int) -> Array:
     return setting.once(("f06 misdirected", strategy, n), work)
 
 
-def _figure_9(setting: Setting) -> Rows:
+def _figure_9(setting: RecipeInputs) -> Rows:
     out: Rows = []
     for strategy in [*misdirecting_lists(setting.dataset), ANSWERED, MODELED]:
         for n in ADDED:
@@ -201,8 +201,10 @@ def _figure_9(setting: Setting) -> Rows:
     return out
 
 
-def _order(figure: str, k: int, pairs: list[tuple[str, str]]) -> Callable[[Setting], list[Claim]]:
-    def claims(setting: Setting) -> list[Claim]:
+def _order(
+    figure: str, k: int, pairs: list[tuple[str, str]]
+) -> Callable[[RecipeInputs], list[Claim]]:
+    def claims(setting: RecipeInputs) -> list[Claim]:
         people = np.arange(the_mentions(setting).n)
 
         def hits(name: str) -> tuple[Array, Array]:
@@ -213,7 +215,7 @@ def _order(figure: str, k: int, pairs: list[tuple[str, str]]) -> Callable[[Setti
     return claims
 
 
-def _claims_9(setting: Setting) -> list[Claim]:
+def _claims_9(setting: RecipeInputs) -> list[Claim]:
     people = np.arange(the_mentions(setting).n)
     before = k_identified(misdirected_ranks(setting, POPULAR, 0), 1)
     popular = k_identified(misdirected_ranks(setting, POPULAR, 5), 1)

@@ -13,7 +13,7 @@ from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.experiment.outcomes import attack_people
 from standout.papers.mentions import Mentions
-from standout.papers.recipe import Setting
+from standout.papers.recipe import RecipeInputs
 
 Array = npt.NDArray[Any]
 
@@ -21,7 +21,7 @@ LEAST_WRONG = 0.001
 """Smallest share of wrong mentions that the adaptive attacker assumes."""
 
 
-def the_mentions(setting: Setting) -> Mentions:
+def the_mentions(setting: RecipeInputs) -> Mentions:
     """Mentions of the setting."""
     if setting.mentions is None:
         raise ParameterError(
@@ -31,7 +31,7 @@ def the_mentions(setting: Setting) -> Mentions:
 
 
 def ranks(
-    setting: Setting,
+    setting: RecipeInputs,
     name: str,
     options: dict[str, Any],
     mentions: Mentions,
@@ -50,7 +50,9 @@ def ranks(
     return out
 
 
-def adaptive_ranks(setting: Setting, mentions: Mentions, dataset: Dataset | None = None) -> Array:
+def adaptive_ranks(
+    setting: RecipeInputs, mentions: Mentions, dataset: Dataset | None = None
+) -> Array:
     """Ranks by the likelihood of an attacker who knows the defense.
 
     She ignores mentions of items that the owner removed. She is told which share of the mentions is

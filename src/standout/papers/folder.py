@@ -12,7 +12,7 @@ from typing import Any
 from standout.data.scratch import scratch_folder
 from standout.errors import InputError, ParameterError
 from standout.papers import draw
-from standout.papers.recipe import SHORT, Recipe, Rows, Setting, recipes
+from standout.papers.recipe import SHORT, Recipe, RecipeInputs, Rows, recipes
 from standout.papers.summary import Summary, joined
 
 MARK = "run.json"
@@ -21,7 +21,7 @@ MARK = "run.json"
 
 def reproduce(
     paper: str,
-    setting: Setting,
+    setting: RecipeInputs,
     out: str | Path,
     only: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -68,7 +68,7 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def _write(folder: Path, setting: Setting, summary: Summary) -> None:
+def _write(folder: Path, setting: RecipeInputs, summary: Summary) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with scratch_folder(folder.parent, f".{folder.name[:100]}.") as made:
@@ -88,7 +88,7 @@ def _write(folder: Path, setting: Setting, summary: Summary) -> None:
         raise InputError(f"cannot write to {str(folder)!r}: {error.strerror}") from None
 
 
-def _run(setting: Setting, summary: Summary) -> dict[str, Any]:
+def _run(setting: RecipeInputs, summary: Summary) -> dict[str, Any]:
     from standout import __version__
 
     return {
@@ -102,7 +102,7 @@ def _run(setting: Setting, summary: Summary) -> dict[str, Any]:
     }
 
 
-def write_figure(folder: Path, setting: Setting, recipe: Recipe, rows: Rows) -> None:
+def write_figure(folder: Path, setting: RecipeInputs, recipe: Recipe, rows: Rows) -> None:
     """Write PNG, SVG and CSV of one figure."""
     spec = specification(setting, recipe, rows)
     (folder / f"{recipe.id}.png").write_bytes(draw.picture(spec, "png"))
@@ -110,7 +110,7 @@ def write_figure(folder: Path, setting: Setting, recipe: Recipe, rows: Rows) -> 
     (folder / f"{recipe.id}.csv").write_text(table_text(joined(recipe, rows)), encoding="utf-8")
 
 
-def specification(setting: Setting, recipe: Recipe, rows: Rows) -> dict[str, Any]:
+def specification(setting: RecipeInputs, recipe: Recipe, rows: Rows) -> dict[str, Any]:
     """Vega-Lite specification of a figure, with a title that says what was measured on what."""
     shown = joined(recipe, rows)
     measures = ("rate", "bits", "users", "delta", "records", "f")

@@ -28,14 +28,14 @@ from standout.papers.ns08_cases import (
     known,
     undated,
 )
-from standout.papers.recipe import Claim, Recipe, Row, Rows, Setting, add, rate_columns
+from standout.papers.recipe import Claim, Recipe, RecipeInputs, Row, Rows, add, rate_columns
 from standout.papers.trial import BEST, CRITERIA, STANDS_OUT, hit, measured, trial
 
 MOST_RANKS = 300
 """Points of Fig. 7."""
 
 
-def best_guess(setting: Setting, cases: list[Case]) -> Rows:
+def best_guess(setting: RecipeInputs, cases: list[Case]) -> Rows:
     """Success rate of each case, without and with the threshold."""
 
     def rows(who: Adversary) -> Iterable[Row]:
@@ -46,7 +46,7 @@ def best_guess(setting: Setting, cases: list[Case]) -> Rows:
     return sorted(out, key=lambda r: CRITERIA.index(r["criterion"]) if "criterion" in r else -1)
 
 
-def _both(setting: Setting) -> Rows:
+def _both(setting: RecipeInputs) -> Rows:
     """Fig. 5: found when in the data, ⊥ when not."""
 
     def rows(who: Adversary) -> Iterable[Row]:
@@ -58,7 +58,7 @@ def _both(setting: Setting) -> Rows:
     return sorted(out, key=lambda r: str(r.get("case")))
 
 
-def _sparsity(setting: Setting) -> Rows:
+def _sparsity(setting: RecipeInputs) -> Rows:
     """Fig. 1."""
     from standout.theory.sparsity import curves, fitting_records
 
@@ -72,15 +72,15 @@ def _sparsity(setting: Setting) -> Rows:
     return out
 
 
-def _lengths(longest: int) -> Callable[[Setting], Rows]:
-    def run(setting: Setting) -> Rows:
+def _lengths(longest: int) -> Callable[[RecipeInputs], Rows]:
+    def run(setting: RecipeInputs) -> Rows:
         n = np.bincount(setting.dataset.lengths, minlength=longest + 1)[: longest + 1]
         return [{"items": x, "records": int(n[x])} for x in range(1, longest + 1)]
 
     return run
 
 
-def _information(setting: Setting) -> Rows:
+def _information(setting: RecipeInputs) -> Rows:
     """Fig. 7, averaged over ranks in even steps of the logarithm."""
     from standout.theory.entropy import item_information
 
@@ -105,7 +105,7 @@ def _information(setting: Setting) -> Rows:
     return out
 
 
-def _outside(setting: Setting) -> Rows:
+def _outside(setting: RecipeInputs) -> Rows:
     from standout.theory.describe import outside_top
 
     rows = outside_top(setting.dataset).to_dict("records")
@@ -121,10 +121,10 @@ def _outside(setting: Setting) -> Rows:
     ]
 
 
-def _more_items(figure: str, cases: list[Case], text: str) -> Callable[[Setting], list[Claim]]:
+def _more_items(figure: str, cases: list[Case], text: str) -> Callable[[RecipeInputs], list[Claim]]:
     """Each case with more items against the one with fewer and otherwise the same columns."""
 
-    def claims(setting: Setting) -> list[Claim]:
+    def claims(setting: RecipeInputs) -> list[Claim]:
         out = []
         for columns, who in cases:
             for others, longer in cases:
@@ -146,7 +146,7 @@ def _more_items(figure: str, cases: list[Case], text: str) -> Callable[[Setting]
 
 
 def _claim(
-    setting: Setting, figure: str, text: str, first: Adversary, second: Adversary
+    setting: RecipeInputs, figure: str, text: str, first: Adversary, second: Adversary
 ) -> list[Claim]:
     try:
         a, b = trial(setting, first), trial(setting, second)
@@ -155,7 +155,7 @@ def _claim(
     return [Claim.paired(figure, text, (a.target, hit(a, BEST)), (b.target, hit(b, BEST)))]
 
 
-def _claims_4(setting: Setting) -> list[Claim]:
+def _claims_4(setting: RecipeInputs) -> list[Claim]:
     out = _more_items("fig04", dated(), "more items find more")(setting)
     for k, w in SIZES:
         near, far = (Adversary(k, w, value_within=0, time_within=d) for d in DAYS)
@@ -165,7 +165,7 @@ def _claims_4(setting: Setting) -> list[Claim]:
     return out
 
 
-def _claims_9(setting: Setting) -> list[Claim]:
+def _claims_9(setting: RecipeInputs) -> list[Claim]:
     cases = by_popularity()
     out = []
     for n in range(len(SIZES)):
@@ -175,7 +175,7 @@ def _claims_9(setting: Setting) -> list[Claim]:
     return out
 
 
-def _claims_12(setting: Setting) -> list[Claim]:
+def _claims_12(setting: RecipeInputs) -> list[Claim]:
     pairs = by_length()
     return [
         c
@@ -190,7 +190,7 @@ def _claims_12(setting: Setting) -> list[Claim]:
     ]
 
 
-def _claims_10(setting: Setting) -> list[Claim]:
+def _claims_10(setting: RecipeInputs) -> list[Claim]:
     cases = by_error()
     first, second = cases[5][1], cases[7][1]
     return _claim(setting, "fig10", "fewer wrong items find more: 6 of 8 ≥ 4 of 8", first, second)

@@ -10,7 +10,7 @@ import numpy as np
 from standout.adversary.adversary import Adversary
 from standout.papers import draw
 from standout.papers.ns08_cases import Case
-from standout.papers.recipe import Row, Rows, Setting, mean_columns
+from standout.papers.recipe import RecipeInputs, Row, Rows, mean_columns
 from standout.papers.trial import measured, trial
 
 RANK, LINEUP = "log2(rank)", "lineup, -log2 Π"
@@ -19,7 +19,7 @@ RANK, LINEUP = "log2(rank)", "lineup, -log2 Π"
 ALL, MISSED = "all targets", "targets that the best guess misses"
 
 
-def bits(setting: Setting, cases: list[Case]) -> Rows:
+def bits(setting: RecipeInputs, cases: list[Case]) -> Rows:
     """Remaining bits by both measures, over all targets and over those that the best guess misses."""
     prior = float(np.log2(setting.dataset.n_records))
 

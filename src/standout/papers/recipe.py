@@ -39,7 +39,7 @@ SHORT = {
 
 
 @dataclass(eq=False)
-class Setting:
+class RecipeInputs:
     """Inputs of recipes, and a cache of measurements that several of them share."""
 
     dataset: Dataset
@@ -117,7 +117,7 @@ class Claim:
         return cls(figure, text, int(gaps.size), mean, mean - half, mean + half)
 
 
-def no_claims(setting: Setting) -> list[Claim]:
+def no_claims(setting: RecipeInputs) -> list[Claim]:
     """For figures without claims in the paper that can be compared."""
     return []
 
@@ -134,11 +134,11 @@ class Recipe:
     title: str
     parameters: str
     """The experiment in words, as in the paper."""
-    run: Callable[[Setting], Rows]
+    run: Callable[[RecipeInputs], Rows]
     """Measure: one row per bar or point. A point that cannot be measured has no value and a `note`."""
     draw: Callable[[Rows], Any]
     """Altair chart from rows with published values joined."""
-    claims: Callable[[Setting], list[Claim]] = no_claims
+    claims: Callable[[RecipeInputs], list[Claim]] = no_claims
 
 
 _REGISTRY: dict[str, dict[str, Recipe]] = {}

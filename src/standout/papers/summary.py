@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from standout.errors import ParameterError
-from standout.papers.recipe import PAPERS, Claim, Recipe, Row, Rows, Setting
+from standout.papers.recipe import PAPERS, Claim, Recipe, RecipeInputs, Row, Rows
 
 CLOSE = {"%": 0.05, "bits": 0.5, "people": 3.0, "similarity": 0.05}
 """Differences up to this are called close."""
@@ -102,7 +102,7 @@ def _show(x: float | None, unit: str, relation: str = "=") -> str:
     )
 
 
-def line(setting: Setting, recipe: Recipe, p: Published, rows: Rows) -> Line:
+def line(setting: RecipeInputs, recipe: Recipe, p: Published, rows: Rows) -> Line:
     """Compare one printed number with its row."""
     found = [r for r in rows if p.fits(r)]
     source = f"{p.certainty}; {p.place}, p. {p.page}"
@@ -144,7 +144,7 @@ def line(setting: Setting, recipe: Recipe, p: Published, rows: Rows) -> Line:
 
 
 def _word(
-    setting: Setting,
+    setting: RecipeInputs,
     p: Published,
     measured: float,
     value: float,
@@ -166,7 +166,7 @@ def _word(
     return f"{'higher' if measured > value else 'lower'}: {_reason(setting, p)}"
 
 
-def _reason(setting: Setting, p: Published) -> str:
+def _reason(setting: RecipeInputs, p: Published) -> str:
     paper = published()[1][p.paper]
     ds = setting.dataset
     own = (ds.n_records, ds.n_items, ds.n_entries) == (
@@ -223,7 +223,7 @@ class Summary:
     claims: list[tuple[str, ...]]
 
     @classmethod
-    def of(cls, setting: Setting, figures: list[tuple[Recipe, Rows]]) -> Summary:
+    def of(cls, setting: RecipeInputs, figures: list[tuple[Recipe, Rows]]) -> Summary:
         """Compare all figures with what is printed."""
         if not figures:
             raise ParameterError("nothing was reproduced: there is nothing to compare")

@@ -15,7 +15,7 @@ from standout.attacks.attack import attack
 from standout.data.dataset import Dataset
 from standout.errors import EligibilityError
 from standout.experiment.outcomes import Outcomes, attack_people
-from standout.papers.recipe import Row, Rows, Setting
+from standout.papers.recipe import RecipeInputs, Row, Rows
 
 Array = npt.NDArray[Any]
 
@@ -38,7 +38,7 @@ def fitting(who: Adversary, dataset: Dataset) -> Adversary:
     return replace(who, value_within=value, time_within=time, wrong_kind=kind)
 
 
-def trial(setting: Setting, who: Adversary, *, absent: bool = False) -> Outcomes:
+def trial(setting: RecipeInputs, who: Adversary, *, absent: bool = False) -> Outcomes:
     """Attack targets of the data with Scoreboard-RH and φ = 1.5; with `absent`, once more with each target removed."""
     data, asked = setting.dataset, fitting(who, setting.dataset)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from standout.report.section import Section
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.view import View
 from standout.report.words import between, percent
 
@@ -51,7 +51,7 @@ def section(seen: View) -> Section | None:
     found = rows(seen)
     if not found:
         return None
-    table = Table(
+    table = ReportTable(
         "awareness",
         "Hit rates of attackers who know the defense and who do not",
         (

@@ -10,7 +10,7 @@ from standout.data.values import value_words
 from standout.report.amounts import amounts_of, spots, spots_like
 from standout.report.drawing import SERIES, Chart, Spec
 from standout.report.marks import GAP, SHARE, SHARE_AXIS, flat, panels, rate_columns
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.view import Case, View
 from standout.report.words import between, number, percent
 
@@ -77,7 +77,7 @@ def _grouped(
     shown = [r for r in rows if r["shown"]]
     if not shown:
         return None
-    table = Table(
+    table = ReportTable(
         heads[0],
         heads[1],
         (
@@ -164,7 +164,7 @@ def channels(seen: View) -> Chart | None:
             )
     if len({(r["value"], r["time"]) for r in rows}) < 2:
         return None
-    table = Table(
+    table = ReportTable(
         "channels",
         "What values and days add",
         (

@@ -21,7 +21,7 @@ from standout.report.marks import (
 )
 from standout.report.risk_chart import risk
 from standout.report.sentences import answer
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.view import Case, View, view
 from standout.report.words import between, number, percent
 
@@ -58,7 +58,7 @@ def attackers(seen: View, about: Case) -> Chart:
         for s in all_spots
         for r in s.case.results
     ]
-    table = Table(
+    table = ReportTable(
         "attacks",
         "Every attack on the same targets",
         (
@@ -150,7 +150,7 @@ def absent(seen: View, about: Case) -> Chart | None:
             ]
     if not shown_spots:
         return None
-    table = Table(
+    table = ReportTable(
         "absent",
         "Correct and false names at each threshold",
         (
@@ -228,7 +228,7 @@ def bits(seen: View) -> Chart | None:
             )
     if not rows:
         return None
-    table = Table(
+    table = ReportTable(
         "bits",
         "Remaining uncertainty in bits",
         (

@@ -7,7 +7,7 @@ from typing import Any
 
 from standout.report import why
 from standout.report.section import Section, generic
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.words import number, percent, several
 
 Plain = Mapping[str, Any]
@@ -66,7 +66,7 @@ def described(content: Plain, title: str) -> Section:
     overview = rest.pop("overview", None)
     points = overview_points(overview) if isinstance(overview, Mapping) else []
     tables = [
-        Table(f"describe-{key}", name, columns or FIT, tuple(rest.pop(key)))
+        ReportTable(f"describe-{key}", name, columns or FIT, tuple(rest.pop(key)))
         for key, (name, columns) in TABLES.items()
         if _rows_of(rest.get(key))
     ]

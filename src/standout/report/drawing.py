@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from standout.errors import ParameterError
-from standout.report.tables import Table
+from standout.report.tables import ReportTable
 
 Spec = dict[str, Any]
 
@@ -96,7 +96,7 @@ class Chart:
     summary: str
     """What a reader who cannot see the chart should know."""
     build: Callable[[int], Spec]
-    table: Table
+    table: ReportTable
 
     def spec(self, width: int = WIDE) -> Spec:
         """Complete Vega-Lite specification, e.g. for `altair.Chart.from_dict`."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from standout.report.section import Section, heading, written
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.view import View
 from standout.report.words import number, percent, several
 
@@ -219,7 +219,7 @@ def evidence(seen: View) -> Section:
         }.values()
     ]
     columns = (Column("label", "attack"), Column("options", "options"))
-    table = Table("parameters", "Attacks and their options", columns, tuple(rows))
+    table = ReportTable("parameters", "Attacks and their options", columns, tuple(rows))
     return Section("evidence", "Evidence", tables=(table,), points=tuple(points))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from standout.audit.findings import write_whole
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.waterfall import entry_words, explanation_charts, name
 from standout.report.words import number, percent, several
 
@@ -156,7 +156,7 @@ def _known(fact: Plain) -> str:
     return "item only" if text == "held" else text
 
 
-def fact_table(it: Plain) -> Table:
+def fact_table(it: Plain) -> ReportTable:
     """A row per fact, the rarest item first."""
     rows = []
     for k, f in enumerate(it["facts"]):
@@ -186,7 +186,7 @@ def fact_table(it: Plain) -> Table:
         if any(r["target_holds"] for r in rows)
         else []
     )
-    return Table(
+    return ReportTable(
         "facts",
         "Fact by fact, the rarest item first",
         (

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from standout.report.drawing import Chart, for_page
-from standout.report.tables import Table
+from standout.report.tables import ReportTable
 
 if TYPE_CHECKING:
     from standout.theory.describe import Description
@@ -38,7 +38,7 @@ def explanation_html(explanation: Mapping[str, Any]) -> str:
     return _box(said, explanation_charts(explanation), fact_table(explanation))
 
 
-def _box(head: str, charts: Iterable[Chart | None], table: Table | None = None) -> str:
+def _box(head: str, charts: Iterable[Chart | None], table: ReportTable | None = None) -> str:
     """A fragment without script or style sheet, on white, for Jupyter and marimo."""
     drawn = "".join(
         f"<p><b>{escape(c.title)}</b></p>{for_page(c.svg(), c.summary)}<p>{escape(c.summary)}</p>"
@@ -48,7 +48,7 @@ def _box(head: str, charts: Iterable[Chart | None], table: Table | None = None) 
     return f'<div style="{STYLE}">{head}{drawn}{_table(table) if table else ""}</div>'
 
 
-def _table(table: Table) -> str:
+def _table(table: ReportTable) -> str:
     head = "".join(f"<th>{escape(c.title)}</th>" for c in table.columns)
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in table.cells()

@@ -12,14 +12,14 @@ from standout.audit.measures import MEASURES
 from standout.report.drawing import INK, SERIES, SOFT, Chart, Spec, for_page
 from standout.report.frontier_words import SHORT, how, not_measured, sentence
 from standout.report.marks import wide
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.words import between, percent
 
 if TYPE_CHECKING:
     from standout.defenses.frontier import Frontier
 
 
-def table(found: Frontier) -> Table:
+def table(found: Frontier) -> ReportTable:
     """One row per cell, by risk."""
     rows = sorted(numbered(found), key=lambda r: (-r["rate"], r["cost"]))
     shown = [m for m in found.measures if m != found.measure]
@@ -48,7 +48,7 @@ def table(found: Frontier) -> Table:
         Column("people", "people kept", "share"),
         Column("items", "items kept", "share"),
     )
-    return Table("frontier", "Risk and cost of every defense tried", columns, tuple(rows))
+    return ReportTable("frontier", "Risk and cost of every defense tried", columns, tuple(rows))
 
 
 def chart(found: Frontier) -> Chart:

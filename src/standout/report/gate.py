@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from standout.data.reading.columns import listed
 from standout.gate.verdict import not_measured
 from standout.report.page import fill
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.words import percent
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _where(row: Mapping[str, Any]) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _table(verdict: Mapping[str, Any]) -> Table:
+def _table(verdict: Mapping[str, Any]) -> ReportTable:
     columns = (
         Column("verdict", "verdict", "text"),
         Column("limit", "limit or requirement", "text"),
@@ -156,7 +156,7 @@ def _table(verdict: Mapping[str, Any]) -> Table:
         Column("said", "why", "text"),
     )
     rows = tuple({**_blanks(row), "said": f"{row['why']}{_where(row)}"} for row in verdict["table"])
-    return Table("limits", "Limits and requirements", columns, rows)
+    return ReportTable("limits", "Limits and requirements", columns, rows)
 
 
 def _whole(made: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -166,7 +166,7 @@ def _whole(made: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [("Not covered by a hash", made["whole_covers"])] if "whole_covers" in made else []
 
 
-def _columns(verdict: Mapping[str, Any]) -> Table | None:
+def _columns(verdict: Mapping[str, Any]) -> ReportTable | None:
     """Every column of the release; None if the data has none."""
     given = verdict["provenance"].get("columns")
     if not given:
@@ -181,7 +181,7 @@ def _columns(verdict: Mapping[str, Any]) -> Table | None:
         {**row, "name": listed([row["name"]]), "identifier": row["identifier"] or ""}
         for row in given
     )
-    return Table("columns", "Columns of the release", columns, rows)
+    return ReportTable("columns", "Columns of the release", columns, rows)
 
 
 def _sources(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -193,7 +193,7 @@ def _sources(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _tests(verdict: Mapping[str, Any]) -> Table:
+def _tests(verdict: Mapping[str, Any]) -> ReportTable:
     columns = (
         Column("verdict", "verdict", "text"),
         Column("limit", "limit", "text"),
@@ -205,7 +205,9 @@ def _tests(verdict: Mapping[str, Any]) -> Table:
         Column("lower", "at least", "share"),
         Column("upper", "at most", "share"),
     )
-    return Table("tests", "All tests", columns, tuple(_blanks(row) for row in verdict["tests"]))
+    return ReportTable(
+        "tests", "All tests", columns, tuple(_blanks(row) for row in verdict["tests"])
+    )
 
 
 def _blanks(row: Mapping[str, Any]) -> dict[str, Any]:

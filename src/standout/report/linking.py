@@ -10,7 +10,7 @@ from standout.audit.findings import write_whole
 from standout.linking.findings import LinkFindings, sentences
 from standout.linking.split import said
 from standout.report.page import fill
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.words import between, percent
 
 if TYPE_CHECKING:
@@ -98,32 +98,36 @@ def show(found: LinkFindings, console: Console) -> None:
         console.print(f"{name}: {text}", markup=False)
 
 
-def tables(found: LinkFindings) -> list[Table]:
+def tables(found: LinkFindings) -> list[ReportTable]:
     """All tables of the run; those about the truth only if it was given."""
     out = [
         _cuts(found),
-        Table("links-by-items", "By number of known items", BINS, tuple(found.links["by_facts"])),
+        ReportTable(
+            "links-by-items", "By number of known items", BINS, tuple(found.links["by_facts"])
+        ),
     ]
     if found.truth:
         rows = [
             {**row, "range": f"{row['from']:.1f} to {row['to']:.1f}"}
             for row in found.truth["calibration"]
         ]
-        out.append(Table("links-calibration", "Posterior and truth", CALIBRATION, tuple(rows)))
+        out.append(
+            ReportTable("links-calibration", "Posterior and truth", CALIBRATION, tuple(rows))
+        )
         even = [
             {**row, "range": f"{row['from']:.2f} to {row['to']:.2f}"}
             for row in found.truth.get("calibration_by_count", ())
         ]
         if even:
             title = "Posterior and truth, in groups of equal numbers of people"
-            out.append(Table("links-calibration-by-count", title, CALIBRATION, tuple(even)))
+            out.append(ReportTable("links-calibration-by-count", title, CALIBRATION, tuple(even)))
         ranks = [
             {"attack": one["attack"], **rate}
             for one in found.truth["k_identified"]
             for rate in one["rates"]
         ]
         out.append(
-            Table(
+            ReportTable(
                 "links-k",
                 "Right record among the first k, for people in the release",
                 K_IDENTIFIED,
@@ -140,7 +144,7 @@ def tables(found: LinkFindings) -> list[Table]:
             for rate in row["rates"]
         ]
         out.append(
-            Table(
+            ReportTable(
                 "links-k-by-items",
                 "Right record first, by number of known items",
                 K_IDENTIFIED,
@@ -153,12 +157,14 @@ def tables(found: LinkFindings) -> list[Table]:
             Column("", "95 % interval", "interval"),
         )
         out.append(
-            Table("links-reasons", "Why Set Intersection fails", why, tuple(found.truth["reasons"]))
+            ReportTable(
+                "links-reasons", "Why Set Intersection fails", why, tuple(found.truth["reasons"])
+            )
         )
         drops = [{**row, **rate} for row in found.truth.get("defense", ()) for rate in row["rates"]]
         if drops:
             out.append(
-                Table(
+                ReportTable(
                     "links-defense",
                     "Scoring after the owner drops the rarest items",
                     DEFENSE,
@@ -168,7 +174,7 @@ def tables(found: LinkFindings) -> list[Table]:
     return out
 
 
-def _cuts(found: LinkFindings) -> Table:
+def _cuts(found: LinkFindings) -> ReportTable:
     """Accepted links at each false discovery rate, with the truth beside them."""
     told = (
         {(d["rule"], d["fdr"]): d["false"] for d in found.truth["discoveries"]}
@@ -188,7 +194,7 @@ def _cuts(found: LinkFindings) -> Table:
             }
         )
     columns = CUTS if found.truth else CUTS[:4]
-    return Table(
+    return ReportTable(
         "links-accepted", "Accepted links at each false discovery rate", columns, tuple(rows)
     )
 

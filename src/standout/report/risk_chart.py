@@ -16,7 +16,7 @@ from standout.report.marks import (
     series,
     wide,
 )
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.view import Case, View
 from standout.report.words import between, percent
 
@@ -59,7 +59,7 @@ def risk(seen: View) -> Chart:
         for s in all_spots
         if (rate := s.case.measure(name)) is not None
     ]
-    table = Table(
+    table = ReportTable(
         "risk",
         "Risk by number of known items",
         (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from standout.report.drawing import Chart
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.words import number
 
 MOST_ROWS = 200
@@ -21,7 +21,7 @@ class Section:
     title: str
     text: tuple[str, ...] = ()
     charts: tuple[Chart, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     points: tuple[tuple[str, str], ...] = ()
     """Pairs of a term and its text."""
     parts: tuple[Section, ...] = field(default=())
@@ -52,7 +52,7 @@ def generic(name: str, title: str, content: Any) -> Section:
     if not isinstance(content, Mapping):
         content = {"result": content}
     points: list[tuple[str, str]] = []
-    tables: list[Table] = []
+    tables: list[ReportTable] = []
     parts: list[Section] = []
     text: list[str] = []
     for key, x in content.items():
@@ -75,7 +75,7 @@ def generic(name: str, title: str, content: Any) -> Section:
     return Section(name, title, tuple(text), (), tuple(tables), tuple(points), tuple(parts))
 
 
-def plain_table(name: str, title: str, rows: list[Mapping[str, Any]]) -> Table:
+def plain_table(name: str, title: str, rows: list[Mapping[str, Any]]) -> ReportTable:
     """A table with all columns of the rows; nested cells are written as text."""
     flat = []
     for row in rows[:MOST_ROWS]:
@@ -99,4 +99,4 @@ def plain_table(name: str, title: str, rows: list[Mapping[str, Any]]) -> Table:
         Column(k, heading(k).lower(), "number" if k in numeric else "text") for k in keys
     )
     shown = title if len(rows) <= MOST_ROWS else f"{title} (first {MOST_ROWS} of {len(rows):,})"
-    return Table(name, shown, columns, tuple(flat))
+    return ReportTable(name, shown, columns, tuple(flat))

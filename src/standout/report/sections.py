@@ -11,7 +11,7 @@ from standout.report.evidence import data_read, evidence, limits
 from standout.report.risk_chart import risk
 from standout.report.section import Section, generic, heading
 from standout.report.sentences import answer
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.theorem import theorem
 from standout.report.view import Case, View, view, why_falling
 from standout.report.words import percent, several
@@ -96,7 +96,7 @@ def _attackers(seen: View, about: Case) -> Section:
         }
         for c in seen.cases
     ]
-    table = Table(
+    table = ReportTable(
         "strongest",
         "The strongest attack and its lead over Scoreboard-RH",
         (
@@ -140,7 +140,7 @@ def _absent(seen: View, about: Case) -> Section:
             (f"{none} False matches were not measured.",),
         )
     priors = [k for k in rows[0] if k.startswith("prior")]
-    table = Table(
+    table = ReportTable(
         "precision",
         "Names given at the calibrated threshold, and how many of them are correct",
         (
@@ -193,7 +193,7 @@ def _who(seen: View, about: Case) -> Section | None:
         }
         for c in seen.cases
     ]
-    table = Table(
+    table = ReportTable(
         "candidates",
         "People among the best-fitting records",
         (

@@ -52,7 +52,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerText:
     """Three sentences and the case that they are about."""
 
     level: Level
@@ -65,12 +65,12 @@ def said(findings: Findings) -> tuple[str, str, str]:
     return answer(view(findings)).sentences
 
 
-def answer(seen: View, prior: float = PRIOR) -> Answer:
+def answer(seen: View, prior: float = PRIOR) -> AnswerText:
     """Write the three statements; `prior` is the assumed share of people in the data among those an attacker looks up."""
     level, case = judge_level(seen)
     found = _singling_out(level, case, seen) + ("" if level is Level.NONE else unmeasured(seen))
     sentences = _named(seen) + found, linkability(case, prior), _inference(level, case, seen)
-    return Answer(level, case, sentences)
+    return AnswerText(level, case, sentences)
 
 
 def _named(seen: View) -> str:

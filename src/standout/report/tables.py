@@ -6,9 +6,12 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from standout.report.words import between, number, percent
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\n")
 """First characters that make a spreadsheet run a cell; a carriage return is read as a line feed."""
@@ -52,7 +55,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Rows of plain numbers under a heading. `name` is the file name of its exports."""
 
     name: str
@@ -86,7 +89,7 @@ class Table:
         """CSV with unrounded numbers; no cell can run as a formula."""
         return csv_text(self.keys, ([row[k] for k in self.keys] for row in self.plain()))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A pandas frame of unrounded numbers."""
         import pandas as pd
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from standout.report.amounts import Spot, spots
 from standout.report.section import Section
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.view import View
 from standout.report.words import between, percent
 
@@ -61,7 +61,7 @@ def theorem(seen: View) -> Section | None:
             "exactly), so nothing is predicted."
         )
         return Section("theorem", TITLE, (none, STATEMENT))
-    table = Table(
+    table = ReportTable(
         "theorem",
         "Predicted by the theorem and measured",
         (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from standout.report.drawing import INK, SERIES, SHAPES, SOFT, Chart, Spec
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.words import number, percent
 
 Plain = Mapping[str, Any]
@@ -126,7 +126,7 @@ def waterfall(it: Plain) -> Chart | None:
             ],
         }
 
-    table = Table(
+    table = ReportTable(
         "waterfall",
         "Remaining uncertainty in bits, fact by fact",
         (Column("fact", "fact"), Column("from", "before", "bits"), Column("to", "after", "bits")),
@@ -198,7 +198,7 @@ def contributions(it: Plain) -> Chart | None:
             },
         }
 
-    table = Table(
+    table = ReportTable(
         "contributions",
         "What each fact adds",
         (

@@ -7,7 +7,7 @@ from typing import Any
 
 from standout.report.drawing import Chart, Spec
 from standout.report.marks import legend, series
-from standout.report.tables import Column, Table
+from standout.report.tables import Column, ReportTable
 from standout.report.words import percent
 
 CHANNELS = {"none": "item alone", "value": "with its value", "time": "with its day"}
@@ -32,7 +32,7 @@ def sparsity(described: Plain) -> Chart | None:
     if not rows:
         return None
     names = list(dict.fromkeys(r["compared"] for r in rows))
-    table = Table(
+    table = ReportTable(
         "sparsity",
         "Records with a near neighbor",
         (
@@ -81,7 +81,7 @@ def information(described: Plain) -> Chart | None:
     if not rows:
         return None
     names = [w for w in CHANNELS.values() if any(r["channel"] == w for r in rows)]
-    table = Table(
+    table = ReportTable(
         "information",
         "Bits that one known entry gives away",
         (

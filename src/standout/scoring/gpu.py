@@ -16,7 +16,7 @@ from standout.scoring.factors import factors_of
 from standout.scoring.fill_odds import LOG_TABLE
 from standout.scoring.gpu_layout import (
     PLAN_POINTERS,
-    Layout,
+    PostingLayout,
     Shape,
     device_tables,
     factor_type,
@@ -85,7 +85,7 @@ class DeviceIndex:
         cp = cupy()
         self.shard = shard
         codes = int(shard.code.max(initial=1)) if shard.code.size else 0
-        self.layout = Layout.of(
+        self.layout = PostingLayout.of(
             shard.block_size, codes, shard.last_tick, shard.code.size > 0, shard.tick.size > 0
         )
         n = shard.local.size

@@ -46,7 +46,7 @@ PLAN_POINTERS = (
 """Pointers of the struct Plan in gpu_source/layout.cuh, in its order."""
 
 
-class Layout(NamedTuple):
+class PostingLayout(NamedTuple):
     """One posting = one word: the record's offset in the block lowest, then the value code; the tick highest."""
 
     block_size: int
@@ -57,7 +57,7 @@ class Layout(NamedTuple):
     @classmethod
     def of(
         cls, block_size: int, n_levels: int, tick_span: int, has_value: bool, has_time: bool
-    ) -> Layout:
+    ) -> PostingLayout:
         """Widths that hold every offset, every code (`n_levels` = no value) and every tick; all ones = no time."""
         tick_bits = (int(tick_span) + 1).bit_length() if has_time else 0
         return cls(
@@ -83,7 +83,9 @@ class Layout(NamedTuple):
         return (1 << self.tick_bits) - 1
 
 
-def pack(layout: Layout, local: Any, code: Any, tick: Any, no_tick: int, xp: Any = np) -> Any:
+def pack(
+    layout: PostingLayout, local: Any, code: Any, tick: Any, no_tick: int, xp: Any = np
+) -> Any:
     """Words of a range of postings; `xp` is NumPy or CuPy, whichever holds the arrays."""
     kind = np.dtype(np.uint32 if layout.word == "u32" else np.uint64)
     words = local.astype(kind)
@@ -214,7 +216,7 @@ def _longest_log(plan: Plan) -> float:
 
 
 def macros(
-    plan: Plan, layout: Layout, shape: Shape, shard: Shard, missing_ticks: bool
+    plan: Plan, layout: PostingLayout, shape: Shape, shard: Shard, missing_ticks: bool
 ) -> tuple[str, ...]:
     """Compiler options that make the kernel of this plan."""
     lowest = int(plan.tables.fact.value.min(initial=0)) + int(plan.tables.row.time.min(initial=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ from standout.theory.rarity import (
     rare_adversary,
     with_rare_share,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[Any]
 
@@ -83,7 +86,7 @@ class Amplification:
             raise TypeError("f_D was computed at several points: use .f or .to_frame()")
         return float(self.f[0, 0, 0])
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One row per (η1, η2, η3)."""
         import pandas as pd
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
@@ -23,6 +23,9 @@ from standout.theory.theorems import (
     ns08_theorem_5,
     ns08_theorems,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,7 +77,7 @@ class Bounds:
             text += " In the experiment no number of items that was tried reached what the theorems promise."
         return text
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One row per theorem."""
         import pandas as pd
 

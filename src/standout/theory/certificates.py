@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate
 from standout.theory.rarity import fitting_t, no_eligible_record, rare_adversary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[Any]
 
@@ -82,7 +85,7 @@ class Certificates:
             "violations": self.violations,
         }
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One row."""
         import pandas as pd
 

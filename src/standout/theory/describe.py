@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from standout.data.times import tick_text
 from standout.theory.fits import Fit, fits
 from standout.theory.predicted import predicted
 from standout.theory.sparsity import Curve, curves, fitting_records
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[Any]
 
@@ -31,22 +34,22 @@ class Description:
 
     overview: dict[str, Any]
     """Counts, quartiles, repeats, scale, span."""
-    lengths: Any
+    lengths: pd.DataFrame
     """Frame: items (per record), records, at_most (share of records with at most this many). Figs. 2 and 3."""
-    supports: Any
+    supports: pd.DataFrame
     """Frame: rank, support, share_of_pairs (held by the items up to this rank)."""
     length_fits: tuple[Fit, ...]
     support_fits: tuple[Fit, ...]
-    outside_top: Any
+    outside_top: pd.DataFrame
     """Frame: top, items, records, share: records with at least this many items outside the top."""
-    information: Any
+    information: pd.DataFrame
     """Frame: rank, support, none, value, time: bits of information in one known entry. Fig. 7."""
     sparsity: tuple[Curve, ...]
     """Nearest-neighbor similarity under each tolerance. Fig. 1."""
     theorem: tuple[dict[str, Any], ...] = ()
     """What Theorem 2 of NS08 predicts, per tolerance (`theory.predicted`)."""
 
-    def curves(self) -> Any:
+    def curves(self) -> pd.DataFrame:
         """The (ε,δ) curves, concatenated, as a frame."""
         import pandas as pd
 
@@ -68,7 +71,7 @@ class Description:
             "theorem": [dict(t) for t in self.theorem],
         }
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One row per measured number of the overview: part, measure, value."""
         import pandas as pd
 

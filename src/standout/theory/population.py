@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from standout.experiment.outcomes import attack_people
 from standout.formulas import ns08
 from standout.formulas.rates import Rate, at_most
 from standout.theory.sparsity import delta_at, fitting_records, sparsity
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[Any]
 
@@ -60,7 +63,7 @@ class Population:
     """95 % upper bound of the share of records with a neighbor more similar than `epsilon`, in the release."""
     warning: str
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One row per size: measured ones first, then predicted ones."""
         import pandas as pd
 

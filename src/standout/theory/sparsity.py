@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from standout.data.loading import in_memory
 from standout.data.times import days_within, time_words
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate, at_most
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[Any]
 
@@ -139,7 +142,7 @@ class Curve:
         """Records with a neighbor more similar than 0.9."""
         return self.delta(NEAR_DUPLICATE)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """One row per ε: δ with its interval."""
         import pandas as pd
 

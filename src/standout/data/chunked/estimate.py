@@ -6,7 +6,7 @@ from typing import Any
 
 from standout.data.chunked.files import ArrayFile
 from standout.data.reading.archives import compression_of
-from standout.data.reading.formats import Found, find_source
+from standout.data.reading.formats import FoundSource, find_source
 from standout.data.reading.remote import remote_of
 from standout.errors import StandoutError
 
@@ -31,7 +31,7 @@ def needed_memory(path: Any, table: str | None = None) -> float | None:
     return None if n_rows is None else n_rows * PER_ENTRY + min(WHILE_READING, 100.0 * n_rows)
 
 
-def _rows(found: Found) -> float | None:
+def _rows(found: FoundSource) -> float | None:
     """Number of rows: from the metadata, or estimated from the size of text."""
     if found.kind == "saved":
         return float(ArrayFile(found.paths[0] / "record_item.npy").size)

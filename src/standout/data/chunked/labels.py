@@ -13,7 +13,7 @@ from standout.data.chunked.files import ArrayFile
 _CHUNK = 1 << 24
 
 
-class TextFile:
+class LabelFile:
     """Labels of very different widths: the bytes of all of them, and the end of each."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -50,7 +50,7 @@ def digest_labels(made: Any, folder: Path, name: str) -> None:
         for lo, hi in file.ranges(_CHUNK):
             made.update(file.read(lo, hi).data.cast("B"))
         return
-    texts = TextFile(folder, name)
+    texts = LabelFile(folder, name)
     kind = np.dtype(
         f"U{max(1, *(len(x) for lo, hi in texts.ranges() for x in texts.read(lo, hi)), 1)}"
     )

@@ -22,7 +22,7 @@ from standout.data.reading.source import Source
 from standout.data.reading.stream import coded_batches, numbered_batches, raw_columns, tallied
 from standout.data.reading.survey import Survey
 from standout.data.reading.tally import Labels, tally_values
-from standout.data.repeats import Rows, merge_repeats
+from standout.data.repeats import SourceRows, merge_repeats
 from standout.data.times import check_span
 from standout.data.values import Scale, code_type, codes_of
 
@@ -193,7 +193,7 @@ def _merged(
     )
 
 
-def _merged_rows(raw: Buckets, how: str, n_items: int) -> Iterator[Rows]:
+def _merged_rows(raw: Buckets, how: str, n_items: int) -> Iterator[SourceRows]:
     """Merged rows of each bucket, with records counted from the first of the bucket."""
     for k in range(len(raw)):
         columns = raw.read(k)
@@ -201,7 +201,7 @@ def _merged_rows(raw: Buckets, how: str, n_items: int) -> Iterator[Rows]:
         order = np.argsort(columns.pop("seat"))
         columns = {name: column[order] for name, column in columns.items()}
         n_records = int(raw.edges[k + 1] - raw.edges[k])
-        rows = Rows(
+        rows = SourceRows(
             columns["record"],
             columns["item"],
             columns.get("value"),
@@ -225,7 +225,7 @@ class _Seen:
         self._low, self._high = np.inf, -np.inf
         self._values_missing = self._times_missing = self._infinite = 0
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: SourceRows) -> None:
         """Count the values and ticks of some rows."""
         if rows.value is not None:
             distinct, counts = np.unique(rows.value[~np.isnan(rows.value)], return_counts=True)

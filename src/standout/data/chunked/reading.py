@@ -13,7 +13,7 @@ from standout.data.chunked.memory import Budget, bytes_of
 from standout.data.chunked.partition import Partition, partition
 from standout.data.chunked.writing import write_partition
 from standout.data.kept import Kept, key_of, stamp, why_not_private, work_folder
-from standout.data.reading.formats import Found
+from standout.data.reading.formats import FoundSource
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.read import PathLike, check_saved, found_source, read_found, versions
 from standout.data.repeats import check_repeats
@@ -59,7 +59,7 @@ def read_chunked(
 
 
 def _reused_or_built(
-    found: Found, options: ReadOptions, work: Path, budget: Budget, progress: Progress | None
+    found: FoundSource, options: ReadOptions, work: Path, budget: Budget, progress: Progress | None
 ) -> Path:
     """Folder with the partition of a source, in the work folder; built if there is none of this version of the source."""
     about = [
@@ -103,7 +103,7 @@ def _stamps(folder: Path) -> list[Any]:
 
 
 def _build(
-    found: Found,
+    found: FoundSource,
     options: ReadOptions,
     folder: Path,
     budget: Budget,

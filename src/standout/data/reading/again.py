@@ -9,7 +9,7 @@ from pathlib import Path
 from standout.data.cleaning import ColumnUse
 from standout.data.reading.archives import unzipped
 from standout.data.reading.examine import examined, hash_of_cells, hash_of_files
-from standout.data.reading.formats import Found, find_source
+from standout.data.reading.formats import FoundSource, find_source
 from standout.data.reading.frames import FrameTable
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.tables import open_table
@@ -23,7 +23,7 @@ Versions = list[tuple[int, ...]]
 
 
 def how_to_examine(
-    path: object, found: Found, options: ReadOptions, uses: Uses, *, zipped: bool, lasts: bool
+    path: object, found: FoundSource, options: ReadOptions, uses: Uses, *, zipped: bool, lasts: bool
 ) -> How:
     """How to examine a source that was just read; at once if it is a copy that is removed after reading.
 
@@ -78,7 +78,9 @@ def _examine_zip(
         return replace(_examine(found, None, options, uses), sha256=whole)
 
 
-def _examine(found: Found, before: Versions | None, options: ReadOptions, uses: Uses) -> Whole:
+def _examine(
+    found: FoundSource, before: Versions | None, options: ReadOptions, uses: Uses
+) -> Whole:
     """All columns and the hash of a source; `before` is its version when it was read."""
     try:
         files = _files(found)
@@ -102,7 +104,7 @@ def _examine(found: Found, before: Versions | None, options: ReadOptions, uses: 
     return Whole(uses, sha, covers)
 
 
-def _files(found: Found) -> list[Path]:
+def _files(found: FoundSource) -> list[Path]:
     """Files that hold the source, in a fixed order; none for a table on a server."""
     return [
         file

@@ -57,7 +57,7 @@ def damaged(path: Path, compression: str) -> InputError:
     )
 
 
-class Limit:
+class UnpackLimit:
     """Counts what is unpacked from a file, and refuses more than it can reasonably hold."""
 
     def __init__(self, path: Path) -> None:
@@ -78,7 +78,7 @@ class Limit:
 class LimitedStream:
     """A stream of unpacked bytes with a limit."""
 
-    def __init__(self, stream: Any, limit: Limit) -> None:
+    def __init__(self, stream: Any, limit: UnpackLimit) -> None:
         self._stream, self._limit = stream, limit
 
     def read(self, size: int = -1) -> bytes:
@@ -99,7 +99,7 @@ def unpacked(path: Path, folder: Path, number: int = 0) -> Path:
             pa.input_stream(str(path), compression=compression) as stream,
             private_file(plain) as to,
         ):
-            _copy(LimitedStream(stream, Limit(path)), to)
+            _copy(LimitedStream(stream, UnpackLimit(path)), to)
     except pa.ArrowException:
         raise damaged(path, compression) from None
     except OSError as error:
@@ -128,7 +128,7 @@ def is_workbook(path: Path) -> bool:
 
 def check_workbook(path: Path) -> None:
     """Refuse a workbook that unpacks to far more than its size."""
-    limit = Limit(path)
+    limit = UnpackLimit(path)
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             limit.add(member.file_size)
@@ -136,7 +136,7 @@ def check_workbook(path: Path) -> None:
 
 def unzipped(path: Path, folder: Path) -> Path:
     """Unpack a zip archive into the folder; give the only file in it, or the folder."""
-    limit, taken = Limit(path), set[str]()
+    limit, taken = UnpackLimit(path), set[str]()
     try:
         with zipfile.ZipFile(path) as archive:
             members = _data_members(archive.infolist())

@@ -11,7 +11,7 @@ import duckdb
 
 from standout.data.cleaning import ColumnUse
 from standout.data.reading.profile import EMAIL
-from standout.data.reading.source import Table
+from standout.data.reading.source import SourceTable
 from standout.data.reading.workspace import one_row
 from standout.data.whole import MEASURED
 
@@ -23,7 +23,7 @@ _ROWS = 100_000
 
 
 def examined(
-    con: duckdb.DuckDBPyConnection, table: Table, uses: Sequence[ColumnUse]
+    con: duckdb.DuckDBPyConnection, table: SourceTable, uses: Sequence[ColumnUse]
 ) -> tuple[ColumnUse, ...]:
     """The columns, with the role "harmless" and the reason for those that add nothing to the measured ones.
 
@@ -137,7 +137,7 @@ def hash_of_files(files: Iterable[Path]) -> str:
     return whole.hexdigest()
 
 
-def hash_of_cells(con: duckdb.DuckDBPyConnection, table: Table) -> str:
+def hash_of_cells(con: duckdb.DuckDBPyConnection, table: SourceTable) -> str:
     """SHA-256 of all cells of a table and the names of its columns; the order of the rows does not matter."""
     table.load(con, {f"h{k}": name for k, name in enumerate(table.names)})
     cells = ", ".join(

@@ -47,7 +47,7 @@ _MANY = ("text", "parquet", "netflix", "json")
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundSource:
     """A source and how to read it."""
 
     kind: Kind
@@ -63,7 +63,7 @@ class Found:
     """Parquet files of an object store."""
 
 
-def find_source(path: str | Path | Sequence[str | Path], table: str | None = None) -> Found:
+def find_source(path: str | Path | Sequence[str | Path], table: str | None = None) -> FoundSource:
     """Find out what the path holds; raise an error if it cannot be read."""
     if (
         table is None
@@ -80,7 +80,7 @@ def find_source(path: str | Path | Sequence[str | Path], table: str | None = Non
     return replace(found, table=table)
 
 
-def _find(path: str | Path | Sequence[str | Path]) -> Found:
+def _find(path: str | Path | Sequence[str | Path]) -> FoundSource:
     if isinstance(path, (list, tuple)):
         return _in_list(path)
     if not isinstance(path, (str, Path)):
@@ -92,13 +92,13 @@ def _find(path: str | Path | Sequence[str | Path]) -> Found:
     return _at(Path(path))
 
 
-def _at(where: Path) -> Found:
+def _at(where: Path) -> FoundSource:
     name = where.name or str(where)
     try:
         if where.is_dir():
             return _in_folder(where, name)
         if where.is_file():
-            return Found(_file_kind(where), (where,), name)
+            return FoundSource(_file_kind(where), (where,), name)
         if where.exists():
             raise InputError(
                 f"{name} is a device or socket: name a file or a folder, or use - for standard input"
@@ -164,26 +164,26 @@ def _file_kind(path: Path) -> Kind:
     return "text"
 
 
-def _in_folder(folder: Path, name: str) -> Found:
+def _in_folder(folder: Path, name: str) -> FoundSource:
     """The dataset in a folder: saved by us, Parquet, Netflix Prize or MovieLens."""
     if is_saved(folder):
-        return Found("saved", (folder,), name)
+        return FoundSource("saved", (folder,), name)
     # their Parquet files hold deleted rows, too
     if (folder / "_delta_log").is_dir():
-        return Found("delta", (folder,), name)
+        return FoundSource("delta", (folder,), name)
     if any((folder / "metadata").glob("*.metadata.json")):
-        return Found("iceberg", (folder,), name)
+        return FoundSource("iceberg", (folder,), name)
     parquet = sorted(
         p for ending in _PARQUET_NAMES for p in folder.rglob(ending) if _is_data(p, folder)
     )
     if parquet:
-        return Found("parquet", tuple(parquet), name)
+        return FoundSource("parquet", tuple(parquet), name)
     netflix = sorted(p for p in folder.iterdir() if _NETFLIX_NAME.fullmatch(p.name))
     if netflix:
-        return Found("netflix", tuple(netflix), name)
+        return FoundSource("netflix", tuple(netflix), name)
     movielens = sorted(p for p in folder.iterdir() if _MOVIELENS_NAME.fullmatch(p.name))
     if len(movielens) == 1:
-        return Found(_file_kind(movielens[0]), (movielens[0],), f"{name}/{movielens[0].name}")
+        return FoundSource(_file_kind(movielens[0]), (movielens[0],), f"{name}/{movielens[0].name}")
     files = sorted(
         p for p in folder.rglob("*") if _is_data(p, folder) and _TEXT_NAME.fullmatch(p.name)
     )
@@ -195,7 +195,7 @@ def _in_folder(folder: Path, name: str) -> Found:
     )
 
 
-def _in_glob(matches: list[Path], where: Path, name: str) -> Found:
+def _in_glob(matches: list[Path], where: Path, name: str) -> FoundSource:
     if not matches:
         raise InputError(f"no such file or folder: {where}")
     if len(matches) == 1:
@@ -203,7 +203,7 @@ def _in_glob(matches: list[Path], where: Path, name: str) -> Found:
     return _together([p for p in matches if p.is_file()], name)
 
 
-def _in_list(paths: Sequence[str | Path]) -> Found:
+def _in_list(paths: Sequence[str | Path]) -> FoundSource:
     """Files that were named one by one."""
     if not paths or not all(isinstance(p, (str, Path)) for p in paths):
         raise ParameterError("path: the list is empty or holds something that is not a path")
@@ -222,10 +222,10 @@ def _in_list(paths: Sequence[str | Path]) -> Found:
         ) from None
 
 
-def _together(files: list[Path], name: str) -> Found:
+def _together(files: list[Path], name: str) -> FoundSource:
     """Several files of one kind; their reader checks whether they are one table."""
     if len(files) == 1:
-        return Found(
+        return FoundSource(
             _file_kind(files[0]),
             (files[0],),
             f"{name}/{files[0].name}" if name != files[0].name else name,
@@ -236,7 +236,7 @@ def _together(files: list[Path], name: str) -> Found:
         raise InputError(
             f"{name} holds {len(files):,} files that are not one table: {listed}. Name one file"
         )
-    return Found(kinds[files[0]], tuple(files), name)
+    return FoundSource(kinds[files[0]], tuple(files), name)
 
 
 def _is_data(path: Path, folder: Path) -> bool:

@@ -14,7 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from standout.data.reading.archives import Limit, LimitedStream, compression_of, damaged, head_of
+from standout.data.reading.archives import (
+    LimitedStream,
+    UnpackLimit,
+    compression_of,
+    damaged,
+    head_of,
+)
 from standout.data.reading.formats import is_tar
 from standout.errors import InputError
 from standout.jit import njit
@@ -52,7 +58,7 @@ def parse_netflix(paths: tuple[Path, ...]) -> Parsed:
     parsed = Parsed()
     for path in paths:
         try:
-            limit = Limit(path)
+            limit = UnpackLimit(path)
             if is_tar(head_of(path)):
                 with tarfile.open(path) as tar:
                     _parse_tar(tar, parsed, limit)
@@ -74,7 +80,7 @@ def _arrow(array: Array, kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, array.size, [None, pa.py_buffer(array)])
 
 
-def _parse_tar(tar: tarfile.TarFile, parsed: Parsed, limit: Limit, depth: int = 0) -> None:
+def _parse_tar(tar: tarfile.TarFile, parsed: Parsed, limit: UnpackLimit, depth: int = 0) -> None:
     for member in tar:
         file = tar.extractfile(member) if member.isfile() else None
         if file is None:

@@ -44,7 +44,7 @@ _FAILURES = {
 
 
 @dataclass(frozen=True)
-class Column:
+class ServerColumn:
     """A column of a table on the server."""
 
     name: str
@@ -88,7 +88,7 @@ class PostgresTable:
             self._sql = f"{identifier(schema)}.{identifier(short)}"
             cursor.execute(_COLUMNS, (self._sql,))
             self._columns = {
-                name: Column(name, kind, int(m)) for name, kind, m in cursor.fetchall()
+                name: ServerColumn(name, kind, int(m)) for name, kind, m in cursor.fetchall()
             }
         self.name = f"{database}::{chosen}"
         self.names = tuple(self._columns)

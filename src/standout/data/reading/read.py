@@ -18,14 +18,14 @@ from standout.data.dataset import Dataset
 from standout.data.reading.again import examine_frame, how_to_examine
 from standout.data.reading.archives import is_zip, unzipped
 from standout.data.reading.columns import Roles, choose_columns, inventory, listed
-from standout.data.reading.formats import Found, find_source
+from standout.data.reading.formats import FoundSource, find_source
 from standout.data.reading.frames import FrameTable
 from standout.data.reading.number_rules import number_rule
 from standout.data.reading.objects import copy_objects, download, find_objects
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.profile import Profile, is_constant_per, profile_columns
 from standout.data.reading.remote import remote_of
-from standout.data.reading.source import Source, Table
+from standout.data.reading.source import Source, SourceTable
 from standout.data.reading.stream import build
 from standout.data.reading.survey import Survey, survey
 from standout.data.reading.tables import open_table
@@ -75,7 +75,9 @@ def read(path: PathLike, options: ReadOptions) -> Dataset:
         return ds
 
 
-def read_found(found: Found, options: ReadOptions, build: Build[T], memory: str = MEMORY) -> T:
+def read_found(
+    found: FoundSource, options: ReadOptions, build: Build[T], memory: str = MEMORY
+) -> T:
     """Read a source that is not a saved dataset; `build` makes the result, DuckDB may use `memory`."""
     before = versions(found)
     with workspace(found.name, memory) as (con, folder):
@@ -87,7 +89,7 @@ def read_found(found: Found, options: ReadOptions, build: Build[T], memory: str 
     return made
 
 
-def versions(found: Found) -> list[tuple[int, ...]]:
+def versions(found: FoundSource) -> list[tuple[int, ...]]:
     """What changes when a file is written or replaced: file number, size and time of the last change."""
     try:
         stats = [path.stat() for path in found.paths]
@@ -130,7 +132,7 @@ def inspect_columns(path: PathLike, options: ReadOptions) -> Inventory:
 
 
 def _question(
-    con: duckdb.DuckDBPyConnection, table: Table, roles: Roles, options: ReadOptions
+    con: duckdb.DuckDBPyConnection, table: SourceTable, roles: Roles, options: ReadOptions
 ) -> str | None:
     """Ambiguity in the cells of the sample: a unit of time, an order of dates, a decimal sign."""
     columns = ", ".join(
@@ -149,11 +151,11 @@ def _question(
 
 
 @contextmanager
-def found_source(path: PathLike, table: str | None) -> Iterator[Found]:
+def found_source(path: PathLike, table: str | None) -> Iterator[FoundSource]:
     """What the path holds; standard input, a pipe and remote files are copied to a temporary folder."""
     remote = remote_of(path)
     if remote is not None and remote.kind == "postgresql":
-        yield Found("postgresql", (), remote.name, table, remote)
+        yield FoundSource("postgresql", (), remote.name, table, remote)
         return
     zipped = remote is None and _is_zipped(path)
     if remote is None and path != "-" and not zipped and not _is_pipe(path):
@@ -176,7 +178,7 @@ def found_source(path: PathLike, table: str | None) -> Iterator[Found]:
                     raise ParameterError(
                         f"{remote.name} is not a database: leave out table (--table)"
                     )
-                yield Found("objects", (), remote.name, objects=objects)
+                yield FoundSource("objects", (), remote.name, objects=objects)
                 return
             name, kept = remote.name, copy_objects(objects, files)
         if _is_zipped(kept):
@@ -247,7 +249,7 @@ def check_saved(name: str, ds: Catalog, options: ReadOptions) -> None:
 
 
 def _read_table(
-    con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions, build: Build[T]
+    con: duckdb.DuckDBPyConnection, table: SourceTable, options: ReadOptions, build: Build[T]
 ) -> T:
     source: Source
     if options.wide:
@@ -259,12 +261,12 @@ def _read_table(
     return build(con, source, roles, survey(con, source, roles, options))
 
 
-def choose_roles(con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions) -> Roles:
+def choose_roles(con: duckdb.DuckDBPyConnection, table: SourceTable, options: ReadOptions) -> Roles:
     """Columns of the table by role, as named or guessed from a sample of its rows."""
     return _roles(con, table, _profiles(con, table), options)
 
 
-def _profiles(con: duckdb.DuckDBPyConnection, table: Table) -> dict[str, Profile]:
+def _profiles(con: duckdb.DuckDBPyConnection, table: SourceTable) -> dict[str, Profile]:
     if not table.profiled:
         return {}
     table.sample(con)
@@ -272,7 +274,10 @@ def _profiles(con: duckdb.DuckDBPyConnection, table: Table) -> dict[str, Profile
 
 
 def _roles(
-    con: duckdb.DuckDBPyConnection, table: Table, profiles: dict[str, Profile], options: ReadOptions
+    con: duckdb.DuckDBPyConnection,
+    table: SourceTable,
+    profiles: dict[str, Profile],
+    options: ReadOptions,
 ) -> Roles:
     """Choose the columns of a table with one row per entry."""
     left_out = tuple(options.ignore or ())

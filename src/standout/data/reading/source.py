@@ -29,7 +29,7 @@ class Source:
     """Where row number n (from 1) is, in words."""
 
 
-class Table(Protocol):
+class SourceTable(Protocol):
     """A table of some format, opened on a connection."""
 
     @property
@@ -65,14 +65,14 @@ class Relation:
     profiled: bool = True
 
     def sample(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Make the table `sample_`; see `Table`."""
+        """Make the table `sample_`; see `SourceTable`."""
         columns = ", ".join(f"{identifier(name)} AS c{k}" for k, name in enumerate(self.names))
         con.execute(
             f"CREATE OR REPLACE TABLE sample_ AS SELECT {columns} FROM {self.sql} LIMIT {SAMPLE}"
         )
 
     def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
-        """Make the view `source`; see `Table`."""
+        """Make the view `source`; see `SourceTable`."""
         columns = ", ".join(f"{identifier(name)} AS {role}" for role, name in chosen.items())
         con.execute(f"CREATE VIEW source AS SELECT {columns} FROM {self.sql}")
         return Source(self.name, self.text, self.notes, self.rows_bad, self.first_bad)

@@ -26,7 +26,7 @@ from standout.data.reading.tally import (
     tally_labels,
     tally_values,
 )
-from standout.data.repeats import Rows
+from standout.data.repeats import SourceRows
 from standout.data.values import Scale, codes_of
 from standout.errors import InputError
 
@@ -149,7 +149,7 @@ def coded_batches(
 
 def _collected(
     con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels
-) -> Rows:
+) -> SourceRows:
     """All rows in the order of the source: merging repeats needs them together."""
     columns = raw_columns(roles)
     whole: dict[str, Array] = {
@@ -166,7 +166,7 @@ def _collected(
             whole[name][seat] = part
     if n_filled != found.n_rows:
         raise rows_differ()
-    return Rows(
+    return SourceRows(
         whole["record"], whole["item"], whole.get("value"), whole.get("tick"), whole.get("moment")
     )
 

@@ -12,12 +12,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from standout.data.reading.archives import Limit, check_workbook, unpacked
-from standout.data.reading.formats import Found
+from standout.data.reading.archives import UnpackLimit, check_workbook, unpacked
+from standout.data.reading.formats import FoundSource
 from standout.data.reading.objects import ObjectTable
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.postgres import PostgresTable
-from standout.data.reading.source import Relation, Table, chosen_table
+from standout.data.reading.source import Relation, SourceTable, chosen_table
 from standout.data.reading.text import TextTable, several_tables
 from standout.data.reading.workspace import identifier, literal_path, one_row, quoted
 from standout.errors import InputError, ParameterError, StandoutError
@@ -26,8 +26,8 @@ _ROWS = 100_000
 
 
 def open_table(
-    con: duckdb.DuckDBPyConnection, folder: Path, found: Found, options: ReadOptions
-) -> Table:
+    con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource, options: ReadOptions
+) -> SourceTable:
     """Open the source on the connection; refuse damaged or empty sources and several tables."""
     if found.kind == "text":
         return TextTable(folder, found, options)
@@ -53,7 +53,7 @@ def open_table(
     return _arrow(con, found)
 
 
-def _refuse_text_options(found: Found, options: ReadOptions) -> None:
+def _refuse_text_options(found: FoundSource, options: ReadOptions) -> None:
     given = [
         name
         for name in ("encoding", "delimiter", "header", "names")
@@ -70,7 +70,7 @@ def _relation(con: duckdb.DuckDBPyConnection, name: str, sql: str, **more: Any) 
     return Relation(name, columns, sql, **more)
 
 
-def _netflix(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+def _netflix(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
     from standout.data.reading.netflix import NAMES, parse_netflix
 
     parsed = parse_netflix(found.paths)
@@ -90,7 +90,7 @@ def _netflix(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     )
 
 
-def _parquet(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+def _parquet(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
     """Parquet files that have the same columns."""
     hive = ", hive_partitioning = true" if all("=" in p.parent.name for p in found.paths) else ""
     try:
@@ -115,7 +115,7 @@ def _parquet(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     return _relation(con, found.name, relation)
 
 
-def _lake(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+def _lake(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
     """A Delta or Iceberg table, if DuckDB has the extension for it: nothing is downloaded here."""
     kind = found.kind.capitalize()
     try:
@@ -137,10 +137,10 @@ def _lake(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     return relation
 
 
-def _arrow(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+def _arrow(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
     """The Arrow file, which stays mapped; a wrong offset in it would crash the process, so all are checked."""
     try:
-        mapped, limit = pa.memory_map(str(found.paths[0])), Limit(found.paths[0])
+        mapped, limit = pa.memory_map(str(found.paths[0])), UnpackLimit(found.paths[0])
         reader = (pa.ipc.open_file if found.kind == "arrow" else pa.ipc.open_stream)(mapped)
         batches = []
         for batch in _arrow_batches(reader):
@@ -169,7 +169,7 @@ def _registered(con: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> R
     return Relation(name, tuple(table.column_names), "table_")
 
 
-def _json(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relation:
+def _json(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> Relation:
     """JSON lines, or arrays of objects; lines that are not JSON are counted as bad rows."""
     paths = [unpacked(path, folder, k) for k, path in enumerate(found.paths)]
     files = f"[{', '.join(literal_path(p) for p in paths)}]"
@@ -208,7 +208,7 @@ def _first_byte(path: Path) -> bytes:
 
 
 def _checked_json(
-    con: duckdb.DuckDBPyConnection, found: Found, sql: str, bad: int, first: str | None
+    con: duckdb.DuckDBPyConnection, found: FoundSource, sql: str, bad: int, first: str | None
 ) -> Relation:
     # parsed once: DuckDB would parse the text again in every pass
     con.execute(f"CREATE TABLE table_ AS SELECT * FROM {sql}")
@@ -218,7 +218,7 @@ def _checked_json(
     return relation
 
 
-def _duckdb(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+def _duckdb(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
     """A table or a view of a DuckDB file. A view is foreign SQL: it may read no other file and no address."""
     try:
         con.execute(f"ATTACH {quoted(str(found.paths[0]))} AS release_ (READ_ONLY)")
@@ -249,7 +249,7 @@ def _duckdb(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
     return _relation(con, f"{found.name}::{table}", sql)
 
 
-def _sqlite(con: duckdb.DuckDBPyConnection, folder: Path, found: Found) -> Relation:
+def _sqlite(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> Relation:
     """A table of an SQLite file, read with Python: DuckDB needs an extension for it that has to be downloaded."""
     path = unpacked(found.paths[0], folder)
     try:
@@ -293,7 +293,7 @@ def _check_complete(path: Path) -> None:
         raise sqlite3.DatabaseError("the file is cut")
 
 
-def _workbook(con: duckdb.DuckDBPyConnection, found: Found) -> Relation:
+def _workbook(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
     """A sheet of an xlsx workbook whose first row holds the names of the columns."""
     from openpyxl import load_workbook
 

@@ -13,7 +13,7 @@ import duckdb
 from standout.data.reading.archives import HEAD, unpacked
 from standout.data.reading.columns import listed
 from standout.data.reading.encodings import as_utf8, decoded, encoding_of, encoding_of_file
-from standout.data.reading.formats import Found
+from standout.data.reading.formats import FoundSource
 from standout.data.reading.layout import MOVIELENS, Layout, find_layout
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.profile import SAMPLE
@@ -58,7 +58,7 @@ class TextTable:
 
     profiled = True
 
-    def __init__(self, folder: Path, found: Found, options: ReadOptions) -> None:
+    def __init__(self, folder: Path, found: FoundSource, options: ReadOptions) -> None:
         self.name = found.name
         self._folder = folder
         self._files = [_opened(folder, path, k, options) for k, path in enumerate(found.paths)]

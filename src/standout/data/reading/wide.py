@@ -10,7 +10,7 @@ from standout.data.reading.columns import Roles, identifier_notes, ignored_note,
 from standout.data.reading.number_rules import number_rule
 from standout.data.reading.options import GUESS, ReadOptions
 from standout.data.reading.profile import NO_CELL, Profile, profile_columns
-from standout.data.reading.source import Source, Table
+from standout.data.reading.source import Source, SourceTable
 from standout.data.reading.workspace import identifier, one_row, quoted
 from standout.errors import ColumnError, option
 
@@ -18,7 +18,7 @@ _NUMBERED = "number of the row"
 
 
 def load_wide(
-    con: duckdb.DuckDBPyConnection, table: Table, options: ReadOptions
+    con: duckdb.DuckDBPyConnection, table: SourceTable, options: ReadOptions
 ) -> tuple[Source, Roles]:
     """Make the view `source` (record, item, value) of a wide matrix.
 
@@ -125,7 +125,7 @@ _INDEX = ("id", "ID", "Id", "column1", "index")
 
 def _unpivoted(
     con: duckdb.DuckDBPyConnection,
-    table: Table,
+    table: SourceTable,
     record: str | None,
     items: list[str],
     decimal: str | None,

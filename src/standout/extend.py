@@ -1,0 +1,57 @@
+"""Names for authors of attacks, defenses, readers and engines of their own.
+
+An attack, a defense and a reader are registered under a name; an engine is passed as an object.
+`examples/` has one file for each of them.
+"""
+
+from standout.adversary.knowledge import Facts
+from standout.attacks.attack import Attack, register_attack
+from standout.attacks.criterion import one_over_sigma, stands_out
+from standout.attacks.noise import Noise
+from standout.attacks.tables import Known
+from standout.attacks.verdicts import Outcome
+from standout.data.catalog import Catalog
+from standout.data.index import Shard
+from standout.data.mechanism import ItemMap, Mechanism, TimeMap
+from standout.data.tasks import Result, Task
+from standout.defenses.defense import Defense, register_defense
+from standout.engines.engine import Engine
+from standout.kernels.bins import LevelBins, TickBins
+from standout.kernels.levels import Steps, Table, Uniform
+from standout.kernels.moments import Window
+from standout.scoring.partials import Partials
+from standout.scoring.plan import Combine, Plan
+
+__all__ = [
+    # attacks
+    "Attack",
+    "register_attack",
+    "Catalog",
+    "Facts",
+    "Known",
+    "Plan",
+    "Combine",
+    "Outcome",
+    "stands_out",
+    "one_over_sigma",
+    # the noise model of the likelihood
+    "Noise",
+    "LevelBins",
+    "Steps",
+    "Table",
+    "TickBins",
+    "Uniform",
+    "Window",
+    # defenses
+    "Defense",
+    "register_defense",
+    "Mechanism",
+    "ItemMap",
+    "TimeMap",
+    # engines
+    "Engine",
+    "Task",
+    "Result",
+    "Shard",
+    "Partials",
+]
