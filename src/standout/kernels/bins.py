@@ -91,15 +91,16 @@ class LevelBins(Bins):
     """Bins of value errors: `share[b]` is uniform over the levels in the bin; errors are clipped to a short regular scale."""
 
     def table(self, known: Array, levels: Array) -> Array:
-        """Probability of the level nearest to the known value."""
-        at = nearest_level(known, levels)
-        if self.is_regular(levels):
-            return np.asarray(self._landed(levels).T[at])
-        return np.asarray(
-            self._each(levels)[
-                np.arange(levels.size)[None, :], self.place(levels[None, :], levels[at][:, None])
-            ]
-        )
+        """(facts, levels): probability of the level nearest to the known value."""
+        return self.chances(known[:, None], np.arange(levels.size)[None, :], levels)
+
+    def chances(self, known: Array, code: Array, levels: Array) -> Array:
+        """Probability of the level nearest to each known value, pair by pair; the two arrays are broadcast."""
+        return self.chance(levels, code, nearest_level(known, levels))
+
+    def window(self, known: Array, levels: Array) -> tuple[Array, Array]:
+        """All levels."""
+        return np.zeros(known.size, np.int64), np.full(known.size, levels.size)
 
     def draw(
         self, true: Array, uniform: Array, levels: Array, inside: Array | None = None
