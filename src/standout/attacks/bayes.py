@@ -25,7 +25,7 @@ from standout.data.item_codes import MOST_DENSE
 from standout.data.tasks import Sums
 from standout.data.values import ROUNDING
 from standout.formulas.likelihood import shrunk
-from standout.kernels.levels import Cells, Exact, LevelKernel, Steps, level_sums
+from standout.kernels.levels import Exact, LevelKernel, Steps
 from standout.scoring.chances import SumChances
 from standout.scoring.factors import ByCount, BySum, RecordFactor, SumOfCounts
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
@@ -340,11 +340,11 @@ def spread(told: Array, data: Catalog, kernel: LevelKernel | None) -> Array:
     attack does not use this artifact.
     """
     low, high = data.scale_ends
-    if kernel is None or isinstance(kernel, (Exact, Steps, Cells)) or high <= low:
+    if kernel is None or isinstance(kernel, (Exact, Steps)) or high <= low:
         return np.ones(told.size)
     margin = _SLACK * (high - low)
     inside = (told > low + margin) & (told < high - margin)
-    moved = level_sums(kernel, told, data.levels, np.zeros(data.n_levels)).moved
+    moved = kernel.sums(told, data.levels, np.zeros(data.n_levels)).moved
     # a value that does not move keeps its probability of 1
     return np.where(inside & moved, data.n_levels / (high - low), 1.0)
 

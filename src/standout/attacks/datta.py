@@ -60,7 +60,6 @@ def similarity_table(known: Known) -> Array:
     if not known.has_value.any():
         return np.ones(known.item.size)
     cells = known.cells
-    # the smallest difference within a level's range: coding never lowers the target's score
     t = dss12.T(known.value_gaps(), 0.0, known.value_range[known.query][cells.row])
     return np.where(known.has_value[cells.row], t, 1.0)
 

@@ -18,7 +18,7 @@ from standout.data.background import background, entries_of
 from standout.data.catalog import Catalog
 from standout.data.index import Rows
 from standout.formulas import likelihood as formula
-from standout.kernels.levels import LevelKernel, level_sums
+from standout.kernels.levels import LevelKernel
 from standout.scoring.factors import ByCount
 from standout.scoring.plan import Plan
 
@@ -126,22 +126,25 @@ def value_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
     n, has, kernel = known.item.size, known.has_value, noise.value
     if kernel is None or not has.any():
         return np.ones(n), np.ones(n)
-    cells, levels = known.cells, known.dataset.levels
-    told = has[cells.row] & (cells.code < levels.size)
-    table = np.ones(cells.row.size)
-    table[told] = kernel.chances(known.value[cells.row[told]], cells.code[told], levels)
-    own = own_counts(known) * told
-    total, n_own = (np.bincount(cells.row, weights=x, minlength=n) for x in (table * own, own))
-    back = formula.shrunk(
-        total / np.maximum(n_own, 1), n_own, _common_chance(known, kernel), SHRINK
-    )
+    table, total, n_own, common = value_backs(known, kernel)
+    back = formula.shrunk(total / np.maximum(n_own, 1), n_own, common, SHRINK)
     back = np.where(has, np.maximum(back, 1e-12), 1.0)
-    last = cells.start[1:] - 1
-    table[last] = back
+    table[known.cells.start[1:] - 1] = back
     return table, back
 
 
-def own_counts(known: Known) -> Array:
+def value_backs(known: Known, kernel: LevelKernel) -> tuple[Array, Array, Array, Array]:
+    """K(v | level) by cell, 1 without a value; per fact: its sum over the item's entries, their number, its mean over all."""
+    cells, levels, n = known.cells, known.dataset.levels, known.item.size
+    told = known.has_value[cells.row] & (cells.code < levels.size)
+    table = np.ones(cells.row.size)
+    table[told] = kernel.chances(known.value[cells.row[told]], cells.code[told], levels)
+    own = _own_counts(known) * told
+    total, n_own = (np.bincount(cells.row, weights=x, minlength=n) for x in (table * own, own))
+    return table, total, n_own, _common_chance(known, kernel)
+
+
+def _own_counts(known: Known) -> Array:
     """(cells): entries of the fact's item with that value code, those of the excluded record not counted."""
     cells, n_levels, gone = known.cells, known.dataset.n_levels, known.gone
     count = cells.entries.astype(np.float64)
@@ -162,7 +165,7 @@ def _common_chance(known: Known, kernel: LevelKernel) -> Array:
     has, data, out = known.has_value, known.dataset, np.zeros(known.item.size)
     everyone = background(data).all_values + 1.0
     told, place = np.unique(known.value[has], return_inverse=True)
-    out[has] = level_sums(kernel, told, data.levels, everyone).weighted[place]
+    out[has] = kernel.sums(told, data.levels, everyone).weighted[place]
     n = np.full(out.size, everyone.sum())
     fact, at = events_of(known.gone, known.gone_at[known.query])
     there = (known.gone.code[at] < data.n_levels) & has[fact]
@@ -245,7 +248,7 @@ def _even_chance(known: Known, noise: Noise) -> Array:
         has = known.has_value
         data = known.dataset
         distinct, place = np.unique(known.value[has], return_inverse=True)
-        sums = level_sums(noise.value, distinct, data.levels, np.zeros(data.n_levels))
+        sums = noise.value.sums(distinct, data.levels, np.zeros(data.n_levels))
         barred = data.n_levels - sums.n_possible
         out[has] /= np.where(barred > 0, barred, data.n_levels)[place]
     if noise.time is not None and known.has_tick.any():

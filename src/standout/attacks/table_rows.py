@@ -131,8 +131,10 @@ def cells_of(dataset: Catalog, item: Array) -> Cells:
 
 def n_cells(dataset: Catalog, item: Array) -> Array:
     """int64: cells of a row for each of the items, about as if an array of `Cells` took eight bytes for each."""
-    # attackers who know the defense have tables over all levels
-    if dataset.n_levels <= MOST_DENSE or dataset.mechanism is not None:
+    if dataset.mechanism is not None:
+        # attackers who know the defense have tables over all levels, of the source too
+        return np.full(item.size, max(dataset.n_levels, dataset.source.n_levels) + 1)
+    if dataset.n_levels <= MOST_DENSE:
         return np.full(item.size, dataset.n_levels + 1)
     # three arrays, and those that a table is computed from
     return np.asarray(6 * np.append(np.diff(item_codes(dataset).ptr) + 1, 1)[item])

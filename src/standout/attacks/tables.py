@@ -159,10 +159,9 @@ class Known:
         return cells_of(self.dataset, self.item)
 
     def value_gaps(self) -> Array:
-        """(cells): level minus known value, 0 where the value lies in the level's range, NaN where one is unknown."""
-        low, high = (np.append(x, np.nan)[self.cells.code] for x in self.dataset.level_bounds)
-        known = self.value[self.cells.row]
-        return np.asarray(np.maximum(low - known, 0.0) + np.minimum(high - known, 0.0))
+        """(cells): level minus known value, NaN where one of the two is unknown."""
+        level = np.append(self.dataset.levels, np.nan)[self.cells.code]
+        return np.asarray(level - self.value[self.cells.row])
 
     def agreeing(self, tolerance: Array) -> Array:
         """Bool (cells): whether the level is within its tolerance of the known value, or the fact has none.
@@ -204,8 +203,8 @@ class Known:
         ends = ends_without(data, self.gone, self.gone_at)
         some = ends[:, 1] >= ends[:, 0]
         inside = np.clip(ends, 0, data.n_levels - 1)
-        low, high = data.level_bounds
-        return np.where(some, high[inside[:, 1]] - low[inside[:, 0]], 0.0)
+        low, high = data.levels[inside].T
+        return np.where(some, high - low, 0.0)
 
     def sum_over_facts(self, x: Array) -> Array:
         """Sum of a number per fact, by query."""

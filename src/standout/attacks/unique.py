@@ -171,11 +171,9 @@ def _value_tables(known: Known, who: Adversary, use_value: bool) -> ValueTables:
     """1 where an entry of that level may be behind a right and a wrong fact."""
     data = known.dataset
     reach = who.value_reach(data) if use_value else np.empty(0)
-    low, high = data.level_bounds
 
     def inside(told: Array, which: Array, code: Array) -> Array:
-        gap = np.maximum(low[code] - told[which], 0) + np.minimum(high[code] - told[which], 0)
-        return np.asarray(np.abs(gap) <= reach[code], np.float64)
+        return np.asarray(np.abs(data.levels[code] - told[which]) <= reach[code], np.float64)
 
     def outside(told: Array, which: Array, code: Array) -> Array:
         return 1.0 - inside(told, which, code)

@@ -21,6 +21,19 @@ Array = npt.NDArray[Any]
 
 SLACK = 1e-9
 
+_CELLS_AT_ONCE = 4_000_000
+
+
+class LevelSums(NamedTuple):
+    """Sums over all levels, per known value."""
+
+    weighted: Array
+    """Σ weight[level] · K(known value | level)."""
+    n_possible: Array
+    """int64: levels with K > 0."""
+    moved: Array
+    """bool: whether some K is neither 0 nor 1."""
+
 
 class LevelKernel(Protocol):
     """Probability of each known value, given the candidate's.
@@ -38,8 +51,8 @@ class LevelKernel(Protocol):
         """K(known value | levels[code]), pair by pair; the two arrays are broadcast."""
         ...
 
-    def window(self, known: Array, levels: Array) -> tuple[Array, Array]:
-        """First level of each known value, and one past the last, beyond which K is 0."""
+    def sums(self, known: Array, levels: Array, weight: Array) -> LevelSums:
+        """Sums over all levels, weighted by a number per level."""
         ...
 
     def draw(self, true: Array, uniform: Array, levels: Array) -> Array:
@@ -70,7 +83,29 @@ class ErrorKernel(ABC):
         """(facts, levels): K(known value | level)."""
         return self.chances(known[:, None], np.arange(levels.size)[None, :], levels)
 
-    def window(self, known: Array, levels: Array) -> tuple[Array, Array]:
+    def sums(self, known: Array, levels: Array, weight: Array) -> LevelSums:
+        """Sums over all levels, weighted by a number per level: over those in reach, in parts that fit into memory."""
+        first, stop = self._window(known, levels)
+        width = np.maximum(stop - first, 0)
+        ends = np.cumsum(width)
+        out = LevelSums(
+            np.zeros(known.size), np.zeros(known.size, np.int64), np.zeros(known.size, np.bool_)
+        )
+        lo = 0
+        while lo < known.size:
+            most = ends[lo] - width[lo] + _CELLS_AT_ONCE
+            hi = max(lo + 1, int(np.searchsorted(ends, most, side="right")))
+            row = np.repeat(np.arange(hi - lo), width[lo:hi])
+            start = first[lo:hi] - np.cumsum(width[lo:hi]) + width[lo:hi]
+            code = np.arange(row.size) + np.repeat(start, width[lo:hi])
+            chance = self.chances(known[lo:hi][row], code, levels)
+            parts = chance * weight[code], chance > 0, (chance > 0) & (chance != 1.0)
+            for total, x in zip(out, parts, strict=True):
+                total[lo:hi] = np.bincount(row, weights=x, minlength=hi - lo)
+            lo = hi
+        return out
+
+    def _window(self, known: Array, levels: Array) -> tuple[Array, Array]:
         """First level of each known value, and one past the last, beyond which K is 0."""
         steps, _, width, _, _ = self.errors(levels)
         low, high = levels - width, levels + width
@@ -100,23 +135,6 @@ class Exact(ErrorKernel):
     def chances(self, known: Array, code: Array, levels: Array) -> Array:
         """1 at the level of the known value, else 0."""
         return np.asarray(np.abs(known - levels[code]) <= _rounding(levels), np.float64)
-
-
-@dataclass(frozen=True)
-class Cells(ErrorKernel):
-    """Value known exactly, of a scale whose levels stand for the values from `low` to `high`."""
-
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-
-    def chances(self, known: Array, code: Array, levels: Array) -> Array:
-        """Probability of the cell: 1 if the known value lies in it, else 0."""
-        low, high = np.asarray(self.low)[code], np.asarray(self.high)[code]
-        return np.asarray((known >= low) & (known <= high), np.float64)
-
-    def window(self, known: Array, levels: Array) -> tuple[Array, Array]:
-        """The cell that the known value lies in."""
-        return np.searchsorted(self.high, known), np.searchsorted(self.low, known, "right")
 
 
 @dataclass(frozen=True)
@@ -264,43 +282,6 @@ class Table:
                 "the second change of values does not start from the levels that the first one leaves"
             )
         return Table(self.source, other.release, sparse.csr_array(self.chance @ other.chance))
-
-
-class LevelSums(NamedTuple):
-    """Sums over all levels, per known value."""
-
-    weighted: Array
-    """Σ weight[level] · K(known value | level)."""
-    n_possible: Array
-    """int64: levels with K > 0."""
-    moved: Array
-    """bool: whether some K is neither 0 nor 1."""
-
-
-def level_sums(kernel: LevelKernel, known: Array, levels: Array, weight: Array) -> LevelSums:
-    """Sums over the levels of the window of each known value, in parts that fit into memory."""
-    first, stop = kernel.window(known, levels)
-    ends = np.cumsum(np.maximum(stop - first, 0))
-    out = LevelSums(
-        np.zeros(known.size), np.zeros(known.size, np.int64), np.zeros(known.size, bool)
-    )
-    lo = 0
-    while lo < known.size:
-        before = int(ends[lo - 1]) if lo else 0
-        hi = max(lo + 1, int(np.searchsorted(ends, before + _CELLS_AT_ONCE, side="right")))
-        width = np.maximum(stop - first, 0)[lo:hi]
-        row = np.repeat(np.arange(hi - lo), width)
-        code = np.arange(row.size) + np.repeat(first[lo:hi] - np.cumsum(width) + width, width)
-        chance = kernel.chances(known[lo:hi][row], code, levels)
-        for total, x in zip(
-            out, (chance * weight[code], chance > 0, (chance > 0) & (chance != 1.0)), strict=True
-        ):
-            total[lo:hi] = np.bincount(row, weights=x, minlength=hi - lo)
-        lo = hi
-    return out
-
-
-_CELLS_AT_ONCE = 4_000_000
 
 
 def nearest_level(known: Array, levels: Array) -> Array:
