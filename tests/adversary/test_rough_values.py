@@ -80,7 +80,6 @@ def test_two_jokes_rated_roughly_find_far_fewer_people_than_rated_exactly():
     n, m = 1500, 40
     value = np.round(np.clip(rng.normal(0, 5, (n, m)), -10, 10), 2)
     ds = so.Dataset.from_arrays(np.repeat(np.arange(n), m), np.tile(np.arange(m), n), value.ravel())
-    assert ds.cleaning.value_error == 0
     assert ds.value_grid is None
     targets = np.arange(0, n, 5)
 

@@ -1,15 +1,12 @@
-"""A default audit measures what the file holds: times to the second, and no claim of exact values that are not kept."""
+"""A default audit measures what the file holds: times to the second, and exact values."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import standout as so
-from standout.experiment.subject import describe_data
 from standout.report.sentences import said
 from standout.report.view import untried, view
 
@@ -164,67 +161,14 @@ def amounts(n=1500, seed=2):
     return record, item, np.round(np.exp(rng.normal(7, 1.2, n * 4)), 2)
 
 
-def test_values_that_are_rounded_are_never_called_exact(tmp_path):
-    """Exact amounts would find more people than were measured."""
+def test_exact_amounts_are_measured_however_many_there_are():
     record, item, value = amounts()
     assert np.unique(value).size > 4095
     ds = so.Dataset.from_arrays(record, item, value)
-    truly_unique = unique_share(item, value)
-    found = so.Audit(ds, attacks=["unicity", "likelihood"], targets=300, describe=False).run()
+    found = so.Audit(ds, attacks=["unicity"], targets=300, describe=False).run()
     top = rates(found, knows=1, wrong=0, value_within=0)["unicity"]
-    assert top["high"] < truly_unique  # what is measured is less than what exact amounts would find
-    plain = found.to_dict()
-    words = {r["adversary"]["words"] for r in plain["results"]}
-    width = ds.rounded_to
-    assert any(f"values rounded to about {float(f'{width:.1g}'):g}" in w for w in words)
-    so.render(found, tmp_path / "r.html")
-    page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    for text in (json.dumps(sorted(words)), str(found), page):
-        assert (
-            "values exact" not in text
-            and "exact value," not in text
-            and "its exact value" not in text
-        )
-    assert (
-        "Not measured: exact values." in str(found).splitlines()[0]
-        and "exact values was not measured" in page
-    )
-    assert plain["data"]["values"]["rounded_to"] == width and plain["data"]["not_measured"] == [
-        "exact values"
-    ]
-    assert "exact values" in untried(view(found))
-
-
-def test_the_gate_says_that_exact_values_were_not_measured():
-    ds = so.Dataset.from_arrays(*amounts())
-    policy = {
-        "attacks": ["unicity"],
-        "targets": 150,
-        "adversary": {"a": {"knows": 1, "value_within": 0}},
-        "limit": [{"max": 0.5, "adversaries": ["a"]}],
-    }
-    verdict = so.check(ds, policy)
-    assert verdict.provenance["not_measured"] == [
-        "exact values"
-    ] and "Not measured: exact values" in str(verdict)
-    assert "Not measured: exact values" in verdict._repr_html_()
-    assert all(
-        "rounded to about" in row["adversary"] and "exact" not in row["adversary"]
-        for row in verdict.tests
-    )
-
-
-def test_the_width_of_rounded_values_is_that_of_a_typical_entry():
-    ds = so.Dataset.from_arrays(*amounts())
-    value = np.sort(amounts()[2])
-    cell = np.searchsorted(ds.level_high, value)
-    width = (ds.level_high - ds.level_low)[cell]
-    assert ds.rounded_to == pytest.approx(np.median(width[width > 0]), rel=0.05)
-    assert so.Dataset.from_arrays([1, 2], [1, 1], [1.5, 2.5]).rounded_to == 0
-    assert (
-        "rounded_to"
-        not in describe_data(so.Dataset.from_arrays([1, 2], [1, 1], [1.5, 2.5]))["values"]
-    )
+    assert top["low"] < unique_share(item, value) < top["high"]
+    assert found.to_dict()["data"]["not_measured"] == []
 
 
 @pytest.mark.parametrize("how", ["text", "frame", "arrays"])

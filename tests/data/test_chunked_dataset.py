@@ -37,8 +37,6 @@ ARRAYS = (
     "item_labels",
     "supports",
     "levels",
-    "level_low",
-    "level_high",
     "length_counts",
     "popularity_rank",
     "record_labels",

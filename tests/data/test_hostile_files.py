@@ -214,7 +214,7 @@ def test_json_that_is_nested_too_deep_is_refused_by_every_reader(tmp_path):
         assert journal.find({"a": 1}) is None
 
 
-@pytest.mark.parametrize("name", ["meta.json", "record_item.npy", "level_low.npy"])
+@pytest.mark.parametrize("name", ["meta.json", "record_item.npy", "levels.npy"])
 def test_a_pipe_in_a_saved_folder_is_refused_at_once(tmp_path, name):
     Dataset.from_arrays(np.repeat(np.arange(9), 3), np.arange(27) % 5).save(tmp_path / "saved")
     (tmp_path / "saved" / name).unlink(missing_ok=True)

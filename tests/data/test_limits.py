@@ -32,10 +32,7 @@ def test_the_largest_numbers_are_values(tmp_path):
     assert ds.levels.tolist() == [-1.7e308, 1e-320, 5.0, 1e308]
 
 
-def test_the_largest_numbers_among_a_million_distinct_values_do_not_overflow(tmp_path, monkeypatch):
-    from standout.data.reading import tally
-
-    monkeypatch.setattr(tally, "MOST_DISTINCT", 1000)
+def test_the_largest_numbers_among_thousands_of_distinct_values_do_not_overflow(tmp_path):
     rng = np.random.default_rng(0)
     for value in (
         np.r_[rng.random(4998), 1.7e308, -1.7e308],
@@ -44,9 +41,7 @@ def test_the_largest_numbers_among_a_million_distinct_values_do_not_overflow(tmp
         ds = Dataset.read(
             parquet(tmp_path, user=np.arange(5000) % 100, item=np.arange(5000), rating=value)
         )
-        assert np.isfinite(ds.levels).all()
-        assert (np.diff(ds.levels) > 0).all()
-        assert ds.levels[0] < -1e300 and ds.levels[-1] > 1e300
+        assert np.array_equal(ds.levels, np.unique(value))
         assert ds.n_entries == 5000
 
 

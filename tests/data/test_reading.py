@@ -16,8 +16,8 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+import standout as so
 from standout.data.dataset import Dataset
-from standout.data.reading import tally
 
 ROWS = [
     (7, "tea", 4.5, "2019-12-30"),
@@ -382,18 +382,19 @@ def test_files_and_arrays_agree_on_many_rows(tmp_path, spread):
     )
 
 
-def test_so_many_values_that_only_ranges_are_listed_keep_their_stated_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(tally, "MOST_DISTINCT", 1000)
-    value = np.random.default_rng(5).lognormal(2, 2, 5000)
+def test_seventy_thousand_values_are_kept_exactly_by_every_reader(tmp_path):
+    n = 70_000
+    value = np.random.default_rng(5).lognormal(2, 2, n)
     path = tmp_path / "v.parquet"
     pq.write_table(
-        pa.table({"user": np.arange(5000), "item": np.zeros(5000, int), "rating": value}), path
+        pa.table({"user": np.arange(n), "item": np.zeros(n, int), "rating": value}), path
     )
     ds = Dataset.read(path)
-    assert 1000 < ds.n_levels <= 4095
-    worst = np.abs(ds.levels[ds.record_code] - value).max()
-    assert 0 < worst <= ds.cleaning.value_error * (1 + 1e-9)
-    assert any("distinct values coded as" in note for note in ds.cleaning.notes)
+    assert ds.record_code.dtype == np.uint32
+    assert np.array_equal(ds.levels[ds.record_code], value)
+    again = Dataset.read(path, repeats="mean")
+    there = [so.ChunkedDataset.read(path, repeats=how) for how in ("keep", "mean")]
+    assert {x.fingerprint for x in (again, *there)} == {ds.fingerprint}
 
 
 def test_presence_only_data_has_neither_values_nor_days(tmp_path):

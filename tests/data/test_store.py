@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from standout import ChunkedDataset
 from standout.data import labels as labels_module
 from standout.data import store
 from standout.data.dataset import Dataset
@@ -220,14 +221,11 @@ def test_a_saved_folder_can_be_read_by_others(tmp_path):
     assert (tmp_path / "d").stat().st_mode & 0o077 == 0o055
 
 
-def test_bounds_of_levels_are_kept_where_values_are_not_exact(tmp_path):
-    ds = Dataset.from_arrays(np.arange(9000), np.zeros(9000, int), np.arange(9000.0) ** 2)
-    assert ds.level_low.size == ds.n_levels
+def test_thousands_of_values_are_kept(tmp_path):
+    ds = Dataset.from_arrays(np.arange(70_000), np.zeros(70_000, int), np.arange(70_000.0) ** 2)
+    assert ds.n_levels == 70_000
     ds.save(tmp_path / "d")
     assert_equal(Dataset.open(tmp_path / "d"), ds)
-    assert not (tmp_path / "exact").exists()
-    small().save(tmp_path / "exact")
-    assert not (tmp_path / "exact" / "level_low.npy").exists()
 
 
 def made_older(folder: Path, schema: int = 1) -> None:
@@ -284,25 +282,20 @@ def test_a_missing_time_of_a_folder_of_schema_3_stays_missing(tmp_path):
     assert old.index.tick.tolist() == ds.index.tick.tolist()
 
 
-def test_a_folder_of_an_older_version_gets_bounds_that_hold_its_values(tmp_path):
-    value = np.arange(9000.0) ** 2
-    ds = Dataset.from_arrays(np.arange(9000), np.zeros(9000, int), value)
-    ds.save(tmp_path / "d")
-    made_older(tmp_path / "d")
-    for name in ("level_low", "level_high"):
-        (tmp_path / "d" / f"{name}.npy").unlink()
-    old = Dataset.open(tmp_path / "d")
-    assert (old.level_low[old.record_code] <= value).all()
-    assert (value <= old.level_high[old.record_code]).all()
-
-
-def test_a_folder_that_lost_one_of_its_bounds_is_refused(tmp_path):
-    Dataset.from_arrays(np.arange(9000), np.zeros(9000, int), np.arange(9000.0)).save(
-        tmp_path / "d"
-    )
-    (tmp_path / "d" / "level_low.npy").unlink()
-    with pytest.raises(InputError, match="damaged"):
-        Dataset.open(tmp_path / "d")
+@pytest.mark.parametrize("error", [0.0, 0.5])
+def test_a_folder_of_an_older_version_is_read_unless_it_holds_rounded_values(tmp_path, error):
+    small().save(tmp_path / "d")
+    meta = json.loads((tmp_path / "d" / "meta.json").read_text())
+    sums = meta.pop("checksums")
+    meta["cleaning"] |= {"value_error": error, "value_width": 2 * error}
+    meta["checksums"] = sums | {"meta.json": meta_checksum(meta)}
+    (tmp_path / "d" / "meta.json").write_text(json.dumps(meta))
+    for opened in (Dataset.open, ChunkedDataset.open):
+        if error:
+            with pytest.raises(InputError, match="read the source again"):
+                opened(tmp_path / "d")
+        else:
+            assert opened(tmp_path / "d").fingerprint == small().fingerprint
 
 
 ARRAYS = [

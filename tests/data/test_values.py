@@ -1,4 +1,4 @@
-"""Values as codes: exact up to 4,095 distinct values, then cells with stated bounds."""
+"""Values as codes: every distinct value is a level."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import standout as so
+from standout.data import values as values_module
 from standout.data.dataset import Dataset
-from standout.data.values import code_values, codes_of, grid_step
+from standout.data.values import codes_of, grid_step, levels_of
+from standout.errors import InputError
 
 
 def coded(values):
-    distinct, counts = np.unique(np.asarray(values, float), return_counts=True)
-    scale = code_values(distinct, counts)
-    return distinct, scale, codes_of(distinct, scale.high)
+    distinct = np.unique(np.asarray(values, float))
+    levels = levels_of(distinct)
+    return distinct, levels, codes_of(distinct, levels)
 
 
 def column(value, **options) -> Dataset:
@@ -23,15 +25,10 @@ def column(value, **options) -> Dataset:
     return Dataset.from_arrays(np.arange(len(value)), np.zeros(len(value), int), value, **options)
 
 
-@given(st.lists(st.floats(-1e6, 1e6, allow_nan=False), min_size=1, max_size=400, unique=True))
-def test_few_values_are_their_own_levels(values):
-    distinct, scale, codes = coded(values)
-    assert scale.error == 0
-    assert np.array_equal(scale.levels[codes], distinct)
-
-
-@pytest.mark.parametrize(("n", "kind"), [(255, np.uint8), (256, np.uint16), (4095, np.uint16)])
-def test_up_to_4095_values_are_kept_exactly_in_the_narrowest_codes(n, kind):
+@pytest.mark.parametrize(
+    ("n", "kind"), [(255, np.uint8), (256, np.uint16), (65_535, np.uint16), (65_536, np.uint32)]
+)
+def test_values_are_kept_exactly_in_the_narrowest_codes(n, kind):
     value = np.random.default_rng(n).permutation(
         np.sort(np.random.default_rng(0).lognormal(3, 2, n))
     )
@@ -40,8 +37,6 @@ def test_up_to_4095_values_are_kept_exactly_in_the_narrowest_codes(n, kind):
     assert ds.record_code.dtype == kind
     assert ds.index.code.dtype == kind
     assert np.array_equal(np.append(ds.levels, np.nan)[ds.record_code], value, equal_nan=True)
-    assert ds.cleaning.value_error == 0
-    assert ds.level_low.size == ds.level_high.size == 0
 
 
 def test_wide_codes_do_not_run_into_the_days_of_the_sort_key():
@@ -74,7 +69,7 @@ def test_wide_codes_and_the_longest_spans_of_days_fit_one_sort_key():
     st.sampled_from(["uniform", "lognormal", "integers", "tiny", "huge", "spike", "both ends"]),
     st.integers(0, 10**6),
 )
-def test_more_values_lie_in_the_cell_of_their_level(n, kind, seed):
+def test_values_of_any_size_and_distance_are_their_own_levels(n, kind, seed):
     rng = np.random.default_rng(seed)
     values = {
         "uniform": rng.random(n),
@@ -87,60 +82,21 @@ def test_more_values_lie_in_the_cell_of_their_level(n, kind, seed):
             [np.linspace(-1.7e308, -1e308, n), np.linspace(1e308, 1.7e308, n)]
         ),
     }[kind]
-    distinct, scale, codes = coded(values)
-    assert scale.levels.size <= 4095
-    assert np.all(scale.levels[1:] > scale.levels[:-1])
-    assert np.all(np.diff(codes.astype(int)) >= 0)
-    assert np.all((scale.low[codes] <= distinct) & (distinct <= scale.high[codes]))
-    difference = np.abs(scale.levels[codes] - distinct)
-    assert difference.max() == pytest.approx(scale.error, rel=1e-9, abs=1e-300)
-    assert scale.levels.size > 1000, (
-        "levels that are not used make the error larger than it has to be"
-    )
+    distinct, levels, codes = coded(values)
+    assert np.array_equal(levels[codes], distinct)
 
 
-def test_small_counts_stay_exact_beside_huge_ones():
-    small = np.repeat(np.arange(1, 31), 1000)
-    large = np.unique(np.random.default_rng(0).integers(1000, 10**7, 20_000))
-    distinct, scale, codes = coded(np.concatenate([small, large]))
-    assert scale.error > 0
-    assert scale.levels[codes][distinct <= 20].tolist() == list(range(1, 21))
-
-
-def test_the_error_is_not_far_from_what_even_levels_would_give():
-    _, scale, _ = coded(np.linspace(0, 1, 100_000))
-    assert 0 < scale.error < 3 * 1 / 4095
-
-
-def test_ranges_are_never_cut_in_two():
-    low = np.arange(10_000) * 1.0
-    high = low + 0.4
-    scale = code_values(high, np.ones(10_000, int), low)
-    assert np.array_equal(codes_of(low, scale.high), codes_of(high, scale.high))
-    assert np.all(scale.low[codes_of(low, scale.high)] <= low)
+def test_too_many_values_are_refused(monkeypatch):
+    monkeypatch.setattr(values_module, "MOST_LEVELS", 10)
+    with pytest.raises(InputError, match="11 distinct values: at most 10 can be kept"):
+        column(np.arange(11.0))
 
 
 @given(st.lists(st.floats(-100, 100, allow_nan=False), min_size=1, max_size=400))
 def test_a_value_finds_its_code_again(values):
-    distinct, scale, codes = coded(values)
-    assert codes_of(distinct, scale.high).tolist() == codes.tolist() == list(range(distinct.size))
-    assert codes_of(np.array([np.nan]), scale.high).tolist() == [scale.levels.size]
-
-
-def test_the_error_is_in_the_cleaning():
-    value = np.arange(10_000.0) ** 2
-    ds = column(value)
-    worst = np.abs(ds.levels[ds.record_code] - value).max()
-    assert worst == ds.cleaning.value_error > 0
-    note = f"value: 10,000 distinct values coded as {ds.n_levels} levels, rounded to about 20000, largest error {worst:.6g}"
-    assert note in ds.cleaning.notes
-
-
-def test_exact_values_have_no_error_to_tell_of():
-    ds = Dataset.from_arrays([1, 2, 3], [1, 1, 1], [1.0, 2.5, np.nan])
-    assert ds.cleaning.value_error == 0
-    assert ds.record_code.tolist() == [0, 1, 2]
-    assert ds.cleaning.notes == ()
+    distinct, levels, codes = coded(values)
+    assert codes.tolist() == list(range(distinct.size))
+    assert codes_of(np.array([np.nan]), levels).tolist() == [levels.size]
 
 
 @pytest.mark.parametrize("n", [1000, 6000])
@@ -151,26 +107,19 @@ def test_exact_outside_knowledge_finds_everyone_however_many_values_there_are(n)
     asked = np.arange(0, n, max(1, n // 300))
     aux = so.Knowledge.from_arrays(asked, np.zeros(asked.size, int), value[asked])
     found = so.attack("unicity").run(ds, aux, watch=asked)
-    if ds.cleaning.value_error == 0:
-        assert found.matched.all()
-        assert np.array_equal(found.best, asked)
-    # cells hold several values: the target always agrees with what is true of it
-    assert np.array_equal(found.rank, found.n_matching)
-    assert so.attack("scoreboard-rh").run(ds, aux, watch=asked).rank.max() <= (
-        1 if n == 1000 else 4
-    )
+    assert found.matched.all()
+    assert np.array_equal(found.best, asked)
+    assert so.attack("scoreboard-rh").run(ds, aux, watch=asked).rank.max() == 1
 
 
 def test_a_certificate_never_names_a_wrong_record_because_of_coding():
-    # 6,000 distinct values: with midpoints for values, the neighbor of the target could score
-    # higher than the target
     n = 6000
     rng = np.random.default_rng(5)
     value = np.sort(rng.lognormal(0, 2, 2 * n))
     record, item = np.tile(np.arange(n), 2), np.repeat([0, 1], n)
     value = np.concatenate([rng.permutation(value[:n]), rng.permutation(value[n:])])
     ds = Dataset.from_arrays(record, item, value)
-    assert ds.cleaning.value_error > 0
+    assert ds.n_levels == 2 * n
     asked = np.arange(0, n, 20)
     aux = so.Knowledge.from_arrays(
         np.tile(asked, 2),
@@ -216,12 +165,3 @@ def test_near_levels_are_those_within_the_tolerance(values, within):
     places = np.arange(ds.n_levels)
     near = (places >= first[:, None]) & (places < stop[:, None])
     assert (near | ~surely).all() and (maybe | ~near).all()
-
-
-def test_levels_whose_cells_come_near_each_other_are_near():
-    value = np.arange(20_000.0)
-    ds = column(value)
-    first, stop = ds.near_levels(3)
-    for k in range(0, 20_000, 97):
-        code, other = int(ds.record_code[k]), int(ds.record_code[min(k + 3, 19_999)])
-        assert first[code] <= other < stop[code]

@@ -196,14 +196,14 @@ def test_geometric_noise_falls_by_the_same_factor_with_each_step() -> None:
     ).all()
 
 
-def test_values_coded_as_cells_can_be_changed() -> None:
+def test_thousands_of_values_can_be_changed() -> None:
     rng = np.random.default_rng(0)
     ds = so.Dataset.from_arrays(
         np.arange(9000) % 300, np.arange(9000) % 70, rng.normal(50, 20, 9000)
     )
-    assert ds.level_low.size
+    assert ds.n_levels == 9000
     release = so.defense("round-values", step=10).apply(ds)
-    assert release.level_low.size == 0 and set(release.levels % 10) == {0}
+    assert set(release.levels % 10) == {0}
     noisy = so.defense("noise-values", within=1).apply(ds)
     np.testing.assert_allclose(published(noisy).value.chance.sum(axis=1), 1)
 

@@ -19,8 +19,6 @@ class Elsewhere(Catalog):
             "item_labels",
             "supports",
             "levels",
-            "level_low",
-            "level_high",
             "first_tick",
             "tick_span",
         ):

@@ -30,8 +30,6 @@ CATALOG = (
     "item_labels",
     "supports",
     "levels",
-    "level_low",
-    "level_high",
     "first_tick",
     "tick_span",
     "time_resolution",

@@ -6,7 +6,7 @@ from scipy import sparse, stats
 
 import standout as so
 from standout.kernels.bins import Bins, LevelBins, TickBins
-from standout.kernels.levels import Cells, Exact, Relative, Steps, Table, Uniform
+from standout.kernels.levels import Exact, Relative, Steps, Table, Uniform
 from standout.kernels.moments import Window
 
 DRAWS = 1_000_000
@@ -16,7 +16,6 @@ ODD = np.array([1.0, 1.3, 2.9, 4.71, 7.07])
 CHANGE = np.array([[0.7, 0.3, 0.0], [0.25, 0.5, 0.25], [0.0, 0.1, 0.9]])
 LEVEL_KERNELS = {
     "exact": (Exact(), UNEVEN),
-    "cells": (Cells((0.5, 1.8, 3.9), (1.5, 2.2, 4.1)), np.array([1.0, 2.0, 4.0])),
     "steps": (Steps(2), EVEN),
     "steps of a half": (Steps(1.2, 0.5), np.arange(1.0, 4.5, 0.5)),
     "more steps than levels": (Steps(20), EVEN),

@@ -13,7 +13,8 @@ from standout.adversary.choosing import ChooseRecords, Condition
 from standout.adversary.counts import CountRecords, EntryTest, ItemCount
 from standout.adversary.holders import PickHolders
 from standout.attacks.tables import Known
-from standout.data.background import _CountEntries, _CountValues
+from standout.data.background import _CountEntries
+from standout.data.item_codes import _CountCodes
 from standout.data.tasks import Sums, Task
 from standout.scoring.chances import SumChances
 
@@ -49,7 +50,7 @@ def task_of(kind: str, data: so.Dataset, rng: np.random.Generator) -> Task:
             rng.integers(0, data.n_items, 5), rng.integers(0, 2**63, 5).astype(np.uint64)
         )
     if kind == "values":
-        return _CountValues(np.unique(rng.integers(0, data.n_items, 3)), data.n_levels)
+        return _CountCodes(data.n_levels)
     return _CountEntries((data.n_items, data.n_levels), (data.n_items, data.tick_span // 4 + 1), 4)
 
 

@@ -169,10 +169,10 @@ class Adversary:
 
     def words(self, dataset: Catalog) -> str:
         """The knowledge in words, as it is of this data."""
-        return self.describe(dataset.time_resolution, dataset.rounded_to)
+        return self.describe(dataset.time_resolution)
 
-    def describe(self, resolution: str = "day", rounded: float = 0.0) -> str:
-        """The knowledge in words, for times of this resolution and values that are rounded to this width (0 = exact).
+    def describe(self, resolution: str = "day") -> str:
+        """The knowledge in words, for times of this resolution.
 
         >>> Adversary(knows=8, wrong=2, value_within=1, time_within=14).describe()
         '8 items, 2 with wrong values, values ±1, days ±14'
@@ -193,7 +193,7 @@ class Adversary:
         elif share is not None:
             words.append(f"values ±{100 * share:g} %")
         elif self.value_within is not None:
-            words.append(value_words(self.value_within, rounded))
+            words.append(value_words(self.value_within))
         if self.time_within is not None:
             words.append(time_words(self.time_within, resolution))
         if self.choose != "uniform":

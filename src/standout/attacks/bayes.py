@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +17,15 @@ from standout.adversary.eligible import conditions, entry_test, levels_outside
 from standout.adversary.knowledge import Facts
 from standout.attacks.known_length import with_length
 from standout.attacks.noise import Noise
+from standout.attacks.table_rows import cells_of
 from standout.attacks.tables import Known
 from standout.data.cache import once
 from standout.data.catalog import Catalog
+from standout.data.item_codes import MOST_DENSE
 from standout.data.tasks import Sums
 from standout.data.values import ROUNDING
 from standout.formulas.likelihood import shrunk
-from standout.kernels.levels import Cells, Exact, LevelKernel, Steps
+from standout.kernels.levels import Exact, LevelKernel, Steps
 from standout.scoring.chances import SumChances
 from standout.scoring.factors import ByCount, BySum, RecordFactor, SumOfCounts
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
@@ -201,6 +204,7 @@ def compile_exact(known: Known, who: Adversary, noise: Noise, background: Array)
         scale=tables.scale,
         base=base,
         exact=tables,
+        places=known.cells.places if tables.use_value else None,
         factor=log_pick,
         weight=rule.weight,
     )
@@ -210,14 +214,9 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
     """All tables except the means over the items' pairs."""
     data, n = known.dataset, known.facts.n_queries
     use_value, use_time = who.tells_value(data) and noise.value is not None, who.tells_time(data)
-    value_row, right_value, wrong_value = _value_tables(known, who, noise, use_value)
+    value = _value_tables(known, who, noise, use_value)
     wrong_items = who.wrong_kind == "item" and who.wrong > 0
     wrong = np.full(n, int(who.wrong), np.int64)
-    fine = (
-        levels_outside(data.levels, who.value_reach(data)) > 0
-        if use_value
-        else np.empty(0, np.bool_)
-    )
     m = int(np.diff(known.query_ptr).max(initial=1))
     gone_ptr, gone_item = _gone_items(known, rule)
     return ExactTables(
@@ -235,11 +234,8 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
         n_possible=rule.n_eligible
         - np.append(satisfied(rule.conditions, known.gone), False)[known.gone_at],
         scale=fixed_point(NATS_PER_FACT * np.diff(known.query_ptr)),
-        value_row=value_row,
-        right_value=right_value,
-        wrong_value=wrong_value,
+        **value._asdict(),
         has_tick=known.has_tick & use_time,
-        level_fine=fine,
         marked=rule.marked[known.item].astype(np.int64),
         support=known.support.astype(np.float64),
         mean_right=np.zeros(known.item.size),
@@ -263,27 +259,77 @@ def _gone_items(known: Known, rule: Picks) -> tuple[Array, Array]:
     return ptr, np.concatenate([*rows, np.empty(0, np.int64)])
 
 
-def _value_tables(
-    known: Known, who: Adversary, noise: Noise, use_value: bool
-) -> tuple[Array, Array, Array]:
-    """Row of each fact, and the probabilities of the known value by level (last column: no value): right, wrong.
+class ValueTables(NamedTuple):
+    """Value tables of an exact plan, by their names in it."""
 
-    The first row is for facts without a value, which come only from entries without one.
+    value_row: Array
+    row_start: Array
+    right_value: Array
+    wrong_value: Array
+    level_fine: Array
+
+
+def exact_tables(
+    known: Known,
+    use_value: bool,
+    right: Callable[..., Array],
+    wrong: Callable[..., Array],
+    fine: Array,
+) -> ValueTables:
+    """Tables over the cells of each distinct pair of item and known value.
+
+    A fact without a value comes only from an entry without one.
+
+    Parameters
+    ----------
+    known
+        The facts.
+    use_value
+        Whether values are known.
+    right, wrong
+        Probability of a known value given a level: functions of (distinct known values, the value
+        of each cell as an index into them, the level of each cell).
+    fine
+        bool (levels): whether the value can be wrong.
     """
-    n = known.item.size
-    if not use_value or noise.value is None:
-        return np.zeros(n, np.int64), np.ones((1, 1)), np.ones((1, 1))
-    levels = known.dataset.levels
+    data, n = known.dataset, known.item.size
+    if not use_value:
+        one = np.ones(1)
+        return ValueTables(
+            np.zeros(n, np.int64), np.zeros(1, np.int64), one, one, -np.ones(1, np.int8)
+        )
     told, place = np.unique(known.value[known.has_value], return_inverse=True)
-    row = np.zeros(n, np.int64)
-    row[known.has_value] = 1 + place.reshape(-1)
-    right, wrong = (np.zeros((told.size + 1, levels.size + 1)) for _ in range(2))
-    right[0, -1] = wrong[0, -1] = 1.0
-    right[1:, :-1] = noise.value.table(told, levels)
-    wrong[1:, :-1] = wrong_values(
-        told, levels, who.value_reach(known.dataset), spread(told, known.dataset, noise.value)
-    )
-    return row, right, wrong
+    which = np.zeros(n, np.int64)
+    which[known.has_value] = 1 + place.reshape(-1)
+    # where all levels have a cell, facts about different items share rows
+    item = known.item if data.n_levels > MOST_DENSE else np.zeros(n, np.int64)
+    pairs, row = np.unique(item * (told.size + 1) + which, return_inverse=True)
+    cells, which = cells_of(data, pairs // (told.size + 1)), pairs % (told.size + 1)
+    no_value = cells.code == data.n_levels
+    tables = []
+    at = ~no_value & (which[cells.row] > 0)
+    for chance in (right, wrong):
+        table = np.where(no_value & (which[cells.row] == 0), 1.0, 0.0)
+        table[at] = chance(told, which[cells.row[at]] - 1, cells.code[at])
+        tables.append(table)
+    kind = np.append(fine.astype(np.int8), np.int8(-1))[cells.code]
+    return ValueTables(row.reshape(-1), cells.start[:-1], tables[0], tables[1], kind)
+
+
+def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -> ValueTables:
+    """Probabilities of the known values by level."""
+    data, kernel = known.dataset, noise.value
+    reach = who.value_reach(data) if use_value else np.empty(0)
+
+    def right(told: Array, which: Array, code: Array) -> Array:
+        assert kernel is not None
+        return kernel.chances(told[which], code, data.levels)
+
+    def wrong(told: Array, which: Array, code: Array) -> Array:
+        return wrong_chances(told, which, code, data.levels, reach, spread(told, data, kernel))
+
+    fine = levels_outside(data.levels, reach) > 0 if use_value else np.empty(0, np.bool_)
+    return exact_tables(known, use_value, right, wrong, fine)
 
 
 def spread(told: Array, data: Catalog, kernel: LevelKernel | None) -> Array:
@@ -294,15 +340,13 @@ def spread(told: Array, data: Catalog, kernel: LevelKernel | None) -> Array:
     attack does not use this artifact.
     """
     low, high = data.scale_ends
-    if kernel is None or isinstance(kernel, (Exact, Steps, Cells)) or high <= low:
+    if kernel is None or isinstance(kernel, (Exact, Steps)) or high <= low:
         return np.ones(told.size)
     margin = _SLACK * (high - low)
     inside = (told > low + margin) & (told < high - margin)
-    moves = kernel.table(told, data.levels)
+    moved = kernel.sums(told, data.levels, np.zeros(data.n_levels)).moved
     # a value that does not move keeps its probability of 1
-    return np.where(
-        inside & ((moves > 0) & (moves != 1.0)).any(axis=1), data.n_levels / (high - low), 1.0
-    )
+    return np.where(inside & moved, data.n_levels / (high - low), 1.0)
 
 
 def wrong_values(told: Array, levels: Array, reach: Array, unit: Array) -> Array:
@@ -311,20 +355,32 @@ def wrong_values(told: Array, levels: Array, reach: Array, unit: Array) -> Array
     >>> wrong_values(np.array([1.0, 3.0]), np.array([1.0, 2.0, 3.0]), np.zeros(3), np.ones(2)).tolist()
     [[0.0, 0.5, 0.5], [0.5, 0.5, 0.0]]
     """
+    which, code = np.arange(told.size)[:, None], np.arange(levels.size)[None, :]
+    return wrong_chances(told, which, code, levels, reach, unit)
+
+
+def wrong_chances(
+    told: Array, which: Array, code: Array, levels: Array, reach: Array, unit: Array
+) -> Array:
+    """As `wrong_values`, for pairs of a known value and a level, given as indices; they are broadcast."""
     n_outside = np.searchsorted(levels, levels - reach) + levels.size
     n_outside -= np.searchsorted(levels, levels + reach, side="right")
     rounding = ROUNDING * np.abs(told)
     at = np.clip(np.searchsorted(levels, told - rounding), 0, levels.size - 1)
     is_level = (np.abs(levels[at] - told) <= rounding) | (unit != 1.0)
-    off = (np.abs(told[:, None] - levels[None, :]) > reach[None, :]) & is_level[:, None]
-    return np.asarray(off * unit[:, None] / np.maximum(n_outside, 1)[None, :])
+    off = (np.abs(told[which] - levels[code]) > reach[code]) & is_level[which]
+    return np.asarray(off * unit[which] / np.maximum(n_outside, 1)[code])
 
 
 def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
     """Per fact: mean over the item's (record, item) pairs of the probability of its value and day, right and wrong."""
     data = known.dataset
     task = SumChances(
-        known.item.astype(np.int64), known.known_tick, tables, int(data.supports.max(initial=1))
+        known.item.astype(np.int64),
+        known.known_tick,
+        tables,
+        int(data.supports.max(initial=1)),
+        known.cells.places if tables.use_value else None,
     )
     # sums over all pairs serve the plans with and without the target
     key = (tables.right_value.tobytes(), tables.wrong_value.tobytes())

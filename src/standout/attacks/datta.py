@@ -56,14 +56,12 @@ def _largest_error(known: Known, within: float | str) -> Array:
 
 
 def similarity_table(known: Known) -> Array:
-    """T of each fact by value code, the last column for an entry without a value."""
-    n = known.item.size
+    """T of each fact, one number per cell of the value tables; one per fact where no value is known."""
     if not known.has_value.any():
-        return np.ones((n, 1))
-    p = known.value_range[known.query][:, None]
-    # the smallest difference within a level's cell: coding never lowers the target's score
-    t = dss12.T(known.value_gaps(), 0.0, p)
-    return np.where(known.has_value[:, None], np.column_stack([t, np.zeros(n)]), 1.0)
+        return np.ones(known.item.size)
+    cells = known.cells
+    t = dss12.T(known.value_gaps(), 0.0, known.value_range[known.query][cells.row])
+    return np.where(known.has_value[cells.row], t, 1.0)
 
 
 def salts(facts: Facts) -> Array:
@@ -108,7 +106,7 @@ class Generic(Attack):
         # rounded like the table, so that a score equal to the threshold matches
         cut = np.rint((1.0 - perturbation(known, self.gamma)) * SCORE_LIMIT) / SCORE_LIMIT
         t = similarity_table(known)
-        time = np.zeros((t.shape[0], 1))
+        time = np.zeros((known.item.size, 1))
         return known.plan(Combine.MIN, t, time, tie=Tie.HASH, cut=cut, cap=cut, salt=salts(facts))
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
@@ -163,7 +161,8 @@ class Weighted(Attack):
         known = Known.of(dataset, facts, exclude)
         certified = perturbation(known, self.gamma) * _mean_weight(known)
         bar = certified if self.threshold is None else self.threshold
-        value = dss12.w(known.support)[:, None] * similarity_table(known)
+        t = similarity_table(known)
+        value = known.by_cell(dss12.w(known.support), t) * t
         plan = known.plan(Combine.SUM, value, np.zeros((known.item.size, 1)), threshold=bar)
         # dividing by m last keeps ties exact: two items of weight 1/2 tie with one of weight 1
         return replace(plan, scale=plan.scale * known.n_known)

@@ -26,10 +26,10 @@ from standout.attacks.noise import Noise
 from standout.attacks.odds import (
     _even_chance,
     compile_odds,
-    entry_histograms,
     item_share,
     pick_rates,
     time_background,
+    value_backs,
 )
 from standout.attacks.queries import query_batches
 from standout.attacks.tables import Known
@@ -44,8 +44,6 @@ from standout.scoring.tasks import Score
 Array = npt.NDArray[Any]
 
 MOST_QUERIES = 400
-MOST_CELLS = 8_000_000
-"""Facts × value levels that one fit takes."""
 MOST_CANDIDATES = 448
 """Records per query that score highest."""
 N_SAMPLED = 64
@@ -110,10 +108,7 @@ def usable(dataset: Catalog, facts: Facts, exclude: Array) -> Known:
     held = known.support > 0
     counts = np.bincount(known.query[held], minlength=facts.n_queries)
     queries = np.flatnonzero(counts)
-    most = min(
-        MOST_QUERIES, MOST_CELLS // (max(dataset.n_levels, 1) * max(int(counts.max(initial=0)), 1))
-    )
-    queries = queries[:: -(-queries.size // max(most, 1)) or 1]
+    queries = queries[:: -(-queries.size // MOST_QUERIES) or 1]
     chosen = np.zeros(facts.n_queries, np.bool_)
     chosen[queries] = True
     here = np.flatnonzero(facts.item >= 0)[held & chosen[known.query]]
@@ -311,16 +306,13 @@ class Weighing:
 
 def _value_parts(known: Known, kernel: LevelBins) -> tuple[Array, Array, Array]:
     """(facts, bins), (facts,), (facts, bins): the contents of `Weighing.value_parts`."""
-    own, n_own, common = entry_histograms(known, np.flatnonzero(known.has_value), "value")
-    distinct, place = np.unique(known.value[known.has_value], return_inverse=True)
-    parts = np.empty((2, n_own.size, len(kernel.share)))
-    for b, one in enumerate(np.eye(len(kernel.share))):
-        chance = LevelBins(kernel.edges, tuple(one.tolist())).table(distinct, known.dataset.levels)[
-            place
-        ]
-        parts[0, :, b] = np.einsum("fv,fv->f", chance, own)
-        parts[1, :, b] = np.einsum("fv,fv->f", chance, common)
-    return parts[0], n_own, parts[1]
+    backs = [
+        value_backs(known, LevelBins(kernel.edges, tuple(one.tolist())))
+        for one in np.eye(len(kernel.share))
+    ]
+    has = known.has_value
+    own, common = (np.column_stack([back[k] for back in backs])[has] for k in (1, 3))
+    return own, backs[0][2][has], common
 
 
 def _em(weighing: Weighing, noise: Noise, rounds: int) -> Noise:

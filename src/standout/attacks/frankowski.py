@@ -190,7 +190,7 @@ class Scoring(Attack):
 
     def _held(self, known: Known, gain: Array) -> Array:
         """Gain by value code: the same for all."""
-        return gain[:, None]
+        return gain
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the eccentricity reaches phi."""
@@ -204,15 +204,9 @@ class Scoring(Attack):
 def _held_within(known: Known, gain: Array, delta: float | str) -> Array:
     """Gain if the value is within `delta` of the known one, else as if not held (F06, equation 3)."""
     if not known.has_value.any():
-        return gain[:, None]
-    data = known.dataset
-    inside = (
-        ns08.within(np.nan_to_num(known.value_gaps(), nan=0.0), data.reach(data.tolerance(delta)))
-        > 0
-    )
-    # an entry without a value does not agree with a known one
-    inside = np.column_stack([inside, np.zeros(gain.size, np.bool_)]) | ~known.has_value[:, None]
-    return np.where(inside, gain[:, None], -np.inf)
+        return gain
+    inside = known.agreeing(known.dataset.tolerance(delta))
+    return np.where(inside, gain[known.cells.row], -np.inf)
 
 
 @register_attack("exact-rating")

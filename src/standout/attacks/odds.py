@@ -18,6 +18,7 @@ from standout.data.background import background, entries_of
 from standout.data.catalog import Catalog
 from standout.data.index import Rows
 from standout.formulas import likelihood as formula
+from standout.kernels.levels import LevelKernel
 from standout.scoring.factors import ByCount
 from standout.scoring.plan import Plan
 
@@ -65,7 +66,7 @@ def compile_odds(
     right = (1 - e) / (e * q)
     wrong = np.broadcast_to(wrong_chance(known, noise, g), known.item.shape)
     floor = right * noise.h * wrong / g
-    value = value * (right * (1 - noise.h) / g)[:, None]
+    value = value * known.by_cell(right * (1 - noise.h) / g, value)
     # an absent person's values are wrong equally often: a wrong value is not evidence of presence
     base = np.log(e) - np.log(1 - noise.h + noise.h * wrong / g)
     if not noise.complete:
@@ -121,29 +122,67 @@ def _pickable(dataset: Catalog, facts: Facts) -> Array | None:
 
 
 def value_odds(known: Known, noise: Noise) -> tuple[Array, Array]:
-    """K(v | level) per fact (last column: no value) and its mean over the item's own entries, the background."""
-    n = known.item.size
-    has = known.has_value
-    if noise.value is None or not has.any():
-        return np.ones((n, 1)), np.ones(n)
-    levels = known.dataset.levels
-    table = np.ones((n, levels.size + 1))
-    back = np.ones(n)
-    distinct, place = np.unique(known.value[has], return_inverse=True)
-    chance = noise.value.table(distinct, levels)[place]
-    own, n_own, common = entry_histograms(known, np.flatnonzero(has), "value")
-    back[has] = np.maximum(
-        formula.shrunk(
-            (chance * own).sum(axis=1) / np.maximum(n_own, 1),
-            n_own,
-            (chance * common).sum(axis=1),
-            SHRINK,
-        ),
-        1e-12,
-    )
-    table[has, :-1] = chance
-    table[has, -1] = back[has]
+    """K(v | level) by cell (last of a row: no value) and its mean over the item's own entries, the background."""
+    n, has, kernel = known.item.size, known.has_value, noise.value
+    if kernel is None or not has.any():
+        return np.ones(n), np.ones(n)
+    table, total, n_own, common = value_backs(known, kernel)
+    back = formula.shrunk(total / np.maximum(n_own, 1), n_own, common, SHRINK)
+    back = np.where(has, np.maximum(back, 1e-12), 1.0)
+    table[known.cells.start[1:] - 1] = back
     return table, back
+
+
+def value_backs(known: Known, kernel: LevelKernel) -> tuple[Array, Array, Array, Array]:
+    """K(v | level) by cell, 1 without a value; per fact: its sum over the item's entries, their number, its mean over all."""
+    cells, levels, n = known.cells, known.dataset.levels, known.item.size
+    told = known.has_value[cells.row] & (cells.code < levels.size)
+    table = np.ones(cells.row.size)
+    table[told] = kernel.chances(known.value[cells.row[told]], cells.code[told], levels)
+    own = _own_counts(known) * told
+    total, n_own = (np.bincount(cells.row, weights=x, minlength=n) for x in (table * own, own))
+    return table, total, n_own, _common_chance(known, kernel)
+
+
+def _own_counts(known: Known) -> Array:
+    """(cells): entries of the fact's item with that value code, those of the excluded record not counted."""
+    cells, n_levels, gone = known.cells, known.dataset.n_levels, known.gone
+    count = cells.entries.astype(np.float64)
+    if cells.places is None:
+        own = background(known.dataset).values_of(known.dataset, known.item)
+        count = np.column_stack([own, np.zeros(known.item.size)]).reshape(-1)
+    fact, at = events_of(gone, known.gone_at[known.query], known.item)
+    code = gone.code[at].astype(np.int64)
+    if cells.places is not None:
+        code = cells.places.find(gone.item[at], code).astype(np.int64)
+    there = gone.code[at] < n_levels
+    np.subtract.at(count, cells.start[fact[there]] + code[there], 1.0)
+    return count
+
+
+def _common_chance(known: Known, kernel: LevelKernel) -> Array:
+    """Per fact: K(known value) averaged over the entries of all items, with one pseudo-count per level; 0 without a value."""
+    has, data, out = known.has_value, known.dataset, np.zeros(known.item.size)
+    everyone = background(data).all_values + 1.0
+    told, place = np.unique(known.value[has], return_inverse=True)
+    out[has] = kernel.sums(told, data.levels, everyone).weighted[place]
+    n = np.full(out.size, everyone.sum())
+    fact, at = events_of(known.gone, known.gone_at[known.query])
+    there = (known.gone.code[at] < data.n_levels) & has[fact]
+    fact, code = fact[there], known.gone.code[at[there]]
+    gone = kernel.chances(known.value[fact], code, data.levels)
+    out -= np.bincount(fact, weights=gone, minlength=out.size)
+    return np.asarray(out / (n - np.bincount(fact, minlength=out.size)))
+
+
+def events_of(rows: Rows, place: Array, item: Array | None = None) -> tuple[Array, Array]:
+    """Entries of the row at each place (-1 = none), all or those of one item each: whose they are, and where in `rows`."""
+    first, stop = np.append(rows.ptr[:-1], 0)[place], np.append(rows.ptr[1:], 0)[place]
+    n = stop - first
+    whose = np.repeat(np.arange(place.size), n)
+    at = np.arange(whose.size) + np.repeat(first - np.cumsum(n) + n, n)
+    kept = slice(None) if item is None else rows.item[at] == item[whose]
+    return whose[kept], at[kept]
 
 
 class TimeOdds(NamedTuple):
@@ -207,9 +246,11 @@ def _even_chance(known: Known, noise: Noise) -> Array:
     out = np.ones(known.item.size)
     if noise.value is not None and known.has_value.any():
         has = known.has_value
+        data = known.dataset
         distinct, place = np.unique(known.value[has], return_inverse=True)
-        barred = (noise.value.table(distinct, known.dataset.levels) == 0).sum(axis=1)
-        out[has] /= np.where(barred > 0, barred, known.dataset.n_levels)[place]
+        sums = noise.value.sums(distinct, data.levels, np.zeros(data.n_levels))
+        barred = data.n_levels - sums.n_possible
+        out[has] /= np.where(barred > 0, barred, data.n_levels)[place]
     if noise.time is not None and known.has_tick.any():
         ticks, reach = known.dataset.tick_span + 1, int(noise.time.reach)
         if not noise.time.table(np.array([-reach, reach])).any():

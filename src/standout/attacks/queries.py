@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
-from standout.attacks.table_rows import time_columns
+from standout.attacks.table_rows import n_cells, time_columns
 from standout.data.catalog import Catalog, check_dataset
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
@@ -53,13 +53,12 @@ def query_batches(
     dataset: Catalog, facts: Facts, exclude: Array, alone: bool, machine: Engine
 ) -> Iterator[tuple[Facts, Array]]:
     """Cut the queries into batches whose tables fit the engine's limits."""
-    row = 8 * (dataset.n_levels + 2 + time_columns(dataset))
-    most = max(1, machine.batch_bytes // row)
+    used = np.append(0, np.cumsum(8 * (n_cells(dataset, facts.item) + 1 + time_columns(dataset))))
     first = 0
     while first < facts.n_queries:
-        stop = (
-            int(np.searchsorted(facts.query_ptr, facts.query_ptr[first] + most, side="right")) - 1
-        )
+        room = used[facts.query_ptr[first]] + machine.batch_bytes
+        last_fact = np.searchsorted(used, room, side="right") - 1
+        stop = int(np.searchsorted(facts.query_ptr, last_fact, side="right")) - 1
         stop = min(max(stop, first + 1), first + machine.batch_queries, facts.n_queries)
         if alone and (exclude[first:stop] >= 0).any():
             stop = first + 1

@@ -77,13 +77,9 @@ def threshold_tables(
 ) -> ThresholdTables:
     """Contribution `weight` if every known channel is within its tolerance (of times: in ticks), else a veto."""
     n = known.item.size
-    value, time, row = weight[:, None], np.zeros((1, 1)), np.zeros(n, np.int64)
+    value, time, row = weight, np.zeros((1, 1)), np.zeros(n, np.int64)
     if known.has_value.any():
-        gap = np.nan_to_num(known.value_gaps(), nan=0.0)
-        inside = ns08.within(gap, known.dataset.reach(value_within)) > 0
-        # a known value never agrees with an entry that has none
-        inside = np.column_stack([inside, np.zeros(n, np.bool_)]) | ~known.has_value[:, None]
-        value = np.where(inside, weight[:, None], -np.inf)
+        value = np.where(known.agreeing(value_within), weight[known.cells.row], -np.inf)
     if known.has_tick.any():
         reach = known.useful_reach(int(time_within) + 1)
         near = np.where(np.abs(np.arange(-reach, reach + 1)) <= time_within, 0.0, -np.inf)
@@ -208,14 +204,11 @@ class ScoreboardRH(Attack):
         time_row, shift = np.arange(n), 0
         # an item without a known channel counts by its presence alone
         alone = np.where(known.has_value | known.has_tick, 0.0, weight)
-        value, time = alone[:, None], np.zeros((n, 1))
+        value, time = alone, np.zeros((n, 1))
         if known.has_value.any():
             near = ns08.closeness(np.nan_to_num(known.value_gaps(), nan=np.inf), self.rho0)
-            value = (
-                alone[:, None]
-                + np.column_stack([near, np.zeros(n)])
-                * np.where(known.has_value, weight, 0.0)[:, None]
-            )
+            own = np.column_stack([alone, np.where(known.has_value, weight, 0.0)])[known.cells.row]
+            value = own[:, 0] + near * own[:, 1]
         if known.has_tick.any():
             # beyond 22 widths a contribution is below the last bit
             width = self.d0 * known.dataset.ticks_per_day

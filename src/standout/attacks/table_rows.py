@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from standout.attacks.gap_bins import MOST_DAYS
 from standout.data.background import background
 from standout.data.catalog import Catalog
 from standout.data.index import Rows
+from standout.data.item_codes import MOST_DENSE, ItemCodes, item_codes
 from standout.jit import njit
 from standout.scoring.plan import (
     VETO,
@@ -66,28 +67,98 @@ def ends_without(dataset: Catalog, rows: Rows, place: Array) -> Array:
 
 
 @njit(nogil=True, cache=True)
-def row_bounds(x: Array) -> Array:
-    """Largest absolute finite number of each row, 0 if there is none."""
-    out = np.zeros(x.shape[0])
-    for r in range(x.shape[0]):
-        for k in range(x.shape[1]):
-            if np.isfinite(x[r, k]):
-                out[r] = max(out[r], abs(x[r, k]))
+def row_bounds(x: Array, start: Array) -> Array:
+    """Largest absolute finite number of each row `start[r] … start[r+1]-1`, 0 if there is none."""
+    out = np.zeros(start.size - 1)
+    for r in range(start.size - 1):
+        for k in range(start[r], start[r + 1]):
+            if np.isfinite(x[k]):
+                out[r] = max(out[r], abs(x[k]))
     return out
 
 
 @njit(nogil=True, cache=True)
-def to_integers(x: Array, row: Array, scale: Array) -> Array:
-    """Rows of `x`, each with its scale, rounded to fixed point; -inf becomes a veto."""
-    out = np.empty((row.size, x.shape[1]), np.int32)
+def to_integers(x: Array, start: Array, row: Array, scale: Array) -> Array:
+    """Rows of `x`, one after the other, each with its scale, rounded to fixed point; -inf becomes a veto."""
+    n = 0
+    for r in row:
+        n += start[r + 1] - start[r]
+    out = np.empty(n, np.int32)
+    n = 0
     for r in range(row.size):
-        for k in range(x.shape[1]):
-            y = x[row[r], k]
-            if np.isfinite(y):
-                out[r, k] = np.int32(np.rint(y * scale[r]))
+        for k in range(start[row[r]], start[row[r] + 1]):
+            if np.isfinite(x[k]):
+                out[n] = np.int32(np.rint(x[k] * scale[r]))
             else:
-                out[r, k] = VETO if y < 0.0 else 0
+                out[n] = VETO if x[k] < 0.0 else 0
+            n += 1
     return out
+
+
+def even_starts(n: int, width: int) -> Array:
+    """int64 (n + 1): starts of rows of the same width."""
+    return width * np.arange(n + 1, dtype=np.int64)
+
+
+class Cells(NamedTuple):
+    """The cells of value tables, one row after the other: a fact needs them only for codes that its item has."""
+
+    start: Array
+    """int64 (rows + 1)."""
+    row: Array
+    """int64 (cells)."""
+    code: Array
+    """int64 (cells): value code; the number of levels, "no value", in the last cell of each row."""
+    entries: Array
+    """int64 (cells): entries of the item with that code; empty where all levels have a cell."""
+    places: ItemCodes | None
+    """None where all levels have a cell."""
+
+
+def cells_of(dataset: Catalog, item: Array) -> Cells:
+    """Cells of a row for each of the items."""
+    n, n_levels = item.size, dataset.n_levels
+    if n_levels <= MOST_DENSE:
+        start = even_starts(n, n_levels + 1)
+        row, code = np.divmod(np.arange(start[-1]), n_levels + 1)
+        return Cells(start, row, code, np.empty(0, np.int64), None)
+    places = item_codes(dataset)
+    start = np.append(0, np.cumsum(np.diff(places.ptr)[item] + 1))
+    row, code, entries = (np.empty(int(start[-1]), np.int64) for _ in range(3))
+    _fill_cells(start, item, places.ptr, places.code, places.count, n_levels, row, code, entries)
+    return Cells(start, row, code, entries, places)
+
+
+def n_cells(dataset: Catalog, item: Array) -> Array:
+    """int64: cells of a row for each of the items, about as if an array of `Cells` took eight bytes for each."""
+    if dataset.mechanism is not None:
+        # attackers who know the defense have tables over all levels, of the source too
+        return np.full(item.size, max(dataset.n_levels, dataset.source.n_levels) + 1)
+    if dataset.n_levels <= MOST_DENSE:
+        return np.full(item.size, dataset.n_levels + 1)
+    # three arrays, and those that a table is computed from
+    return np.asarray(6 * np.append(np.diff(item_codes(dataset).ptr) + 1, 1)[item])
+
+
+@njit(nogil=True, cache=True)
+def _fill_cells(
+    start: Array,
+    item: Array,
+    ptr: Array,
+    codes: Array,
+    counts: Array,
+    n_levels: int,
+    row: Array,
+    code: Array,
+    count: Array,
+) -> None:
+    for r in range(item.size):
+        row[start[r] : start[r + 1]] = r
+        last = start[r + 1] - 1
+        code[last], count[last] = n_levels, 0
+        for k in range(last - start[r]):
+            code[start[r] + k] = codes[ptr[item[r]] + k]
+            count[start[r] + k] = counts[ptr[item[r]] + k]
 
 
 def numbered(x: Array, n: int) -> tuple[Array, Array]:

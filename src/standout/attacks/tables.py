@@ -11,7 +11,10 @@ import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
 from standout.attacks.table_rows import (
+    Cells,
+    cells_of,
     ends_without,
+    even_starts,
     holds,
     numbered,
     row_bounds,
@@ -21,9 +24,11 @@ from standout.attacks.table_rows import (
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
 from standout.data.index import Rows
+from standout.data.item_codes import ItemCodes
 from standout.data.loading import in_memory
 from standout.data.times import to_ticks
 from standout.errors import ParameterError
+from standout.formulas import ns08
 from standout.scoring.factors import RecordFactor
 from standout.scoring.plan import (
     LOG_BITS,
@@ -148,9 +153,28 @@ class Known:
             )
         return reach
 
+    @cached_property
+    def cells(self) -> Cells:
+        """Cells of the value tables, a row per fact."""
+        return cells_of(self.dataset, self.item)
+
     def value_gaps(self) -> Array:
-        """(facts, levels): level minus known value, 0 where the value lies in the level's cell, NaN where unknown."""
-        return self.dataset.value_gaps(self.value)
+        """(cells): level minus known value, NaN where one of the two is unknown."""
+        level = np.append(self.dataset.levels, np.nan)[self.cells.code]
+        return np.asarray(level - self.value[self.cells.row])
+
+    def agreeing(self, tolerance: Array) -> Array:
+        """Bool (cells): whether the level is within its tolerance of the known value, or the fact has none.
+
+        An entry without a value never agrees with a known one.
+        """
+        reach = np.append(self.dataset.reach(tolerance), -1.0)[self.cells.code]
+        inside = ns08.within(np.nan_to_num(self.value_gaps(), nan=0.0), reach) > 0
+        return np.asarray(inside | ~self.has_value[self.cells.row])
+
+    def by_cell(self, x: Array, table: Array) -> Array:
+        """A number per fact, for each cell of a table that has cells, or one number per fact."""
+        return x if table.size == x.size else x[self.cells.row]
 
     @property
     def n_known(self) -> Array:
@@ -179,8 +203,8 @@ class Known:
         ends = ends_without(data, self.gone, self.gone_at)
         some = ends[:, 1] >= ends[:, 0]
         inside = np.clip(ends, 0, data.n_levels - 1)
-        low, high = data.level_bounds
-        return np.where(some, high[inside[:, 1]] - low[inside[:, 0]], 0.0)
+        low, high = data.levels[inside].T
+        return np.where(some, high - low, 0.0)
 
     def sum_over_facts(self, x: Array) -> Array:
         """Sum of a number per fact, by query."""
@@ -200,9 +224,9 @@ class Known:
         combine
             How contributions become a score.
         value, time
-            float64 (facts, levels + 1) and (rows, 2·reach + 2): contributions by value code and by
-            signed gap (`scoring.plan`), each with a last column for entries without one. For sums,
-            -inf vetoes the entry.
+            float64 (`cells`, or facts × levels + 1) and (rows, 2·reach + 2): contributions by value
+            code and by signed gap (`scoring.plan`), each row with a last cell for entries without
+            one; one number per fact where values play no role. For sums, -inf vetoes the entry.
         more
             `tie`, `base`, `factor` (a `RecordFactor`), `cut`, `cap` (scores per query), `salt`,
             `longest` (most items a candidate may hold, per query), `threshold` (per query, for the
@@ -210,13 +234,15 @@ class Known:
             `gap_shift` (columns of `time` stand for 2^gap_shift gaps).
         """
         time_row = more.get("time_row", np.arange(self.item.size))
-        if combine == Combine.SUM and (value.shape[1] == 1 or time.shape[1] == 1):
-            value, time, time_row = self._merge_lone_channel(value, time, np.asarray(time_row))
-        value, time = (
-            np.ascontiguousarray(value, np.float64),
-            np.ascontiguousarray(time, np.float64),
-        )
-        bound = row_bounds(value) + row_bounds(time)[time_row]
+        start, value, places = self._rows(value)
+        if combine == Combine.SUM and (value.size == self.item.size or time.shape[1] == 1):
+            value, time, time_row = self._merge_lone_channel(
+                value, start, time, np.asarray(time_row)
+            )
+        time = np.ascontiguousarray(time, np.float64)
+        n_rows, gaps = time.shape
+        time_start, time = even_starts(n_rows, gaps), time.reshape(-1)
+        bound = row_bounds(value, start) + row_bounds(time, time_start)[time_row]
         n = self.facts.n_queries
         # a minimum is at most its largest part: it can use all bits
         scale = fixed_point(
@@ -225,12 +251,15 @@ class Known:
         # facts still share a row if their queries have the same scale
         rounding, power = np.unique(scale, return_inverse=True)
         rows, time_row = numbered(
-            time_row * rounding.size + power[self.query], time.shape[0] * rounding.size
+            time_row * rounding.size + power[self.query], n_rows * rounding.size
         )
         tables = self.tables(
-            value=to_integers(value, np.arange(value.shape[0]), scale[self.query]),
+            value=to_integers(value, start, np.arange(self.item.size), scale[self.query]),
+            value_start=start[:-1],
             time_row=time_row,
-            time=to_integers(time, rows // rounding.size, rounding[rows % rounding.size]),
+            time=to_integers(
+                time, time_start, rows // rounding.size, rounding[rows % rounding.size]
+            ).reshape(-1, gaps),
         )
         longest = more.get("longest")
         if longest is not None and (longest < self.dataset.longest).any():
@@ -242,6 +271,7 @@ class Known:
             more.get("base", np.zeros(n)),
             more.get("tie", Tie.INDEX),
             more.get("factor"),
+            places,
         )
         if more.get("threshold") is not None:
             plan = replace(plan, threshold=np.broadcast_to(more["threshold"], n))
@@ -256,23 +286,29 @@ class Known:
         return plan.replace_tables(**changes) if changes else plan
 
     def _merge_lone_channel(
-        self, value: Array, time: Array, time_row: Array
+        self, value: Array, start: Array, time: Array, time_row: Array
     ) -> tuple[Array, Array, Array]:
         """Put the whole contribution into the one table in use: with one channel, a kernel reads only that one."""
         if time.shape[1] > 1:
             # facts with the same contribution by their item still share a row
-            pairs, row = np.unique(
-                np.column_stack([value[:, 0], time_row]), axis=0, return_inverse=True
-            )
+            pairs, row = np.unique(np.column_stack([value, time_row]), axis=0, return_inverse=True)
             whole, row = pairs[:, :1] + time[pairs[:, 1].astype(np.int64)], row.reshape(-1)
         else:
-            whole, row = value + time[time_row], np.arange(self.item.size)
+            whole = value + np.repeat(time[time_row, 0], np.diff(start))
+            row = np.arange(self.item.size)
         nothing = np.zeros((self.item.size, 1))
         # a veto is then a zero, unless another event of the same pair can have a negative
         # contribution
         if not (self.dataset.has_repeats and (np.where(np.isfinite(whole), whole, 0.0) < 0).any()):
             whole = np.where(np.isneginf(whole), 0.0, whole)
-        return (nothing, whole, row) if time.shape[1] > 1 else (whole, nothing, row)
+        return (nothing[:, 0], whole, row) if time.shape[1] > 1 else (whole, nothing, row)
+
+    def _rows(self, value: Array) -> tuple[Array, Array, ItemCodes | None]:
+        """Starts of the rows of a value table, its numbers one row after the other, and `Plan.places`."""
+        value, n = np.ascontiguousarray(value, np.float64), self.item.size
+        if value.ndim == 1 and value.size > n:
+            return self.cells.start, value, self.cells.places
+        return even_starts(n, value.size // max(n, 1)), value.reshape(-1), None
 
     def odds_plan(
         self,
@@ -292,7 +328,11 @@ class Known:
         """
         n = self.facts.n_queries
         longest = np.zeros(n, np.int64) if longest is None else longest
-        largest = np.log1p((value.max(axis=1, initial=0.0) * most_time + floor) * factor.largest)
+        start, value, places = self._rows(value)
+        most_value = (
+            np.maximum.reduceat(np.maximum(value, 0.0), start[:-1]) if value.size else floor
+        )
+        largest = np.log1p((most_value * most_time + floor) * factor.largest)
         shift = np.maximum(
             np.ceil(
                 np.log2(
@@ -305,6 +345,7 @@ class Known:
         )
         tables = self.tables(
             odds_value=value,
+            value_start=start[:-1],
             odds_time=time,
             time_row=time_row,
             odds_floor=floor,
@@ -318,6 +359,7 @@ class Known:
             np.broadcast_to(base, n),
             Tie.INDEX,
             factor,
+            places,
         )
 
     def tables(self, **given: Array) -> Tables:
@@ -341,8 +383,9 @@ class Known:
             item=self.item.astype(np.int64),
             known_tick=self.known_tick,
             time_row=np.arange(self.item.size, dtype=np.int64),
-            value=none_i,
-            odds_value=none_f,
+            value_start=np.arange(self.item.size, dtype=np.int64),
+            value=none_i[:, 0],
+            odds_value=none_f[:, 0],
             odds_floor=np.zeros(self.item.size),
         )
         neutral = Tables(query, fact, RowTables(time=none_i, odds_time=none_f))
@@ -379,13 +422,14 @@ class Known:
         base: Array,
         tie: Tie,
         factor: RecordFactor | None,
+        places: ItemCodes | None,
     ) -> Plan:
         filtered = self.facts.length_within is not None or bool((tables.query.high < 2**62).any())
         return Plan(
             combine=combine,
             tie=tie,
             use_value=self.dataset.has_value
-            and max(tables.fact.value.shape[1], tables.fact.odds_value.shape[1]) > 1,
+            and max(tables.fact.value.size, tables.fact.odds_value.size) > self.item.size,
             use_time=self.dataset.has_time
             and max(tables.row.time.shape[1], tables.row.odds_time.shape[1]) > 1,
             filtered=filtered,
@@ -393,4 +437,5 @@ class Known:
             scale=np.asarray(scale, np.float64),
             base=np.asarray(base, np.float64),
             factor=factor,
+            places=places,
         )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
-from standout.attacks.bayes import NATS_PER_FACT
+from standout.attacks.bayes import NATS_PER_FACT, ValueTables, exact_tables
 from standout.attacks.tables import Known
 from standout.attacks.unicity import Unicity
 from standout.attacks.verdicts import Outcome
@@ -50,6 +50,7 @@ class Unique(Unicity):
             scale=tables.scale,
             base=np.zeros(facts.n_queries),
             exact=tables,
+            places=known.cells.places if tables.use_value else None,
             factor=everyone,
             weight=everyone,
         )
@@ -138,11 +139,7 @@ def _tables(known: Known, who: Adversary) -> ExactTables:
         who.wrong - n_missing if wrong_items else np.where(n_missing > 0, n_facts + 1, who.wrong)
     )
     use_value, use_time = who.tells_value(data), who.tells_time(data)
-    row, right, off = (
-        _value_tables(known, who)
-        if use_value
-        else (np.zeros(known.item.size, np.int64), *np.ones((2, 1, 1)))
-    )
+    value = _value_tables(known, who, use_value)
     ones, nothing = np.ones(known.item.size), np.empty(0)
     return ExactTables(
         wrong_items=wrong_items,
@@ -158,11 +155,8 @@ def _tables(known: Known, who: Adversary) -> ExactTables:
         total=np.full(n, 2 * known.item.size, np.int64),
         n_possible=known.n_records,
         scale=fixed_point(NATS_PER_FACT * n_facts),
-        value_row=row,
-        right_value=right,
-        wrong_value=off,
+        **value._asdict(),
         has_tick=known.has_tick & use_time,
-        level_fine=np.ones(data.n_levels if use_value else 0, np.bool_),
         marked=np.zeros(known.item.size, np.int64),
         support=ones,
         mean_right=ones,
@@ -173,17 +167,15 @@ def _tables(known: Known, who: Adversary) -> ExactTables:
     )
 
 
-def _value_tables(known: Known, who: Adversary) -> tuple[Array, Array, Array]:
-    """Row of each fact, and 1 where an entry of that level (last column: no value) may be behind a right and a wrong fact.
-
-    The first row is for facts without a value, which come only from entries without one.
-    """
+def _value_tables(known: Known, who: Adversary, use_value: bool) -> ValueTables:
+    """1 where an entry of that level may be behind a right and a wrong fact."""
     data = known.dataset
-    told, place = np.unique(known.value[known.has_value], return_inverse=True)
-    row = np.zeros(known.item.size, np.int64)
-    row[known.has_value] = 1 + place.reshape(-1)
-    inside = np.abs(data.value_gaps(told)) <= who.value_reach(data)
-    right, wrong = (np.zeros((told.size + 1, data.n_levels + 1)) for _ in range(2))
-    right[0, -1] = wrong[0, -1] = 1.0
-    right[1:, :-1], wrong[1:, :-1] = inside, ~inside
-    return row, right, wrong
+    reach = who.value_reach(data) if use_value else np.empty(0)
+
+    def inside(told: Array, which: Array, code: Array) -> Array:
+        return np.asarray(np.abs(data.levels[code] - told[which]) <= reach[code], np.float64)
+
+    def outside(told: Array, which: Array, code: Array) -> Array:
+        return 1.0 - inside(told, which, code)
+
+    return exact_tables(known, use_value, inside, outside, np.ones(data.n_levels, np.bool_))

@@ -181,7 +181,6 @@ def explain(
             "known": knowledge.adversary.words(dataset)
             if knowledge.adversary
             else f"{order.size} facts from outside",
-            "value_error": float(dataset.cleaning.value_error),
             "verdict": _verdict(whole, 0) | {"n_tied": int(whole.n_tied[0])},
             "best": _who(dataset, best, labels) | {"score": _number(scores[best][0])},
             "runner_up": _who(dataset, second, labels) | {"score": _number(scores[second][0])}

@@ -10,7 +10,6 @@ import numpy as np
 from standout.audit.sweep import AMOUNTS
 from standout.data.catalog import Catalog
 from standout.data.times import cut_words, finer_than
-from standout.data.values import MOST_LEVELS, rounded_words
 
 if TYPE_CHECKING:
     from standout.audit.audit import Audit
@@ -58,11 +57,6 @@ def _coarser_than_source(source: Catalog) -> list[str]:
         made.append(
             f"{n:,} times are exactly 0:00, as dates without a time of day are read. If they are such dates, knowledge of their "
             f"times to the {source.time_resolution} is not real, and rates with known times may be too high."
-        )
-    if source.rounded_to:
-        made.append(
-            f"The data has more than {MOST_LEVELS:,} distinct values; they were {rounded_words(source.rounded_to)}. Knowledge of "
-            "exact values was not measured."
         )
     return made
 
@@ -126,14 +120,7 @@ def _other_scales(audit: Audit) -> list[str]:
     if release is source or release.mechanism is not None:
         return []
     made = []
-    # a level that stands for several values need not occur
-    exact = not (source.level_low.size or release.level_low.size)
-    if (
-        exact
-        and source.has_value
-        and release.has_value
-        and not np.isin(source.levels, release.levels).any()
-    ):
+    if source.has_value and release.has_value and not np.isin(source.levels, release.levels).any():
         made.append(
             "No value of the source occurs in the release: where values are known, the attacks find too few people if the "
             "release only uses another unit. Give both the same unit, or state the defense."

@@ -101,7 +101,7 @@ def run(lib: Any, plan: Plan, shard: Shard, threads: int) -> Partials:
         shard.block_size,
         shard.ptr.shape[1] - 1,
         plan.n_queries,
-        t.fact.value.shape[1],
+        t.fact.value.size // t.fact.item.size,
         t.row.time.shape[1],
         shard.no_tick,
     ]

@@ -65,8 +65,7 @@ def _plan(case: BenchCase, who: Any, n: int) -> Plan:
     facts = who.sample(data, chosen, SEED).bind(data)
     plan = attack("scoreboard-rh").compile(data, facts, np.full(facts.n_queries, -1, np.int64))
     value, time = plan.tables.fact.value, plan.tables.row.time
-    value = np.ascontiguousarray(
-        np.broadcast_to(value, (value.shape[0], max(value.shape[1], data.n_levels + 1)))
-    )
+    n, width = plan.tables.fact.item.size, data.n_levels + 1
+    value = np.ascontiguousarray(np.broadcast_to(value.reshape(n, -1), (n, width))).reshape(-1)
     time = np.ascontiguousarray(np.broadcast_to(time, (time.shape[0], max(time.shape[1], 3))))
-    return plan.replace_tables(value=value, time=time)
+    return plan.replace_tables(value=value, value_start=width * np.arange(n), time=time)

@@ -222,11 +222,6 @@ def _summary(source: Dataset, release: Dataset) -> list[str]:
             f"{mechanism.n_collided:,} entries were lost to collisions: "
             "an exchanged or replaced item that the record held already."
         )
-    if release.level_low.size:
-        error = float((release.level_high - release.levels).max())
-        lines.append(
-            f"The data has too many distinct values to keep all: written values differ by up to {error:.6g}."
-        )
     if release.n_records < source.n_records:
         lines.append(
             "The other records are not in the release, because they were not sampled or have no entry left."

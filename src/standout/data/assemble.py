@@ -14,7 +14,7 @@ from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.repeats import SourceRows, merge_repeats
 from standout.data.times import check_span
-from standout.data.values import Scale, code_values, codes_of, coding_note, typical_width
+from standout.data.values import codes_of, levels_of
 from standout.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -33,21 +33,29 @@ def assemble(
         rows = merge_repeats(rows, cleaning.repeats, record_labels.size, item_labels.size)
         _check_left(rows.value, "value", cleaning.repeats)
         _check_left(rows.tick, "time", cleaning.repeats)
-    codes, scale, cleaning = _coded(rows.value, cleaning)
+    codes, levels, cleaning = _coded(rows.value, cleaning)
     ticks, first_tick, span, cleaning = _counted(rows.tick, cleaning, resolution)
     builder = EntryBuilder(
         np.bincount(rows.record, minlength=record_labels.size),
         item_labels.size,
         has_value=codes is not None,
         has_time=ticks is not None,
-        n_levels=scale.levels.size,
+        n_levels=levels.size,
         tick_span=span,
     )
     if ticks is not None:
         ticks = np.where(np.isnan(ticks), builder.no_tick, ticks).astype(builder.tick.dtype)
     builder.add(rows.record.astype(np.uint32), rows.item.astype(np.uint32), codes, ticks)
     return complete(
-        builder, record_labels, item_labels, scale, first_tick, span, cleaning, n_before, resolution
+        builder,
+        record_labels,
+        item_labels,
+        levels,
+        first_tick,
+        span,
+        cleaning,
+        n_before,
+        resolution,
     )
 
 
@@ -55,7 +63,7 @@ def complete(
     builder: EntryBuilder,
     record_labels: Array,
     item_labels: Array,
-    scale: Scale,
+    levels: Array,
     first_tick: int,
     span: int,
     cleaning: Cleaning,
@@ -72,15 +80,13 @@ def complete(
         record_item=builder.item,
         record_code=builder.code,
         record_tick=builder.tick,
-        levels=scale.levels,
+        levels=levels,
         first_tick=first_tick,
         tick_span=span,
         time_resolution=resolution if builder.tick.size else "day",
         lengths=lengths,
         supports=supports,
         cleaning=cleaning,
-        level_low=scale.low if scale.error else np.empty(0),
-        level_high=scale.high if scale.error else np.empty(0),
     )
 
 
@@ -102,52 +108,20 @@ def empty_channel(channel: str, repeats: str) -> InputError:
     )
 
 
-def _coded(value: Array | None, cleaning: Cleaning) -> tuple[Array | None, Scale, Cleaning]:
-    """Codes, their scale, and the cleaning with the coding error."""
+def _coded(value: Array | None, cleaning: Cleaning) -> tuple[Array | None, Array, Cleaning]:
+    """Codes, the levels, and the cleaning with the number of missing values."""
     if value is None:
-        return None, Scale.empty(), cleaning
+        return None, np.empty(0), cleaning
     check_finite(int(np.isinf(value).sum()))
-    distinct, counts = np.unique(value[~np.isnan(value)], return_counts=True)
+    levels = levels_of(np.unique(value[~np.isnan(value)]))
     cleaning = replace(cleaning, values_missing=int(np.isnan(value).sum()))
-    scale, cleaning = scale_of(distinct, counts, cleaning)
-    return codes_of(value, scale.high), scale, cleaning
+    return codes_of(value, levels), levels, cleaning
 
 
 def check_finite(n_infinite: int) -> None:
     """Refuse infinite values."""
     if n_infinite:
         raise InputError(f"{n_infinite:,} infinite values: replace or remove them")
-
-
-def scale_of(
-    high: Array,
-    counts: Array,
-    cleaning: Cleaning,
-    low: Array | None = None,
-    n_distinct: int | None = None,
-) -> tuple[Scale, Cleaning]:
-    """Scale of values that are counted, and the cleaning with the coding error.
-
-    Parameters
-    ----------
-    high, counts
-        Distinct values, ascending, and the rows of each.
-    cleaning
-        What was cleaned so far.
-    low, n_distinct
-        Where `high` holds the upper ends of narrow ranges of values: their lower ends, and about
-        how many values there are.
-    """
-    scale = code_values(high, counts, low)
-    width = typical_width(scale, high, counts) if scale.error else 0.0
-    cleaning = replace(cleaning, value_error=scale.error, value_width=width)
-    if scale.error:
-        about = n_distinct is not None
-        note = coding_note(
-            n_distinct or high.size, scale.levels.size, width, scale.error, about=about
-        )
-        cleaning = replace(cleaning, notes=(*cleaning.notes, note))
-    return scale, cleaning
 
 
 def _counted(

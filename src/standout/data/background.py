@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from standout.data.catalog import Catalog
 from standout.data.index import Rows, Shard
-from standout.data.tasks import Range, Sums, Task
+from standout.data.item_codes import MOST_DENSE, item_codes
+from standout.data.tasks import Range, Task
 from standout.jit import njit
 
 Array = npt.NDArray[Any]
@@ -29,7 +30,7 @@ class Background:
     """Histograms per item. Entries without a value or a time are not counted in them."""
 
     value: Array
-    """int32 (items, levels), or (1, levels) of all items together when the table would be too large."""
+    """int32 (items, levels), or (1, levels) of all items together on a wide scale and where the table would be too large."""
     day: Array
     """int32 (items, bins of `bin_ticks`)."""
     bin_ticks: int
@@ -37,39 +38,10 @@ class Background:
     all_days: Array
 
     def values_of(self, dataset: Catalog, items: Array) -> Array:
-        """(items, levels): histogram of each item's values, counted from its postings if there is no table."""
+        """(items, levels): histogram of each item's values."""
         if self.value.shape[0] > 1 or dataset.n_items == 1:
             return np.asarray(self.value[items], np.float64)
-        distinct, place = np.unique(items, return_inverse=True)
-        return (
-            dataset.map(_CountValues(distinct, dataset.n_levels))
-            .total[place.reshape(-1)]
-            .astype(np.float64)
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _CountValues(Task[Sums]):
-    """Value codes of all entries of some items."""
-
-    items: Array
-    n_levels: int
-
-    @property
-    def n_queries(self) -> int:
-        """Number of items."""
-        return int(self.items.size)
-
-    def empty(self) -> Sums:
-        """Zeros."""
-        return Sums(np.zeros((self.items.size, self.n_levels), np.int64))
-
-    def run(self, shard: Shard, into: Sums | None = None, queries: Range | None = None) -> Sums:
-        """Counts of the shard's entries."""
-        out = self.empty() if into is None else into
-        lo, hi = queries or (0, self.items.size)
-        _count_values(shard.ptr, shard.code, self.items[lo:hi], out.total[lo:hi])
-        return out
+        return item_codes(dataset).dense(items)
 
 
 class _Tables(NamedTuple):
@@ -120,16 +92,6 @@ def _count_entries(
 
 
 @njit(nogil=True, cache=True)
-def _count_values(ptr: Array, code: Array, items: Array, out: Array) -> None:
-    """Count the value codes in the posting lists of the items."""
-    for row in range(items.size):
-        for b in range(ptr.shape[0]):
-            for p in range(np.int64(ptr[b, items[row]]), np.int64(ptr[b, items[row] + 1])):
-                if code[p] < out.shape[1]:
-                    out[row, code[p]] += 1
-
-
-@njit(nogil=True, cache=True)
 def _histogram_of(
     lo: int,
     hi: int,
@@ -163,7 +125,8 @@ def background(dataset: Catalog) -> Background:
     ):
         bin_ticks *= 2
     n_bins = dataset.tick_span // bin_ticks + 1
-    rows = dataset.n_items if dataset.n_levels * dataset.n_items <= CELLS else 1
+    many = dataset.n_levels > MOST_DENSE or dataset.n_levels * dataset.n_items > CELLS
+    rows = 1 if many else dataset.n_items
     days = dataset.n_items if n_bins * dataset.n_items <= CELLS else 1
     value, day = dataset.map(_CountEntries((rows, dataset.n_levels), (days, n_bins), bin_ticks))
     made = Background(

@@ -137,24 +137,10 @@ class Catalog(ValueScale, ABC):
         return int(self.length_counts.size - 1)
 
     @property
-    def rounded_to(self) -> float:
-        """Width of a typical cell that several values share; 0 if every value is kept exactly."""
-        # data that an earlier version saved does not have the width
-        return (
-            float(self.cleaning.value_width or 2 * self.cleaning.value_error)
-            if self.level_low.size
-            else 0.0
-        )
-
-    @property
     def not_measured(self) -> list[str]:
         """Knowledge that the source of this data allows, and that these entries no longer hold."""
-        made = []
-        if self.has_time and finer_than(self.cleaning.finest_time, self.time_resolution):
-            made.append(f"times to the {self.cleaning.finest_time}")
-        if self.rounded_to:
-            made.append("exact values")
-        return made
+        cut = self.has_time and finer_than(self.cleaning.finest_time, self.time_resolution)
+        return [f"times to the {self.cleaning.finest_time}"] if cut else []
 
     @property
     def ticks_per_day(self) -> int:

@@ -31,10 +31,6 @@ class Cleaning:
     repeats: str = "keep"
     values_missing: int = 0
     times_missing: int = 0
-    value_error: float = 0.0
-    """Largest difference between a value and the level it is coded as; 0 when up to 4,095 distinct values are kept exactly."""
-    value_width: float = 0.0
-    """Width of the cell of a typical entry whose level stands for several values: the median over those entries."""
     finest_time: str = ""
     """Finest unit that the times of the source have: day, hour, minute, second or millisecond; empty without times."""
     times_midnight: int = 0

@@ -57,9 +57,6 @@ class Dataset(Catalog):
     lengths: Array
     supports: Array
     cleaning: Cleaning = field(default_factory=Cleaning)
-    level_low: Array = field(default_factory=lambda: np.empty(0))
-    level_high: Array = field(default_factory=lambda: np.empty(0))
-    """Smallest and largest value that each level stands for. Size 0 where every level is one value, kept exactly."""
     origin: Origin | None = None
     """Where a release comes from, if a defense made it."""
     time_resolution: str = "day"
@@ -345,7 +342,8 @@ class Dataset(Catalog):
         """SHA-256 of the content: labels, entries, levels. The order of the rows in the file does not matter."""
         resolution = np.frombuffer(self.time_resolution.encode(), np.uint8)
         more = () if self.time_resolution == "day" else (resolution,)
-        scale = self.levels, np.array([self.first_tick]), self.level_low, self.level_high
+        # two empty arrays: part of the digest since values could have bounds
+        scale = self.levels, np.array([self.first_tick]), np.empty(0), np.empty(0)
         return digest(self.record_labels, self.item_labels, *self._entries, *scale, *more)
 
     @cached_property

@@ -223,7 +223,7 @@ def _values(dataset: Dataset, value: Any, levels: Any) -> dict[str, Any]:
         "record_code": np.where(known, code, scale.size).astype(code_type(scale.size))
     }
     if levels is not None:
-        made |= {"levels": scale, "level_low": np.empty(0), "level_high": np.empty(0)}
+        made["levels"] = scale
     return made
 
 
@@ -253,10 +253,9 @@ def _dropped(dataset: Dataset, channels: Collection[str]) -> Dataset:
     """The dataset without these channels."""
     if unknown := set(channels) - {"value", "time"}:
         raise ParameterError(f"drop={sorted(unknown)}: use value or time")
-    none = np.empty(0)
     if "value" in channels:
         code = np.empty(0, dataset.record_code.dtype)
-        dataset = replace(dataset, record_code=code, levels=none, level_low=none, level_high=none)
+        dataset = replace(dataset, record_code=code, levels=np.empty(0))
     if "time" in channels:
         tick = np.empty(0, dataset.record_tick.dtype)
         dataset = replace(

@@ -75,8 +75,6 @@ def is_sound(ds: Dataset) -> bool:
         _is_array(ds.levels, levels, np.float64),
         _is_array(ds.lengths, ds.n_records, np.int64),
         _is_array(ds.supports, ds.n_items, np.int64),
-        _is_array(ds.level_low, levels if ds.level_low.size else 0, np.float64),
-        _is_array(ds.level_high, ds.level_low.size, np.float64),
         ds.record_labels.dtype.kind in "iufUO",
         ds.item_labels.dtype.kind in "iufUO",
         ds.time_resolution in TICKS_PER_DAY,
@@ -182,7 +180,5 @@ def _counts_fit(ds: Dataset) -> bool:
 
 
 def _levels_rise(ds: Dataset) -> bool:
-    """Whether levels are finite and rising, each inside its bounds."""
-    low, high = ds.level_bounds
-    rising = bool(np.isfinite(ds.levels).all() and (ds.levels[1:] > ds.levels[:-1]).all())
-    return rising and bool((low <= ds.levels).all() and (ds.levels <= high).all())
+    """Whether levels are finite and rising."""
+    return bool(np.isfinite(ds.levels).all() and (ds.levels[1:] > ds.levels[:-1]).all())

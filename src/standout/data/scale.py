@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.data.values import ROUNDING, cell_gaps, grid_step, percent
-from standout.kernels.levels import Cells, ErrorKernel, Exact, Relative, Steps, Uniform
+from standout.data.values import ROUNDING, grid_step, percent
+from standout.kernels.levels import ErrorKernel, Exact, Relative, Steps, Uniform
 
 Array = npt.NDArray[Any]
 
@@ -18,8 +18,6 @@ class ValueScale:
     """What a `Dataset` knows of its values; the levels are fields of the dataset."""
 
     levels: Array
-    level_low: Array
-    level_high: Array
 
     @property
     def n_levels(self) -> int:
@@ -35,20 +33,14 @@ class ValueScale:
     @property
     def scale_ends(self) -> tuple[float, float]:
         """Smallest and largest value of the data."""
-        low, high = self.level_bounds
-        return (float(low[0]), float(high[-1])) if self.n_levels else (0.0, 0.0)
-
-    @property
-    def level_bounds(self) -> tuple[Array, Array]:
-        """Smallest and largest value that each level stands for; both are `levels` if the coding is exact."""
-        return (
-            (self.level_low, self.level_high) if self.level_low.size else (self.levels, self.levels)
-        )
+        if not self.n_levels:
+            return 0.0, 0.0
+        return float(self.levels[0]), float(self.levels[-1])
 
     @cached_property
     def value_grid(self) -> float | None:
         """Step of the value scale if it is a regular grid with at most 64 steps, else None."""
-        return None if self.level_low.size else grid_step(self.levels)
+        return grid_step(self.levels)
 
     def reach(self, tolerance: Any) -> Array:
         """(levels,): the tolerance plus the largest error by rounding of a difference of values: 3.4 - 2.4 is not 1 in binary.
@@ -56,8 +48,7 @@ class ValueScale:
         The error is relative to the values: a fixed one would make all values of a small unit
         equal.
         """
-        low, high = self.level_bounds
-        error = ROUNDING * (np.maximum(np.abs(low), np.abs(high)) + tolerance)
+        error = ROUNDING * (np.abs(self.levels) + tolerance)
         return np.asarray(tolerance + np.minimum(error, self._nearest / 4))
 
     @cached_property
@@ -71,23 +62,19 @@ class ValueScale:
             else apart
         )
 
-    def value_gaps(self, values: Any) -> Array:
-        """(values, levels): signed distance from each value to the level's cell, 0 inside it; NaN stays NaN."""
-        return cell_gaps(values, *self.level_bounds)
-
     def near_levels(self, within: float) -> tuple[Array, Array]:
         """(levels,), (levels,): first level, and one past the last, that may hold a value within the tolerance of the level's."""
-        low, high = self.level_bounds
-        reach = self.reach(within)
-        return np.searchsorted(high, low - reach), np.searchsorted(low, high + reach, side="right")
+        levels, reach = self.levels, self.reach(within)
+        return np.searchsorted(levels, levels - reach), np.searchsorted(
+            levels, levels + reach, side="right"
+        )
 
     def tolerance(self, within: float | str) -> Array:
         """(levels,): largest error of a known value if the true value is that of the level; "10%" is relative to it."""
         share = percent(within)
         if share is None:
             return np.full(self.n_levels, float(within))
-        low, high = self.level_bounds
-        return np.asarray(share * np.maximum(np.abs(low), np.abs(high)))
+        return np.asarray(share * np.abs(self.levels))
 
     def error_kernel(self, within: float | str) -> ErrorKernel:
         """Kernel of a value that is known to within a tolerance: whole steps on a regular grid, else real numbers."""
@@ -96,8 +83,4 @@ class ValueScale:
             return Relative(share, *low_high)
         if self.value_grid is not None:
             return Steps(float(within), self.value_grid)
-        if float(within):
-            return Uniform(float(within), *low_high)
-        if not self.level_low.size:
-            return Exact()
-        return Cells(tuple(self.level_low.tolist()), tuple(self.level_high.tolist()))
+        return Uniform(float(within), *low_high) if float(within) else Exact()

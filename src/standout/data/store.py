@@ -47,8 +47,6 @@ _ARRAYS = (
     "lengths",
     "supports",
 )
-_BOUNDS = ("level_low", "level_high")
-"""Written only if values are not kept exactly; folders of older versions lack it."""
 _INDEX_ARRAYS = ("ptr", "local", "code", "tick")
 _OLD_NAMES = {
     "record_tick": "record_day",
@@ -129,9 +127,6 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     """The dataset of a folder, not checked yet; with its index where the folder has checksums."""
     old = _OLD_NAMES if meta["schema"] < 3 else {}
     arrays: dict[str, Any] = {name: load_array(source, old.get(name, name)) for name in _ARRAYS}
-    arrays |= {
-        name: load_array(source, name) for name in _BOUNDS if (source / f"{name}.npy").exists()
-    }
     cleaning = cleaning_of(meta)
     if not _has_checksums(meta):
         cleaning = replace(cleaning, notes=(*cleaning.notes, _NO_CHECKSUMS))
@@ -139,7 +134,7 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     times["time_resolution"] = "day" if old else meta["time_resolution"]
     if meta["schema"] < 4:
         arrays["record_tick"] = _with_largest_missing(arrays["record_tick"])
-    ds = _with_bounds(Dataset(**arrays, **times, cleaning=cleaning))
+    ds = Dataset(**arrays, **times, cleaning=cleaning)
     if _has_checksums(meta):
         index_arrays: dict[str, Any] = {
             name: load_array(source, old.get(f"index_{name}", f"index_{name}"))
@@ -155,9 +150,14 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
 def cleaning_of(meta: dict[str, Any]) -> Cleaning:
     """What reading did, as saved."""
     columns = tuple(ColumnUse(**use) for use in meta["cleaning"].get("columns", ()))
-    return Cleaning(
-        **{**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns}
-    )
+    saved = {**meta["cleaning"], "notes": tuple(meta["cleaning"]["notes"]), "columns": columns}
+    saved.pop("value_width", None)
+    if saved.pop("value_error", 0.0):
+        raise InputError(
+            "saved by an older version, which rounded values where there were more than 4,095 distinct ones: read the "
+            "source again and save it"
+        )
+    return Cleaning(**saved)
 
 
 def _with_largest_missing(tick: Array) -> Array:
@@ -165,17 +165,6 @@ def _with_largest_missing(tick: Array) -> Array:
     if tick.dtype != np.uint32:
         return tick
     return np.where(tick == 2**24 - 1, missing_tick(tick.dtype), tick).astype(tick.dtype)
-
-
-def _with_bounds(ds: Dataset) -> Dataset:
-    """The dataset, with bounds of its levels if an older version coded values inexactly without bounds."""
-    error = ds.cleaning.value_error
-    if not error or ds.level_low.size or ds.level_high.size:
-        return ds
-    # a cell extends at most `error` from its middle, and never past the level of the next cell
-    low = np.maximum(ds.levels - error, np.append(-np.inf, ds.levels[:-1]))
-    high = np.minimum(ds.levels + error, np.append(ds.levels[1:], np.inf))
-    return replace(ds, level_low=low, level_high=high)
 
 
 def is_saved(folder: Path) -> bool:
@@ -234,7 +223,7 @@ def put_folder(building: Path, target: Path) -> None:
 
 
 def _write(ds: Dataset, folder: Path) -> None:
-    for name in (*_ARRAYS, *(_BOUNDS if ds.level_low.size else ())):
+    for name in _ARRAYS:
         dump_array(folder, name, getattr(ds, name))
     index = ds.index
     for name in _INDEX_ARRAYS:

@@ -24,6 +24,7 @@ from standout.data.labels import find_labels
 from standout.data.mechanism import Mechanism, Origin
 from standout.defenses import draws
 from standout.errors import InputError, ParameterError, unknown_name
+from standout.kernels.levels import nearest_level
 
 
 class Defense(ABC):
@@ -246,9 +247,7 @@ def _on_scale(release: Dataset, example: Dataset, what: str) -> Dataset:
     """The release with the values that the defense can produce as its scale, also those that do not occur."""
     if not release.has_value or np.array_equal(release.levels, example.levels):
         return release
-    if example.level_low.size or release.level_low.size:
-        return release
-    at = np.minimum(np.searchsorted(example.levels, release.levels), example.n_levels - 1)
+    at = nearest_level(release.levels, example.levels)  # a text file holds 15 digits
     close = np.isclose(example.levels[at], release.levels, rtol=1e-9, atol=1e-12)
     if not close.all():
         raise InputError(

@@ -27,6 +27,9 @@ Array = npt.NDArray[Any]
 SMALLEST_CHANCE = 1e-12
 """Steps of geometric noise with a smaller probability are added to the last step that has more."""
 
+MOST_PAIRS = 100_000_000
+"""Largest number of pairs of a value and what it can become."""
+
 
 class ValueDefense(Defense):
     """A defense that replaces each value by another one, independently."""
@@ -90,7 +93,7 @@ class RoundValues(ValueDefense):
             )
         else:
             return None
-        if np.array_equal(image, old) and not source.level_low.size:
+        if np.array_equal(image, old):
             return None
         new, column = np.unique(image, return_inverse=True)
         chance = sparse.csr_array(
@@ -130,6 +133,7 @@ class NoiseValues(ValueDefense):
             np.searchsorted(new, new + reach, side="right"),
         )
         width = stop - first
+        _check_pairs(self.name, int(width.sum()))
         row = np.repeat(np.arange(n), width)
         column = np.arange(row.size) - np.repeat(np.cumsum(width) - width - first, width)
         return _trimmed(source, new, row, column, np.repeat(1 / width, width))
@@ -161,6 +165,7 @@ class GeometricValues(ValueDefense):
         n = new.size
         reach = min(n, max(1, int(np.ceil(np.log(SMALLEST_CHANCE) / np.log(self.a)))))
         step = np.arange(-reach, reach + 1)
+        _check_pairs(self.name, place.size * step.size)
         weight = self.a ** np.abs(step) * (1 - self.a) / (1 + self.a)
         weight[[0, -1]] += (1 - weight.sum()) / 2
         row = np.repeat(np.arange(place.size), step.size)
@@ -191,6 +196,15 @@ def _levels(name: str, levels: Any) -> list[float]:
             f"{name}: levels has {len(numbers):,} distinct numbers: use 1 to {MOST_LEVELS:,}"
         )
     return numbers
+
+
+def _check_pairs(name: str, n: int) -> None:
+    """Refuse a change with more pairs of a value and what it becomes than memory holds."""
+    if n > MOST_PAIRS:
+        raise ParameterError(
+            f"{name}: the values have {n:,} pairs of a value and what it can become, at most {MOST_PAIRS:,} are possible: "
+            "lower the noise, or round the values first (round-values)"
+        )
 
 
 def _grid(source: Dataset) -> tuple[Array, Array]:

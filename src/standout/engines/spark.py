@@ -259,26 +259,6 @@ class SparkEngine:
         with _quiet(), _translated():
             return int(frame.count())
 
-    def spread(self, rows: Any) -> tuple[float, float, list[float]]:
-        """Smallest and largest number in the column `value`, and its quartiles, about."""
-        cells = (
-            "min(value) AS low",
-            "max(value) AS high",
-            "percentile_approx(value, array(0.25, 0.5, 0.75)) AS quarters",
-        )
-        found = self.fetch(rows.selectExpr(*cells)).to_pylist()[0]
-        return found["low"], found["high"], found["quarters"]
-
-    def joined_ranges(self, ranges: Any) -> Any:
-        """Rows (bin, low, high, n) with the ends and the sum of `n` per bin."""
-        from pyspark.sql import functions
-
-        return ranges.groupBy("bin").agg(
-            functions.min("low").alias("low"),
-            functions.max("high").alias("high"),
-            functions.sum("n").alias("n"),
-        )
-
 
 def _dropped(frame: Any) -> None:
     """Let the executors forget the rows; nothing to do if the session has ended."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,7 +23,6 @@ from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey, survey
 from standout.data.reading.workspace import workspace
 from standout.data.tasks import FetchRows, Result, Task
-from standout.data.values import Scale
 from standout.engines.spark import ClusterShards, SparkEngine
 from standout.engines.spark_shards import (
     ENTRIES,
@@ -77,8 +76,6 @@ class SparkDataset(Catalog):
     time_resolution: str
     totals: Totals
     cleaning: Cleaning
-    level_low: Array = field(default_factory=lambda: np.empty(0))
-    level_high: Array = field(default_factory=lambda: np.empty(0))
     origin: Origin | None = None
 
     @classmethod
@@ -183,8 +180,8 @@ class SparkDataset(Catalog):
             self.item_labels,
             self.supports,
             self.levels,
-            self.level_low,
-            self.level_high,
+            # part of the digest since values could have bounds
+            *(np.empty(0), np.empty(0)),
             self.length_counts,
             self.totals.content,
             np.array([self.first_tick, self.tick_span, self.n_records, self.n_entries]),
@@ -271,20 +268,19 @@ def _built(
     tally = ClusterTally(con, kinds, found, 3 * engine.cores if shards is None else shards)
     try:
         labels, cells, note = tally.items(source)
-        scale, cleaning = (
-            tally.values() if roles.value is not None else (Scale.empty(), found.cleaning)
-        )
+        levels = np.empty(0) if roles.value is None else tally.values()
         n_shards = shards or _fitting_shards(engine, found.n_rows, labels.size)
         cuts = tally.cuts(n_shards)
     finally:
         tally.frame.unpersist()
+    cleaning = found.cleaning
     cleaning = replace(cleaning, notes=(*cleaning.notes, note)) if note else cleaning
     has_time, n_shards = roles.time is not None, len(cuts) + 1
     coding = Coding(
         labels.size,
         roles.value is not None,
         has_time,
-        scale.high,
+        levels,
         found.first_tick,
         found.tick_span,
     )
@@ -316,14 +312,12 @@ def _built(
         shards=made,
         item_labels=labels,
         supports=counted.supports,
-        levels=scale.levels,
+        levels=levels,
         first_tick=found.first_tick,
         tick_span=found.tick_span,
         time_resolution=found.resolution if has_time else "day",
         totals=Totals(n_records, n_entries, roles.value is not None, has_time, *counted[1:]),
         cleaning=replace(cleaning, repeated_pairs=n_entries - n_pairs),
-        level_low=scale.low if scale.error else np.empty(0),
-        level_high=scale.high if scale.error else np.empty(0),
     )
 
 

@@ -35,8 +35,8 @@ class Coding:
     n_items: int
     has_value: bool
     has_time: bool
-    ends: Array
-    """Largest value of each level; size 0 without values."""
+    levels: Array
+    """Distinct values; size 0 without values."""
     first_tick: int
     tick_span: int
 
@@ -47,7 +47,7 @@ class Coding:
             self.n_items,
             has_value=self.has_value,
             has_time=self.has_time,
-            n_levels=self.ends.size,
+            n_levels=self.levels.size,
             tick_span=self.tick_span,
         )
 
@@ -96,10 +96,10 @@ class PlaceEntries:
             [bisect_right(self.cuts, label) for label in encoded.dictionary.to_pylist()], np.int32
         )
         part = part[encoded.indices.to_numpy()] if part.size else part
-        none = np.zeros(batch.num_rows, np.int16)
+        none = np.zeros(batch.num_rows, np.int32)
         code, tick = none, none
         if self.coding.has_value:
-            code = codes_of(batch.column("value").to_numpy(), self.coding.ends).astype(np.int16)
+            code = codes_of(batch.column("value").to_numpy(), self.coding.levels).astype(np.int32)
         if self.coding.has_time:
             tick = batch.column("tick").to_numpy()
         return one_row_batch(
@@ -112,7 +112,7 @@ class PlaceEntries:
         )
 
 
-ENTRIES = "seat int, part int, record {}, item int, code smallint, tick int"
+ENTRIES = "seat int, part int, record {}, item int, code int, tick int"
 RECORDS = "seat int, part int, n_records long, n_entries long, n_pairs long, payload binary"
 
 

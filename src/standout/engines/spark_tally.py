@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from standout.data.cleaning import Cleaning
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey
-from standout.data.reading.tally import MOST_DISTINCT, bin_of_value, index_cells, surveyed_scale
-from standout.data.values import Scale
+from standout.data.reading.tally import index_cells, surveyed_levels
 from standout.engines.spark_source import ClusterConnection, weighted_cuts
 
 Array = npt.NDArray[Any]
@@ -55,28 +52,11 @@ class ClusterTally:
         labels, index, note = index_cells(self.con.local, source, "item", raw)
         return labels, pa.table({"label": raw, "place": index.astype(np.uint32)}), note
 
-    def values(self) -> tuple[Scale, Cleaning]:
-        """Scale of the values, and the cleaning with the coding error."""
-        summed, engine = self.engine.summed(self.frame, "value"), self.engine
-        found = replace(self.found, n_distinct=engine.count(summed))
-        if found.n_distinct <= MOST_DISTINCT:
-            table = engine.fetch(summed).sort_by("value")
-            return surveyed_scale(
-                table.column("value").to_numpy() + 0.0, table.column("n").to_numpy(), None, found
-            )
-        key = bin_of_value(
-            *engine.spread(
-                self.con.select("SELECT value FROM rows WHERE value IS NOT NULL", "value double")
-            )
-        )
-        ranges = self.con.select(
-            f"SELECT {key} AS bin, min(value) AS low, max(value) AS high, count(*) AS n FROM rows WHERE value IS NOT NULL "
-            "GROUP BY ALL",
-            "bin long, low double, high double, n long",
-        )
-        table = engine.fetch(engine.joined_ranges(ranges)).sort_by("high")
-        high, n, low = (table.column(name).to_numpy() for name in ("high", "n", "low"))
-        return surveyed_scale(high, n, low, found)
+    def values(self) -> Array:
+        """Levels of the values."""
+        table = self.engine.fetch(self.engine.summed(self.frame, "value")).sort_by("value")
+        value, n = (table.column(name).to_numpy() for name in ("value", "n"))
+        return surveyed_levels(value, n, self.found)
 
     def cuts(self, n_shards: int) -> list[Any]:
         """Labels at which the records are cut into ranges of about the same number of entries, from a sample of records."""

@@ -130,8 +130,6 @@ def describe_data(dataset: Catalog) -> dict[str, Any]:
             "low": float(dataset.levels[0]),
             "high": float(dataset.levels[-1]),
         }
-        if dataset.rounded_to:
-            values["rounded_to"] = dataset.rounded_to
     return {
         "n_records": dataset.n_records,
         "n_items": dataset.n_items,

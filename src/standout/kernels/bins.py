@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from standout.kernels.levels import SLACK, nearest_level
+from standout.kernels.levels import SLACK, LevelSums, nearest_level
 
 Array = npt.NDArray[Any]
 
@@ -91,15 +91,35 @@ class LevelBins(Bins):
     """Bins of value errors: `share[b]` is uniform over the levels in the bin; errors are clipped to a short regular scale."""
 
     def table(self, known: Array, levels: Array) -> Array:
-        """Probability of the level nearest to the known value."""
-        at = nearest_level(known, levels)
+        """(facts, levels): probability of the level nearest to the known value."""
+        return self.chances(known[:, None], np.arange(levels.size)[None, :], levels)
+
+    def chances(self, known: Array, code: Array, levels: Array) -> Array:
+        """Probability of the level nearest to each known value, pair by pair; the two arrays are broadcast."""
+        return self.chance(levels, code, nearest_level(known, levels))
+
+    def sums(self, known: Array, levels: Array, weight: Array) -> LevelSums:
+        """Sums over all levels, weighted by a number per level."""
         if self.is_regular(levels):
-            return np.asarray(self._landed(levels).T[at])
-        return np.asarray(
-            self._each(levels)[
-                np.arange(levels.size)[None, :], self.place(levels[None, :], levels[at][:, None])
-            ]
-        )
+            table = self.table(known, levels)
+            weighted, n_possible = table @ weight, (table > 0).sum(axis=1)
+        else:
+            each = self._each(levels) * weight[:, None]
+            there = np.tile(np.asarray(self.share) > 0, (levels.size, 1))
+            weighted, n_possible = (self._in_bins(known, levels, x) for x in (each, there))
+        return LevelSums(weighted, n_possible, np.ones(known.size, np.bool_))
+
+    def _in_bins(self, known: Array, levels: Array, each: Array) -> Array:
+        """Per fact: sum over the levels of the number that the level has for the bin of its error."""
+        before = np.concatenate([np.zeros((1, each.shape[1])), np.cumsum(each, axis=0)])
+        low, high = self.spans(levels[nearest_level(known, levels)], levels)
+        none, n = np.zeros(known.size, np.int64), np.full(known.size, levels.size)
+        # a bin holds what is within its edge but not within the one before
+        low, high = np.column_stack([none, low, none]), np.column_stack([none, high, n])
+        bins = np.arange(each.shape[1])
+        outer = before[high[:, 1:], bins] - before[low[:, 1:], bins]
+        inner = before[high[:, :-1], bins] - before[low[:, :-1], bins]
+        return np.asarray((outer - inner).sum(axis=1))
 
     def draw(
         self, true: Array, uniform: Array, levels: Array, inside: Array | None = None

@@ -21,6 +21,19 @@ Array = npt.NDArray[Any]
 
 SLACK = 1e-9
 
+_CELLS_AT_ONCE = 4_000_000
+
+
+class LevelSums(NamedTuple):
+    """Sums over all levels, per known value."""
+
+    weighted: Array
+    """Σ weight[level] · K(known value | level)."""
+    n_possible: Array
+    """int64: levels with K > 0."""
+    moved: Array
+    """bool: whether some K is neither 0 nor 1."""
+
 
 class LevelKernel(Protocol):
     """Probability of each known value, given the candidate's.
@@ -32,6 +45,14 @@ class LevelKernel(Protocol):
 
     def table(self, known: Array, levels: Array) -> Array:
         """(facts, levels): K(known value | level)."""
+        ...
+
+    def chances(self, known: Array, code: Array, levels: Array) -> Array:
+        """K(known value | levels[code]), pair by pair; the two arrays are broadcast."""
+        ...
+
+    def sums(self, known: Array, levels: Array, weight: Array) -> LevelSums:
+        """Sums over all levels, weighted by a number per level."""
         ...
 
     def draw(self, true: Array, uniform: Array, levels: Array) -> Array:
@@ -55,8 +76,43 @@ class ErrorKernel(ABC):
     """A kernel whose errors are uniform: an adversary's. Its draw follows from `errors`."""
 
     @abstractmethod
+    def chances(self, known: Array, code: Array, levels: Array) -> Array:
+        """K(known value | levels[code]), pair by pair; the two arrays are broadcast."""
+
     def table(self, known: Array, levels: Array) -> Array:
         """(facts, levels): K(known value | level)."""
+        return self.chances(known[:, None], np.arange(levels.size)[None, :], levels)
+
+    def sums(self, known: Array, levels: Array, weight: Array) -> LevelSums:
+        """Sums over all levels, weighted by a number per level: over those in reach, in parts that fit into memory."""
+        first, stop = self._window(known, levels)
+        width = np.maximum(stop - first, 0)
+        ends = np.cumsum(width)
+        out = LevelSums(
+            np.zeros(known.size), np.zeros(known.size, np.int64), np.zeros(known.size, np.bool_)
+        )
+        lo = 0
+        while lo < known.size:
+            most = ends[lo] - width[lo] + _CELLS_AT_ONCE
+            hi = max(lo + 1, int(np.searchsorted(ends, most, side="right")))
+            row = np.repeat(np.arange(hi - lo), width[lo:hi])
+            start = first[lo:hi] - np.cumsum(width[lo:hi]) + width[lo:hi]
+            code = np.arange(row.size) + np.repeat(start, width[lo:hi])
+            chance = self.chances(known[lo:hi][row], code, levels)
+            parts = chance * weight[code], chance > 0, (chance > 0) & (chance != 1.0)
+            for total, x in zip(out, parts, strict=True):
+                total[lo:hi] = np.bincount(row, weights=x, minlength=hi - lo)
+            lo = hi
+        return out
+
+    def _window(self, known: Array, levels: Array) -> tuple[Array, Array]:
+        """First level of each known value, and one past the last, beyond which K is 0."""
+        steps, _, width, _, _ = self.errors(levels)
+        low, high = levels - width, levels + width
+        if steps >= 0 or (np.diff(low) < 0).any() or (np.diff(high) < 0).any():
+            return np.zeros(known.size, np.int64), np.full(known.size, levels.size)
+        slack = 2 * _rounding(levels) + 1e-12 * np.abs(known)
+        return np.searchsorted(high, known - slack), np.searchsorted(low, known + slack, "right")
 
     def errors(self, levels: Array) -> Errors:
         """Parameters of the errors on this scale; here there are none."""
@@ -76,25 +132,9 @@ class ErrorKernel(ABC):
 class Exact(ErrorKernel):
     """Value known exactly."""
 
-    def table(self, known: Array, levels: Array) -> Array:
+    def chances(self, known: Array, code: Array, levels: Array) -> Array:
         """1 at the level of the known value, else 0."""
-        near = np.abs(known[:, None] - levels[None, :]) <= _rounding(levels)
-        return np.asarray(near, np.float64)
-
-
-@dataclass(frozen=True)
-class Cells(ErrorKernel):
-    """Value known exactly, of a scale whose levels stand for the values from `low` to `high`."""
-
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-
-    def table(self, known: Array, levels: Array) -> Array:
-        """Probability of the cell: 1 if the known value lies in it, else 0."""
-        low, high = np.asarray(self.low), np.asarray(self.high)
-        return np.asarray(
-            (known[:, None] >= low[None, :]) & (known[:, None] <= high[None, :]), np.float64
-        )
+        return np.asarray(np.abs(known - levels[code]) <= _rounding(levels), np.float64)
 
 
 @dataclass(frozen=True)
@@ -109,23 +149,23 @@ class Steps(ErrorKernel):
         n = int(np.floor(self.within / self.step + SLACK))
         return Errors(n, float(self.step), np.zeros(levels.size), *_ends(levels, None, None))
 
-    def table(self, known: Array, levels: Array) -> Array:
+    def chances(self, known: Array, code: Array, levels: Array) -> Array:
         """Probability: share of the steps that lead from each level to the known value."""
         n, step, _, low, high = self.errors(levels)
         if n == 0:
-            return Exact().table(known, levels)
+            return Exact().chances(known, code, levels)
         near = _rounding(levels)
-        gap = known[:, None] - levels[None, :]
+        gap = known - levels[code]
         steps = np.rint(gap / step)
         count = ((np.abs(gap - steps * step) <= near) & (np.abs(steps) <= n)).astype(np.float64)
         # steps that would leave the scale end on its last level
         below, above = (
-            np.clip(n + 1 - np.ceil(room / step - SLACK), 0, 2 * n + 1)[None, :]
+            np.clip(n + 1 - np.ceil(room / step - SLACK), 0, 2 * n + 1)[code]
             for room in (levels - low, high - levels)
         )
-        at_low, at_high = (np.abs(known - end)[:, None] <= near for end in (low, high))
+        at_low, at_high = (np.abs(known - end) <= near for end in (low, high))
         count = np.where(at_low, below, np.where(at_high, above, count))
-        beyond = ((known < low - near) | (known > high + near))[:, None]
+        beyond = (known < low - near) | (known > high + near)
         return np.asarray(
             np.where(at_low & at_high, 2 * n + 1, np.where(beyond, 0, count)) / (2 * n + 1)
         )
@@ -145,9 +185,9 @@ class Uniform(ErrorKernel):
             -1, 1.0, np.full(levels.size, float(self.width)), *_ends(levels, self.low, self.high)
         )
 
-    def table(self, known: Array, levels: Array) -> Array:
+    def chances(self, known: Array, code: Array, levels: Array) -> Array:
         """Density inside the scale, probability at its ends."""
-        return _clipped(known, levels, self.errors(levels))
+        return _clipped(known, code, levels, self.errors(levels))
 
 
 @dataclass(frozen=True)
@@ -162,9 +202,9 @@ class Relative(ErrorKernel):
         """Real numbers in proportion to the level."""
         return Errors(-1, 1.0, np.abs(levels) * self.share, *_ends(levels, self.low, self.high))
 
-    def table(self, known: Array, levels: Array) -> Array:
+    def chances(self, known: Array, code: Array, levels: Array) -> Array:
         """Density inside the scale, probability at its ends and at 0, which does not move."""
-        return _clipped(known, levels, self.errors(levels))
+        return _clipped(known, code, levels, self.errors(levels))
 
 
 def _ends(levels: Array, low: float | None, high: float | None) -> tuple[float, float]:
@@ -180,31 +220,33 @@ def _rounding(levels: Array) -> float:
     return float(min(size, np.diff(levels).min(initial=np.inf) / 4))
 
 
-def _clipped(known: Array, levels: Array, errors: Errors) -> Array:
-    """(facts, levels): level + uniform real number in ±width[level], clipped to low … high.
+def _clipped(known: Array, code: Array, levels: Array, errors: Errors) -> Array:
+    """Pair by pair: level + uniform real number in ±width[level], clipped to low … high.
 
-    A row of a known value at an end, or at a level that does not move, holds probabilities; any
-    other row densities.
+    Of a known value at an end, or at a level that does not move, these are probabilities; of any
+    other one densities.
     """
     width, low, high = errors.width, errors.low, errors.high
     near = _rounding(levels)
     if high - low <= near:
-        return Exact().table(known, levels)
+        return Exact().chances(known, code, levels)
     moves = width > 0
     w = np.where(moves, width, 1.0)
-    gap = np.abs(known[:, None] - levels[None, :])
-    out = np.where(moves & (gap <= width + near), 1 / (2 * w), 0.0)
-    still = (gap <= near) & ~moves
-    out = np.where(still.any(axis=1)[:, None], still, out)
+    gap = np.abs(known - levels[code])
+    out = np.where(moves[code] & (gap <= width[code] + near), 1 / (2 * w[code]), 0.0)
+    if not moves.all():
+        at = nearest_level(known, levels)
+        stuck = ~moves[at] & (np.abs(known - levels[at]) <= near)
+        out = np.where(stuck, (gap <= near) & ~moves[code], out)
     at_low = np.where(
         moves, np.clip((low - (levels - w)) / (2 * w), 0, 1), np.abs(levels - low) <= near
     )
     at_high = np.where(
         moves, np.clip((levels + w - high) / (2 * w), 0, 1), np.abs(levels - high) <= near
     )
-    out = np.where((known <= low + near)[:, None], at_low[None, :], out)
-    out = np.where((known >= high - near)[:, None], at_high[None, :], out)
-    return np.asarray(np.where(((known < low - near) | (known > high + near))[:, None], 0.0, out))
+    out = np.where(known <= low + near, at_low[code], out)
+    out = np.where(known >= high - near, at_high[code], out)
+    return np.asarray(np.where((known < low - near) | (known > high + near), 0.0, out))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -31,8 +31,8 @@ HOURS = (0, 1, 6, 24, 72, 336)
 WIDE = 50.0
 """A scale whose range is more than this many of its smallest steps is wide."""
 LEAST = 1e-6
-_AT_ONCE = 20_000
-"""Facts whose histograms are counted at once."""
+_AT_ONCE, _CELLS_AT_ONCE = 20_000, 20_000_000
+"""Facts whose histograms are counted at once, and their cells."""
 
 
 def value_bins(levels: Array) -> Bins:
@@ -63,8 +63,9 @@ def value_background(known: Known, bins: Bins) -> Array:
     out = np.ones((known.item.size, len(bins.share)))
     has = np.flatnonzero(known.has_value)
     levels = known.dataset.levels
-    for lo in range(0, has.size, _AT_ONCE):
-        part = has[lo : lo + _AT_ONCE]
+    step = max(1, min(_AT_ONCE, _CELLS_AT_ONCE // levels.size))
+    for lo in range(0, has.size, step):
+        part = has[lo : lo + step]
         own, n_own, common = entry_histograms(known, part, "value")
         # the levels within a gap are consecutive: differences of running sums
         low, high = bins.spans(known.value[part], levels)

@@ -54,13 +54,13 @@ class LinkLikelihood(Attack):
         """Odds tables of all queries."""
         known = Known.of(dataset, facts, exclude)
         e, odds = self.odds(known)
-        value = np.ones((known.item.size, 1))
+        value = np.ones(known.item.size)
         if self.noise.value is not None and known.has_value.any():
             value = _value_table(known, self.noise.value)
         time = np.ones((1, 1))
         if self.use_time and self.noise.time is not None and known.has_tick.any():
             time = _day_table(known, self.noise.time)
-        value *= (odds * (1 - self.noise.h))[:, None]
+        value = value * known.by_cell(odds * (1 - self.noise.h), value)
         base = known.sum_over_facts(np.log(e) * (known.support > 0))
         # facts without days share one row
         row = (
@@ -97,14 +97,13 @@ def length_factor(dataset: Catalog) -> ByCount:
 
 
 def _value_table(known: Known, bins: Bins) -> Array:
-    """(facts, levels + 1): likelihood ratio of the known value by level; 1 where one of the two is unknown."""
+    """(cells): likelihood ratio of the known value by level; 1 where one of the two is unknown."""
     ratio = np.asarray(bins.share) / value_background(known, bins)
-    levels = known.dataset.levels
-    table = np.ones((known.item.size, levels.size + 1))
-    has = np.flatnonzero(known.has_value)
-    distinct, at = np.unique(known.value[has], return_inverse=True)
-    place = bins.place(distinct[:, None], levels[None, :])[at]
-    table[has, :-1] = np.take_along_axis(ratio[has], place, axis=1)
+    cells, levels = known.cells, known.dataset.levels
+    table = np.ones(cells.row.size)
+    told = known.has_value[cells.row] & (cells.code < levels.size)
+    fact = cells.row[told]
+    table[told] = ratio[fact, bins.place(known.value[fact], levels[cells.code[told]])]
     return table
 
 

@@ -248,7 +248,7 @@ def _channel_spec(rows: list[dict[str, Any]], titles: list[str]) -> Any:
 
 def _value(adversary: Mapping[str, Any]) -> str:
     within = adversary["value_within"]
-    return "no values" if within is None else value_words(within, adversary.get("rounded", 0.0))
+    return "no values" if within is None else value_words(within)
 
 
 def _time(adversary: Mapping[str, Any]) -> str:

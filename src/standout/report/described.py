@@ -123,17 +123,12 @@ def overview_points(o: Plain) -> list[tuple[str, str]]:
             )
         )
     if scale := o.get("scale"):
-        rounded = (
-            f"; rounded by at most {number(scale['coding_error'])}"
-            if scale.get("coding_error")
-            else ""
-        )
         missing = f"; {number(scale['missing'])} entries have none" if scale.get("missing") else ""
         points.append(
             (
                 "Values",
                 f"{number(scale['levels'])} different ones from {number(scale['low'])} to "
-                f"{number(scale['high'])}{rounded}{missing}",
+                f"{number(scale['high'])}{missing}",
             )
         )
     if span := o.get("span"):

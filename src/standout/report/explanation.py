@@ -134,8 +134,6 @@ def sentences(it: Plain) -> list[str]:
         said.append(
             f"Without {' or '.join(_fact_name(f, it) for f in need[:3])} another record would come first."
         )
-    if it.get("value_error"):
-        said.append(f"Values are shown rounded, by at most {number(it['value_error'])}.")
     return said
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from standout.data.times import time_words, within_text
-from standout.data.values import rounded_words, value_words
+from standout.data.values import value_words
 
 Plain = Mapping[str, Any]
 
@@ -71,7 +71,7 @@ def kind_words(adversary: Plain) -> str:
     if adversary.get("gamma") is not None:
         words.append(f"values ±{adversary['gamma']:g} of the scale")
     elif adversary["value_within"] is not None:
-        words.append(value_words(adversary["value_within"], adversary.get("rounded", 0.0)))
+        words.append(value_words(adversary["value_within"]))
     if adversary["time_within"] is not None:
         words.append(time_words(adversary["time_within"], adversary.get("resolution", "day")))
     if adversary["choose"] != "uniform":
@@ -110,28 +110,16 @@ def phrase(adversary: Plain) -> str:
 
 def _channel_words(adversary: Plain, plural: str) -> str:
     """How exactly values and times are known, as part of a sentence; empty if neither is known."""
-    value, time, rounded = (
-        adversary["value_within"],
-        adversary["time_within"],
-        adversary.get("rounded", 0.0),
-    )
+    value, time = adversary["value_within"], adversary["time_within"]
     resolution = adversary.get("resolution", "day")
     what = "day" if resolution == "day" and not isinstance(time, str) else "time"
-    if (
-        adversary.get("gamma") is None
-        and value == 0
-        and time == 0
-        and what == "day"
-        and not rounded
-    ):
+    if adversary.get("gamma") is None and value == 0 and time == 0 and what == "day":
         return f"exact value{plural} and day{plural}"
     parts = []
     if adversary.get("gamma") is not None:
         parts.append(f"value{plural} to within {100 * adversary['gamma']:g}% of the scale")
     elif value == 0:
-        parts.append(
-            f"value{plural} {rounded_words(rounded)}" if rounded else f"exact value{plural}"
-        )
+        parts.append(f"exact value{plural}")
     elif value is not None:
         parts.append(f"value{plural} to within {within_words(value)}")
     if time is not None:

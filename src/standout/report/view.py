@@ -148,7 +148,6 @@ def view(findings: Findings | Plain) -> View:
     # how values and times are written depends on how finely they were read
     read = {
         "resolution": (data.get("days") or {}).get("resolution", "day"),
-        "rounded": (data.get("values") or {}).get("rounded_to", 0.0),
     }
     entries = [{**r, "adversary": {**r["adversary"], **read}} for r in plain["results"]]
     kinds = _kinds([r["adversary"] for r in entries])
@@ -298,11 +297,7 @@ def untried(seen: View) -> list[str]:
     who = [c.adversary for c in seen.cases]
     most = max(c.knows for c in seen.cases)
     out = [f"more than {most} item{'s' if most > 1 else ''}"]
-    if (
-        seen.data.get("values")
-        and not any(a["value_within"] == 0 for a in who)
-        and "exact values" not in seen.not_measured
-    ):
+    if seen.data.get("values") and not any(a["value_within"] == 0 for a in who):
         out.append("exact values")
     if seen.data.get("days") and not any(a["time_within"] == 0 for a in who):
         out.append(

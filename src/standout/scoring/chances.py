@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.index import Rows, Shard
+from standout.data.item_codes import ItemCodes
 from standout.data.row_copies import rows_of
 from standout.data.tasks import Range, Sums, Task
 from standout.scoring.plan import ExactTables
@@ -46,10 +47,10 @@ def event_chances(
     """
     right, wrong, says, fine = 1.0, 1.0, False, True
     if t.use_value:
-        code = min(np.int64(post.code[p]), t.right_value.shape[1] - 1)
-        right, wrong = t.right_value[t.value_row[f], code], t.wrong_value[t.value_row[f], code]
-        if code < t.level_fine.size:
-            says, fine = True, t.level_fine[code]
+        at = t.row_start[t.value_row[f]] + np.int64(post.code[p])
+        right, wrong = t.right_value[at], t.wrong_value[at]
+        if t.level_fine[at] >= 0:
+            says, fine = True, t.level_fine[at] == 1
     if t.use_time:
         tick = np.int64(post.tick[p])
         has_tick = tick != post.no_tick
@@ -102,6 +103,7 @@ def _sum_right(
     code: Array,
     tick: Array,
     units: Array,
+    start: int,
     use_value: bool,
     use_time: bool,
     known: int,
@@ -110,10 +112,10 @@ def _sum_right(
     reach: int,
 ) -> int:
     """Sum the units (by value code) of postings `lo … hi-1` whose tick may be the known one."""
-    total, last = np.int64(0), units.size - 1
+    total = np.int64(0)
     if not use_time:
         for p in range(lo, hi):
-            total += units[min(np.int64(code[p]), last)] if use_value else units[0]
+            total += units[start + np.int64(code[p])] if use_value else units[start]
         return total
     low, width = known - reach, np.uint64(2 * reach)
     for p in range(lo, hi):
@@ -123,7 +125,7 @@ def _sum_right(
         else:
             possible = at == no_tick
         if possible:
-            total += units[min(np.int64(code[p]), last)] if use_value else units[0]
+            total += units[start + np.int64(code[p])] if use_value else units[start]
     return total
 
 
@@ -151,7 +153,8 @@ def _sum_run(
             hi,
             post.code,
             post.tick,
-            units[row],
+            units,
+            t.row_start[row],
             t.use_value,
             t.use_time,
             known_tick[f],
@@ -200,6 +203,8 @@ class SumChances(Task[Sums]):
     tables: ExactTables
     n_pairs: int
     """No item has more pairs than this."""
+    places: ItemCodes | None = None
+    """As in the plan."""
 
     @property
     def n_queries(self) -> int:
@@ -211,7 +216,7 @@ class SumChances(Task[Sums]):
         """float64 (rows of the value tables): units per probability; no sum overflows."""
         t = self.tables
         most = np.maximum(
-            np.maximum(t.right_value.max(axis=1), t.wrong_value.max(axis=1)), 2.0**-200
+            np.maximum.reduceat(np.maximum(t.right_value, t.wrong_value), t.row_start), 2.0**-200
         )
         return np.asarray(2.0 ** np.floor(61 - np.log2(max(self.n_pairs, 1)) - np.log2(most)))
 
@@ -223,11 +228,13 @@ class SumChances(Task[Sums]):
         """Sums over the shard's pairs."""
         out = self.empty() if into is None else into
         lo, hi = queries or (0, self.item.size)
-        units = np.rint(self.tables.right_value * self.scale[:, None]).astype(np.int64)
+        t = self.tables
+        width = np.diff(t.row_start, append=t.right_value.size)
+        units = np.rint(t.right_value * np.repeat(self.scale, width)).astype(np.int64)
         sum_chances(
             lo,
             hi,
-            postings(shard),
+            postings(shard, places=self.places),
             self.item,
             self.tick,
             self.tables,
@@ -251,6 +258,8 @@ class SumChances(Task[Sums]):
         code, tick = (
             entries[at] if entries.size else entries for entries in (rows.code, rows.tick)
         )
+        if self.places is not None and code.size:
+            code = self.places.find(rows.item[at], code)
         own = Shard(
             0,
             1,
@@ -261,7 +270,7 @@ class SumChances(Task[Sums]):
             tick,
             has_repeats,
         )
-        return replace(self, item=np.arange(self.item.size)).run(own)
+        return replace(self, item=np.arange(self.item.size), places=None).run(own)
 
     def probabilities(self, sums: Sums, repeats: bool) -> tuple[Array, Array]:
         """float64 (facts): the sums as probabilities, of right and of wrong facts."""

@@ -184,7 +184,7 @@ def _score_of(r: int, q: int, post: Postings, plan: Tables, how: KernelVariant) 
                     post.code,
                     post.tick,
                     plan.fact.value,
-                    np.uint64(f),
+                    np.uint64(plan.fact.value_start[f]),
                     plan.row.time,
                     row,
                     plan.fact.known_tick[f],
@@ -254,7 +254,14 @@ class TableKernel:
         self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials
     ) -> None:
         """Add all records to the partials."""
-        run_blocks(queries, postings(shard, plan.factor), plan.tables, variant_of(plan), watch, out)
+        run_blocks(
+            queries,
+            postings(shard, plan.factor, plan.places),
+            plan.tables,
+            variant_of(plan),
+            watch,
+            out,
+        )
 
     def mass(
         self,
@@ -267,16 +274,26 @@ class TableKernel:
     ) -> None:
         """Add Σ exp(beta · (score - top)) over the candidates to `out`."""
         mass_blocks(
-            queries, postings(shard, plan.factor), plan.tables, variant_of(plan), top, beta, out
+            queries,
+            postings(shard, plan.factor, plan.places),
+            plan.tables,
+            variant_of(plan),
+            top,
+            beta,
+            out,
         )
 
     def score_record(self, shard: Shard, plan: Plan, record: Array, out: Array) -> None:
         """Put the score of one record per query into `out`."""
-        score_record(postings(shard, plan.factor), plan.tables, variant_of(plan), record, out)
+        score_record(
+            postings(shard, plan.factor, plan.places), plan.tables, variant_of(plan), record, out
+        )
 
     def all_scores(self, shard: Shard, plan: Plan, queries: tuple[int, int], out: Array) -> None:
         """Put the scores (some queries, records of the shard) into `out`."""
-        all_scores(queries, postings(shard, plan.factor), plan.tables, variant_of(plan), out)
+        all_scores(
+            queries, postings(shard, plan.factor, plan.places), plan.tables, variant_of(plan), out
+        )
 
     def same_scores(self, a: Plan, b: Plan) -> bool:
         """Whether two plans give every record the same score, but for the records that they exclude."""

@@ -34,10 +34,10 @@ _HALF_VETO = VETO // 2
 
 @jit
 def _add_value(
-    acc: Array, lo: int, hi: int, local: Array, code: Array, value: Array, f: int
+    acc: Array, lo: int, hi: int, local: Array, code: Array, value: Array, at: int
 ) -> None:
     for p in range(lo, hi):
-        acc[np.uint64(local[p])] += value[f, np.uint64(code[p])]
+        acc[np.uint64(local[p])] += value[at + np.uint64(code[p])]
 
 
 @jit
@@ -68,7 +68,7 @@ def _add_both(
     code: Array,
     tick: Array,
     value: Array,
-    f: int,
+    at: int,
     time: Array,
     row: int,
     known: int,
@@ -79,7 +79,7 @@ def _add_both(
     origin = first_column_tick(known, last, shift)
     for p in range(lo, hi):
         x = (
-            value[f, np.uint64(code[p])]
+            value[at + np.uint64(code[p])]
             + time[row, grouped_column(tick[p], origin, shift, last, no_tick)]
         )
         if x > _HALF_VETO:
@@ -95,7 +95,7 @@ def _add_both_plain(
     code: Array,
     tick: Array,
     value: Array,
-    f: int,
+    at: int,
     time: Array,
     row: int,
     known: int,
@@ -105,7 +105,7 @@ def _add_both_plain(
     origin = np.int32(first_column_tick(known, last, 0))
     for p in range(lo, hi):
         column = np.uint64(np.uint32(min(max(origin - np.int32(tick[p]), np.int32(0)), last)))
-        acc[np.uint64(local[p])] += value[f, np.uint64(code[p])] + time[row, column]
+        acc[np.uint64(local[p])] += value[at + np.uint64(code[p])] + time[row, column]
 
 
 @jit
@@ -116,8 +116,8 @@ def add_same(acc: Array, lo: int, hi: int, local: Array, x: int) -> None:
 
 
 @jit
-def _add_presence(acc: Array, lo: int, hi: int, local: Array, value: Array, f: int) -> None:
-    x = value[f, np.uint64(0)]
+def _add_presence(acc: Array, lo: int, hi: int, local: Array, value: Array, at: int) -> None:
+    x = value[at]
     if x > _HALF_VETO:
         add_same(acc, lo, hi, local, x)
 
@@ -128,7 +128,7 @@ def contribution(
     code: Array,
     tick: Array,
     value: Array,
-    f: int,
+    at: int,
     time: Array,
     row: int,
     known: int,
@@ -137,8 +137,8 @@ def contribution(
     use_value: bool,
     use_time: bool,
 ) -> int:
-    """Integer contribution of posting `p` to fact `f`, `VETO` when it does not count."""
-    x = np.int64(value[f, np.uint64(code[p]) if use_value else np.uint64(0)])
+    """Integer contribution of posting `p` to a fact whose row of `value` starts at `at`, `VETO` when it does not count."""
+    x = np.int64(value[at + (np.uint64(code[p]) if use_value else np.uint64(0))])
     if use_time:
         last = time.shape[1] - 2
         x += time[
@@ -157,7 +157,7 @@ def _add_runs(
     code: Array,
     tick: Array,
     value: Array,
-    f: int,
+    at: int,
     time: Array,
     row: int,
     known: int,
@@ -173,7 +173,7 @@ def _add_runs(
         best = np.int64(VETO)
         while p < hi and np.uint64(local[p]) == record:
             x = contribution(
-                p, code, tick, value, f, time, row, known, shift, no_tick, use_value, use_time
+                p, code, tick, value, at, time, row, known, shift, no_tick, use_value, use_time
             )
             best = max(best, x)
             p += np.uint64(1)
@@ -192,7 +192,7 @@ def _least_runs(
     code: Array,
     tick: Array,
     value: Array,
-    f: int,
+    at: int,
     time: Array,
     row: int,
     known: int,
@@ -208,7 +208,7 @@ def _least_runs(
         best = np.int64(0)
         while p < hi and np.uint64(local[p]) == record:
             x = contribution(
-                p, code, tick, value, f, time, row, known, shift, no_tick, use_value, use_time
+                p, code, tick, value, at, time, row, known, shift, no_tick, use_value, use_time
             )
             best = max(best, x)
             p += np.uint64(1)
@@ -235,6 +235,7 @@ def add_fact(
     start = np.uint64(b * post.block_size)
     f, row, known = np.uint64(fact), np.uint64(plan.fact.time_row[fact]), plan.fact.known_tick[fact]
     value, time, grouped = plan.fact.value, plan.row.time, how.gap_shift
+    at = np.uint64(plan.fact.value_start[fact])
     if how.combine == ODDS:
         if post.repeats:
             add_odds_runs(acc, f, lo, hi, start, plan.query.shift[q], post, plan, how)
@@ -251,7 +252,7 @@ def add_fact(
             post.code,
             post.tick,
             value,
-            f,
+            at,
             time,
             row,
             known,
@@ -269,7 +270,7 @@ def add_fact(
             post.code,
             post.tick,
             value,
-            f,
+            at,
             time,
             row,
             known,
@@ -279,13 +280,13 @@ def add_fact(
             how.use_time,
         )
     elif not (how.use_value or how.use_time):
-        _add_presence(acc, lo, hi, post.local, value, f)
+        _add_presence(acc, lo, hi, post.local, value, at)
     elif not how.use_time:
-        _add_value(acc, lo, hi, post.local, post.code, value, f)
+        _add_value(acc, lo, hi, post.local, post.code, value, at)
     elif not how.use_value:
         _add_time(acc, lo, hi, post.local, post.tick, time, row, known, grouped, post.no_tick)
     elif how.plain and post.all_dated:
-        _add_both_plain(acc, lo, hi, post.local, post.code, post.tick, value, f, time, row, known)
+        _add_both_plain(acc, lo, hi, post.local, post.code, post.tick, value, at, time, row, known)
     else:
         _add_both(
             acc,
@@ -295,7 +296,7 @@ def add_fact(
             post.code,
             post.tick,
             value,
-            f,
+            at,
             time,
             row,
             known,

@@ -52,11 +52,8 @@ def log_of_length(r: int, q: int, post: Postings, plan: Tables) -> int:
 @jit_inline
 def event_odds(f: int, p: int, post: Postings, plan: Tables, how: KernelVariant) -> float:
     """Odds of one event."""
-    k = (
-        plan.fact.odds_value[f, np.uint64(post.code[p])]
-        if how.use_value
-        else plan.fact.odds_value[f, np.uint64(0)]
-    )
+    at = np.uint64(plan.fact.value_start[f])
+    k = plan.fact.odds_value[at + (np.uint64(post.code[p]) if how.use_value else np.uint64(0))]
     if how.use_time:
         last = plan.row.odds_time.shape[1] - 2
         origin = first_column_tick(plan.fact.known_tick[f], last, 0)
@@ -110,10 +107,11 @@ def _strip_odds(
     if how.use_value and how.use_time:
         row, last = np.uint64(plan.fact.time_row[f]), plan.row.odds_time.shape[1] - 2
         origin = first_column_tick(plan.fact.known_tick[f], last, 0)
+        at = np.uint64(plan.fact.value_start[f])
         for k in range(n):
             p = lo + k
             column = gap_column(post.tick[p], origin, last, post.no_tick)
-            x = plan.fact.odds_value[f, np.uint64(post.code[p])] * plan.row.odds_time[row, column]
+            x = plan.fact.odds_value[at + np.uint64(post.code[p])] * plan.row.odds_time[row, column]
             odds[k] = 1.0 + post.factor[start + np.uint64(post.local[p])] * (x + floor)
     else:
         for k in range(n):

@@ -134,7 +134,7 @@ def spaced(n: int, itemsize: int) -> int:
 def widths(plan: Plan) -> tuple[int, int]:
     """Columns of the value and of the time table on the device."""
     value = plan.tables.fact.odds_value if plan.combine == Combine.ODDS else plan.tables.fact.value
-    return int(value.shape[1]), int(time_table(plan).table.shape[1])
+    return value.size // max(plan.tables.fact.item.size, 1), int(time_table(plan).table.shape[1])
 
 
 class TimeTable(NamedTuple):

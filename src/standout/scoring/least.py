@@ -86,7 +86,7 @@ def _least(
                 post.code,
                 post.tick,
                 plan.fact.value,
-                np.uint64(f),
+                np.uint64(plan.fact.value_start[f]),
                 plan.row.time,
                 np.uint64(plan.fact.time_row[f]),
                 plan.fact.known_tick[f],
@@ -269,7 +269,14 @@ class LeastKernel(TableKernel):
         if plan.filtered or plan.tie == Tie.HASH or out.beta.size:
             super().score(shard, plan, queries, watch, out)
         else:
-            run_blocks(queries, postings(shard), plan.tables, variant_of(plan), watch, out)
+            run_blocks(
+                queries,
+                postings(shard, places=plan.places),
+                plan.tables,
+                variant_of(plan),
+                watch,
+                out,
+            )
 
 
 KERNEL = LeastKernel()

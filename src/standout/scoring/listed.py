@@ -60,4 +60,9 @@ class ListedKernel:
         return self.same(a, b)
 
     def _arguments(self, shard: Shard, plan: Plan) -> tuple[Any, ...]:
-        return postings(shard), plan.tables, variant_of(plan), self.for_shard(plan, shard)
+        return (
+            postings(shard, places=plan.places),
+            plan.tables,
+            variant_of(plan),
+            self.for_shard(plan, shard),
+        )

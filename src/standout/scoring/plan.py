@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from standout.data.item_codes import ItemCodes
 from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.factors import RecordFactor
 
@@ -97,10 +98,12 @@ class FactTables(NamedTuple):
     """int64: known time, in ticks after the dataset's first tick."""
     time_row: Array
     """int64: row of `RowTables`; facts whose tables are equal may share one."""
+    value_start: Array
+    """int64: first cell of the fact's row in `value` and `odds_value`."""
     value: Array
-    """int32 (facts, levels + 1): contribution by value code, last = no value."""
+    """int32, one row after the other: contribution by value code, or by `Plan.places`; last = no value."""
     odds_value: Array
-    """float64 (facts, levels + 1), for `Combine.ODDS`."""
+    """float64, likewise, for `Combine.ODDS`."""
     odds_floor: Array
     """float64, for `Combine.ODDS`."""
 
@@ -168,14 +171,18 @@ class ExactTables(NamedTuple):
     """float64 (queries): integer units per nat."""
     value_row: Array
     """int64 (facts): row of `right_value` and `wrong_value`."""
+    row_start: Array
+    """int64 (rows): first cell of each row."""
     right_value: Array
-    """float64 (rows, levels + 1): probability of the known value by value code (last = no value) if the fact is right."""
+    """float64, one row after the other: probability of the known value by value code, or by `Plan.places` (last = no
+    value), if the fact is right."""
     wrong_value: Array
-    """float64 (rows, levels + 1): the same if the fact is wrong."""
+    """float64, likewise: the same if the fact is wrong."""
     has_tick: Array
     """bool (facts): whether the time is known."""
     level_fine: Array
-    """bool (levels): whether some other level lies outside the tolerance, so that the value can be wrong."""
+    """int8, likewise: 1 if some other level lies outside the tolerance, so that the value can be wrong; 0 if none does;
+    -1 for an entry without a value."""
     marked: Array
     """int64 (facts): 1 for a marked item."""
     support: Array
@@ -226,6 +233,15 @@ class Plan:
     """For `Combine.ADAPTIVE`."""
     gap_shift: int = 0
     """A column of `Tables.time` stands for 2^gap_shift gaps."""
+    places: ItemCodes | None = None
+    """On a wide scale: rows of value tables have cells only for the codes of the fact's item, in this order."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields; of `places`, only what the plan's items need."""
+        state = dict(self.__dict__)
+        if self.places is not None:
+            state["places"] = self.places.only(self.tables.fact.item)
+        return state
 
     def __repr__(self) -> str:
         return f"<Plan of {self.n_queries:,} queries, {self.combine.name}>"

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data.index import Shard
+from standout.data.item_codes import ItemCodes
 from standout.jit import njit
 from standout.scoring.factors import RecordFactor, factors_of
 from standout.scoring.plan import Combine, Plan
@@ -65,15 +66,17 @@ class Scratch(NamedTuple):
     """int32 (strip)."""
 
 
-def postings(shard: Shard, factor: RecordFactor | None = None) -> Postings:
-    """Arrays of `shard` for the kernel, with the factors of its records."""
+def postings(
+    shard: Shard, factor: RecordFactor | None = None, places: ItemCodes | None = None
+) -> Postings:
+    """Arrays of `shard` for the kernel, with the factors of its records; with `places`, codes count from an item's first."""
     return Postings(
         shard.first_record,
         shard.n_records,
         shard.block_size,
         shard.ptr,
         shard.local,
-        shard.code,
+        shard.code if places is None else places.places(shard),
         shard.tick,
         shard.has_repeats,
         shard.no_tick,

@@ -285,7 +285,7 @@ def _similar(
         part = facts.part(lo, min(lo + step, facts.n_queries))
         known = Known.of(dataset, part, np.full(part.n_queries, -1, np.int64))
         table = similarity_table(known)
-        plan = known.plan(Combine.SUM, table, np.zeros((table.shape[0], 1)))
+        plan = known.plan(Combine.SUM, table, np.zeros((known.item.size, 1)))
         m = np.diff(part.query_ptr)
         # each contribution was rounded once: records at the threshold are included
         cut = np.floor(least * m * plan.scale).astype(np.int64) - m

@@ -200,7 +200,6 @@ def overview(dataset: Dataset) -> dict[str, Any]:
             "low": float(dataset.levels[0]),
             "high": float(dataset.levels[-1]),
             "missing": int((dataset.record_code == dataset.n_levels).sum()),
-            "coding_error": dataset.cleaning.value_error,
         }
     if dataset.has_time:
         first, last = dataset.first_tick, dataset.first_tick + dataset.tick_span

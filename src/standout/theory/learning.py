@@ -120,14 +120,22 @@ def known_s(dataset: Dataset, aux: Knowledge, record: Array) -> Array:
     from standout.attacks.tables import Known
 
     known = Known.of(dataset, aux.bind(dataset), np.full(aux.n_queries, -1, np.int64))
-    best = np.zeros(known.item.size)
+    best, table, place = np.zeros(known.item.size), similarity_table(known), dataset.record_code
+    start = np.arange(best.size)
+    if table.size > best.size:
+        start = known.cells.start
+        if known.cells.places is not None:
+            place = known.cells.places.find(dataset.record_item, place)
+    else:
+        place = place[:0]
     _best_closeness(
         record[known.query],
         known.item,
-        similarity_table(known),
+        table,
+        start,
         dataset.record_ptr,
         dataset.record_item,
-        dataset.record_code,
+        place,
         best,
     )
     return known.sum_over_facts(best) / np.diff(aux.query_ptr)
@@ -135,14 +143,21 @@ def known_s(dataset: Dataset, aux: Knowledge, record: Array) -> Array:
 
 @jit
 def _best_closeness(
-    record: Array, item: Array, table: Array, ptr: Array, items: Array, code: Array, out: Array
+    record: Array,
+    item: Array,
+    table: Array,
+    start: Array,
+    ptr: Array,
+    items: Array,
+    place: Array,
+    out: Array,
 ) -> None:
     """Best T of each fact over the record's events of that item, 0 if it holds none."""
     for f in range(record.size):
         lo, hi = ptr[record[f]], ptr[record[f] + 1]
         k = lo + np.searchsorted(items[lo:hi], item[f])
         while k < hi and items[k] == item[f]:
-            out[f] = max(out[f], table[f, code[k]] if table.shape[1] > 1 else table[f, 0])
+            out[f] = max(out[f], table[start[f] + (np.int64(place[k]) if place.size > 0 else 0)])
             k += 1
 
 

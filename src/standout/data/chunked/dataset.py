@@ -84,7 +84,6 @@ class ChunkedDataset(Catalog):
             files.supports,
             files.levels,
         )
-        self.level_low, self.level_high = files.level_low, files.level_high
         self.first_tick, self.tick_span = (
             int(files.meta["first_tick"]),
             int(files.meta["tick_span"]),

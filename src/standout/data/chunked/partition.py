@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from standout.data import index
-from standout.data.assemble import check_finite, empty_channel, scale_of
+from standout.data.assemble import check_finite, empty_channel
 from standout.data.build import missing_tick, rows_differ, smallest_unsigned
 from standout.data.chunked.buckets import Buckets, bucket_edges
 from standout.data.chunked.memory import Budget
@@ -24,7 +24,7 @@ from standout.data.reading.survey import Survey
 from standout.data.reading.tally import Labels, tally_values
 from standout.data.repeats import SourceRows, merge_repeats
 from standout.data.times import check_span
-from standout.data.values import Scale, code_type, codes_of
+from standout.data.values import code_type, codes_of, levels_of
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +44,7 @@ class Partition:
     record_counts: Array
     """int64 (records): entries of each record."""
     item_labels: Array
-    scale: Scale
+    levels: Array
     first_tick: int
     tick_span: int
     resolution: str
@@ -90,9 +90,7 @@ def _kept(
     progress: Callable[[int, int], None],
 ) -> Partition:
     """Every row is an entry: values are coded as rows arrive."""
-    scale, cleaning = Scale.empty(), found.cleaning
-    if roles.value is not None:
-        scale, cleaning = tally_values(con, found)
+    levels = np.empty(0) if roles.value is None else tally_values(con, found)
     n_items, span, tick_type = (
         items.labels.size,
         found.tick_span,
@@ -100,14 +98,14 @@ def _kept(
     )
     row = _row_type(
         n_items,
-        code_type(scale.levels.size) if roles.value is not None else None,
+        code_type(levels.size) if roles.value is not None else None,
         tick_type if roles.time is not None else None,
     )
     step = index.fitting_block(records.labels.size, n_items, found.n_rows)
     edges = bucket_edges(records.counts, step, _IN_MEMORY, budget.bucket)
     with Buckets(folder, edges, row) as buckets:
         for record, item, code, tick in coded_batches(
-            con, roles, found, records, items, scale, tick_type
+            con, roles, found, records, items, levels, tick_type
         ):
             buckets.add(record, item=item, code=code, tick=tick)
             progress(int(buckets.n_rows.sum()), found.n_rows)
@@ -118,11 +116,11 @@ def _kept(
         records.labels,
         records.counts,
         items.labels,
-        scale,
+        levels,
         found.first_tick,
         span,
         found.resolution,
-        cleaning,
+        found.cleaning,
         found.n_rows,
         roles.value is not None,
         roles.time is not None,
@@ -180,7 +178,7 @@ def _merged(
             records.labels,
             counts,
             items.labels,
-            Scale.empty(),
+            np.empty(0),
             0,
             0,
             found.resolution,
@@ -221,19 +219,14 @@ class _Seen:
             for name, there in (("value", has_value), ("tick", has_time))
             if there
         ]
-        self._values, self._counts = np.empty(0), np.empty(0, np.int64)
+        self._values = np.empty(0)
         self._low, self._high = np.inf, -np.inf
         self._values_missing = self._times_missing = self._infinite = 0
 
     def add(self, rows: SourceRows) -> None:
         """Count the values and ticks of some rows."""
         if rows.value is not None:
-            distinct, counts = np.unique(rows.value[~np.isnan(rows.value)], return_counts=True)
-            both, place = np.unique(np.concatenate([self._values, distinct]), return_inverse=True)
-            self._counts = np.bincount(
-                place, weights=np.concatenate([self._counts, counts])
-            ).astype(np.int64)
-            self._values = both
+            self._values = np.union1d(self._values, rows.value[~np.isnan(rows.value)])
             self._values_missing += int(np.isnan(rows.value).sum())
             self._infinite += int(np.isinf(rows.value).sum())
         if rows.tick is not None:
@@ -246,7 +239,7 @@ class _Seen:
 
     def coded(self, merged: Buckets, made: Partition, folder: Path) -> Partition:
         """The partition with codes and tick offsets in the place of values and ticks."""
-        cleaning, scale, low, high = made.cleaning, made.scale, 0, 0
+        cleaning, levels, low, high = made.cleaning, made.levels, 0, 0
         for there, empty, channel in (
             (self.has_value, self._values.size == 0, "value"),
             (self.has_time, self._low > self._high, "time"),
@@ -256,7 +249,7 @@ class _Seen:
         if self.has_value:
             check_finite(self._infinite)
             cleaning = replace(cleaning, values_missing=self._values_missing)
-            scale, cleaning = scale_of(self._values, self._counts, cleaning)
+            levels = levels_of(self._values)
         if self.has_time:
             check_span(self._low, self._high, made.resolution)
             low, high = int(self._low), int(self._high)
@@ -264,7 +257,7 @@ class _Seen:
         tick_type = smallest_unsigned(high - low + 1)
         row = _row_type(
             made.item_labels.size,
-            code_type(scale.levels.size) if self.has_value else None,
+            code_type(levels.size) if self.has_value else None,
             tick_type if self.has_time else None,
         )
         (folder / "coded").mkdir()
@@ -272,7 +265,7 @@ class _Seen:
             for k in range(len(merged)):
                 rows = merged.read(k)
                 merged.drop(k)
-                code = codes_of(rows["value"], scale.high) if self.has_value else None
+                code = codes_of(rows["value"], levels) if self.has_value else None
                 tick = None
                 if self.has_time:
                     tick = np.where(
@@ -287,7 +280,7 @@ class _Seen:
         return replace(
             made,
             buckets=coded,
-            scale=scale,
+            levels=levels,
             first_tick=low,
             tick_span=high - low,
             cleaning=cleaning,

@@ -57,10 +57,6 @@ class SavedFiles:
         self.supports, self.levels = (
             np.array(load_array(self.folder, name)) for name in ("supports", "levels")
         )
-        bounds = [self.folder / f"{name}.npy" for name in ("level_low", "level_high")]
-        self.level_low, self.level_high = (
-            np.load(path, allow_pickle=False) if path.exists() else np.empty(0) for path in bounds
-        )
         self.n_records, self.n_entries = self.record_ptr.size - 1, self.record_item.size
         self.block_size, self.has_repeats = (
             int(self.meta["index"]["block_size"]),
@@ -221,8 +217,6 @@ class SavedFiles:
             self.meta["tick_span"],
             lengths,
             held,
-            level_low=self.level_low,
-            level_high=self.level_high,
             time_resolution=self.meta["time_resolution"],
         )
         supports += held
@@ -270,8 +264,8 @@ class SavedFiles:
             self.record_tick,
             self.levels,
             np.array([self.meta["first_tick"]]),
-            self.level_low,
-            self.level_high,
+            np.empty(0),
+            np.empty(0),
             *more,
         )
         for part in parts:

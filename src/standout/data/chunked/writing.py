@@ -42,7 +42,7 @@ def write_partition(made: Partition, folder: Path, progress: Callable[[int, int]
             lengths, held = builder.finish(cores())
             supports += held
             missing += (
-                int((builder.code == made.scale.levels.size).sum()),
+                int((builder.code == made.levels.size).sum()),
                 int((builder.tick == builder.no_tick).sum()),
             )
             files.append(builder, lengths, int(ptr[lo]))
@@ -51,14 +51,12 @@ def write_partition(made: Partition, folder: Path, progress: Callable[[int, int]
         files.finish()
     if missing.tolist() != [made.cleaning.values_missing, made.cleaning.times_missing]:
         raise rows_differ()
-    exact = not made.scale.error
     for name, array in {
         "record_labels": made.record_labels,
         "item_labels": made.item_labels,
         "record_ptr": ptr,
-        "levels": made.scale.levels,
+        "levels": made.levels,
         "supports": supports,
-        **({} if exact else {"level_low": made.scale.low, "level_high": made.scale.high}),
     }.items():
         dump_array(folder, name, array)
     n_pairs = int(supports.sum())
@@ -84,7 +82,7 @@ def _builder(made: Partition, record_counts: Array) -> EntryBuilder:
         made.item_labels.size,
         has_value=made.has_value,
         has_time=made.has_time,
-        n_levels=made.scale.levels.size,
+        n_levels=made.levels.size,
         tick_span=made.tick_span,
     )
 

@@ -27,7 +27,7 @@ from standout.data.reading.tally import (
     tally_values,
 )
 from standout.data.repeats import SourceRows
-from standout.data.values import Scale, codes_of
+from standout.data.values import codes_of
 from standout.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -85,22 +85,21 @@ def _placed(
     con: duckdb.DuckDBPyConnection, roles: Roles, found: Survey, records: Labels, items: Labels
 ) -> Dataset:
     """Place every row as it arrives; only the result is kept in memory."""
-    scale, cleaning = Scale.empty(), found.cleaning
-    if roles.value is not None:
-        scale, cleaning = tally_values(con, found)
+    cleaning = found.cleaning
+    levels = np.empty(0) if roles.value is None else tally_values(con, found)
     builder = EntryBuilder(
         records.counts,
         items.labels.size,
         has_value=roles.value is not None,
         has_time=roles.time is not None,
-        n_levels=scale.levels.size,
+        n_levels=levels.size,
         tick_span=found.tick_span,
     )
     # one thread converts a batch while the other places the previous one
     with ThreadPoolExecutor(1) as pool:
         placing: Future[None] | None = None
         for record, item, code, tick in coded_batches(
-            con, roles, found, records, items, scale, builder.tick.dtype
+            con, roles, found, records, items, levels, builder.tick.dtype
         ):
             if placing is not None:
                 placing.result()
@@ -108,7 +107,7 @@ def _placed(
         if placing is not None:
             placing.result()
     missing = [
-        int((builder.code == scale.levels.size).sum()),
+        int((builder.code == levels.size).sum()),
         int((builder.tick == builder.no_tick).sum()),
     ]
     if missing != [cleaning.values_missing, cleaning.times_missing]:
@@ -117,7 +116,7 @@ def _placed(
         builder,
         records.labels,
         items.labels,
-        scale,
+        levels,
         found.first_tick,
         found.tick_span,
         cleaning,
@@ -132,7 +131,7 @@ def coded_batches(
     found: Survey,
     records: Labels,
     items: Labels,
-    scale: Scale,
+    levels: Array,
     tick_type: np.dtype[Any],
 ) -> Iterator[tuple[Array, Array, Array | None, Array | None]]:
     """Batches of all rows: indices of records and items, codes of values and offsets of ticks, None without the channel."""
@@ -143,7 +142,7 @@ def coded_batches(
         kind = "USMALLINT" if tick_type == np.uint16 else "UINTEGER"
         columns["tick"] = f"coalesce(tick - {found.first_tick}, {missing_tick(tick_type)})::{kind}"
     for batch in _batches(con, records, items, columns, "rows"):
-        code = codes_of(batch["value"], scale.high) if "value" in batch else None
+        code = codes_of(batch["value"], levels) if "value" in batch else None
         yield batch["record"], batch["item"], code, batch.get("tick")
 
 

@@ -37,8 +37,6 @@ class Survey:
 
     n_rows: int
     """Rows with a record and an item."""
-    n_distinct: int
-    """Distinct values, about."""
     first_tick: int
     tick_span: int
     resolution: str
@@ -84,9 +82,9 @@ def survey(
     whole = rule.whole if rule else dict.fromkeys(TICKS_PER_DAY, "true")
     counted = options.resolution or ("day" if whole["day"] == "true" else "second")
     ticks = rule.ticks[counted] if rule else "NULL::BIGINT"
-    n, values, lowest, highest, distinct, times, midnight, low, high, *wholes = one_row(
+    n, values, lowest, highest, times, midnight, low, high, *wholes = one_row(
         con,
-        "SELECT count(*), count(value), min(value), max(value), approx_count_distinct(value), count(stamp), "
+        "SELECT count(*), count(value), min(value), max(value), count(stamp), "
         f"count(CASE WHEN {whole['day']} THEN stamp END), min({ticks}), max({ticks}), "
         f"{', '.join(f'bool_and({whole[name]})' for name in TICKS_PER_DAY)} FROM good",
     )
@@ -127,7 +125,7 @@ def survey(
         ),
         columns=roles.columns,
     )
-    return Survey(n, distinct, int(low or 0), int((high or 0) - (low or 0)), resolution, cleaning)
+    return Survey(n, int(low or 0), int((high or 0) - (low or 0)), resolution, cleaning)
 
 
 def _ends(

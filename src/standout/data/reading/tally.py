@@ -10,23 +10,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from standout.data.assemble import scale_of
 from standout.data.build import rows_differ
-from standout.data.cleaning import Cleaning
 from standout.data.labels import index_labels, integers_of
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey
 from standout.data.reading.workspace import one_row
-from standout.data.values import Scale
+from standout.data.values import levels_of
 from standout.jit import njit
 
 Array = npt.NDArray[Any]
 
 BATCH = 1_000_000
 """Rows that come from DuckDB at a time."""
-MOST_DISTINCT = 1_000_000
-"""Distinct values that are listed one by one; of more, only narrow ranges."""
-_BINS = 200_000
 _WIDEST_LOOKUP = 1 << 25
 NO_LABEL = np.iinfo(np.uint32).max
 """Stands in a lookup table where no row has the label."""
@@ -58,38 +53,21 @@ def tally_labels(con: duckdb.DuckDBPyConnection, source: Source) -> tuple[Labels
     return record, item
 
 
-def tally_values(con: duckdb.DuckDBPyConnection, found: Survey) -> tuple[Scale, Cleaning]:
-    """Scale of the values, and the cleaning with the coding error."""
-    many = found.n_distinct > MOST_DISTINCT
-    if many:
-        table = con.sql(_binned(con)).to_arrow_table()
-    else:
-        table = con.sql(
-            "SELECT value AS high, count(*) AS n FROM rows WHERE value IS NOT NULL GROUP BY ALL ORDER BY high"
-        ).to_arrow_table()
-    high, n = table.column("high").to_numpy(), table.column("n").to_numpy()
-    return surveyed_scale(high, n, table.column("low").to_numpy() if many else None, found)
+def tally_values(con: duckdb.DuckDBPyConnection, found: Survey) -> Array:
+    """Levels of the values."""
+    table = con.sql(
+        "SELECT value, count(*) AS n FROM rows WHERE value IS NOT NULL GROUP BY ALL ORDER BY value"
+    ).to_arrow_table()
+    return surveyed_levels(table.column("value").to_numpy(), table.column("n").to_numpy(), found)
 
 
-def surveyed_scale(
-    high: Array, n: Array, low: Array | None, found: Survey
-) -> tuple[Scale, Cleaning]:
-    """`scale_of` the counted values, if they are as many as the survey found.
-
-    Parameters
-    ----------
-    high, n
-        Distinct values, ascending, and the rows of each.
-    low
-        Where `high` holds the upper ends of narrow ranges of values: their lower ends.
-    found
-        What the rows hold.
-    """
+def surveyed_levels(distinct: Array, n: Array, found: Survey) -> Array:
+    """`levels_of` the distinct values, ascending, if their rows `n` are as many as the survey found."""
     if not (
-        np.isfinite(high).all() and int(n.sum()) == found.n_rows - found.cleaning.values_missing
+        np.isfinite(distinct).all() and int(n.sum()) == found.n_rows - found.cleaning.values_missing
     ):
         raise rows_differ()
-    return scale_of(high, n, found.cleaning, low, None if low is None else found.n_distinct)
+    return levels_of(distinct)
 
 
 def _small_range(con: duckdb.DuckDBPyConnection, role: str) -> tuple[int, int] | None:
@@ -174,26 +152,3 @@ def index_cells(
     else:
         cells = raw.to_numpy()
     return index_labels(cells, role)
-
-
-def _binned(con: duckdb.DuckDBPyConnection) -> str:
-    """Query for narrow ranges of values: their ends and their rows."""
-    found = one_row(
-        con, "SELECT min(value), max(value), approx_quantile(value, [0.25, 0.5, 0.75]) FROM rows"
-    )
-    key = bin_of_value(*found)
-    return (
-        "SELECT min(value) AS low, max(value) AS high, count(*) AS n FROM rows WHERE value IS NOT NULL "
-        f"GROUP BY {key} ORDER BY high"
-    )
-
-
-def bin_of_value(low: float, high: float, quarters: list[float]) -> str:
-    """SQL for the number of the narrow range that holds `value`, from the extremes and the quartiles of all values."""
-    # numbers near 1e308 have no finite difference and no finite quotient
-    scale = min((quarters[2] - quarters[0]) or (high / 1000 - low / 1000), 1e307)
-    middle = quarters[1] / scale
-    place = f"asinh(greatest(least(value / {scale!r}::DOUBLE, 1e300), -1e300) - {middle!r}::DOUBLE)"
-    with np.errstate(over="ignore"):
-        ends = np.arcsinh(np.clip(np.array([low, high]) / scale, -1e300, 1e300) - middle).tolist()
-    return f"CAST(floor(({place}) * {_BINS / (ends[1] - ends[0])!r}::DOUBLE) AS BIGINT)"
