@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# what the package needs, and on top of it what the tests need
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
 # Tests marked realdata read this folder; they are skipped where it is not set.
@@ -25,17 +27,23 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format figures bench screenshots attack-table defense-table calibration linking linking-coverage frontier gate-trial gate-forgery gate-dressing
+.PHONY: help demo test test-integration test-seconds test-all lint format figures bench screenshots attack-table defense-table calibration linking linking-coverage frontier gate-trial gate-forgery gate-dressing
 .PHONY: brute-force defended-calibration fuzz mutation kill-trial dist compiled-wheel sbom audit-dependencies test-offline chromium packages clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(READY)  ## audit a built-in synthetic release; prints a table and the path of the report
+demo: $(INSTALLED)  ## audit a built-in synthetic release; prints a table and the path of the report
 	@$(BIN)/standout demo
 
-test: $(READY) packages lint  ## lint, then run all tests except the slow ones
-	@$(PYTEST) -m "not slow" tests src
+test: $(READY) lint  ## lint, then run the quick tests: no servers, no killed processes
+	@$(PYTEST) -m "not slow and not integration" tests src
+
+test-integration: $(READY) packages  ## tests that kill processes, start servers, Spark, a browser or many commands, and long trials
+	@$(PYTEST) -m "integration and not slow" tests
+
+test-seconds: $(READY) packages  ## record the processor seconds of each test file, by which files are given to processes
+	@$(PYTEST) -m "not slow" --record-seconds tests src
 
 test-all: $(READY) packages lint  ## lint, then run all tests; STANDOUT_DATA names the folder of public datasets
 	@$(PYTEST) tests src
@@ -134,15 +142,23 @@ clean:  ## remove the environment, caches and build output (reports in standout-
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml constraints.txt
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt
+
+$(READY): $(INSTALLED)
+	@echo "installing what the tests need"
+	@$(PIP) -e ".[dev]"
+	@touch $@
+
+$(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "standout needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Try: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 	  || { echo "$(PYTHON) cannot make virtual environments: installing python3-venv with apt-get"; \
 	       $(SUDO) apt-get update -qq && $(APT_INSTALL) python3-venv; } \
 	  || { echo "python3-venv could not be installed. As root: apt-get install python3-venv" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e ".[dev]"
+	@echo "installing standout and what it needs into $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) -e .
 	@touch $@
 
 # $(call package,COMMAND THAT SUCCEEDS IF IT IS THERE,DEBIAN PACKAGE,TESTS THAT NEED IT)

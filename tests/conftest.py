@@ -1,20 +1,20 @@
 """Hypothesis profiles, the order of the files for several test processes, and less garbage collection.
 
-"ci" is the same run every time; HYPOTHESIS_PROFILE=thorough looks much further.
+"quick" and "ci" are the same run every time; HYPOTHESIS_PROFILE=thorough looks much further.
 """
 
 from __future__ import annotations
 
 import gc
+import json
 import os
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["command_line", "parts", "engine_choice", "no_network", "servers"]
+pytest_plugins = ["command_line", "parts", "engine_choice", "no_network", "servers", "suite"]
 """Fixtures of the command line and of servers, and the choice of engines; a second conftest.py would clash with this one."""
 
 collect_ignore = ["offline"]
@@ -22,21 +22,22 @@ collect_ignore = ["offline"]
 
 _SLOW_IS_FINE = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
-settings.register_profile(
-    "ci",
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=_SLOW_IS_FINE,
-)
+for _name, _examples in (("quick", 20), ("ci", 60)):
+    settings.register_profile(
+        _name,
+        max_examples=_examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=_SLOW_IS_FINE,
+    )
 settings.register_profile(
     "thorough", max_examples=1500, deadline=None, database=None, suppress_health_check=_SLOW_IS_FINE
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 COMPILES = "tests/attacks/test_conformance.py"
-"""Calls nearly every scoring kernel, and so compiles them in a new checkout."""
+"""Calls nearly every scoring kernel, and so compiles them where they are new."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -53,16 +54,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Order the files for the processes of xdist, which then take them in turn (`--dist loadfile --no-loadscope-reorder`).
 
     One process compiles the scoring kernels while the others read data, which needs none of them:
-    each kernel is compiled once instead of once per process. Then the files with most tests, so
+    each kernel is compiled once instead of once per process. Then the files that take longest, so
     that short ones are left for the end.
     """
     if not hasattr(config, "workerinput"):
         return
-    tests = Counter(_file(item) for item in items)
+    from suite import SECONDS  # a plugin: must not be imported before pytest does
 
-    def order(item: pytest.Item) -> tuple[bool, bool, int, str]:
+    seconds = json.loads(SECONDS.read_text())
+
+    def order(item: pytest.Item) -> tuple[bool, bool, float, str]:
         file = _file(item)
-        return file != COMPILES, not file.startswith("tests/data/"), -tests[file], file
+        return file != COMPILES, not file.startswith("tests/data/"), -seconds.get(file, 0), file
 
     items.sort(key=order)
 

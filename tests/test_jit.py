@@ -9,16 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from numba.core import config
+from numba.core import caching, config
 
 import standout
 from standout import jit
 
 RUN = """
-from numba.core import caching
-def refused(self):
-    raise OSError(30, "Read-only file system")
-caching._CacheLocator.ensure_cache_path = refused
+import os
+os.access = lambda folder, mode: False
 import standout as so
 print(so.Dataset.from_arrays([1, 2], [3, 4]).n_entries)
 """
@@ -124,3 +122,53 @@ def test_shipped_functions_of_other_sources_are_not_used(elsewhere, monkeypatch)
     monkeypatch.setattr(config, "CACHE_DIR", str(elsewhere / "second"))
     monkeypatch.setattr(jit, "_sources", lambda file: "other sources")
     assert compiled_again()
+
+
+def users_folder(monkeypatch, base):
+    """The folder of compiled functions in the user's cache folder."""
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(base))
+    return base / "standout" / "kernels"
+
+
+def test_compiled_functions_are_shared_by_checkouts_and_closed_to_others(tmp_path, monkeypatch):
+    kernels = users_folder(monkeypatch, tmp_path)
+    assert compiled_again()
+    assert kernels.stat().st_mode & 0o077 == 0
+    assert [x.parent.parent for x in kernels.rglob("double-*.nbc")] == [kernels]
+    assert not compiled_again()
+
+
+@pytest.mark.parametrize("planted", ["open", "link"])
+def test_a_folder_that_others_could_have_filled_is_not_loaded_from(tmp_path, monkeypatch, planted):
+    kernels = users_folder(monkeypatch, tmp_path)
+    kernels.parent.mkdir(mode=0o700)
+    if planted == "open":
+        kernels.mkdir()
+        kernels.chmod(0o777)
+    else:
+        (tmp_path / "planted").mkdir(mode=0o700)
+        kernels.symlink_to(tmp_path / "planted")
+    assert kernels not in list(jit._roots())
+
+
+def test_folders_that_were_not_used_for_longest_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    for k in range(jit.KEPT_VERSIONS):
+        os.utime(jit._folder("a.module", f"{k}"), (k, k))
+    os.utime(jit._folder("another", "0"), (0, 0))
+    jit._folder("a.module", "new")
+    kept = {x.name for x in tmp_path.iterdir()}
+    assert kept == {"another-0", "a.module-new", *(f"a.module-{k}" for k in range(1, 8))}
+
+
+def test_two_processes_that_compile_at_the_same_time_do_not_mix_their_functions(
+    elsewhere, monkeypatch
+):
+    with monkeypatch.context() as patch:  # neither sees what the other saved
+        patch.setattr(caching.IndexDataCacheFile, "_load_index", lambda self: {})
+        for number in (4, 4.5):
+            assert jit.njit(cache=True)(double)(number) == 2 * number
+    made = jit.njit(cache=True)(double)
+    assert (made(4), made(4.5)) == (8, 9.0)
+    assert sum(made.stats.cache_hits.values()) == 2

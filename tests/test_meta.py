@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from suite import COLLECTED, INTEGRATION
 
 ROOT = Path(__file__).resolve().parent.parent
 SRC = ROOT / "src" / "standout"
@@ -97,19 +98,30 @@ def test_the_suite_holds_a_minimum_number_of_tests():
 def test_every_test_is_collected_when_the_whole_suite_runs(request: pytest.FixtureRequest):
     config = request.config
     asked = {Path(str(x)).resolve() for x in config.args}
-    whole = asked & {TESTS, ROOT} and config.option.markexpr in ("", "not slow")
-    if config.option.keyword or config.option.deselect or not whole:
+    if config.option.keyword or config.option.deselect or not asked & {TESTS, ROOT}:
         pytest.skip("only a part of the suite runs")
-    collected = {
-        (item.path.resolve(), getattr(item, "originalname", "")) for item in request.session.items
-    }
-    lost = []
-    for path in modules(TESTS):
-        may_be_left_out = config.option.markexpr and "mark.slow" in text(path)
-        missing = {name for name in names_of_tests(path) if (path, name) not in collected}
-        if missing and not may_be_left_out:
-            lost += [f"{path.name}::{name}" for name in sorted(missing)]
+    collected = config.stash[COLLECTED]
+    lost = [
+        f"{path.name}::{name}"
+        for path in modules(TESTS)
+        for name in sorted(names_of_tests(path))
+        if (path, name) not in collected
+    ]
     assert not lost, f"never collected: {lost}"
+
+
+def test_every_integration_test_that_is_listed_exists():
+    files = [path.relative_to(ROOT).as_posix() for path in modules(TESTS)]
+    assert [x for x in INTEGRATION if not any(file.startswith(x) for file in files)] == []
+
+
+def test_every_test_runs_in_ci():
+    """What `make test` leaves out is run by `make test-integration` or is slow, and `.ci/run` runs both."""
+    make = text(ROOT / "Makefile")
+    assert {'-m "not slow and not integration"', '-m "integration and not slow"'} <= set(
+        re.findall('-m "[^"]*"', make)
+    )
+    assert re.findall("make ([a-z-]+)", text(ROOT / ".ci" / "run")) == ["test", "test-integration"]
 
 
 def test_files_with_tests_have_a_name_that_pytest_collects():

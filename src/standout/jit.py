@@ -1,6 +1,8 @@
 """`njit` of Numba with the package's own cache of compiled functions. All compiled functions of the package are made here.
 
-A function is compiled at its first call and kept in Numba's cache. A wheel made by `make
+A function is compiled at its first call and kept in a folder of the user, by the digest of all
+sources that it may contain: a second checkout with the same kernels compiles nothing. Loading a
+compiled function runs it, so the folder must be one that this user alone can open. A wheel made by `make
 compiled-wheel` brings the functions of an audit compiled (`_compiled`, filled by
 `docs/scripts/compiled_wheel.py`), so that the first run in a new container starts at once. They are
 used where Numba's version, the source and the processor fit; everywhere else Numba compiles.
@@ -11,15 +13,18 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
+import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching
+from numba.core import caching, config
 from numba.core.compiler import CompileResult
 
 SHIPPED = Path(__file__).parent / "_compiled"
@@ -28,6 +33,9 @@ COMPILE_TO = "STANDOUT_COMPILE_TO"
 CPU_NAME = "x86-64-v3"
 CPU_FEATURES = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2")
 """What the shipped functions are compiled for: all x86-64 processors since about 2013."""
+
+KEPT_VERSIONS = 8
+"""Folders of one module that are kept, the last used ones: versions, or branches that are worked on."""
 
 _ROOT = Path(__file__).parent.parent
 _IMPORT = re.compile(r"^from (standout[.\w]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
@@ -51,52 +59,98 @@ def njit(**options: Any) -> Callable[[Any], Any]:
 
 
 class KernelCache(caching.NullCache):  # type: ignore[misc]
-    """Numba's cache of one function where a folder is writable, and the functions that the wheel brings."""
+    """Compiled versions of one function: in the first folder that can be used, and in the wheel.
+
+    Each version has a file of its own. Numba's cache has one list for all versions of a function,
+    which two processes that compile at the same time overwrite.
+    """
 
     def __init__(self, function: Any) -> None:
         self._function = function
-        try:
-            self._own = caching.FunctionCache(function)
-            # Numba compares with the function's own file only, and would run old code of a function
-            # that it calls
-            self._own._cache_file._source_stamp = _sources(function.__code__.co_filename)
-        except RuntimeError:  # no folder is writable
-            self._own = None
-            if not _can_load():
-                _say_once()
+        self._digest = _sources(function.__code__.co_filename)
+        self._folder = _folder(function.__module__, self._digest)
+        if self._folder is None and not _can_load():
+            _say_once()
 
     @property
     def cache_path(self) -> Any:
-        """Folder of Numba's cache; None if there is none."""
-        return self._own.cache_path if self._own else None
+        """Folder of the compiled versions; None if there is none."""
+        return self._folder
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The function compiled for these types; None if it must be compiled."""
-        found = self._own.load_overload(sig, target_context) if self._own else None
-        if found is None and _can_load():
-            data = self._file(SHIPPED).load(self._key(sig))
-            found = None if data is None else CompileResult._rebuild(target_context, *data)
-        return found
+        target_context.refresh()
+        data = None
+        if self._folder:
+            key = self._key(sig, target_context.codegen().magic_tuple())
+            data = self._file(self._folder, key).load(key)
+        if data is None and _can_load():
+            key = self._key(sig, CPU_NAME)
+            data = self._file(SHIPPED / self._function.__module__, key).load(key)
+        return None if data is None else CompileResult._rebuild(target_context, *data)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a function that was just compiled."""
-        if self._own:
-            self._own.save_overload(sig, data)
-        if folder := os.environ.get(COMPILE_TO):
-            (Path(folder) / self._function.__module__).mkdir(parents=True, exist_ok=True)
-            self._file(Path(folder)).save(self._key(sig), data._reduce())
+        """Keep a function that was just compiled, unless its code holds an address of this process."""
+        if data.lifted or data.library.has_dynamic_globals:
+            return
+        if self._folder:
+            key = self._key(sig, data.codegen.magic_tuple())
+            with suppress(OSError):  # the disk is full, or another process removed the folder
+                self._file(self._folder, key).save(key, data._reduce())
+        if to := os.environ.get(COMPILE_TO):
+            folder, key = Path(to) / self._function.__module__, self._key(sig, CPU_NAME)
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file(folder, key).save(key, data._reduce())
 
-    def _file(self, folder: Path) -> Any:
-        place = folder / self._function.__module__
-        code = self._function.__code__
-        name = f"{self._function.__qualname__}-{code.co_firstlineno}.py{sys.version_info[0]}{sys.version_info[1]}"
-        return caching.IndexDataCacheFile(
-            str(place), name.replace("<", "").replace(">", ""), _sources(code.co_filename)
-        )
+    def _file(self, folder: Path, key: Any) -> Any:
+        code, python = self._function.__code__, f"py{sys.version_info[0]}{sys.version_info[1]}"
+        version = sha256(repr(key).encode()).hexdigest()[:16]
+        name = f"{self._function.__qualname__}-{code.co_firstlineno}-{version}.{python}"
+        return caching.IndexDataCacheFile(str(folder), re.sub("[<>]", "", name), self._digest)
 
-    def _key(self, sig: Any) -> Any:
+    def _key(self, sig: Any, processor: Any) -> Any:
         cells = [cell.cell_contents for cell in self._function.__closure__ or ()]
-        return sig, CPU_NAME, repr(cells)
+        return sig, processor, repr(cells)
+
+
+def _folder(module: str, digest: str) -> Path | None:
+    """Folder of the compiled functions of a module, made where there is none; None if none is writable."""
+    for root in _roots():
+        folder = root / f"{module}-{digest[:32]}"
+        with suppress(OSError):
+            if not folder.is_dir():
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _prune(root, module)
+            if os.access(folder, os.W_OK):
+                os.utime(folder)  # the last used ones are kept
+                return folder
+    return None
+
+
+def _roots() -> Iterator[Path]:
+    """Folders for compiled functions, best first; that of the user only if nobody else can open it."""
+    if config.CACHE_DIR:
+        yield Path(config.CACHE_DIR)
+    with suppress(OSError, RuntimeError):  # there is no home folder
+        given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        base = given if given.is_absolute() else Path.home() / ".cache"
+        kernels = base / "standout" / "kernels"
+        kernels.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kernels.mkdir(mode=0o700, exist_ok=True)
+        about = kernels.lstat()
+        own = sys.platform == "win32" or (
+            about.st_uid == os.geteuid() and not about.st_mode & 0o077
+        )
+        if stat.S_ISDIR(about.st_mode) and own:
+            yield kernels
+    yield Path(__file__).parent / "__pycache__" / "kernels"
+
+
+def _prune(root: Path, module: str) -> None:
+    """Remove the folders of a module's versions that were not used for longest."""
+    folders = sorted(root.glob(f"{module}-*"), key=lambda x: x.stat().st_mtime, reverse=True)
+    for old in folders[KEPT_VERSIONS:]:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 @lru_cache(1)
