@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import draw_order, satisfied
-from standout.adversary.draws import DrawSource, Rule, draw_queries, tell_held
+from standout.adversary.draws import Rule, Source, draw_queries, tell_held
 from standout.adversary.eligible import conditions, entry_test
 from standout.adversary.holders import PickHolders
 from standout.adversary.knowledge import Knowledge
@@ -51,7 +51,7 @@ def _rule_of(who: Adversary, dataset: Catalog, n_rare: int, errors: Errors) -> R
 
 def _source_of(
     who: Adversary, dataset: Catalog, rows: Rows, pickable: Array, errors: Errors
-) -> DrawSource:
+) -> Source:
     """The data as the draw needs it: the targets' own rows, and what the catalog says."""
     before = fine = np.empty(0, np.int64)
     if who.wrong and who.wrong_kind == "item":
@@ -61,7 +61,7 @@ def _source_of(
     if who.wrong and who.wrong_kind == "value":
         test = entry_test(who, dataset)
         fine = np.ones(rows.item.size, np.bool_) if test is None else test.passing(rows)
-    return DrawSource(
+    return Source(
         key=rows.keys,
         ptr=rows.ptr,
         item=rows.item,
@@ -145,13 +145,7 @@ def _check_eligible(who: Adversary, dataset: Catalog, rows: Rows, place: Array) 
 
 
 def _tell_wrong_items(
-    item: Array,
-    salt: Array,
-    dataset: Catalog,
-    data: DrawSource,
-    rule: Rule,
-    value: Array,
-    time: Array,
+    item: Array, salt: Array, dataset: Catalog, data: Source, rule: Rule, value: Array, time: Array
 ) -> None:
     """Give each wrong item the value and the time of a random entry of a random holder, with the adversary's error."""
     fact = np.flatnonzero(salt)

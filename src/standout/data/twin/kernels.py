@@ -41,7 +41,7 @@ class People(NamedTuple):
     """Cap on the entries of a record."""
 
 
-class TwinItems(NamedTuple):
+class Catalog(NamedTuple):
     """Parameters of the items and values of a record's entries."""
 
     class_edges: Array
@@ -235,7 +235,7 @@ def _schedule(
 
 
 @njit(cache=True)
-def _mix_groups(catalog: TwinItems, c: int, taste: Array, mixed: Array) -> None:
+def _mix_groups(catalog: Catalog, c: int, taste: Array, mixed: Array) -> None:
     """Fill `mixed` with the record's own draw weight of every item, before age."""
     mixed[:] = 0.0
     for g in range(taste.size):
@@ -246,7 +246,7 @@ def _mix_groups(catalog: TwinItems, c: int, taste: Array, mixed: Array) -> None:
 @njit(cache=True)
 def _sweep(
     state: Array,
-    catalog: TwinItems,
+    catalog: Catalog,
     mixed: Array,
     day: int,
     count: int,
@@ -286,7 +286,7 @@ def _sweep(
 @njit(cache=True)
 def _propose(
     state: Array,
-    catalog: TwinItems,
+    catalog: Catalog,
     c: int,
     groups: Array,
     day: int,
@@ -334,7 +334,7 @@ def draw_entries(
     stop: int,
     seed: int,
     people: People,
-    catalog: TwinItems,
+    catalog: Catalog,
     record: Array,
     item: Array,
     value: Array,

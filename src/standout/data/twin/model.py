@@ -29,7 +29,7 @@ from standout.data.twin.items import (
     settled,
     target_support,
 )
-from standout.data.twin.kernels import Z_MAX, People, TwinItems, draw_people
+from standout.data.twin.kernels import Z_MAX, Catalog, People, draw_people
 
 Array = npt.NDArray[Any]
 
@@ -180,7 +180,7 @@ def people_model(n_items: int, mean_length: float) -> People:
 
 
 @lru_cache(maxsize=4)
-def twin_model(n_items: int, mean_length: float, seed: int) -> tuple[People, TwinItems]:
+def twin_model(n_items: int, mean_length: float, seed: int) -> tuple[People, Catalog]:
     """All tables of the kernel."""
     real = real_marginals()
     people = people_model(n_items, mean_length)
@@ -198,4 +198,4 @@ def twin_model(n_items: int, mean_length: float, seed: int) -> tuple[People, Twi
     tables = alias_tables(weight, affinity, availability)
     label = rng.permutation(n_items).astype(np.int32)
     knobs = np.array([TASTE_SPREAD, LENIENCY])
-    return people, TwinItems(edges, *tables, entry_day, profile, quality, cuts, label, knobs)
+    return people, Catalog(edges, *tables, entry_day, profile, quality, cuts, label, knobs)
