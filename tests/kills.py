@@ -28,8 +28,8 @@ VERBS = {
         "--attacks",
         "scoreboard-rh,likelihood",
     ),
-    "defend": (
-        "defend",
+    "frontier": (
+        "frontier",
         "ratings.csv",
         "--targets",
         "40",
@@ -157,7 +157,7 @@ def trial(folder: Path, verb: str, n_kills: int, seed: int) -> Counter[str]:
                 # parts are removed when the output is there
                 counts["lost"] += (
                     0
-                    if (folder / "out").exists() and verb != "defend"
+                    if (folder / "out").exists() and verb != "frontier"
                     else max(0, before - parts(folder))
                 )
                 continue

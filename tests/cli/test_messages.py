@@ -14,7 +14,7 @@ from rich.console import Console
 
 import standout as so
 from standout.audit.measures import MEASURES as RISKS
-from standout.cli.defend_frontier import show
+from standout.cli.frontier import show
 from standout.errors import ColumnError, InputError
 from standout.linking.items import read_items
 

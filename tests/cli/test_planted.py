@@ -132,7 +132,7 @@ def test_a_fresh_run_removes_what_an_earlier_one_left(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("verb", ["audit", "demo", "defend", "link", "reproduce"])
+@pytest.mark.parametrize("verb", ["audit", "demo", "frontier", "link", "reproduce"])
 def test_every_long_command_can_start_from_the_beginning(run, verb):
     code, shown, _ = run(verb, "--help")
     assert code == 0 and "--fresh" in shown

@@ -38,7 +38,7 @@ def kill_at(folder, verb, n_parts):
 
 
 @pytest.mark.parametrize(
-    "verb", ["link", *(pytest.param(v, marks=pytest.mark.slow) for v in ("defend", "reproduce"))]
+    "verb", ["link", *(pytest.param(v, marks=pytest.mark.slow) for v in ("frontier", "reproduce"))]
 )
 def test_a_command_that_is_killed_twice_continues_with_the_same_numbers(
     tmp_path, monkeypatch, run, verb
@@ -50,7 +50,7 @@ def test_a_command_that_is_killed_twice_continues_with_the_same_numbers(
     said = finish(start(tmp_path, verb, "out"))
     assert (
         "finished before" in said
-        if verb == "defend"
+        if verb == "frontier"
         else "parts kept from an earlier run that was stopped" in said
     )
     assert "0 of them finished" not in said
@@ -73,7 +73,7 @@ def test_kills_at_random_moments_lose_nothing_and_change_no_number(tmp_path, ver
     )
 
 
-@pytest.mark.parametrize("verb", ["defend", "link", "reproduce"])
+@pytest.mark.parametrize("verb", ["frontier", "link", "reproduce"])
 def test_two_runs_do_not_write_into_one_folder(tmp_path, monkeypatch, run, verb):
     write_data(tmp_path)
     monkeypatch.chdir(tmp_path)

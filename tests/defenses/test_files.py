@@ -258,10 +258,7 @@ def test_two_releases_differ_unless_the_seed_is_given(ratings: Path, tmp_path: P
     ("arguments", "says"),
     [
         (["--apply", "drop-entries(share=0.5)"], "--out FILE"),
-        (
-            ["--apply", "drop-entries(share=0.5)", "--json", "--out", "new.csv"],
-            "leave them out with --apply",
-        ),
+        (["--out", "new.csv"], "name a defense with --apply"),
         (["--apply", "drop-entries(share=2)", "--out", "new.csv"], "share=2"),
         (["--apply", "drop-entries(share=1)", "--out", "new.csv"], "leaves no entry"),
         (["--apply", "drop-entries(share=0.5)", "--out", "new.json"], ".csv or .parquet"),

@@ -77,7 +77,7 @@ def test_the_map_of_ids_is_written_only_if_asked_for_and_privately(run, ratings,
     ("arguments", "says"),
     [
         (("--id-map", "ids.csv", *APPLY, "--out", "r.csv"), "--id-map is for --new-ids"),
-        (("--new-ids",), "--new-ids is for the release that --apply writes"),
+        (("--new-ids",), "`standout frontier PATH` compares defenses"),
         (("--new-ids", "--id-map", "r.csv", *APPLY, "--out", "r.csv"), "the same file"),
         (("--new-ids", "--id-map", "ratings.csv", *APPLY, "--out", "r.csv"), "ratings.csv"),
     ],

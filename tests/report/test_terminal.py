@@ -129,7 +129,7 @@ def test_a_share_of_all_people_that_falls_with_more_knowledge_is_explained():
 @pytest.mark.parametrize(
     "rates, step",
     [
-        ({2: 0.1, 4: 0.6, 8: 1.0}, "standout defend FILE --out frontier"),
+        ({2: 0.1, 4: 0.6, 8: 1.0}, "standout frontier FILE --out frontier"),
         ({2: 0.0, 4: 0.0}, "standout audit FILE --sweep full"),
     ],
 )

@@ -29,6 +29,7 @@ VERBS = (
     "reproduce",
     "twin",
     "defend",
+    "frontier",
     "link",
     "match-items",
     "report",
@@ -93,7 +94,6 @@ app = typer.Typer(
     cls=_Group,
     help="How few facts find a person in your ratings, purchases or check-ins? Measure it before you release them.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )

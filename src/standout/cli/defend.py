@@ -1,4 +1,4 @@
-"""`standout defend`: compare defenses by risk and utility, or make a release that is harder to attack."""
+"""`standout defend`: apply a defense and write the release."""
 
 from __future__ import annotations
 
@@ -13,155 +13,94 @@ from standout.errors import ParameterError
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
 
-Apply = Annotated[
-    str | None,
-    typer.Option(
-        help="Defense to apply, or several: 'drop-entries(share=0.5) | coarsen-time(to=month)'. Needs --out."
-    ),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        help="With --apply: file for the release (.csv, .parquet, or as the input); FILE.manifest.json is written beside it. "
-        "Else: folder for frontier.json and frontier.html. Default: standout-defend."
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        help="Random seed. With --apply keep it secret: it undoes the defense; default: a random one that is not stored. "
-        "Else: 0."
-    ),
-]
-NewIds = Annotated[
-    bool,
-    typer.Option(
-        "--new-ids",
-        help="With --apply: replace the ids of the records by random ones. The release can then not be compared with its source.",
-    ),
-]
-IdMap = Annotated[
-    Path | None,
-    typer.Option(
-        help="With --new-ids: write old and new ids to this CSV file. It undoes --new-ids: keep it secret."
-    ),
-]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
-Defenses = Annotated[
-    str,
-    typer.Option(
-        help="Defenses to compare, comma-separated: names, or texts as for --apply. Default: all."
-    ),
-]
-Strengths = Annotated[
-    str | None,
-    typer.Option(
-        help="Settings to compare: '0.2,0.5' for every named defense, or 'drop-entries=0.2,0.5; cap-entries=10'."
-    ),
-]
-Measure = Annotated[
-    str,
-    typer.Option(
-        help="Loss that counts as the cost: ndcg, recall, rating, popularity, pairs, time or entries."
-    ),
-]
-Json = Annotated[
-    bool,
-    typer.Option(
-        "--json", help="Print the frontier as JSON on standard output, and nothing else there."
-    ),
-]
-
 
 @options.reads()
 def defend(
     path: options.DataPath,
     reading: options.Reading,
-    apply: Apply = None,
-    defenses: Defenses = "all",
-    strengths: Strengths = None,
-    targets: options.Targets = "1000",
-    measure: Measure = "ndcg",
-    out: Out = None,
-    seed: Seed = None,
-    new_ids: NewIds = False,
-    id_map: IdMap = None,
-    overwrite: Overwrite = False,
-    fresh: options.Fresh = False,
-    json: Json = False,
+    apply: Annotated[
+        str | None,
+        typer.Option(
+            help="Defense to apply, or several: 'drop-entries(share=0.5) | coarsen-time(to=month)'."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for the release (.csv, .parquet, or as the input); FILE.manifest.json is written beside it."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Random seed. Keep it secret: it undoes the defense. Default: a random one that is not stored."
+        ),
+    ] = None,
+    new_ids: Annotated[
+        bool,
+        typer.Option(
+            "--new-ids",
+            help="Replace the ids of the records by random ones. The release can then not be compared with its source.",
+        ),
+    ] = False,
+    id_map: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --new-ids: write old and new ids to this CSV file. It undoes --new-ids: keep it secret."
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the output if it exists.")
+    ] = False,
 ) -> None:
-    """Compare defenses by risk and utility, or apply one and write the release.
+    """Apply a defense and write the release, with a manifest of the published parameters.
 
-    Without --apply: every defense is tried at several strengths. The result is a table, a chart and
-    the least costly defense that brings the share of people found below 5%. A run that was stopped
-    goes on where it was.
-
-    Example: standout defend ratings.csv --defenses drop-entries,coarsen-time,drop-time --out
-    frontier
-
-    With --apply: the release is written, with a manifest of the published parameters. It has the
-    columns for record, item, value and time, called as in the input; all other columns are left
-    out. The ids of the records are kept, so that `standout audit SOURCE --release FILE` can judge
-    the release; --new-ids replaces them.
+    The release has the columns for record, item, value and time, called as in the input; all other
+    columns are left out. The ids of the records are kept, so that `standout audit SOURCE --release
+    FILE` can judge the release; --new-ids replaces them. `standout frontier` compares defenses.
 
     Example: standout defend ratings.csv --apply "drop-entries(share=0.5) | coarsen-time(to=month)"
     --out release.csv
     """
-    if id_map is not None and not new_ids:
-        raise ParameterError("--id-map is for --new-ids: give both")
-    if apply is None:
-        if new_ids:
-            raise ParameterError("--new-ids is for the release that --apply writes: give both")
-        from standout.cli.defend_frontier import show_frontier
-
-        show_frontier(
-            path,
-            reading,
-            defenses=defenses,
-            strengths=strengths,
-            targets=targets,
-            seed=seed or 0,
-            measure=measure,
-            out=out,
-            overwrite=overwrite,
-            fresh=fresh,
-            json=json,
-        )
-        return
-    if json or fresh or defenses != "all" or strengths is not None:
-        raise ParameterError(
-            "--json, --fresh, --defenses and --strengths compare defenses: leave them out with --apply"
-        )
-    write_release(
-        path, reading, apply, out, seed, new_ids=new_ids, id_map=id_map, overwrite=overwrite
-    )
-
-
-def write_release(
-    path: str,
-    reading: options.Reading,
-    text: str,
-    out: Path | None,
-    seed: int | None,
-    *,
-    new_ids: bool = False,
-    id_map: Path | None = None,
-    overwrite: bool,
-) -> None:
-    """Read the data, apply the defense that `text` describes, write the release, its manifest and, if asked for, the ids."""
     from secrets import randbits
 
     from rich.console import Console
 
     from standout.cli.waiting import read_quietly
     from standout.data import writing
-    from standout.data.writing import check_suffix, layout_like, write_entries
     from standout.defenses.manifest import manifest_path, write_manifest
     from standout.defenses.parse import parse_defense
 
-    defense = parse_defense(text)
+    if apply is None:
+        raise ParameterError(
+            "name a defense with --apply; `standout frontier PATH` compares defenses"
+        )
     if out is None:
-        raise ParameterError("--apply writes a release: name the file with --out FILE")
+        raise ParameterError("the release needs a file: name it with --out FILE")
+    if id_map is not None and not new_ids:
+        raise ParameterError("--id-map is for --new-ids: give both")
+    defense = parse_defense(apply)
+    _check_outputs(out, id_map, path, overwrite)
+    source = read_quietly(path, False, **reading.keywords)
+    with Console(stderr=True).status("applying the defense …"):
+        release = defense.apply(source, seed=randbits(63) if seed is None else seed)
+        layout = writing.layout_like(path, reading.keywords, source, out)
+        # a manifest of an earlier release must not describe this one
+        manifest_path(out).unlink(missing_ok=True)
+        ids = writing.new_ids(release) if new_ids else None
+        if ids is not None and id_map is not None:
+            writing.write_ids(release, ids, id_map)
+        writing.write_entries(release, layout, out, ids)
+        write_manifest(release, layout, out)
+    for line in _summary(source, release, out, id_map, new_ids):
+        typer.echo(line)
+
+
+def _check_outputs(out: Path, id_map: Path | None, path: str, overwrite: bool) -> None:
+    """Refuse files that cannot or should not be written, before any data is read."""
+    from standout.data.writing import check_suffix
+    from standout.defenses.manifest import manifest_path
+
     _check_out(out, path, overwrite)
     if id_map is not None:
         _check_out(id_map, path, overwrite, "--id-map")
@@ -170,32 +109,9 @@ def write_release(
                 "--id-map and --out name the same file, or its manifest: give each its own"
             )
     check_suffix(out, path)
-    source = read_quietly(path, False, **reading.keywords)
-    with Console(stderr=True).status("applying the defense …"):
-        release = defense.apply(source, seed=randbits(63) if seed is None else seed)
-        layout = layout_like(path, reading.keywords, source, out)
-        # a manifest of an earlier release must not describe this one
-        manifest_path(out).unlink(missing_ok=True)
-        ids = writing.new_ids(release) if new_ids else None
-        if ids is not None and id_map is not None:
-            writing.write_ids(release, ids, id_map)
-        write_entries(release, layout, out, ids)
-        write_manifest(release, layout, out)
-    for line in _summary(source, release):
-        typer.echo(line)
-    typer.echo(f"release: {out}")
-    typer.echo(f"manifest: {manifest_path(out)}")
-    if ids is None:
-        typer.echo(
-            "The release holds the original ids: anyone who knows the id of a person finds the record. "
-            "Replace them with --new-ids before you publish."
-        )
-    elif id_map is not None:
-        typer.echo(f"old and new ids, keep them secret: {id_map}")
 
 
 def _check_out(out: Path, path: str, overwrite: bool, option: str = "--out") -> None:
-    """Refuse a file that cannot or should not be written, before any data is read."""
     from standout.cli.outputs import refuse_inputs
 
     if out.is_dir():
@@ -209,8 +125,12 @@ def _check_out(out: Path, path: str, overwrite: bool, option: str = "--out") -> 
         raise ParameterError(f"{option} {str(out)!r} exists: name another file, or use --overwrite")
 
 
-def _summary(source: Dataset, release: Dataset) -> list[str]:
-    """What is left, in words: counts only."""
+def _summary(
+    source: Dataset, release: Dataset, out: Path, id_map: Path | None, new_ids: bool
+) -> list[str]:
+    """What is left, in counts only, and what was written."""
+    from standout.defenses.manifest import manifest_path
+
     lines = [
         f"{release.defense}",
         f"{release.n_records:,} of {source.n_records:,} records, {release.n_items:,} of {source.n_items:,} items, "
@@ -226,4 +146,12 @@ def _summary(source: Dataset, release: Dataset) -> list[str]:
         lines.append(
             "The other records are not in the release, because they were not sampled or have no entry left."
         )
+    lines += [f"release: {out}", f"manifest: {manifest_path(out)}"]
+    if not new_ids:
+        lines.append(
+            "The release holds the original ids: anyone who knows the id of a person finds the record. "
+            "Replace them with --new-ids before you publish."
+        )
+    elif id_map is not None:
+        lines.append(f"old and new ids, keep them secret: {id_map}")
     return lines

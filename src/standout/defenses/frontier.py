@@ -226,7 +226,7 @@ class Frontier:
         if not isinstance(data, dict) or data.get("schema_version") != SCHEMA_VERSION:
             raise InputError(
                 f"not a frontier of schema version {SCHEMA_VERSION}, which has three risks per cell; make it again with "
-                "`standout defend`"
+                "`standout frontier`"
             )
         try:
             made = cls(data["provenance"], tuple(data["cells"]), data["measure"])
@@ -235,7 +235,7 @@ class Frontier:
             return made.by(made.measure)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             raise InputError(
-                "the frontier is damaged; make it again with `standout defend`"
+                "the frontier is damaged; make it again with `standout frontier`"
             ) from None
 
     def _repr_html_(self) -> str:

@@ -28,6 +28,6 @@ def next_steps(seen: View) -> list[str]:
     defended = "stronger protections" if seen.provenance.get("defense") else "protections"
     return [
         *steps,
-        f"`standout defend FILE --out frontier` compares {defended}; `standout explain FILE --record LABEL` shows why one record "
-        "is found.",
+        f"`standout frontier FILE --out frontier` compares {defended}; `standout explain FILE --record LABEL` shows why one "
+        "record is found.",
     ]

@@ -1,10 +1,12 @@
-"""`standout defend` without --apply: try many defenses and show risk against utility."""
+"""`standout frontier`: try many defenses and show risk against utility."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from standout.cli import options
 from standout.errors import ParameterError
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from standout.defenses.frontier import Frontier
 
-FOLDER = Path("standout-defend")
+FOLDER = Path("standout-frontier")
 """Default output folder."""
 
 FILES = ("frontier.json", "frontier.html")
@@ -22,26 +24,51 @@ CELLS = "cells"
 """Folder of finished cells, in the output folder."""
 
 
-def show_frontier(
-    path: str,
+@options.reads()
+def frontier(
+    path: options.DataPath,
     reading: options.Reading,
-    *,
-    defenses: str = "all",
-    strengths: str | None = None,
-    targets: str = "1000",
-    seed: int = 0,
-    measure: str = "ndcg",
-    out: Path | None = None,
-    overwrite: bool = False,
-    fresh: bool = False,
-    json: bool = False,
+    defenses: Annotated[
+        str,
+        typer.Option(
+            help="Defenses to compare, comma-separated: names, or texts as for `standout defend --apply`."
+        ),
+    ] = "all",
+    strengths: Annotated[
+        str | None,
+        typer.Option(
+            help="Settings to compare: '0.2,0.5' for every named defense, or 'drop-entries=0.2,0.5; cap-entries=10'."
+        ),
+    ] = None,
+    targets: options.Targets = "1000",
+    measure: Annotated[
+        str,
+        typer.Option(
+            help="Loss that counts as the cost: ndcg, recall, rating, popularity, pairs, time or entries."
+        ),
+    ] = "ndcg",
+    out: Annotated[Path, typer.Option(help="Folder for frontier.json and frontier.html.")] = FOLDER,
+    seed: options.Seed = 0,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the frontier that the folder holds.")
+    ] = False,
+    fresh: options.Fresh = False,
+    json: options.Json = False,
 ) -> None:
-    """Measure the frontier, write frontier.json and frontier.html, print the table and the sentence."""
+    """Compare defenses by risk and utility.
+
+    Every defense is tried at several strengths. The result is a table, a chart and the least costly
+    defense that brings the share of people found below 5%. A run that was stopped goes on where it
+    was.
+
+    Example: standout frontier ratings.csv --defenses drop-entries,coarsen-time,drop-time --out
+    frontier
+    """
     from rich.console import Console
 
     from standout.cli.waiting import read_quietly, waiting
     from standout.cli.workfolder import journaled
-    from standout.defenses.frontier import frontier
+    from standout.defenses.frontier import frontier as compare
     from standout.defenses.utility import MEASURES
     from standout.defenses.utility_ranking import library
     from standout.report.frontier import render_frontier
@@ -51,32 +78,31 @@ def show_frontier(
         raise ParameterError(f"--measure {measure!r}: use one of {', '.join(MEASURES)}")
     library()
     n_targets = options.target_count(targets)
-    folder = out or FOLDER
-    _check_folder(folder, overwrite)
-    with journaled(folder, fresh=fresh):
+    _check_folder(out, overwrite)
+    with journaled(out, fresh=fresh):
         source = read_quietly(path, json, **reading.keywords)
         log = Console(stderr=True, quiet=json, highlight=False)
         with waiting(json) as progress:
-            found = frontier(
+            found = compare(
                 source,
                 wanted,
                 values,
                 targets=n_targets,
                 seed=seed,
                 measure=measure,
-                work=folder / CELLS,
+                work=out / CELLS,
                 fresh=fresh,
                 progress=progress,
                 log=lambda text: log.print(text, markup=False),
             )
-        render_frontier(found, folder / FILES[1])
-        found.save(folder / FILES[0])
+        render_frontier(found, out / FILES[1])
+        found.save(out / FILES[0])
     if json:
         print(found.to_json(), end="")
         return
     console = Console(highlight=False)
     show(found, console)
-    console.print(f"report: {folder / FILES[1]}", markup=False, soft_wrap=True)
+    console.print(f"report: {out / FILES[1]}", markup=False, soft_wrap=True)
 
 
 def show(found: Frontier, console: Console) -> None:

@@ -1,8 +1,11 @@
-"""`standout defend` without --apply: the frontier on the command line."""
+"""`standout frontier`: defenses compared on the command line."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from tastes import grouped_tastes
@@ -32,10 +35,10 @@ def file(tmp_path):
     return path
 
 
-def test_defend_writes_a_table_a_page_and_a_file_without_names_of_people(run, file, tmp_path):
+def test_frontier_writes_a_table_a_page_and_a_file_without_names_of_people(run, file, tmp_path):
     out = tmp_path / "out"
     code, shown, _ = run(
-        "defend",
+        "frontier",
         file,
         "--defenses",
         "drop-entries(share=0.5),drop-values",
@@ -54,14 +57,16 @@ def test_defend_writes_a_table_a_page_and_a_file_without_names_of_people(run, fi
     for text in (shown, page, data, *(p.read_text() for p in (out / "cells").iterdir())):
         assert "U0003x" not in text
         assert "M003y" not in text
-    code, _, said = run("defend", file, "--defenses", "drop-values", "--targets", 40, "--out", out)
+    code, _, said = run(
+        "frontier", file, "--defenses", "drop-values", "--targets", 40, "--out", out
+    )
     assert code == 2
     assert "--overwrite" in said
 
 
 def test_json_is_the_only_thing_on_standard_output(run, file, tmp_path):
     code, shown, said = run(
-        "defend",
+        "frontier",
         file,
         "--defenses",
         "drop-entries",
@@ -90,12 +95,32 @@ def test_json_is_the_only_thing_on_standard_output(run, file, tmp_path):
         (["--defenses", "drop-entries", "--strengths", "a=1;a=2"], "each defense once"),
         (["--defenses", "drop-entries", "--strengths", "1,,2"], "separated by commas"),
         (["--targets", "many"], "whole numbers"),
-        (["--apply", "drop-entries(share=0.5)", "--json"], "leave them out"),
     ],
 )
 def test_wrong_options_exit_with_2_and_write_nothing(run, file, tmp_path, options, words):
-    code, shown, said = run("defend", file, "--out", tmp_path / "out", *options)
+    code, shown, said = run("frontier", file, "--out", tmp_path / "out", *options)
     assert code == 2
     assert words in said
     assert shown == ""
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "proposed"), [("fron", "frontier"), ("frontier --str", "--strengths")]
+)
+def test_the_shell_completes_commands_and_options(typed, proposed):
+    asked = {
+        **os.environ,
+        "_STANDOUT_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"standout {typed}",
+        "COMP_CWORD": str(len(typed.split())),
+    }
+    program = "from standout.cli.start import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.argv[0] = 'standout'; {program}"],
+        env=asked,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == [proposed], done.stderr
