@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.choosing import choose_records, count_eligible
 from standout.adversary.eligible import conditions, levels_outside
+from standout.arrays import Array
 from standout.data.catalog import Catalog, check_dataset
 from standout.data.times import days_within, ticks_within, time_words
 from standout.data.values import percent, value_words
@@ -20,8 +20,6 @@ from standout.kernels.moments import Window
 
 if TYPE_CHECKING:
     from standout.adversary.knowledge import Knowledge
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.counts import ItemCount
 from standout.adversary.splitmix import start
+from standout.arrays import Array
 from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.content import content_digest
@@ -17,8 +17,6 @@ from standout.data.index import Rows, Shard
 from standout.data.purposes import PURPOSE_TARGETS
 from standout.data.tasks import Range, Task
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 DRAWS_KEPT, MOST_KEPT = 64, 20_000
 """Draws that are cached on a dataset, and records of a draw that is cached: adversaries often have the same conditions."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.splitmix import below, draw_bits, mix, start, step
+from standout.arrays import Array
 from standout.data.purposes import PURPOSE_KNOWLEDGE
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 jit = njit(nogil=True, cache=True)
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.choosing import Condition
 from standout.adversary.counts import EntryTest, ItemCount
+from standout.arrays import Array
 from standout.data.background import background
 from standout.data.catalog import Catalog
 
 if TYPE_CHECKING:
     from standout.adversary.adversary import Adversary
 
-Array = npt.NDArray[Any]
 
 _SLACK = 1e-9
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.splitmix import mix
+from standout.arrays import Array
 from standout.data.index import Shard
 from standout.data.tasks import Range, Task
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 _NOBODY = np.iinfo(np.int64).max
 

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
+from standout.arrays import Array
 from standout.data.catalog import Catalog
 from standout.data.labels import find_labels, index_labels
 from standout.data.mechanism import ItemMap
 from standout.data.time_arrays import days_of
 from standout.data.times import PER_DAY, check_time_unit, unit_by_size
 from standout.errors import InputError, ParameterError
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import draw_order, satisfied
@@ -13,14 +10,13 @@ from standout.adversary.draws import Rule, Source, draw_queries, tell_held
 from standout.adversary.eligible import conditions, entry_test
 from standout.adversary.holders import PickHolders
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
 from standout.data.index import Rows
 from standout.data.row_copies import in_parts
 from standout.errors import EligibilityError
 from standout.kernels.levels import Errors, Exact
-
-Array = npt.NDArray[Any]
 
 _AT_ONCE = 4096
 """Targets per task of a thread. A draw depends only on its target, so this number changes no result."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts
+from standout.arrays import Array
 from standout.attacks.adaptive_channels import (
     Seen,
     buckets,
@@ -31,8 +31,6 @@ from standout.scoring.adaptive_factors import mean_chances
 from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.plan import Combine, Plan, Tie, fixed_point
 from standout.scoring.postings import postings
-
-Array = npt.NDArray[Any]
 
 FLOOR = 1e-6
 """Added to the factor of every fact: one fact that the mechanism cannot explain does not exclude a record."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from standout.adversary.adversary import Adversary
+from standout.arrays import Array
 from standout.attacks.bayes import SHRINK, spread, wrong_values
 from standout.attacks.odds import entry_histograms
 from standout.attacks.tables import Known
@@ -19,8 +19,6 @@ from standout.data.mechanism import Mechanism
 from standout.data.periods import period_lengths, period_starts
 from standout.formulas.defended import DECONVOLUTION_STEPS, deconvolved, through_values
 from standout.formulas.likelihood import shrunk
-
-Array = npt.NDArray[Any]
 
 LEAST_CHANCE = 1e-12
 """Smallest background probability of a known value or day."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
+from standout.arrays import Array
 from standout.attacks.known_length import length_background, told_lengths
 from standout.attacks.tables import Known
 from standout.data.cache import once
@@ -18,8 +18,6 @@ from standout.data.labels import find_labels
 from standout.data.mechanism import Mechanism
 from standout.formulas import defended as formula
 from standout.scoring.factors import ByCount, BySum, RecordFactor
-
-Array = npt.NDArray[Any]
 
 MOST_NODES = 24
 """Source lengths of capped records that are told apart; more are grouped by quantiles."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
+from standout.arrays import Array
 from standout.attacks.queries import bound, one_per_query, query_batches
 from standout.attacks.running import Run, run_both
 from standout.attacks.verdicts import Outcome, Verdicts
@@ -21,8 +21,6 @@ from standout.errors import ParameterError, unknown_name
 from standout.scoring.partials import LOWEST
 from standout.scoring.plan import Plan
 from standout.scoring.tasks import AllScores, Score, ScoreRecord
-
-Array = npt.NDArray[Any]
 
 RULES = ("own", "spacing")
 """Decision rules that every attack offers."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
 from standout.adversary.adversary import Adversary
@@ -15,6 +14,7 @@ from standout.adversary.choosing import Condition, count_eligible, satisfied
 from standout.adversary.counts import ItemCount
 from standout.adversary.eligible import conditions, entry_test, levels_outside
 from standout.adversary.knowledge import Facts
+from standout.arrays import Array
 from standout.attacks.known_length import with_length
 from standout.attacks.noise import Noise
 from standout.attacks.table_rows import cells_of
@@ -29,8 +29,6 @@ from standout.kernels.levels import Exact, LevelKernel, Steps
 from standout.scoring.chances import SumChances
 from standout.scoring.factors import ByCount, BySum, RecordFactor, SumOfCounts
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
-
-Array = npt.NDArray[Any]
 
 NATS_PER_FACT = 64.0
 """Largest log-probability per fact that fixed-point scores are scaled for."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.choosing import starts
-
-Array = npt.NDArray[Any]
+from standout.arrays import Array
 
 
 def uniform(seed: int, purpose: int, keys: Array) -> Array:

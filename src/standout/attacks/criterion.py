@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.attacks.verdicts import Outcome
 from standout.formulas.spacing import K, p_value, spacing
 from standout.scoring.partials import NO_RECORD
-
-Array = npt.NDArray[Any]
 
 
 def stands_out(seen: Outcome, phi: float) -> tuple[Array, Array]:

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
+from standout.arrays import Array
 from standout.attacks import criterion
 from standout.attacks.attack import Attack, register_attack
 from standout.attacks.tables import Known
@@ -24,8 +24,6 @@ from standout.errors import ParameterError
 from standout.formulas import dss12
 from standout.scoring.partials import LOWEST
 from standout.scoring.plan import SCORE_LIMIT, Combine, Plan, Tie
-
-Array = npt.NDArray[Any]
 
 
 def perturbation(known: Known, gamma: float | None) -> Array:

@@ -13,10 +13,10 @@ from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.attacks.adaptive_sizes import capped_lengths, is_grouped
 from standout.attacks.canary_draws import uniform
 from standout.attacks.own_entries import own_entries
@@ -48,8 +48,6 @@ from standout.data.purposes import (
     PURPOSE_WITHHELD,
 )
 from standout.errors import StandoutError
-
-Array = npt.NDArray[Any]
 
 DEFENDED_CANARIES = 2 * CANARIES
 """Number of canaries where single entries were changed: P(best | present) is calibrated too."""

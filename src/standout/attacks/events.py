@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.attacks.tables import Known
 from standout.data.catalog import Catalog
 from standout.data.index import Rows
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 
 @njit(nogil=True, cache=True)

@@ -12,13 +12,13 @@ left out.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.choosing import choose_records
 from standout.adversary.knowledge import Facts
+from standout.arrays import Array
 from standout.attacks.bayes import SHRINK
 from standout.attacks.events import events_of
 from standout.attacks.gap_bins import averaged_bins, decreasing, without_floor
@@ -40,8 +40,6 @@ from standout.formulas.likelihood import shrunk
 from standout.kernels.bins import LevelBins, TickBins, averaged
 from standout.kernels.levels import nearest_level
 from standout.scoring.tasks import Score
-
-Array = npt.NDArray[Any]
 
 MOST_QUERIES = 400
 MOST_CANDIDATES = 448

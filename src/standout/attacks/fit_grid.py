@@ -6,16 +6,14 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
+from standout.arrays import Array
 from standout.attacks.fit import Weighing, start_noise, usable
 from standout.attacks.gap_bins import gap_widths
 from standout.attacks.noise import Noise
 from standout.data.catalog import Catalog
 from standout.kernels.bins import LevelBins, TickBins, averaged
-
-Array = npt.NDArray[Any]
 
 WRONG_ITEMS = {0.02: 0.22, 0.1: 0.37, 0.3: 0.32, 0.6: 0.09}
 WRONG_VALUES = {0.02: 0.37, 0.2: 0.63}

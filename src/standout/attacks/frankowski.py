@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
+from standout.arrays import Array
 from standout.attacks import criterion
 from standout.attacks.attack import Attack, register_attack
 from standout.attacks.tables import Known
@@ -23,8 +23,6 @@ from standout.errors import ParameterError
 from standout.formulas import f06, ns08
 from standout.scoring.factors import ByNorm
 from standout.scoring.plan import Combine, Plan
-
-Array = npt.NDArray[Any]
 
 IDENTIFIED, NOT_NARROW = "identified", "not narrow"
 NO_ONE_POSSIBLE, MISDIRECTED = "no one possible", "misdirected"

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.catalog import Catalog
 from standout.kernels.bins import TickBins, averaged
-
-Array = npt.NDArray[Any]
 
 DAY_EDGES = (0, 3, 14, 30, 90, 365)
 """Edges in days."""

@@ -7,15 +7,11 @@ window of one length.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.attacks.tables import Known
 from standout.scoring.factors import ByCount, RecordFactor, SumOfCounts
-
-Array = npt.NDArray[Any]
 
 
 def told_lengths(known: Known) -> Array:

@@ -6,10 +6,10 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
+from standout.arrays import Array
 from standout.attacks.attack import Attack, register_attack
 from standout.attacks.bayes import compile_exact, is_complete, is_drawn_here
 from standout.attacks.defended_canaries import calibrated_again
@@ -25,8 +25,6 @@ from standout.data.loading import in_memory
 from standout.errors import ParameterError
 from standout.formulas import likelihood as formula
 from standout.scoring.plan import Plan
-
-Array = npt.NDArray[Any]
 
 ADAPTIVE = "the adaptive attack"
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.counts import ItemCount, records_by_count
 from standout.adversary.knowledge import Facts
+from standout.arrays import Array
 from standout.attacks.bayes import SHRINK
 from standout.attacks.known_length import longest_possible
 from standout.attacks.noise import Noise
@@ -21,8 +21,6 @@ from standout.formulas import likelihood as formula
 from standout.kernels.levels import LevelKernel
 from standout.scoring.factors import ByCount
 from standout.scoring.plan import Plan
-
-Array = npt.NDArray[Any]
 
 
 def told_background(known: Known, noise: Noise) -> Array:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from standout.adversary.choosing import starts
+from standout.arrays import Array
 from standout.attacks.adaptive_sizes import strange_items
 from standout.data.dataset import Dataset
 from standout.data.purposes import PURPOSE_COUNTED, PURPOSE_OWN
-
-Array = npt.NDArray[Any]
 
 MOST_RECORDS, MOST_ITEMS = 5_000, 100
 """Records that co-occurrence is counted in, and items of a record that each of its items is compared with."""

@@ -11,21 +11,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logit
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.attacks.verdicts import Verdicts
 from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.formulas.logistic import fit_logistic
-
-Array = npt.NDArray[Any]
 
 CANARIES = 200
 """Number of canaries; all eligible records if there are fewer."""

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
+from standout.arrays import Array
 from standout.attacks.table_rows import n_cells, time_columns
 from standout.data.catalog import Catalog, check_dataset
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
-
-Array = npt.NDArray[Any]
 
 
 def bound(dataset: Any, knowledge: Any) -> Facts:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.attacks import criterion
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.catalog import Catalog
@@ -21,8 +21,6 @@ from standout.scoring.tasks import UNWATCHED, Mass, Score, ScoreRecord
 
 if TYPE_CHECKING:
     from standout.attacks.attack import Attack
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
+from standout.arrays import Array
 from standout.attacks import criterion
 from standout.attacks.attack import Attack, register_attack
 from standout.attacks.tables import Known
@@ -19,8 +19,6 @@ from standout.errors import ParameterError
 from standout.formulas import ns08
 from standout.scoring.factors import ByCount
 from standout.scoring.plan import Combine, Plan, Tie
-
-Array = npt.NDArray[Any]
 
 VALUE_WITHIN, TIME_WITHIN = 1.0, 14.0
 """Tolerances of Fig. 1, for knowledge without stated tolerances."""

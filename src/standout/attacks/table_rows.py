@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.attacks.gap_bins import MOST_DAYS
 from standout.data.background import background
 from standout.data.catalog import Catalog
@@ -16,8 +16,6 @@ from standout.jit import njit
 from standout.scoring.plan import (
     VETO,
 )
-
-Array = npt.NDArray[Any]
 
 
 @njit(nogil=True, cache=True)

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
+from standout.arrays import Array
 from standout.attacks.table_rows import (
     Cells,
     cells_of,
@@ -42,8 +42,6 @@ from standout.scoring.plan import (
     Tie,
     fixed_point,
 )
-
-Array = npt.NDArray[Any]
 
 LONG_REACH = 4096
 """A time table that reaches further is cut at the longest gap that occurs."""

@@ -6,20 +6,16 @@ makes up: the release itself is what the defense would make of it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
+from standout.arrays import Array
 from standout.attacks.canary_draws import uniform
 from standout.data.cache import once
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days, entry_records, entry_values
 from standout.data.labels import find_labels
 from standout.data.purposes import PURPOSE_BEHIND, PURPOSE_COPY, PURPOSE_NAME
-
-Array = npt.NDArray[Any]
 
 SEED = 2**40
 ROUNDS = 100

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
+from standout.arrays import Array
 from standout.attacks import criterion
 from standout.attacks.attack import Attack, register_attack
 from standout.attacks.scoreboard import check_time_within, check_value_within, threshold_tables
@@ -16,8 +14,6 @@ from standout.attacks.verdicts import Outcome
 from standout.data.catalog import Catalog
 from standout.data.times import loose_ticks
 from standout.scoring.plan import Combine, Plan
-
-Array = npt.NDArray[Any]
 
 
 @register_attack("unicity")

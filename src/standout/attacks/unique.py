@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
+from standout.arrays import Array
 from standout.attacks.bayes import NATS_PER_FACT, ValueTables, exact_tables
 from standout.attacks.tables import Known
 from standout.attacks.unicity import Unicity
@@ -17,8 +15,6 @@ from standout.data.catalog import Catalog
 from standout.engines.engine import Engine
 from standout.scoring.factors import ByCount
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
-
-Array = npt.NDArray[Any]
 
 
 class Unique(Unicity):

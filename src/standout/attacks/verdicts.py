@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.formulas.ns08 import bits_left, eccentricity
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan, Tie
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

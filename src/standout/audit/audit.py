@@ -12,9 +12,9 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
+from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.audit import notes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
@@ -34,8 +34,6 @@ from standout.experiment.journal import Journal
 from standout.experiment.progress import Progress, reporting
 from standout.experiment.subject import Data, Protection, describe_data, target_number
 from standout.versions import version_of
-
-Array = npt.NDArray[Any]
 
 
 class Audit:

@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.formulas.rates import Rate, precision
-
-Array = npt.NDArray[Any]
 
 PRIORS = (0.5, 0.1, 0.01)
 FALSE_RATES = (0.01, 0.001)

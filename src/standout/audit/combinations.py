@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.audit.fact_conditions import (
     HOLDS,
     NEAR,
@@ -22,8 +20,6 @@ from standout.audit.fact_conditions import (
     near,
 )
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 jit = njit(nogil=True, cache=True)
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.attacks.attack import Attack, attack
 from standout.attacks.queries import bound
 from standout.attacks.verdicts import Verdicts
@@ -22,7 +22,6 @@ from standout.errors import EligibilityError, InputError, ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = npt.NDArray[Any]
 
 DEFAULT = "likelihood"
 """Default attack to explain: usually the strongest one."""

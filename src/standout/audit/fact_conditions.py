@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 jit = njit(nogil=True, cache=True)
 

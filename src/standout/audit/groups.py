@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
-
+from standout.arrays import Array
 
 SMALLEST = 10
 """Groups of fewer people are not shown alone: a rate among few says something about each of them."""

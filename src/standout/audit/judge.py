@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.audit import calibrate
 from standout.audit.groups import SMALLEST, cut
 from standout.data.catalog import Catalog
 from standout.experiment.outcomes import Outcomes
 from standout.formulas.rates import Rate
-
-Array = npt.NDArray[Any]
 
 KS = (1, 5, 10, 100)
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, log, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from standout.arrays import Array
 from standout.audit.same_labels import content_random
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.data.row_copies import rows_of
 from standout.formulas.rates import at_most
-
-Array = npt.NDArray[Any]
 
 MOST_HIDDEN = 0.02
 """Largest share of people whom wrong labels or records of nobody may hide: the verdict says nothing about fewer people."""

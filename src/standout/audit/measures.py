@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logit
 
+from standout.arrays import Array
 from standout.experiment.outcomes import Outcomes
 from standout.formulas.rates import Z_95, Rate, at_most
-
-Array = npt.NDArray[Any]
 
 MEASURES = ("unique", "found", "sure")
 

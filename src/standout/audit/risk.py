@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
+from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.audit.measures import is_sure
 from standout.audit.sweep import fitting
@@ -22,7 +22,6 @@ from standout.experiment.subject import Data, Protection, target_number
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = npt.NDArray[Any]
 
 DRAWS = 8
 """Default number of draws per person."""

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from hashlib import sha256
 from math import sqrt
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.data.row_copies import rows_of
 from standout.errors import InputError
-
-Array = npt.NDArray[Any]
 
 COMPARED = 200
 """Records to compare, and items, at most."""

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.experiment.outcomes import Outcomes
 from standout.formulas.rates import Z_95, Rate, sign_flip
-
-Array = npt.NDArray[Any]
 
 REFERENCE = "scoreboard-rh"
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
+from standout.arrays import Array
 from standout.audit.defaults import SWEEPS
 from standout.data.background import background
 from standout.data.catalog import Catalog
@@ -17,7 +16,6 @@ from standout.data.times import ticks_within
 from standout.data.values import grid_step
 from standout.errors import ParameterError
 
-Array = npt.NDArray[Any]
 Within = float | str | None
 """Tolerance of a channel: a number, "10%", or None if the channel is not known."""
 

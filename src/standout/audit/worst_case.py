@@ -7,9 +7,9 @@ from math import comb
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.sampling import sample_targets
+from standout.arrays import Array
 from standout.audit.combinations import risk_of
 from standout.audit.fact_conditions import HOLDS, NEAR, ORDER, RATIO, TOP, HeldFacts, MatchRule
 from standout.audit.risk import chance_summary
@@ -19,8 +19,6 @@ from standout.data.loading import in_memory
 from standout.data.row_copies import in_parts
 from standout.errors import InputError, ParameterError
 from standout.experiment.subject import target_number
-
-Array = npt.NDArray[Any]
 
 KNOWN = {
     "items": "{items}, an item as often as it is known",

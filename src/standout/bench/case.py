@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts
+from standout.arrays import Array
 from standout.attacks.attack import attack
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
@@ -19,8 +18,6 @@ from standout.data.index import Shard
 from standout.data.synthetic import write_twin
 from standout.data.twin.model import N_RECORDS
 from standout.scoring.plan import Combine, Plan
-
-Array = npt.NDArray[Any]
 
 SEED = 7
 

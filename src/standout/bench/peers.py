@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.bench.case import BenchCase
 from standout.bench.clock import Took, shortest
 from standout.errors import EngineError
-
-Array = npt.NDArray[Any]
 
 
 def item_major(case: BenchCase) -> Any:

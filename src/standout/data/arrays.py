@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.assemble import assemble
 from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
@@ -16,8 +16,6 @@ from standout.data.repeats import SourceRows, check_repeats
 from standout.data.time_arrays import times_of
 from standout.data.times import check_resolution, midnight_words, resolution_notes
 from standout.errors import InputError, ParameterError
-
-Array = npt.NDArray[Any]
 
 
 def from_arrays(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.build import EntryBuilder
 from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
@@ -16,8 +15,6 @@ from standout.data.repeats import SourceRows, merge_repeats
 from standout.data.times import check_span
 from standout.data.values import codes_of, levels_of
 from standout.errors import InputError
-
-Array = npt.NDArray[Any]
 
 
 def assemble(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.catalog import Catalog
 from standout.data.index import Rows, Shard
 from standout.data.item_codes import MOST_DENSE, item_codes
 from standout.data.tasks import Range, Task
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 CELLS = 40_000_000
 """Largest histogram table (items × bins); wider bins are used beyond it."""

@@ -6,13 +6,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.values import code_type
 from standout.errors import InputError
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 
 @njit(nogil=True, cache=True)

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.cleaning import Cleaning
 from standout.data.mechanism import Mechanism, Origin
 from standout.data.scale import ValueScale
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     R = TypeVar("R", bound=Result)
 from standout.errors import ParameterError
-
-Array = npt.NDArray[Any]
 
 
 class Catalog(ValueScale, ABC):

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.build import missing_tick
 from standout.data.catalog import Catalog
 from standout.data.cleaning import Cleaning
@@ -25,7 +25,6 @@ from standout.data.tasks import Result, Task
 from standout.data.threads import run_on_threads
 from standout.errors import ParameterError
 
-Array = npt.NDArray[Any]
 R = TypeVar("R", bound=Result)
 
 REPEATS = ("keep", "last", "first", "max", "sum", "count")

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.build import count_pairs, missing_tick, smallest_unsigned
 from standout.data.row_copies import rows_of
 from standout.data.times import longest_span
@@ -21,8 +21,6 @@ from standout.errors import ParameterError
 
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
-
-Array = npt.NDArray[Any]
 
 
 def take(dataset: Dataset, records: Any, drop_empty: bool = True) -> Dataset:

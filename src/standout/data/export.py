@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+from standout.arrays import Array
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from standout.data.dataset import Dataset
-
-Array = npt.NDArray[Any]
 
 
 def entry_records(dataset: Dataset) -> Array:

@@ -13,16 +13,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.build import missing_tick
 from standout.data.cache import once
 from standout.data.index_kernels import _count_marked, _count_rows, _fill_block, _fill_rows
 from standout.data.keys import LazyKeys
 from standout.data.row_copies import in_parts, rows_of
 from standout.errors import ParameterError
-
-Array = npt.NDArray[Any]
 
 DEFAULT_BLOCK = 32_768
 LARGEST_BLOCK = 65_536

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.build import count_pairs
 from standout.data.dataset import Dataset
 from standout.data.index import LARGEST_BLOCK, Shard
 from standout.data.times import TICKS_PER_DAY
 from standout.errors import InputError
-
-Array = npt.NDArray[Any]
 
 _CHUNK = 1 << 22
 _TICKS = 1 << 20

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.index import Shard
 from standout.data.tasks import Range, Task
 from standout.data.values import code_type
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 MOST_DENSE = 255
 """Value tables have a cell for every level up to this many."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 

@@ -6,12 +6,10 @@ import re
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from standout.arrays import Array
 from standout.errors import InputError
-
-Array = npt.NDArray[Any]
 
 WIDEST_TABLE = 1 << 28
 """Limit for labels of fixed width, in bytes; larger arrays are kept as Python strings."""

@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.errors import ParameterError
 from standout.kernels.levels import Table
 
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

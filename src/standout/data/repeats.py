@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.dataset import REPEATS
 from standout.errors import ParameterError
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 _LAST, _FIRST, _MAX, _SUM, _COUNT = range(5)
 _HOW = {"last": _LAST, "first": _FIRST, "max": _MAX, "sum": _SUM, "count": _COUNT}

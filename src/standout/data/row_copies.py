@@ -9,9 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from standout.arrays import Array
 
 ENTRIES_PER_PART = 500_000
 """Entries that are worth a thread of their own."""

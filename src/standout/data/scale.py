@@ -6,12 +6,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.values import ROUNDING, grid_step, percent
 from standout.kernels.levels import ErrorKernel, Exact, Relative, Steps, Uniform
-
-Array = npt.NDArray[Any]
 
 
 class ValueScale:

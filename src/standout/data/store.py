@@ -12,8 +12,8 @@ from tokenize import TokenError
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.build import missing_tick
 from standout.data.cleaning import Cleaning, ColumnUse
 from standout.data.dataset import Dataset
@@ -29,8 +29,6 @@ from standout.data.intact import (
 from standout.data.labels import text_labels
 from standout.data.scratch import scratch_folder
 from standout.errors import InputError, ParameterError
-
-Array = npt.NDArray[Any]
 
 FORMAT = "standout-dataset"
 SCHEMA = 4

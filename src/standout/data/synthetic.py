@@ -17,11 +17,11 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.twin.kernels import draw_entries, draw_people
 from standout.data.twin.model import FIRST_DAY, N_ITEMS, N_RECORDS, real_marginals, twin_model
 from standout.data.whole_file import whole_file
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from standout.data.dataset import Dataset
 
-Array = npt.NDArray[Any]
 Columns = tuple[Array, Array, Array, Array]
 
 EPOCH_DAY = FIRST_DAY.toordinal() - 719_163

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.labels import unmasked
 from standout.data.times import (
     _NUMPY,
@@ -22,8 +22,6 @@ from standout.data.times import (
     to_ticks,
 )
 from standout.errors import InputError
-
-Array = npt.NDArray[Any]
 
 
 class Times(NamedTuple):

@@ -8,11 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.errors import InputError, ParameterError
-
-Array = npt.NDArray[Any]
 
 PER_DAY = {
     "day": 1,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.errors import InputError
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 MOST_LEVELS = 2**31 - 1
 """The code after the last level means "no value"."""

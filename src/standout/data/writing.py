@@ -11,14 +11,12 @@ from secrets import token_hex
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.export import entry_records
 from standout.data.whole_file import whole_file
 from standout.errors import InputError, ParameterError
-
-Array = npt.NDArray[Any]
 
 ROLES = ("record", "item", "value", "time")
 PARQUET = (".parquet", ".parq", ".pq")

@@ -6,17 +6,13 @@ setting changes, a strong setting changes too.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.choosing import seed_of_turn, starts
 from standout.adversary.splitmix import jit, mix, start
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.purposes import PURPOSE_STAGE
-
-Array = npt.NDArray[Any]
 
 
 def seed_bits(seed: int) -> np.uint64:

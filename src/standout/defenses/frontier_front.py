@@ -8,11 +8,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.formulas.rates import at_most, sign_flip
 
-Array = npt.NDArray[Any]
 Cell = Mapping[str, Any]
 
 LEVEL = 0.05

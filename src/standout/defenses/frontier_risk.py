@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.sampling import sample_targets
+from standout.arrays import Array
 from standout.attacks.attack import Attack, attack
 from standout.audit.measures import MEASURES, Hits, hits_of
 from standout.audit.strongest import strongest
@@ -24,8 +24,6 @@ from standout.experiment.experiment import Experiment
 from standout.experiment.outcomes import Outcomes
 from standout.experiment.subject import target_number
 from standout.formulas.rates import Rate
-
-Array = npt.NDArray[Any]
 
 AMOUNTS = (4, 2, 1)
 """Numbers of known items; the first that enough people have is used."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.values import grid_step
@@ -16,8 +15,6 @@ from standout.defenses.defense import Defense, defense, defense_class, defense_n
 from standout.defenses.frontier_cells import Setting
 from standout.defenses.parse import parse_defense
 from standout.errors import ParameterError
-
-Array = npt.NDArray[Any]
 
 NEEDS = {
     "value": ("round-values", "noise-values", "geometric-values", "drop-values"),

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.choosing import starts
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.export import entry_values
 from standout.data.labels import find_labels, index_labels
@@ -22,8 +22,6 @@ from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.defenses.merge import merged
 from standout.errors import InputError, ParameterError
-
-Array = npt.NDArray[Any]
 
 
 @register_defense("group-items")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.splitmix import jit
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.export import entry_records
 from standout.data.mechanism import Mechanism
 from standout.defenses import checks
 from standout.defenses.defense import Defense, register_defense
 from standout.defenses.suppress import kept_pairs, without_items
-
-Array = npt.NDArray[Any]
 
 
 @register_defense("suppress-km")

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.splitmix import jit
+from standout.arrays import Array
 from standout.data.dataset import Dataset
-
-Array = npt.NDArray[Any]
 
 
 def merged(changed: Dataset, source: Dataset) -> Dataset:

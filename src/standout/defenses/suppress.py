@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.splitmix import jit
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.data.mechanism import Mechanism
 from standout.data.purposes import PURPOSE_CAP, PURPOSE_ENTRIES, PURPOSE_RECORDS
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
-
-Array = npt.NDArray[Any]
 
 
 def without_items(source: Dataset, kept: Array) -> Dataset:

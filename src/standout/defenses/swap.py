@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days, entry_records, entry_values
 from standout.data.mechanism import Mechanism
@@ -20,8 +18,6 @@ from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.defenses.merge import collisions, merged
 from standout.errors import ParameterError
-
-Array = npt.NDArray[Any]
 
 
 @register_defense("swap-entries")

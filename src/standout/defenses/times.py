@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days
@@ -15,8 +12,6 @@ from standout.data.purposes import PURPOSE_SHIFT
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.kernels.moments import Window
-
-Array = npt.NDArray[Any]
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 LONGEST_SHIFT = 100_000

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days
 from standout.defenses.utility_release import Matrix
-
-Array = npt.NDArray[Any]
 
 TOP_PAIRS = 100
 """Most frequent pairs of items that are compared."""

@@ -13,16 +13,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from standout.arrays import Array
 from standout.data.purposes import PURPOSE_TUNING
 from standout.defenses.utility_release import Matrix, matrix_of
 from standout.defenses.utility_split import Split, exact_mean, hold_out, people_to_test
 from standout.errors import EligibilityError, EngineError
 from standout.formulas.ranking import ndcg, recall
-
-Array = npt.NDArray[Any]
 
 NDCG_AT = 10
 RECALL_AT = 20

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from standout.arrays import Array
 from standout.audit.sweep import FEW_STEPS
 from standout.data.dataset import Dataset
 from standout.data.purposes import PURPOSE_FACTORS
@@ -26,8 +26,6 @@ from standout.defenses.utility_release import Matrix, matrix_of
 from standout.defenses.utility_split import Split, exact_mean, hold_out
 from standout.errors import EligibilityError
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 DAMPING = 5.0
 """A bias is estimated as if this many entries of value 0 were there in addition."""

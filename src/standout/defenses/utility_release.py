@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.data.mechanism import ItemMap
 from standout.defenses.utility_split import pair_means
 from standout.kernels.levels import Table
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.choosing import starts
 from standout.adversary.splitmix import mix, start
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.purposes import PURPOSE_HELD_OUT, PURPOSE_TESTED
 from standout.errors import EligibilityError, ParameterError
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 jit = njit(nogil=True, cache=True)
 

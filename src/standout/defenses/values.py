@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.mechanism import Mechanism
 from standout.data.purposes import PURPOSE_NOISE
@@ -21,8 +21,6 @@ from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.errors import ParameterError
 from standout.kernels.levels import Steps, Table
-
-Array = npt.NDArray[Any]
 
 SMALLEST_CHANCE = 1e-12
 """Steps of geometric noise with a smaller probability are added to the last step that has more."""

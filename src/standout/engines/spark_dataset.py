@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.build import missing_tick, rows_differ, smallest_unsigned
 from standout.data.cache import once
 from standout.data.catalog import Catalog
@@ -39,7 +39,6 @@ from standout.engines.spark_tally import SHARD_ENTRIES, SPARK_KINDS, ClusterTall
 from standout.engines.spark_worker import seats_for
 from standout.errors import InputError, ParameterError
 
-Array = npt.NDArray[Any]
 R = TypeVar("R", bound=Result)
 
 MOST_FETCHED = 4

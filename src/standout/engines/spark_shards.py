@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from standout.arrays import Array
 from standout.data.build import EntryBuilder, rows_differ
 from standout.data.index import Shard, build_shard, fitting_block
 from standout.data.keys import hash_records, number_equal
@@ -21,8 +21,6 @@ from standout.data.values import codes_of
 from standout.engines.spark_source import Views
 from standout.engines.spark_worker import Batches, carried, one_row_batch, rows_of_batches
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 BATCH = 250_000
 """Entries that leave an executor at a time."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from standout.arrays import Array
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey
 from standout.data.reading.tally import index_cells, surveyed_levels
 from standout.engines.spark_source import ClusterConnection, weighted_cuts
-
-Array = npt.NDArray[Any]
 
 SHARD_ENTRIES = 4_000_000
 """Entries per shard, about."""

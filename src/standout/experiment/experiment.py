@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import seed_of_turn
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.attacks.unique import is_unique, why_not_unique
 from standout.data.catalog import Catalog
@@ -22,7 +21,6 @@ from standout.experiment.attackers import Attacker, attackers, attacks_of
 from standout.experiment.outcomes import Outcomes, Truth, attack_people
 from standout.experiment.subject import Data, Protection, places, released, seed_number, source_of
 
-Array = npt.NDArray[Any]
 Advance = Callable[[str, int], None]
 """Called with (what, number of queries answered)."""
 

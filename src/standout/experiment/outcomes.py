@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.attacks.verdicts import Verdicts
 from standout.data.catalog import Catalog
 from standout.data.purposes import PURPOSE_SPLIT, PURPOSE_TIES
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

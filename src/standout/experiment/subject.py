@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
 from standout.data.identifiers import direct_identifiers
@@ -16,8 +16,6 @@ from standout.data.labels import find_labels
 from standout.data.loading import in_memory
 from standout.data.times import tick_text
 from standout.errors import InputError, ParameterError
-
-Array = npt.NDArray[Any]
 
 
 class Frame(Protocol):

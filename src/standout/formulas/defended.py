@@ -23,12 +23,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
+from standout.arrays import Array
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 jit = njit(nogil=True, cache=True, error_model="numpy")
 

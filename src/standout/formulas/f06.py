@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from standout.arrays import Array
 
 FLOOR = 0.05
 HEAVY = 1 / 3

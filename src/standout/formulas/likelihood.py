@@ -16,11 +16,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 MOST_ORDERED = 10
 """Wrong items up to which all orders of their draws are summed exactly."""

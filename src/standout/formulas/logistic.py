@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-Array = npt.NDArray[Any]
+from standout.arrays import Array
 
 STEPS = 50
 LONGEST_STEP = 5.0

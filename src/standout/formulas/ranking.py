@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from standout.arrays import Array
 
 
 def ndcg(found: Any, n_relevant: Any) -> Array:

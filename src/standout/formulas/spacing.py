@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from standout.arrays import Array
 
 K = 20
 """Spacings that the test uses; it needs the K + 1 highest scores."""

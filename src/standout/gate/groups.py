@@ -7,14 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import Condition
 from standout.adversary.counts import ItemCount, records_by_count
+from standout.arrays import Array
 from standout.data.catalog import Catalog
-
-Array = npt.NDArray[Any]
 
 SMALLEST_SHARE = 0.02
 """Smallest share of the eligible people that is a group of its own. The verdict says nothing about smaller groups."""

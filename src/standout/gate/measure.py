@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy.typing as npt
-
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import draw_records
 from standout.adversary.eligible import conditions
+from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.attacks.unique import why_not_unique
 from standout.audit.audit import Audit
@@ -20,7 +19,6 @@ from standout.experiment.attackers import Attacker
 from standout.experiment.outcomes import Outcomes
 from standout.gate.groups import Group
 
-Array = npt.NDArray[Any]
 Counts = dict[str, Any]
 """Sums over the targets of one adversary and attack, by name."""
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
+from standout.arrays import Array
 from standout.audit.matching import MOST_HIDDEN, Match
 from standout.data.dataset import Dataset
 from standout.formulas.exact_tests import holm
@@ -17,7 +17,6 @@ from standout.gate.question import Question
 from standout.gate.rows import REQUIREMENT
 from standout.gate.words import percent
 
-Array = npt.NDArray[Any]
 Row = dict[str, Any]
 
 

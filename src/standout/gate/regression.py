@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.sampling import sample_targets
+from standout.arrays import Array
 from standout.audit.audit import Audit
 from standout.audit.defaults import ATTACKS, TARGETS
 from standout.audit.findings import Findings
@@ -30,8 +30,6 @@ from standout.formulas.rates import Rate
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

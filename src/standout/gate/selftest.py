@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import starts
 from standout.adversary.sampling import sample_targets
+from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.data.dataset import Dataset
 from standout.data.purposes import PURPOSE_PLANTS
 from standout.engines.engine import Engine
 from standout.experiment.outcomes import attack_people
-
-Array = npt.NDArray[Any]
 
 N_ALONE = 8
 """Planted people with an item that nobody else holds: every attack must find each of them."""

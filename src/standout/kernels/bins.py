@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.kernels.levels import SLACK, LevelSums, nearest_level
-
-Array = npt.NDArray[Any]
 
 MOST_REGULAR = 64
 """Evenly spaced scales up to this many levels are assumed to clip errors at their ends."""

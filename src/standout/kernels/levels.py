@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from standout.arrays import Array
 from standout.errors import ParameterError
-
-Array = npt.NDArray[Any]
 
 SLACK = 1e-9
 

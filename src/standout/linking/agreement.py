@@ -8,19 +8,15 @@ nothing it is 1.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.attacks.bayes import SHRINK
 from standout.attacks.odds import entry_histograms
 from standout.attacks.tables import Known
 from standout.data.background import background
 from standout.formulas.likelihood import shrunk
 from standout.kernels.bins import Bins
-
-Array = npt.NDArray[Any]
 
 STEPS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 """Edges of value gaps on a short scale, such as ratings."""

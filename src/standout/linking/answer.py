@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logit
 
+from standout.arrays import Array
 from standout.data.purposes import PURPOSE_RESAMPLE
 from standout.linking.by_likelihood import Estimate, by_likelihood, hull
 from standout.linking.canaries import N_CANARIES
 from standout.linking.groups import MOST, SHARP, TopScores, TwoGroups, probabilities
 from standout.linking.one_to_one import hard, log_free, soft
-
-Array = npt.NDArray[Any]
 
 ROUNDS = 300
 """Rounds of EM for the two groups."""

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
+from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
@@ -19,8 +19,6 @@ from standout.linking.mentions import MentionPopularity
 from standout.linking.noise import LinkNoise
 from standout.scoring.factors import ByCount
 from standout.scoring.plan import Plan
-
-Array = npt.NDArray[Any]
 
 
 class LinkLikelihood(Attack):

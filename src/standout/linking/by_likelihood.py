@@ -11,17 +11,15 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.linking.attack import options
 from standout.linking.em import MOST_E, some_queries
 from standout.linking.fitted import N_CANDIDATES, Scored
 from standout.linking.groups import TopScores
 from standout.linking.score import candidates
-
-Array = npt.NDArray[Any]
 
 Z = 1.959964
 """Quantile of a 95 % interval."""

@@ -9,19 +9,16 @@ random draws would not show that.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample_targets
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.purposes import PURPOSE_LINK_CANARIES
 from standout.kernels.bins import Bins
 from standout.linking.noise import LinkNoise
-
-Array = npt.NDArray[Any]
 
 N_CANARIES = 200
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.formulas.rates import Rate
 from standout.formulas.spacing import benjamini_hochberg
@@ -15,8 +15,6 @@ from standout.linking.canaries import Canaries
 from standout.linking.fitted import N_CANDIDATES
 from standout.linking.groups import TopScores
 from standout.linking.score import candidates
-
-Array = npt.NDArray[Any]
 
 
 class CanaryRun(NamedTuple):

@@ -9,12 +9,12 @@ h ~ Beta(1, 4), one pseudo-count per channel.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.attacks.events import events_of
 from standout.attacks.gap_bins import decreasing
 from standout.attacks.tables import Known
@@ -32,8 +32,6 @@ from standout.linking.groups import SHARP, TopScores, TwoGroups, probabilities
 from standout.linking.mentions import MentionPopularity
 from standout.linking.noise import CLASSES, LinkNoise, classes
 from standout.linking.score import candidates
-
-Array = npt.NDArray[Any]
 
 MOST_QUERIES = 1000
 MOST_FACTS = 100_000

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.audit.findings import freeze, strict_json, thaw, write_whole
 from standout.data.whole_file import check_regular
 from standout.errors import InputError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from standout.linking.links import Links
 
-Array = npt.NDArray[Any]
 
 SCHEMA_VERSION = 1
 KIND = "link"

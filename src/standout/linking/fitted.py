@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts, Knowledge
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.linking.attack import LinkLikelihood
 from standout.linking.em import fit_noise
@@ -16,8 +16,6 @@ from standout.linking.groups import TopScores
 from standout.linking.mentions import MentionPopularity
 from standout.linking.noise import LinkNoise
 from standout.linking.score import candidates
-
-Array = npt.NDArray[Any]
 
 N_CANDIDATES = 100
 """Candidates that are kept per person."""

@@ -9,16 +9,13 @@ found depends on how much is known of a person. All of it is fitted by EM to the
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, gamma
 
+from standout.arrays import Array
 from standout.formulas.logistic import fit_logistic
 from standout.formulas.rates import wilson
-
-Array = npt.NDArray[Any]
 
 MEANS = (4.0, 8.0, 16.0, 16.0, 32.0, 8.0)
 """Means of y of the gamma distributions that a found query is a mixture of. Smaller means cannot be told from the null, and would

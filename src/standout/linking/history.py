@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.sampling import sample_targets
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.errors import StandoutError
@@ -24,8 +24,6 @@ from standout.linking.noise import LinkNoise
 from standout.linking.people import people
 from standout.linking.periods import split_day, split_time
 from standout.linking.recalibrate import Recalibration, features
-
-Array = npt.NDArray[Any]
 
 FEWEST_PRESENT, FEWEST_FOUND = 200, 50
 """Fewest people in both parts, and fewest labeled queries that are found, and that are not."""

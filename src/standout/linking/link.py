@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.data.catalog import check_dataset
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
@@ -27,8 +27,6 @@ from standout.linking.overlap import Overlap, checked, fit_overlap
 from standout.linking.people import people
 from standout.linking.recalibrate import MOST_ERROR, Shift, features
 from standout.linking.times import comparable
-
-Array = npt.NDArray[Any]
 
 DISAGREE = (
     "Two estimates of the number of right links disagree: {few:,.0f} to {many:,.0f} people by the gaps below the best records, "

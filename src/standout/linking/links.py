@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.errors import ParameterError
 from standout.formulas.spacing import benjamini_hochberg
 from standout.linking.findings import LinkFindings
@@ -18,7 +18,6 @@ from standout.linking.noise import LinkNoise
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = npt.NDArray[Any]
 
 RULES = ("spacing", "posterior")
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Facts
+from standout.arrays import Array
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
-
-Array = npt.NDArray[Any]
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 """Pseudo-mentions per item of the release that are tried."""

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.errors import ParameterError
 from standout.kernels.bins import Bins
-
-Array = npt.NDArray[Any]
 
 CLASSES = 4
 """Facts seen once, twice, three times, more often: an item that a person bought often is more likely bought again."""

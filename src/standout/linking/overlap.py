@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
+from standout.arrays import Array
 from standout.errors import ParameterError
 from standout.formulas.logistic import fit_logistic
-
-Array = npt.NDArray[Any]
 
 RIDGE = 0.1
 LEAST = 0.01

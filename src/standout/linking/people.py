@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.labels import index_labels
 from standout.errors import ParameterError
-
-Array = npt.NDArray[Any]
 
 
 def people(second: Knowledge | Dataset, items: dict[Any, Any] | None = None) -> Knowledge:

@@ -13,16 +13,14 @@ out more than labeled ones, the second where they stand out little; their mean i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logit
 
+from standout.arrays import Array
 from standout.formulas.logistic import fit_logistic
 from standout.linking.groups import TopScores
-
-Array = npt.NDArray[Any]
 
 MOST_Y = 30.0
 RIDGE = (0.1, 1.0)

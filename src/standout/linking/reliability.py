@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.purposes import PURPOSE_DRAWS
 from standout.formulas.rates import Rate
-
-Array = npt.NDArray[Any]
 
 N_BINS = 5
 POINTS = 0.03

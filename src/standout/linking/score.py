@@ -6,15 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.experiment.journal import resumable
 from standout.linking.attack import LinkLikelihood, options
-
-Array = npt.NDArray[Any]
 
 
 def candidates(

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.attacks.attack import attack
 from standout.attacks.frankowski import reasons
 from standout.data.content import content_digest
@@ -25,8 +25,6 @@ from standout.linking.people import people
 from standout.linking.reliability import by_chance, calibration, equal_count, equal_width
 from standout.linking.score import facts_digest
 from standout.linking.times import comparable
-
-Array = npt.NDArray[Any]
 
 KS = (1, 5, 10, 100)
 OTHERS = ("set-intersection", "tf-idf", "scoring", "scoreboard-rh", "likelihood")

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.attacks.attack import attack
 from standout.attacks.frankowski import (
     IDENTIFIED,
@@ -34,8 +34,6 @@ from standout.papers.f06_defenses import (
 from standout.papers.f06_ranks import adaptive_ranks, ranks, the_mentions
 from standout.papers.mentions import BIN_NAMES
 from standout.papers.recipe import Claim, Recipe, RecipeInputs, Rows, add, rate_columns
-
-Array = npt.NDArray[Any]
 
 KS = (1, 5, 10, 100)
 ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.papers.mentions import Mentions
-
-Array = npt.NDArray[Any]
 
 ADDED = (0, 1, 2, 3, 5, 10, 20)
 """Misdirecting mentions per mentioner in Fig. 9."""

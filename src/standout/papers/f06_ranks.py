@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.attacks.attack import attack
 from standout.attacks.noise import Noise
 from standout.data.dataset import Dataset
@@ -14,8 +14,6 @@ from standout.errors import ParameterError
 from standout.experiment.outcomes import attack_people
 from standout.papers.mentions import Mentions
 from standout.papers.recipe import RecipeInputs
-
-Array = npt.NDArray[Any]
 
 LEAST_WRONG = 0.001
 """Smallest share of wrong mentions that the adaptive attacker assumes."""

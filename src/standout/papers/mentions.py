@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
 from standout.data.purposes import PURPOSE_MENTIONS
 from standout.errors import EligibilityError, InputError
-
-Array = npt.NDArray[Any]
 
 BINS = ((1, 1), (2, 3), (4, 7), (8, 15), (16, 31), (32, 63), (64, 127))
 """Exponential bins of the number of mentions; the last one is open."""

@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from standout.papers.mentions import Mentions
 
 T = TypeVar("T")
-Array = npt.NDArray[Any]
 Row = dict[str, Any]
 Rows = list[Row]
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.sampling import sample_targets
+from standout.arrays import Array
 from standout.attacks.attack import attack
 from standout.data.dataset import Dataset
 from standout.errors import EligibilityError
 from standout.experiment.outcomes import Outcomes, attack_people
 from standout.papers.recipe import RecipeInputs, Row, Rows
-
-Array = npt.NDArray[Any]
-
 
 BEST, STANDS_OUT = "best guess, no threshold", "only if eccentricity ≥ 1.5"
 CRITERIA = (BEST, STANDS_OUT)

@@ -9,11 +9,9 @@ Source lengths of capped records are summed over a few nodes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.index import Shard
 from standout.scoring.adaptive_factors import add_logs, log_product, mark_changes
 from standout.scoring.adaptive_records import log_length, lost_facts, missing, set_rest, set_rho
@@ -29,8 +27,6 @@ from standout.scoring.plan import Plan, Tables
 from standout.scoring.postings import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.rules import allowed
 from standout.scoring.summarize import summarize_listed
-
-Array = npt.NDArray[Any]
 
 
 def for_shard(plan: Plan, shard: Shard) -> AdaptiveTables:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.formulas.defended import bucket_chance, held, lost, merged, overlap, wrong_day_chance
 from standout.scoring.adaptive_scratch import AdaptiveScratch
 from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.postings import Postings, jit, jit_bare, jit_inline
-
-Array = npt.NDArray[Any]
 
 
 @jit

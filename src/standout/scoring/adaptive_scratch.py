@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.scoring.postings import jit
-
-Array = npt.NDArray[Any]
 
 
 class AdaptiveScratch(NamedTuple):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy.typing as npt
-
-Array = npt.NDArray[Any]
+from standout.arrays import Array
 
 
 class AdaptiveTables(NamedTuple):

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.index import Rows, Shard
 from standout.data.item_codes import ItemCodes
 from standout.data.row_copies import rows_of
 from standout.data.tasks import Range, Sums, Task
 from standout.scoring.plan import ExactTables
 from standout.scoring.postings import Postings, jit, jit_bare, jit_inline, postings
-
-Array = npt.NDArray[Any]
 
 
 @jit

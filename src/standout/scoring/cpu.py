@@ -7,11 +7,9 @@ each query the kernel adds up the postings of its known items (`fill.py`) and re
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.index import Shard
 from standout.scoring.fill import add_facts, contribution, fill, finish, n_postings
 from standout.scoring.fill_odds import event_odds, fixed_log, log_of_length
@@ -31,8 +29,6 @@ from standout.scoring.postings import (
 )
 from standout.scoring.rules import allowed, passes, rule_of
 from standout.scoring.summarize import summarize_block, summarize_touched, zeros_cannot_win
-
-Array = npt.NDArray[Any]
 
 _SUM, _MIN, _ODDS = int(Combine.SUM), int(Combine.MIN), int(Combine.ODDS)
 _UNCAPPED = 2**31 - 1

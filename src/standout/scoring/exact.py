@@ -8,11 +8,11 @@ candidates.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.index import Shard
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
 from standout.scoring.chances import pair_chances, seek
@@ -25,9 +25,6 @@ from standout.scoring.plan import SCORE_LIMIT, ExactTables, Plan, Tables
 from standout.scoring.postings import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.rules import allowed
 from standout.scoring.summarize import summarize_listed
-
-Array = npt.NDArray[Any]
-
 
 ALL = np.int64(-1)
 SEARCH = 8

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Protocol
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.counts import EntryTest, ItemCount
+from standout.arrays import Array
 from standout.data.index import Shard
 from standout.data.row_copies import in_parts
 from standout.formulas.f06 import cosine
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 NO_FACTOR = np.empty(0)
 _COMPUTING = Lock()

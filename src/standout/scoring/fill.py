@@ -6,11 +6,9 @@ sliced: a slice updates a reference count, and threads would contend for it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.scoring.fill_odds import add_odds, add_odds_runs, log_of_length
 from standout.scoring.plan import VETO, Tables
 from standout.scoring.postings import (
@@ -26,8 +24,6 @@ from standout.scoring.postings import (
     jit_bare,
     jit_inline,
 )
-
-Array = npt.NDArray[Any]
 
 _HALF_VETO = VETO // 2
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.scoring.plan import LOG_BITS, Tables
 from standout.scoring.postings import (
     STRIP,
@@ -18,8 +16,6 @@ from standout.scoring.postings import (
     jit,
     jit_inline,
 )
-
-Array = npt.NDArray[Any]
 
 _MANTISSA = 10
 _MORE = 20

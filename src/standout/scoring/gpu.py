@@ -8,8 +8,8 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.index import Shard
 from standout.errors import EngineError
 from standout.scoring.factors import factors_of
@@ -27,8 +27,6 @@ from standout.scoring.gpu_layout import (
 )
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Combine, Plan
-
-Array = npt.NDArray[Any]
 
 PARTS = ("layout.cuh", "contribution.cuh", "staging.cuh", "order.cuh", "sums.cuh", "kernels.cuh")
 """Files of gpu_source, in the order in which they are joined: each uses what the ones before it define."""

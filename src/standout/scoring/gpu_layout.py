@@ -6,13 +6,11 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.index import Shard
 from standout.scoring.fill_odds import LN2
 from standout.scoring.plan import LOG_BITS, VETO, Combine, Plan
-
-Array = npt.NDArray[Any]
 
 STATIC = 7 * 1024
 """Bytes of shared memory that the system (1 KiB) and the kernel's fixed variables take."""

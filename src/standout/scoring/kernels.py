@@ -6,14 +6,13 @@ from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.index import Shard
 from standout.data.tasks import Range
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Combine, Plan
 
-Array = npt.NDArray[Any]
 """Queries of a plan: first, and one after the last."""
 
 _HOME = {

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.index import Shard
 from standout.scoring.chances import seek
 from standout.scoring.cpu import TableKernel
@@ -29,8 +29,6 @@ from standout.scoring.postings import (
 )
 from standout.scoring.rules import key_of
 from standout.scoring.summarize import add_candidate, insert
-
-Array = npt.NDArray[Any]
 
 _SHORT = int(Tie.SHORT)
 

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy.typing as npt
-
+from standout.arrays import Array
 from standout.data.index import Shard
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Plan
 from standout.scoring.postings import postings, variant_of
 
-Array = npt.NDArray[Any]
 Compiled = Callable[..., None]
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from math import factorial
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.jit import njit
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Tables
 from standout.scoring.postings import Postings, jit, jit_bare
 from standout.scoring.rules import CandidateRule, passes
-
-Array = npt.NDArray[Any]
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10

@@ -21,13 +21,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.item_codes import ItemCodes
 from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.factors import RecordFactor
-
-Array = npt.NDArray[Any]
 
 SCORE_LIMIT = 2**30
 """Largest absolute value of an integer score, so that 32 bits are enough."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.index import Shard
 from standout.data.item_codes import ItemCodes
 from standout.jit import njit
 from standout.scoring.factors import RecordFactor, factors_of
 from standout.scoring.plan import Combine, Plan
-
-Array = npt.NDArray[Any]
 
 SUM = int(Combine.SUM)
 MIN = int(Combine.MIN)

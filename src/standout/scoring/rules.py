@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.scoring.partials import RANDOM_KEY
 from standout.scoring.plan import Tables, Tie
 from standout.scoring.postings import KernelVariant, Postings, jit, jit_inline
-
-Array = npt.NDArray[Any]
 
 _SHORT, _HASH = int(Tie.SHORT), int(Tie.HASH)
 

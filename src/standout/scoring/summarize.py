@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.jit import njit
 from standout.scoring.mass import exponential, mass_filtered, mass_over, rescale_mass
 from standout.scoring.partials import LOWEST, NO_RECORD, Partials
 from standout.scoring.plan import Tables, Tie
 from standout.scoring.postings import KernelVariant, Postings, jit, jit_bare, jit_inline
 from standout.scoring.rules import CandidateRule, key_of, passes, rule_of
-
-Array = npt.NDArray[Any]
 
 _INDEX, _SHORT = int(Tie.INDEX), int(Tie.SHORT)
 _HIGHEST = 2**31 - 1

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.index import Shard
 from standout.data.tasks import Range, Result, Sums, Task
 from standout.scoring.kernels import kernel_of
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan
-
-Array = npt.NDArray[Any]
 
 UNWATCHED = 2**31
 """Score to count against that no record reaches."""

@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample, sample_targets
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
 from standout.data.purposes import PURPOSE_RUN
@@ -33,7 +33,6 @@ from standout.theory.rarity import (
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = npt.NDArray[Any]
 
 PER_RUN, RUNS = 50, 60
 """n and the number of runs of Algorithm 3."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.sampling import sample_targets
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate
@@ -18,7 +18,6 @@ from standout.theory.rarity import fitting_t, no_eligible_record, rare_adversary
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = npt.NDArray[Any]
 
 GAMMAS = (0.07, 0.1, 0.15, 0.2)
 """Figs. 1 and 2."""

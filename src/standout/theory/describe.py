@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
 from standout.data.times import tick_text
@@ -19,7 +19,6 @@ from standout.theory.sparsity import Curve, curves, fitting_records
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = npt.NDArray[Any]
 
 TOPS = (100, 500, 1000)
 AT_LEAST = (1, 5, 10)

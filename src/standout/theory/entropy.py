@@ -8,15 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.times import loose_ticks
 from standout.formulas.ns08 import information
 from standout.jit import njit
 from standout.scoring.postings import Postings, postings
-
-Array = npt.NDArray[Any]
 
 jit = njit(nogil=True, cache=True, error_model="numpy")
 

@@ -6,17 +6,15 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.knowledge import Knowledge
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
 from standout.formulas.rates import Z_95
 from standout.jit import njit
 from standout.theory.pairs import learned as entries_learned
 from standout.theory.pairs import pair_s
-
-Array = npt.NDArray[Any]
 
 jit = njit(nogil=True, cache=True, error_model="numpy")
 

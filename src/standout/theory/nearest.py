@@ -12,17 +12,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.times import loose_ticks
 from standout.jit import njit
 from standout.scoring.postings import Postings, postings
-
-Array = npt.NDArray[Any]
 
 BATCH = 512
 """Records per pass over the blocks."""

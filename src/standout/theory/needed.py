@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.sampling import sample_targets
+from standout.arrays import Array
 from standout.attacks.attack import attack
 from standout.data.dataset import Dataset
 from standout.errors import EligibilityError
@@ -18,8 +18,6 @@ from standout.experiment.outcomes import attack_people
 from standout.formulas import dss12
 from standout.formulas.rates import Rate
 from standout.theory.pairs import pair_s, pair_similarity
-
-Array = npt.NDArray[Any]
 
 TRIED = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 MOST_TIED = 256

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.formulas import dss12, ns08
 from standout.jit import njit
 from standout.theory.nearest import Agreement, events_agree
-
-Array = npt.NDArray[Any]
 
 jit = njit(nogil=True, cache=True, error_model="numpy")
 

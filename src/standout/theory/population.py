@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import starts
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample_targets
+from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.attacks.attack import attack as find_attack
 from standout.data.dataset import Dataset
@@ -27,7 +27,6 @@ from standout.theory.sparsity import delta_at, fitting_records, sparsity
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = npt.NDArray[Any]
 
 DRAWS = 5
 """Subsets per size: single heavy records change a rate, and five subsets show by how much."""

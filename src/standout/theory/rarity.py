@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from standout.adversary.adversary import Adversary
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.errors import EligibilityError, ParameterError
 from standout.formulas.dss12 import is_rare, w
-
-Array = npt.NDArray[Any]
 
 TRIED = 24
 """Number of thresholds tried if t is not given."""

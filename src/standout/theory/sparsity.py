@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
 from standout.data.times import days_within, time_words
@@ -18,7 +18,6 @@ from standout.formulas.rates import Rate, at_most
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = npt.NDArray[Any]
 
 CURVE = np.round(np.linspace(0.0, 1.0, 41), 4)
 """ε of the curve."""

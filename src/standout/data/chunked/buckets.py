@@ -8,9 +8,8 @@ from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from standout.arrays import Array
 
 
 def bucket_edges(record_counts: Array, step: int, row_bytes: int, most_bytes: int) -> Array:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.build import missing_tick
 from standout.data.catalog import Catalog
 from standout.data.chunked.estimate import PER_ENTRY
@@ -26,7 +26,6 @@ from standout.data.tasks import Result, Task
 from standout.data.whole_file import whole_file
 from standout.errors import ParameterError
 
-Array = npt.NDArray[Any]
 R = TypeVar("R", bound=Result)
 Progress = Callable[[str, int, int], None]
 

@@ -9,10 +9,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.build import rows_differ
 from standout.errors import InputError
-
-Array = npt.NDArray[Any]
 
 
 class Buffers:

@@ -9,8 +9,8 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data import index
 from standout.data.assemble import check_finite, empty_channel
 from standout.data.build import missing_tick, rows_differ, smallest_unsigned
@@ -25,8 +25,6 @@ from standout.data.reading.tally import Labels, tally_values
 from standout.data.repeats import SourceRows, merge_repeats
 from standout.data.times import check_span
 from standout.data.values import code_type, codes_of, levels_of
-
-Array = npt.NDArray[Any]
 
 _IN_MEMORY = 24
 """Bytes of a row while its bucket is built: as it was written, sorted by record, and as posting lists."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.build import count_pairs
 from standout.data.chunked.files import ArrayFile, Buffers
 from standout.data.chunked.labels import digest_labels
@@ -26,7 +26,6 @@ from standout.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Array = npt.NDArray[Any]
 
 _CHUNK = 1 << 24
 """Bytes of a range where the budget does not matter."""

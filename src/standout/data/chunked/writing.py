@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data import index
 from standout.data.assemble import cores
 from standout.data.build import EntryBuilder, rows_differ
 from standout.data.chunked.files import ArrayWriter
 from standout.data.chunked.partition import Partition
 from standout.data.store import dump_array, write_meta
-
-Array = npt.NDArray[Any]
 
 
 def write_partition(made: Partition, folder: Path, progress: Callable[[int, int], None]) -> None:

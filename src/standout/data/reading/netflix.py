@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from standout.arrays import Array
 from standout.data.reading.archives import (
     LimitedStream,
     UnpackLimit,
@@ -24,8 +24,6 @@ from standout.data.reading.archives import (
 from standout.data.reading.formats import is_tar
 from standout.errors import InputError
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 NAMES = ("customer", "movie", "rating", "date")
 _CHUNK = 1 << 25

@@ -10,8 +10,8 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.assemble import assemble, complete
 from standout.data.build import EntryBuilder, missing_tick, rows_differ
 from standout.data.dataset import Dataset
@@ -29,8 +29,6 @@ from standout.data.reading.tally import (
 from standout.data.repeats import SourceRows
 from standout.data.values import codes_of
 from standout.errors import InputError
-
-Array = npt.NDArray[Any]
 
 
 def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: Survey) -> Dataset:

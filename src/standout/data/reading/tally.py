@@ -7,9 +7,9 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from standout.arrays import Array
 from standout.data.build import rows_differ
 from standout.data.labels import index_labels, integers_of
 from standout.data.reading.source import Source
@@ -17,8 +17,6 @@ from standout.data.reading.survey import Survey
 from standout.data.reading.workspace import one_row
 from standout.data.values import levels_of
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 BATCH = 1_000_000
 """Rows that come from DuckDB at a time."""

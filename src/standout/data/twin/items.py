@@ -6,12 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.twin.kernels import AGE_STEP
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 CLASSES = ("<20", "20-49", "50-99", "100-199", "200-499", "500-999", ">=1000")
 CLASS_EDGES = (20, 50, 100, 200, 500, 1000)

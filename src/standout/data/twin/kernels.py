@@ -8,14 +8,12 @@ record holds.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.jit import njit
-
-Array = npt.NDArray[Any]
 
 PEOPLE, DAYS, TASTE, ITEMS, VALUES = 1, 2, 3, 4, 5
 """Purposes: each has its own stream per record."""

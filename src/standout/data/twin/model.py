@@ -14,8 +14,8 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from standout.arrays import Array
 from standout.data.twin.items import (
     CLASS_EDGES,
     N_SAMPLES,
@@ -30,8 +30,6 @@ from standout.data.twin.items import (
     target_support,
 )
 from standout.data.twin.kernels import Z_MAX, Catalog, People, draw_people
-
-Array = npt.NDArray[Any]
 
 FIRST_DAY = dt.date(1999, 11, 11)
 N_DAYS = (dt.date(2005, 12, 31) - FIRST_DAY).days + 1
