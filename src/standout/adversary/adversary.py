@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from standout.adversary.choosing import choose_records, count_eligible
-from standout.adversary.eligible import conditions, levels_outside
+from standout.adversary.eligible import conditions
+from standout.adversary.level_errors import ChannelError, LevelErrors, channels_of
 from standout.arrays import Array
 from standout.data.catalog import Catalog, check_dataset
+from standout.data.channels import JointDataset, joint_dataset
+from standout.data.scale import ValueScale
 from standout.data.times import days_within, ticks_within, time_words
-from standout.data.values import percent, value_words
+from standout.data.values import channel_words, percent, value_words
 from standout.errors import EligibilityError, ParameterError
-from standout.kernels.levels import ErrorKernel, Uniform
+from standout.kernels.levels import ErrorKernel, LevelKernel, Uniform
 from standout.kernels.moments import Window
 
 if TYPE_CHECKING:
@@ -74,7 +78,7 @@ class Adversary:
         Largest error of a known value (0 = exact), clipped to the scale. On a regular grid with at
         most 64 steps the error is a uniform whole number of steps, on other scales a uniform real
         number. "10%": a real number uniform in ±10 % of the true value. None = values are not
-        known. Default: exact values if the data has values.
+        known. Default: exact values if the data has values and `within` is not given.
     time_within
         Largest error of a known time (0 = exact): a number of days, or a text like "30min", "2h",
         "3d" or "2w". The error is a uniform whole number of the data's ticks
@@ -87,6 +91,10 @@ class Adversary:
     length_within
         The number of items of the target is also known, to within this share (0.5 = ±50 %). None =
         not known.
+    within
+        Tolerance of each known channel by name: `{"price": "10%", "time": "2h"}`; of labels 0. A
+        channel that is not named is not known. "value" and "time" mean `value_within` and
+        `time_within`.
     """
 
     knows: int = 8
@@ -97,8 +105,10 @@ class Adversary:
     choose: str = "uniform"
     gamma: float | None = None
     length_within: float | None = None
+    within: Mapping[str, float | str | None] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
+        self._settle_within()
         if not _is_whole(self.knows) or self.knows < 1:
             raise ParameterError(f"knows={self.knows!r}: use a whole number of items, at least 1")
         if self.wrong_kind not in ("value", "item"):
@@ -120,6 +130,35 @@ class Adversary:
             )
         Choice.parse(self.choose)
         self._settle_numbers()
+
+    def _settle_within(self) -> None:
+        """Move the value and the time to their own fields, and check the tolerances of the others."""
+        if self.within is None:
+            return
+        if not isinstance(self.within, Mapping):
+            raise ParameterError(
+                f'within={self.within!r}: use a tolerance by channel, such as {{"price": "10%"}}'
+            )
+        further = dict(self.within)
+        own = {"value_within": further.pop("value", None), "time_within": further.pop("time", None)}
+        for name, within in own.items():
+            given = getattr(self, name)
+            if given is None or isinstance(given, _LeftOut):
+                object.__setattr__(self, name, within)
+            elif within is not None:
+                raise ParameterError(f"{name} and within name the same channel: give one of them")
+        for name, within in list(further.items()):
+            if within is None:
+                del further[name]
+            elif percent(within) is None and (
+                isinstance(within, str) or not _is_number(within) or not 0 <= within < np.inf
+            ):
+                raise ParameterError(
+                    f'within={{{name!r}: {within!r}}}: use a number ≥ 0, or a share like "10%"'
+                )
+            elif isinstance(within, np.generic):
+                further[name] = within.item()
+        object.__setattr__(self, "within", further or None)
 
     def _settle_numbers(self) -> None:
         """Check `wrong`, and turn NumPy's numbers and whole floats into plain integers."""
@@ -192,6 +231,8 @@ class Adversary:
             words.append(f"values ±{100 * share:g} %")
         elif self.value_within is not None:
             words.append(value_words(self.value_within))
+        for name, within in (self.within or {}).items():
+            words.append(channel_words(name, within))
         if self.time_within is not None:
             words.append(time_words(self.time_within, resolution))
         if self.choose != "uniform":
@@ -215,9 +256,23 @@ class Adversary:
             plain["value_within"] = 0
         return plain
 
+    @property
+    def tells_own_value(self) -> bool:
+        """Whether the channel "value" is known, if the data has it."""
+        return self.gamma is not None or self.value_within is not None
+
     def tells_value(self, dataset: Catalog) -> bool:
-        """Whether values of this dataset are known."""
-        return dataset.has_value and (self.gamma is not None or self.value_within is not None)
+        """Whether values of this dataset, or joint codes of several channels, are known."""
+        if isinstance(dataset, JointDataset):
+            return True
+        return dataset.has_value and self.tells_own_value
+
+    def read_by(self, dataset: Catalog) -> Catalog:
+        """Return the dataset as attacks on this adversary's knowledge read it: with joint codes of all known level channels."""
+        if not self.within or isinstance(dataset, JointDataset):
+            return dataset
+        own = ("value",) if dataset.has_value and self.tells_own_value else ()
+        return joint_dataset(dataset, (*own, *self.within))
 
     def tells_time(self, dataset: Catalog) -> bool:
         """Whether times of this dataset are known."""
@@ -237,34 +292,52 @@ class Adversary:
             else ticks_within(self.time_within, dataset.time_resolution)
         )
 
-    def value_kernel(self, dataset: Catalog) -> ErrorKernel | None:
-        """Kernel of a right value of this dataset; None if values are not known."""
-        if not dataset.n_levels or (self.gamma is None and self.value_within is None):
+    def level_errors(self, dataset: Catalog) -> LevelErrors | None:
+        """Errors of the known levels of this dataset; None if no level is known."""
+        if not dataset.n_levels or not self.tells_value(dataset):
             return None
-        if self.gamma is not None:
-            return Uniform(self.gamma * dataset.value_range, *dataset.scale_ends)
-        return dataset.error_kernel(self.value_within or 0.0)
+        parts = []
+        for name, scale, level in channels_of(dataset):
+            tolerance = self.tolerance(name, scale)
+            reach = scale.reach(tolerance)
+            parts.append(ChannelError(scale, self._kernel(name, scale), reach, level))
+        return LevelErrors(tuple(parts))
+
+    def _within(self, name: str) -> float | str:
+        if name == "value":
+            return self.value_within or 0.0
+        return (self.within or {}).get(name) or 0.0
+
+    def _kernel(self, name: str, scale: ValueScale) -> ErrorKernel:
+        if name == "value" and self.gamma is not None:
+            return Uniform(self.gamma * scale.value_range, *scale.scale_ends)
+        return scale.error_kernel(self._within(name))
+
+    def tolerance(self, name: str, scale: ValueScale) -> Array:
+        """(levels,): largest error of a known level of a channel if the true one is each of the scale."""
+        if name == "value" and self.gamma is not None:
+            return scale.tolerance(self.gamma * scale.value_range)
+        return scale.tolerance(self._within(name))
+
+    def value_kernel(self, dataset: Catalog) -> LevelKernel | None:
+        """Kernel of a right value of this dataset, or of right levels of its joint codes; None if none is known."""
+        errors = self.level_errors(dataset)
+        return None if errors is None else errors.kernel
 
     def time_kernel(self, dataset: Catalog) -> Window | None:
         """Kernel of a right time of this dataset; None if times are not known."""
         return None if self.time_within is None else Window(self.time_ticks(dataset))
 
-    def value_tolerance(self, dataset: Catalog) -> Array:
-        """(levels,): largest error of a known value if the true one is that of the level."""
-        if self.gamma is not None:
-            return dataset.tolerance(self.gamma * dataset.value_range)
-        return dataset.tolerance(0.0 if self.value_within is None else self.value_within)
-
-    def value_reach(self, dataset: Catalog) -> Array:
-        """(levels,): the same with the error of rounding; wrong values lie farther off."""
-        return dataset.reach(self.value_tolerance(dataset))
+    def value_reach(self, scale: ValueScale) -> Array:
+        """(levels,): largest error of a known value, with that of rounding; wrong values lie farther off."""
+        return scale.reach(self.tolerance("value", scale))
 
     def check_channels(self, dataset: Catalog) -> None:
         """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
         # gamma is not refused: the theorems of DSS12 take it as a parameter, and hold for data
         # without values (T = 1)
         asked = self.value_within is not None and not isinstance(self.value_within, _LeftOut)
-        if asked and not dataset.has_value:
+        if asked and "value" not in [name for name, _, _ in channels_of(dataset)]:
             raise ParameterError(
                 f"value_within={self.value_within!r}: the data has no values; use value_within=None"
             )
@@ -279,10 +352,8 @@ class Adversary:
             raise ParameterError(
                 f"wrong={self.wrong}: no value and no time is known that could be wrong; use wrong_kind='item'"
             )
-        if (
-            self.tells_value(dataset)
-            and not levels_outside(dataset.levels, self.value_reach(dataset)).any()
-        ):
+        errors = self.level_errors(dataset)
+        if errors is not None and not all(part.can_be_wrong().any() for part in errors.parts):
             raise ParameterError(
                 f"wrong={self.wrong}: all values of the data lie within the tolerance of each other, so no value can be wrong; "
                 "lower value_within, or use wrong_kind='item'"
@@ -321,14 +392,16 @@ class Adversary:
 
     def n_eligible(self, dataset: Catalog) -> int:
         """Number of records that hold enough items for this adversary."""
-        return count_eligible(dataset, conditions(self, dataset))
+        read = self.read_by(dataset)
+        return count_eligible(read, conditions(self, read))
 
     def choose_targets(self, dataset: Catalog, n: int | None, seed: int = 0) -> tuple[int, Array]:
         """Number of eligible records, and `n` of them (all if None or if there are not more).
 
         The choice depends on (seed, contents of the record).
         """
-        return choose_records(dataset, conditions(self, dataset), n, seed)
+        read = self.read_by(dataset)
+        return choose_records(read, conditions(self, read), n, seed)
 
     def sample(self, dataset: Catalog, targets: Any = None, seed: int = 0) -> Knowledge:
         """Draw the knowledge of each target; a draw depends only on (seed, target).
@@ -358,7 +431,7 @@ class Adversary:
             raise EligibilityError(
                 f"no record holds enough items for an adversary who knows {self.words(dataset)}; lower knows={self.knows}"
             )
-        return sample(self, dataset, chosen, int(seed))
+        return sample(self, self.read_by(dataset), chosen, int(seed))
 
 
 def _indices(targets: Any, n_records: int) -> Array:

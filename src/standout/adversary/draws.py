@@ -117,7 +117,7 @@ def _tell(
     value: Array,
     time: Array,
 ) -> None:
-    """Write what is known of the entry at `at` into fact `f`."""
+    """Write what is known of the value and the time of the entry at `at` into fact `f`."""
     if rule.tells_value and data.code[at] < data.levels.size:
         c = np.int64(data.code[at])
         value[f] = _wrong_value(state, c, data) if is_wrong else _move_value(state, c, data, rule)
@@ -246,9 +246,12 @@ def draw_queries(
     value: Array,
     time: Array,
     length: Array,
+    entry: Array,
 ) -> None:
     """Draw the facts of each target into `item` (indices), `value`, `time` and `length`.
 
+    `entry` becomes twice the place of the entry behind each fact, plus 1 where the fact is wrong;
+    -1 for a wrong item.
     A wrong item only gets its index and a random number, `salt`: its value and time are those of
     one of its holders.
     """
@@ -298,11 +301,13 @@ def draw_queries(
             at = _random_event(state, chosen[k], data.ptr[r + 1], data, is_wrong)
             item[base + place[k]] = data.item[at]
             _tell(state, at, is_wrong, data, rule, base + place[k], value, time)
+            entry[base + place[k]] = 2 * at + np.int64(is_wrong)
         for k in range(right, rule.knows):
             taken[k - right] = _wrong_item(state, r, data, taken, k - right)
             item[base + place[k]] = taken[k - right]
             # 0 marks a right item
             salt[base + place[k]] = draw_bits(state) | np.uint64(1)
+            entry[base + place[k]] = -1
         if rule.length_within >= 0.0:
             length[q] = lengths[r] * (1.0 + rule.length_within * (2.0 * step(state) - 1.0))
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from standout.adversary.choosing import Condition
 from standout.adversary.counts import EntryTest, ItemCount
-from standout.arrays import Array
 from standout.data.background import background
 from standout.data.catalog import Catalog
 
@@ -47,8 +46,8 @@ def entry_test(who: Adversary, data: Catalog) -> EntryTest | None:
     levels = np.empty(0, np.bool_)
     counted = background(data)
     says = 0
-    if who.tells_value(data):
-        levels = levels_outside(data.levels, who.value_reach(data)) > 0
+    if (errors := who.level_errors(data)) is not None:
+        levels = errors.can_be_wrong(data.n_levels)
         says = max(says, int(counted.all_values.sum()))
     reach = who.time_ticks(data) if who.tells_time(data) else -1
     if reach >= 0:
@@ -58,16 +57,3 @@ def entry_test(who: Adversary, data: Catalog) -> EntryTest | None:
     if says == data.n_entries and room and -(-data.tick_span // 2) > reach:
         return None
     return EntryTest(levels, reach, int(data.tick_span), int(data.no_tick))
-
-
-def levels_outside(levels: Array, reach: Array) -> Array:
-    """Per level: number of levels outside its reach; a wrong value is one of them, each with the same chance.
-
-    >>> levels_outside(np.arange(1.0, 6.0), np.full(5, 2.0)).tolist()
-    [2, 1, 0, 1, 2]
-    """
-    first, stop = (
-        np.searchsorted(levels, levels - reach),
-        np.searchsorted(levels, levels + reach, side="right"),
-    )
-    return np.asarray(levels.size - (stop - first))

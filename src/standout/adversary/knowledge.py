@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from standout.adversary.adversary import Adversary
 from standout.arrays import Array
 from standout.data.catalog import Catalog
+from standout.data.channels import JointDataset, as_numbers, joint_dataset, seen_levels
 from standout.data.labels import find_labels, index_labels
 from standout.data.mechanism import ItemMap
 from standout.data.time_arrays import days_of
@@ -24,7 +26,7 @@ class Facts:
     query_ptr: Array
     item: Array
     value: Array
-    """float64, NaN = unknown."""
+    """float64, NaN = unknown; (facts, channels) in a dataset with joint codes."""
     day: Array
     """float64, days since 1970-01-01 with their fractions, NaN = unknown."""
     length: Array
@@ -88,12 +90,21 @@ class Knowledge:
     """The dataset that this knowledge was sampled from; None for knowledge from outside."""
     times: Array | None = None
     """int64 per fact: how often the adversary saw it; None = once."""
+    channels: Mapping[str, Array] | None = None
+    """Known levels of further channels by name: float64, NaN = unknown, or labels, None = unknown."""
     _index: Array | None = None
     """Item indices in `_labels`, if known already."""
     _labels: Array | None = None
 
     @classmethod
-    def from_arrays(cls, query: Any, item: Any, value: Any = None, time: Any = None) -> Knowledge:
+    def from_arrays(
+        cls,
+        query: Any,
+        item: Any,
+        value: Any = None,
+        time: Any = None,
+        channels: Mapping[str, Any] | None = None,
+    ) -> Knowledge:
         """Make knowledge of one-dimensional arrays, one element per fact.
 
         Parameters
@@ -106,6 +117,8 @@ class Knowledge:
             NaN = unknown; time in days since 1970-01-01, or dates. What is finer than the
             resolution of the release that is attacked is cut off there. Times with a zone are
             converted to UTC.
+        channels
+            Known levels of further channels by name: numbers or labels, NaN or None = unknown.
         """
         q = np.asarray(query).reshape(-1)
         items = np.asarray(item).reshape(-1)
@@ -133,6 +146,11 @@ class Knowledge:
             time=_channel(time, q.size, "time")[order],
             queries=labels[by_appearance],
             length=np.full(labels.size, np.nan),
+            channels={
+                name: _level_column(column, q.size, name)[order]
+                for name, column in (channels or {}).items()
+            }
+            or None,
         )
 
     @classmethod
@@ -145,6 +163,7 @@ class Knowledge:
         value: str | None = None,
         time: str | None = None,
         time_unit: str | None = None,
+        channels: Mapping[str, str] | None = None,
     ) -> Knowledge:
         """Make knowledge of a pandas, polars or pyarrow frame, one row per fact.
 
@@ -156,6 +175,8 @@ class Knowledge:
             Column names.
         time_unit
             "s", "ms", "us", "ns" or "day" for numeric times; guessed from their size by default.
+        channels
+            Column of each further channel.
         """
 
         def column(name: str) -> Array:
@@ -169,7 +190,11 @@ class Knowledge:
 
         days = None if time is None else _in_days(column(time), time_unit)
         return cls.from_arrays(
-            column(query), column(item), None if value is None else column(value), days
+            column(query),
+            column(item),
+            None if value is None else column(value),
+            days,
+            {name: column(of) for name, of in (channels or {}).items()},
         )
 
     @property
@@ -186,6 +211,29 @@ class Knowledge:
     def query(self) -> Array:
         """Number of the query of each fact."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.query_ptr))
+
+    def read_by(self, dataset: Catalog) -> Catalog:
+        """Return the dataset as attacks on this knowledge read it: with joint codes of all known level channels."""
+        if self.adversary is not None:
+            return self.adversary.read_by(dataset)
+        if not self.channels or isinstance(dataset, JointDataset):
+            return dataset
+        own = ("value",) if dataset.has_value and not np.isnan(self.value).all() else ()
+        return joint_dataset(dataset, (*own, *self.channels))
+
+    def _levels(self, dataset: Catalog) -> Array:
+        """Known levels as the dataset has them: values, or a column per channel of its joint codes."""
+        if not isinstance(dataset, JointDataset):
+            return self.value
+        columns = []
+        for channel in dataset.channels_read:
+            if channel.name == "value":
+                columns.append(self.value)
+            elif self.channels is not None and channel.name in self.channels:
+                columns.append(seen_levels(channel, self.channels[channel.name]))
+            else:
+                columns.append(np.full(self.n_facts, np.nan))
+        return np.column_stack(columns)
 
     def bind(self, dataset: Catalog) -> Facts:
         """Look the items up in a dataset; in a release whose defense renamed items, by their published names."""
@@ -213,7 +261,7 @@ class Knowledge:
         return Facts(
             self.query_ptr,
             index,
-            self.value,
+            self._levels(dataset),
             self.time,
             self.length,
             within,
@@ -278,6 +326,14 @@ def _in_days(times: Array, unit: str | None) -> Array:
         return numbers * 7
     largest = float(np.nanmax(np.abs(numbers), initial=0.0))
     return numbers / PER_DAY.get(unit or unit_by_size(largest), 1)
+
+
+def _level_column(x: Any, n: int, name: str) -> Array:
+    """Known levels of a further channel: numbers, or labels as objects."""
+    if np.size(x) != n:
+        raise ParameterError(f"{name} has {np.size(x)} elements, query {n}: one of each per fact")
+    numbers = as_numbers(x)
+    return np.asarray(x, object) if numbers is None else numbers
 
 
 def _channel(x: Any, n: int, name: str) -> Array:

@@ -10,13 +10,15 @@ from standout.adversary.draws import Rule, Source, draw_queries, tell_held
 from standout.adversary.eligible import conditions, entry_test
 from standout.adversary.holders import PickHolders
 from standout.adversary.knowledge import Knowledge
+from standout.adversary.level_draws import channel_levels, draw_channels
 from standout.arrays import Array
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
 from standout.data.index import Rows
 from standout.data.row_copies import in_parts
+from standout.data.scale import Channel, ValueScale
 from standout.errors import EligibilityError
-from standout.kernels.levels import Errors, Exact
+from standout.kernels.levels import ErrorKernel, Errors, Exact
 
 _AT_ONCE = 4096
 """Targets per task of a thread. A draw depends only on its target, so this number changes no result."""
@@ -29,7 +31,9 @@ def sample_targets(dataset: Dataset, eligible: Array, n: int | None, seed: int) 
     return eligible[np.argsort(draw_order(dataset.record_keys[eligible], seed), kind="stable")[:n]]
 
 
-def _rule_of(who: Adversary, dataset: Catalog, n_rare: int, errors: Errors) -> Rule:
+def _rule_of(
+    who: Adversary, dataset: Catalog, n_rare: int, errors: Errors, tells_value: bool
+) -> Rule:
     """The adversary's parameters as the draw needs them."""
     return Rule(
         knows=who.knows,
@@ -37,7 +41,7 @@ def _rule_of(who: Adversary, dataset: Catalog, n_rare: int, errors: Errors) -> R
         p_wrong=float(who.wrong) if who.wrong_varies else 0.0,
         wrong_items=who.wrong_kind == "item",
         n_rare=n_rare,
-        tells_value=who.tells_value(dataset),
+        tells_value=tells_value,
         value_steps=errors.steps,
         value_step=errors.step,
         time_within=who.time_ticks(dataset) if who.tells_time(dataset) else -1,
@@ -46,9 +50,15 @@ def _rule_of(who: Adversary, dataset: Catalog, n_rare: int, errors: Errors) -> R
 
 
 def _source_of(
-    who: Adversary, dataset: Catalog, rows: Rows, pickable: Array, errors: Errors
+    who: Adversary,
+    dataset: Catalog,
+    rows: Rows,
+    pickable: Array,
+    errors: Errors,
+    value: tuple[ValueScale, Array | None] | None,
 ) -> Source:
     """The data as the draw needs it: the targets' own rows, and what the catalog says."""
+    scale, level = (Channel("value", np.empty(0)), None) if value is None else value
     before = fine = np.empty(0, np.int64)
     if who.wrong and who.wrong_kind == "item":
         before = np.concatenate([[0], np.cumsum(np.where(pickable, dataset.supports, 0))]).astype(
@@ -61,13 +71,13 @@ def _source_of(
         key=rows.keys,
         ptr=rows.ptr,
         item=rows.item,
-        code=rows.code,
+        code=rows.code if level is None else level[rows.code],
         tick=rows.tick,
         supports_before=before,
         fine=fine.astype(np.bool_),
-        levels=dataset.levels,
+        levels=scale.levels,
         width=errors.width,
-        reach=who.value_reach(dataset),
+        reach=who.value_reach(scale),
         low=errors.low,
         high=errors.high,
         first_tick=int(dataset.first_tick),
@@ -92,9 +102,14 @@ def sample(
     n_rare = -1
     if who.choice.kind == "rare":
         marked, n_rare = who.rare_items(dataset)
-    errors = (who.value_kernel(dataset) or Exact()).errors(dataset.levels)
-    rule = _rule_of(who, dataset, n_rare, errors)
-    data = _source_of(who, dataset, rows, pickable, errors)
+    known = channel_levels(who, dataset)
+    part = known.pop("value", None)
+    kernel = part.kernel if part is not None and isinstance(part.kernel, ErrorKernel) else Exact()
+    levels = np.empty(0) if part is None else part.channel.levels
+    rule = _rule_of(who, dataset, n_rare, kernel.errors(levels), part is not None)
+    value_scale = None if part is None else (part.channel, part.level)
+    data = _source_of(who, dataset, rows, pickable, kernel.errors(levels), value_scale)
+    entry = np.full(n, -1, np.int64)
     salt = np.zeros(n if who.wrong and rule.wrong_items else 0, np.uint64)
 
     def draw(lo: int) -> None:
@@ -111,10 +126,12 @@ def sample(
             value[facts],
             time[facts],
             length[part],
+            entry[facts],
         )
 
     in_parts(draw, range(0, targets.size, _AT_ONCE))
-    _tell_wrong_items(item, salt, dataset, data, rule, value, time)
+    held = _tell_wrong_items(item, salt, dataset, value_scale, data, rule, value, time, bool(known))
+    further = draw_channels(known, rows, place, entry, salt, held, seed, who.knows)
     return Knowledge(
         query_ptr=np.arange(targets.size + 1, dtype=np.int64) * who.knows,
         item=dataset.item_labels[item],
@@ -125,6 +142,7 @@ def sample(
         adversary=who,
         seed=seed,
         source=dataset,
+        channels=further,
         _index=item,
         _labels=dataset.item_labels,
     )
@@ -141,14 +159,25 @@ def _check_eligible(who: Adversary, dataset: Catalog, rows: Rows, place: Array) 
 
 
 def _tell_wrong_items(
-    item: Array, salt: Array, dataset: Catalog, data: Source, rule: Rule, value: Array, time: Array
-) -> None:
-    """Give each wrong item the value and the time of a random entry of a random holder, with the adversary's error."""
+    item: Array,
+    salt: Array,
+    dataset: Catalog,
+    scale: tuple[ValueScale, Array | None] | None,
+    data: Source,
+    rule: Rule,
+    value: Array,
+    time: Array,
+    more: bool,
+) -> Array:
+    """Give each wrong item the value and the time of a random entry of a random holder, with the adversary's error.
+
+    Returns the code of that entry per wrong item; `more` says that further channels need it.
+    """
     fact = np.flatnonzero(salt)
-    if fact.size == 0 or not (rule.tells_value or rule.time_within >= 0):
-        return
+    if fact.size == 0 or not (rule.tells_value or rule.time_within >= 0 or more):
+        return np.empty(0, np.int64)
     found = dataset.map(PickHolders(item[fact], salt[fact]))
-    held = data._replace(
-        code=found.code.astype(data.code.dtype), tick=found.tick.astype(data.tick.dtype)
-    )
+    code = found.code if scale is None or scale[1] is None else scale[1][found.code]
+    held = data._replace(code=code.astype(data.code.dtype), tick=found.tick.astype(data.tick.dtype))
     tell_held(fact, salt[fact], held, rule, value, time)
+    return found.code

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from standout.adversary.adversary import Adversary
 from standout.arrays import Array
-from standout.attacks.bayes import SHRINK, spread, wrong_values
+from standout.attacks.bayes import SHRINK
 from standout.attacks.odds import entry_histograms
 from standout.attacks.tables import Known
 from standout.data.background import background
@@ -84,9 +84,10 @@ def seen_values(known: Known, who: Adversary, source: Dataset, mechanism: Mechan
     own, n_own, common = entry_histograms(known, np.flatnonzero(has), "value")
     prior = source_values(own, n_own, common, change)
     right, back = through_values(prior, change, kernel.table(told, source.levels)[place])
-    off = wrong_values(told, source.levels, who.value_reach(source), spread(told, source, kernel))[
-        place
-    ]
+    errors = who.level_errors(source)
+    assert errors is not None
+    pairs = np.arange(told.size)[:, None], np.arange(source.n_levels)[None, :]
+    off = errors.wrong(told, *pairs)[place]
     wrong, back_wrong = through_values(prior, change, off)
     shape = n, known.dataset.n_levels + 1
     out = Seen(np.ones(shape), np.ones(shape), np.ones(n), np.ones(n))

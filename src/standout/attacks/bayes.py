@@ -12,8 +12,9 @@ from scipy.special import gammaln
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import Condition, count_eligible, satisfied
 from standout.adversary.counts import ItemCount
-from standout.adversary.eligible import conditions, entry_test, levels_outside
+from standout.adversary.eligible import conditions, entry_test
 from standout.adversary.knowledge import Facts
+from standout.adversary.level_errors import JointKernel, distinct_levels, spread
 from standout.arrays import Array
 from standout.attacks.known_length import with_length
 from standout.attacks.noise import Noise
@@ -22,10 +23,10 @@ from standout.attacks.tables import Known
 from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.item_codes import MOST_DENSE
+from standout.data.scale import ValueScale
 from standout.data.tasks import Sums
-from standout.data.values import ROUNDING
 from standout.formulas.likelihood import shrunk
-from standout.kernels.levels import Exact, LevelKernel, Steps
+from standout.kernels.levels import LevelKernel
 from standout.scoring.chances import SumChances
 from standout.scoring.factors import ByCount, BySum, RecordFactor, SumOfCounts
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
@@ -70,6 +71,7 @@ def picks(who: Adversary, dataset: Catalog) -> Picks:
         who.wrong,
         who.wrong_kind,
         who.value_within,
+        tuple((who.within or {}).items()),
         who.gamma,
         who.time_within,
     )
@@ -296,13 +298,13 @@ def exact_tables(
         return ValueTables(
             np.zeros(n, np.int64), np.zeros(1, np.int64), one, one, -np.ones(1, np.int8)
         )
-    told, place = np.unique(known.value[known.has_value], return_inverse=True)
-    which = np.zeros(n, np.int64)
-    which[known.has_value] = 1 + place.reshape(-1)
+    told, place = distinct_levels(known.value[known.has_value])
+    which, n_told = np.zeros(n, np.int64), told.shape[0]
+    which[known.has_value] = 1 + place
     # where all levels have a cell, facts about different items share rows
     item = known.item if data.n_levels > MOST_DENSE else np.zeros(n, np.int64)
-    pairs, row = np.unique(item * (told.size + 1) + which, return_inverse=True)
-    cells, which = cells_of(data, pairs // (told.size + 1)), pairs % (told.size + 1)
+    pairs, row = np.unique(item * (n_told + 1) + which, return_inverse=True)
+    cells, which = cells_of(data, pairs // (n_told + 1)), pairs % (n_told + 1)
     no_value = cells.code == data.n_levels
     tables = []
     at = ~no_value & (which[cells.row] > 0)
@@ -316,58 +318,30 @@ def exact_tables(
 
 def _value_tables(known: Known, who: Adversary, noise: Noise, use_value: bool) -> ValueTables:
     """Probabilities of the known values by level."""
-    data, kernel = known.dataset, noise.value
-    reach = who.value_reach(data) if use_value else np.empty(0)
+    data, kernel, errors = known.dataset, noise.value, who.level_errors(known.dataset)
 
     def right(told: Array, which: Array, code: Array) -> Array:
-        assert kernel is not None
-        return kernel.chances(told[which], code, data.levels)
+        assert kernel is not None and errors is not None
+        chance = kernel.chances(told[which], code, data.levels)
+        # a fact that lacks a level comes only from an entry that lacks it
+        return chance * errors.complete(told[which], code) if errors.is_joint else chance
 
     def wrong(told: Array, which: Array, code: Array) -> Array:
-        return wrong_chances(told, which, code, data.levels, reach, spread(told, data, kernel))
+        assert errors is not None
+        return errors.wrong(told, which, code)
 
-    fine = levels_outside(data.levels, reach) > 0 if use_value else np.empty(0, np.bool_)
+    fine = np.empty(0, np.bool_) if errors is None else errors.can_be_wrong(data.n_levels)
     return exact_tables(known, use_value, right, wrong, fine)
 
 
-def spread(told: Array, data: Catalog, kernel: LevelKernel | None) -> Array:
-    """Per known value: unit of its row; 1 for probabilities, levels per unit of the scale for densities.
-
-    Real-valued noise gives densities between the ends of the scale. A wrong value is drawn from the
-    levels, which would reveal it; it is treated as spread over the scale instead, so that the
-    attack does not use this artifact.
-    """
-    low, high = data.scale_ends
-    if kernel is None or isinstance(kernel, (Exact, Steps)) or high <= low:
-        return np.ones(told.size)
-    margin = _SLACK * (high - low)
-    inside = (told > low + margin) & (told < high - margin)
-    moved = kernel.sums(told, data.levels, np.zeros(data.n_levels)).moved
-    # a value that does not move keeps its probability of 1
-    return np.where(inside & moved, data.n_levels / (high - low), 1.0)
-
-
-def wrong_values(told: Array, levels: Array, reach: Array, unit: Array) -> Array:
-    """(known, levels): probability of each known value if it is wrong: uniform over levels outside the true level's reach.
-
-    >>> wrong_values(np.array([1.0, 3.0]), np.array([1.0, 2.0, 3.0]), np.zeros(3), np.ones(2)).tolist()
-    [[0.0, 0.5, 0.5], [0.5, 0.5, 0.0]]
-    """
-    which, code = np.arange(told.size)[:, None], np.arange(levels.size)[None, :]
-    return wrong_chances(told, which, code, levels, reach, unit)
-
-
-def wrong_chances(
-    told: Array, which: Array, code: Array, levels: Array, reach: Array, unit: Array
-) -> Array:
-    """As `wrong_values`, for pairs of a known value and a level, given as indices; they are broadcast."""
-    n_outside = np.searchsorted(levels, levels - reach) + levels.size
-    n_outside -= np.searchsorted(levels, levels + reach, side="right")
-    rounding = ROUNDING * np.abs(told)
-    at = np.clip(np.searchsorted(levels, told - rounding), 0, levels.size - 1)
-    is_level = (np.abs(levels[at] - told) <= rounding) | (unit != 1.0)
-    off = (np.abs(told[which] - levels[code]) > reach[code]) & is_level[which]
-    return np.asarray(off * unit[which] / np.maximum(n_outside, 1)[code])
+def level_parts(
+    known: Known, kernel: LevelKernel
+) -> list[tuple[Array, ValueScale, LevelKernel, Array | None]]:
+    """Per level channel: known levels, scale, kernel, and the level of each joint code (None where codes are levels)."""
+    if not isinstance(kernel, JointKernel):
+        return [(known.value, known.dataset, kernel, None)]
+    columns = known.value.T
+    return [(columns[k], *part) for k, part in enumerate((s, c, lv) for s, lv, c in kernel.parts)]
 
 
 def _mean_chances(known: Known, tables: ExactTables) -> tuple[Array, Array]:
@@ -394,8 +368,9 @@ def _even_chance(known: Known, noise: Noise) -> Array:
     out = np.ones(known.item.size)
     data = known.dataset
     if data.has_value and noise.value is not None and known.has_value.any():
-        told = known.value[known.has_value]
-        out[known.has_value] *= spread(told, data, noise.value) / max(data.n_levels, 1)
+        for column, scale, kernel, _ in level_parts(known, noise.value):
+            some = ~np.isnan(column)
+            out[some] *= spread(column[some], scale, kernel) / max(scale.n_levels, 1)
     if noise.time is not None:
         out[known.has_tick] /= data.tick_span + 1
     return out

@@ -203,7 +203,7 @@ def _held_within(known: Known, gain: Array, delta: float | str) -> Array:
     """Gain if the value is within `delta` of the known one, else as if not held (F06, equation 3)."""
     if not known.has_value.any():
         return gain
-    inside = known.agreeing(known.dataset.tolerance(delta))
+    inside = known.agreeing(delta)[0]
     return np.where(inside, gain[known.cells.row], -np.inf)
 
 

@@ -16,11 +16,12 @@ from standout.attacks.defended_canaries import calibrated_again
 from standout.attacks.noise import Noise
 from standout.attacks.odds import compile_odds, told_background
 from standout.attacks.presence import Presence, calibrated
-from standout.attacks.queries import one_per_query
+from standout.attacks.queries import bound, one_per_query
 from standout.attacks.tables import Known
 from standout.attacks.unaware import at_face_value, unaware_noise
 from standout.attacks.verdicts import Outcome
 from standout.data.catalog import Catalog
+from standout.data.channels import JointDataset
 from standout.data.loading import in_memory
 from standout.errors import ParameterError
 from standout.formulas import likelihood as formula
@@ -64,6 +65,7 @@ class Likelihood(Attack):
     """
 
     needs_lineup = True
+    all_channels = True
 
     def __init__(
         self,
@@ -124,7 +126,10 @@ class Likelihood(Attack):
         A query that excludes a record is fitted as if that record were not in the data. An attack
         that was fitted to the same release and the same adversary's knowledge is returned as it is.
         """
-        facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
+        if isinstance(knowledge, Knowledge):
+            dataset, facts = bound(dataset, knowledge, self.all_channels)
+        else:
+            facts = knowledge
         # canaries resemble these queries only if the adversary drew complete queries from this
         # release
         adapts = self._is_adaptive(dataset, facts)
@@ -174,10 +179,16 @@ class Likelihood(Attack):
         if facts.n_queries < FEWEST_TO_FIT:
             from standout.attacks.fit_grid import average_noise
 
-            return average_noise(dataset, facts, exclude)
-        from standout.attacks.fit import fit_noise
+            fit = average_noise
+        else:
+            from standout.attacks.fit import fit_noise
 
-        return fit_noise(dataset, facts, exclude)
+            fit = fit_noise
+        if isinstance(dataset, JointDataset):
+            from standout.attacks.fit import joint_noise
+
+            return joint_noise(dataset, facts, exclude, fit)
+        return fit(dataset, facts, exclude)
 
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Exact tables for a fixed number of wrong facts that the adversary's own noise explains, else odds tables."""

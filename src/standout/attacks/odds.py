@@ -10,7 +10,7 @@ import numpy as np
 from standout.adversary.counts import ItemCount, records_by_count
 from standout.adversary.knowledge import Facts
 from standout.arrays import Array
-from standout.attacks.bayes import SHRINK
+from standout.attacks.bayes import SHRINK, level_parts
 from standout.attacks.known_length import longest_possible
 from standout.attacks.noise import Noise
 from standout.attacks.tables import Known
@@ -159,18 +159,30 @@ def _own_counts(known: Known) -> Array:
 
 
 def _common_chance(known: Known, kernel: LevelKernel) -> Array:
-    """Per fact: K(known value) averaged over the entries of all items, with one pseudo-count per level; 0 without a value."""
-    has, data, out = known.has_value, known.dataset, np.zeros(known.item.size)
-    everyone = background(data).all_values + 1.0
-    told, place = np.unique(known.value[has], return_inverse=True)
-    out[has] = kernel.sums(told, data.levels, everyone).weighted[place]
-    n = np.full(out.size, everyone.sum())
-    fact, at = events_of(known.gone, known.gone_at[known.query])
-    there = (known.gone.code[at] < data.n_levels) & has[fact]
-    fact, code = fact[there], known.gone.code[at[there]]
-    gone = kernel.chances(known.value[fact], code, data.levels)
-    out -= np.bincount(fact, weights=gone, minlength=out.size)
-    return np.asarray(out / (n - np.bincount(fact, minlength=out.size)))
+    """Per fact: K(known value) averaged over the entries of all items, with one pseudo-count per level; 0 without a value.
+
+    Of several channels, the product.
+    """
+    data, out = known.dataset, np.ones(known.item.size)
+    counted = background(data).all_values.astype(np.float64)
+    excluded, at = events_of(known.gone, known.gone_at[known.query])
+    for column, scale, own_kernel, level_of in level_parts(known, kernel):
+        has = ~np.isnan(column)
+        everyone, level = counted, known.gone.code[at].astype(np.int64)
+        if level_of is not None:
+            level = level_of[level]
+            everyone = np.bincount(level_of[:-1], counted, scale.n_levels + 1)[:-1].astype(float)
+        everyone = everyone + 1.0
+        told, place = np.unique(column[has], return_inverse=True)
+        one = np.zeros(known.item.size)
+        one[has] = own_kernel.sums(told, scale.levels, everyone).weighted[place]
+        there = (level < scale.n_levels) & has[excluded]
+        fact = excluded[there]
+        gone = own_kernel.chances(column[fact], level[there], scale.levels)
+        one -= np.bincount(fact, weights=gone, minlength=one.size)
+        one /= everyone.sum() - np.bincount(fact, minlength=one.size)
+        out *= np.where(has, one, 1.0)
+    return np.where(known.has_value, out, 0.0)
 
 
 def events_of(rows: Rows, place: Array, item: Array | None = None) -> tuple[Array, Array]:
@@ -243,12 +255,12 @@ def _even_chance(known: Known, noise: Noise) -> Array:
     """Probability of a wrong value and day, uniform over values the kernels exclude, or over all if they exclude none."""
     out = np.ones(known.item.size)
     if noise.value is not None and known.has_value.any():
-        has = known.has_value
-        data = known.dataset
-        distinct, place = np.unique(known.value[has], return_inverse=True)
-        sums = noise.value.sums(distinct, data.levels, np.zeros(data.n_levels))
-        barred = data.n_levels - sums.n_possible
-        out[has] /= np.where(barred > 0, barred, data.n_levels)[place]
+        for column, scale, kernel, _ in level_parts(known, noise.value):
+            has = ~np.isnan(column)
+            distinct, place = np.unique(column[has], return_inverse=True)
+            sums = kernel.sums(distinct, scale.levels, np.zeros(scale.n_levels))
+            barred = scale.n_levels - sums.n_possible
+            out[has] /= np.where(barred > 0, barred, scale.n_levels)[place]
     if noise.time is not None and known.has_tick.any():
         ticks, reach = known.dataset.tick_span + 1, int(noise.time.reach)
         if not noise.time.table(np.array([-reach, reach])).any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,42 @@ from standout.adversary.knowledge import Facts, Knowledge
 from standout.arrays import Array
 from standout.attacks.table_rows import n_cells, time_columns
 from standout.data.catalog import Catalog, check_dataset
+from standout.data.channels import JointDataset
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
 
 
-def bound(dataset: Any, knowledge: Any) -> Facts:
-    """The knowledge in the indices of the dataset; other objects are refused."""
+def bound(
+    dataset: Catalog, knowledge: Knowledge, all_channels: bool = False
+) -> tuple[Catalog, Facts]:
+    """Return the dataset as an attack reads it, and the knowledge in its indices; other objects are refused.
+
+    Parameters
+    ----------
+    dataset, knowledge
+        The release, and what is known.
+    all_channels
+        Whether the attack reads all known level channels; else the value, or the first of them.
+    """
     check_dataset(dataset)
     if not isinstance(knowledge, Knowledge):
         raise ParameterError(
             f"knowledge is a {type(knowledge).__name__}: use Adversary.sample or Knowledge.from_arrays to make it"
         )
-    return knowledge.bind(dataset)
+    read = knowledge.read_by(dataset)
+    facts = knowledge.bind(read)
+    if all_channels or not isinstance(read, JointDataset):
+        return read, facts
+    return first_channel(read, facts)
+
+
+def first_channel(dataset: JointDataset, facts: Facts) -> tuple[Catalog, Facts]:
+    """The dataset and the facts with the first known level channel alone, as values."""
+    who, name = facts.adversary, dataset.channels_read[0].name
+    if who is not None:
+        within = who.value_within if name == "value" else (who.within or {}).get(name)
+        who = replace(who, value_within=within, within=None)
+    return dataset.one_channel(0), replace(facts, value=facts.value[:, 0], adversary=who)
 
 
 def one_per_query(records: Any, facts: Facts, name: str, dataset: Catalog) -> Array:

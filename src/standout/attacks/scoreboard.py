@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from standout.adversary.knowledge import Facts
+from standout.adversary.level_errors import channels_of
 from standout.arrays import Array
 from standout.attacks import criterion
 from standout.attacks.attack import Attack, register_attack
@@ -46,20 +47,11 @@ def check_time_within(within: float | str | None) -> float | str | None:
     return within
 
 
-def tolerances(
-    known: Known, value_within: float | str | None, time_within: float | str | None
-) -> tuple[Array, float]:
-    """Tolerance of the value by level and of the time in ticks: as given, else the adversary's, else those of Fig. 1."""
+def time_tolerance(known: Known, time_within: float | str | None) -> float:
+    """Tolerance of the time in ticks: as given, else the adversary's, else that of Fig. 1."""
     who = known.facts.adversary
-    value, time = value_within, time_within
-    if who and value is None:
-        value = who.value_within if who.gamma is None else who.gamma * known.dataset.value_range
-    if who and time is None:
-        time = who.time_within
-    allowed = known.dataset.tolerance(VALUE_WITHIN if value is None else value)
-    return allowed, loose_ticks(
-        TIME_WITHIN if time is None else time, known.dataset.time_resolution
-    )
+    time = who.time_within if who and time_within is None else time_within
+    return loose_ticks(TIME_WITHIN if time is None else time, known.dataset.time_resolution)
 
 
 class ThresholdTables(NamedTuple):
@@ -71,13 +63,21 @@ class ThresholdTables(NamedTuple):
 
 
 def threshold_tables(
-    known: Known, weight: Array, value_within: Array, time_within: float
+    known: Known,
+    weight: Array,
+    value_within: float | str | None,
+    time_within: float,
+    outside: float = VALUE_WITHIN,
 ) -> ThresholdTables:
-    """Contribution `weight` if every known channel is within its tolerance (of times: in ticks), else a veto."""
+    """Contribution `weight` if every known channel is within its tolerance (of times: in ticks), else a veto.
+
+    `value_within` and `outside` are as in `Known.agreeing`.
+    """
     n = known.item.size
     value, time, row = weight, np.zeros((1, 1)), np.zeros(n, np.int64)
     if known.has_value.any():
-        value = np.where(known.agreeing(value_within), weight[known.cells.row], -np.inf)
+        inside = np.logical_and.reduce(known.agreeing(value_within, outside))
+        value = np.where(inside, weight[known.cells.row], -np.inf)
     if known.has_tick.any():
         reach = known.useful_reach(int(time_within) + 1)
         near = np.where(np.abs(np.arange(-reach, reach + 1)) <= time_within, 0.0, -np.inf)
@@ -99,6 +99,8 @@ class Scoreboard(Attack):
         Records with Score > alpha match; the smallest of them (fewest items) is the answer.
     """
 
+    all_channels = True
+
     def __init__(
         self,
         *,
@@ -118,7 +120,10 @@ class Scoreboard(Attack):
         """Similarity tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
         made = threshold_tables(
-            known, np.ones(known.item.size), *tolerances(known, self.value_within, self.time_within)
+            known,
+            np.ones(known.item.size),
+            self.value_within,
+            time_tolerance(known, self.time_within),
         )
         cut = np.nextafter(self.alpha, 1.0) + 1e-6
         return known.plan(
@@ -133,6 +138,8 @@ class Scoreboard(Attack):
 @register_attack("scoreboard-rh")
 class ScoreboardRH(Attack):
     """Score = Σ wt(i) · Sim(aux_i, r_i), wt(i) = 1/ln |supp(i)|.
+
+    Of channels beside value and time, each adds 1 to Sim if it is within its tolerance.
 
     Parameters
     ----------
@@ -149,6 +156,8 @@ class ScoreboardRH(Attack):
     value_within, time_within
         Tolerances of the threshold similarity. Default: the adversary's.
     """
+
+    all_channels = True
 
     def __init__(
         self,
@@ -184,9 +193,8 @@ class ScoreboardRH(Attack):
         known = Known.of(dataset, facts, exclude)
         weight = ns08.wt(known.support)
         if self.similarity == "threshold":
-            made = threshold_tables(
-                known, weight, *tolerances(known, self.value_within, self.time_within)
-            )
+            within = time_tolerance(known, self.time_within)
+            made = threshold_tables(known, weight, self.value_within, within)
             (value, time, time_row), shift = made, 0
         else:
             value, time, time_row, shift = self._exponential(known, weight)
@@ -204,7 +212,7 @@ class ScoreboardRH(Attack):
         alone = np.where(known.has_value | known.has_tick, 0.0, weight)
         value, time = alone, np.zeros((n, 1))
         if known.has_value.any():
-            near = ns08.closeness(np.nan_to_num(known.value_gaps(), nan=np.inf), self.rho0)
+            near = self._closeness(known)
             own = np.column_stack([alone, np.where(known.has_value, weight, 0.0)])[known.cells.row]
             value = own[:, 0] + near * own[:, 1]
         if known.has_tick.any():
@@ -222,6 +230,18 @@ class ScoreboardRH(Attack):
             )
             time = weights[:, None] * near[None, :]
         return value, time, time_row, shift
+
+    def _closeness(self, known: Known) -> Array:
+        """(cells): e^(-|Δvalue|/rho0), plus 1 for each further channel that is known and within its tolerance."""
+        out = np.zeros(known.cells.row.size)
+        columns = [known.value] if known.value.ndim == 1 else known.value.T
+        agree = known.agreeing(self.value_within)
+        for k, (name, _, _) in enumerate(channels_of(known.dataset)):
+            if name == "value":
+                out += ns08.closeness(np.nan_to_num(known.value_gaps(), nan=np.inf), self.rho0)
+            else:
+                out += agree[k] & ~np.isnan(columns[k])[known.cells.row]
+        return out
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff the eccentricity reaches phi."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from standout.adversary.knowledge import Facts
+from standout.adversary.level_errors import channels_of, is_known
 from standout.arrays import Array
 from standout.attacks.table_rows import (
     Cells,
@@ -26,6 +28,7 @@ from standout.data.dataset import Dataset
 from standout.data.index import Rows
 from standout.data.item_codes import ItemCodes
 from standout.data.loading import in_memory
+from standout.data.scale import ValueScale
 from standout.data.times import to_ticks
 from standout.errors import ParameterError
 from standout.formulas import ns08
@@ -61,7 +64,7 @@ class Known:
     query: Array
     item: Array
     value: Array
-    """NaN = unknown, also when the release has no values."""
+    """NaN = unknown, also when the release has no values; (facts, channels) where it has joint codes."""
     tick: Array
     """Ticks after the release's first tick; NaN = unknown, also when the release has no times."""
     support: Array
@@ -103,8 +106,8 @@ class Known:
 
     @property
     def has_value(self) -> Array:
-        """Facts with a known value."""
-        return ~np.isnan(self.value)
+        """Facts with a known value, or a known level of any channel."""
+        return is_known(self.value)
 
     @cached_property
     def known_tick(self) -> Array:
@@ -157,18 +160,46 @@ class Known:
         return cells_of(self.dataset, self.item)
 
     def value_gaps(self) -> Array:
-        """(cells): level minus known value, NaN where one of the two is unknown."""
-        level = np.append(self.dataset.levels, np.nan)[self.cells.code]
-        return np.asarray(level - self.value[self.cells.row])
+        """(cells): distance of the level from the known value, NaN where one of the two is unknown."""
+        return next(self._levels())[4]
 
-    def agreeing(self, tolerance: Array) -> Array:
-        """Bool (cells): whether the level is within its tolerance of the known value, or the fact has none.
+    def _levels(self) -> Iterator[tuple[str, ValueScale, Array, Array, Array]]:
+        """Per level channel: name, scale, known level by fact, and by cell the level and its distance from the known one.
 
-        An entry without a value never agrees with a known one.
+        A level that is the number of all levels means none; its distance is NaN.
         """
-        reach = np.append(self.dataset.reach(tolerance), -1.0)[self.cells.code]
-        inside = ns08.within(np.nan_to_num(self.value_gaps(), nan=0.0), reach) > 0
-        return np.asarray(inside | ~self.has_value[self.cells.row])
+        columns = [self.value] if self.value.ndim == 1 else list(self.value.T)
+        code = self.cells.code
+        for column, (name, scale, level_of) in zip(columns, channels_of(self.dataset), strict=True):
+            level = code if level_of is None else level_of[code]
+            gap = scale.gap(column[self.cells.row], np.append(scale.levels, np.nan)[level])
+            yield name, scale, column, level, gap
+
+    def agreeing(self, value_within: float | str | None, outside: float = 0.0) -> list[Array]:
+        """Bool (cells), per level channel: whether the level is within the tolerance of the known one, or that is not known.
+
+        An entry without a level never agrees with a known one.
+
+        Parameters
+        ----------
+        value_within
+            Tolerance of the value; None = the adversary's. That of other channels is the
+            adversary's.
+        outside
+            Tolerance of the value in knowledge from outside, where none is given.
+        """
+        who, out = self.facts.adversary, []
+        for name, scale, column, level, gap in self._levels():
+            if name == "value" and value_within is not None:
+                tolerance = scale.tolerance(value_within)
+            elif who is not None:
+                tolerance = who.tolerance(name, scale)
+            else:
+                tolerance = scale.tolerance(outside if name == "value" else 0.0)
+            reach = np.append(scale.reach(tolerance), -1.0)[level]
+            inside = ns08.within(np.nan_to_num(gap, nan=0.0), reach) > 0
+            out.append(inside | np.isnan(column)[self.cells.row])
+        return out
 
     def by_cell(self, x: Array, table: Array) -> Array:
         """A number per fact, for each cell of a table that has cells, or one number per fact."""

@@ -30,6 +30,8 @@ class Unicity(Attack):
         outside.
     """
 
+    all_channels = True
+
     def __init__(
         self, *, value_within: float | str | None = None, time_within: float | str | None = None
     ) -> None:
@@ -41,19 +43,13 @@ class Unicity(Attack):
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Agreement tables; every fact must be met."""
         known = Known.of(dataset, facts, exclude)
-        made = threshold_tables(known, np.ones(known.item.size), *self._tolerances(dataset, facts))
-        return known.plan(Combine.MIN, made.value, made.time, time_row=made.time_row, cut=1.0)
-
-    def _tolerances(self, dataset: Catalog, facts: Facts) -> tuple[Array, float]:
-        who = facts.adversary
-        value, time = self.value_within, self.time_within
-        if value is None and who is not None:
-            value = who.value_within if who.gamma is None else who.gamma * dataset.value_range
+        who, time = facts.adversary, self.time_within
         if time is None and who is not None:
             time = who.time_within
-        return dataset.tolerance(0.0 if value is None else value), loose_ticks(
-            time or 0, dataset.time_resolution
-        )
+        within = loose_ticks(time or 0, dataset.time_resolution)
+        ones = np.ones(known.item.size)
+        made = threshold_tables(known, ones, self.value_within, within, outside=0.0)
+        return known.plan(Combine.MIN, made.value, made.time, time_row=made.time_row, cut=1.0)
 
     def decide(self, seen: Outcome) -> tuple[Array, Array]:
         """Match iff exactly one record agrees."""

@@ -165,13 +165,14 @@ def _tables(known: Known, who: Adversary) -> ExactTables:
 
 def _value_tables(known: Known, who: Adversary, use_value: bool) -> ValueTables:
     """1 where an entry of that level may be behind a right and a wrong fact."""
-    data = known.dataset
-    reach = who.value_reach(data) if use_value else np.empty(0)
+    data, errors = known.dataset, who.level_errors(known.dataset)
 
     def inside(told: Array, which: Array, code: Array) -> Array:
-        return np.asarray(np.abs(data.levels[code] - told[which]) <= reach[code], np.float64)
+        assert errors is not None
+        return errors.inside(told[which], code).astype(np.float64)
 
     def outside(told: Array, which: Array, code: Array) -> Array:
-        return 1.0 - inside(told, which, code)
+        assert errors is not None
+        return errors.outside(told[which], code).astype(np.float64)
 
     return exact_tables(known, use_value, inside, outside, np.ones(data.n_levels, np.bool_))

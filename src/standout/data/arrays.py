@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.assemble import assemble
+from standout.data.channels import check_name
 from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.labels import index_labels, unmasked
@@ -24,6 +26,7 @@ def from_arrays(
     value: Any = None,
     time: Any = None,
     *,
+    channels: Mapping[str, Any] | None = None,
     repeats: str = "keep",
     resolution: str | None = None,
 ) -> Dataset:
@@ -40,15 +43,19 @@ def from_arrays(
         Days since 1970-01-01 (fractions are times of day), dates or `datetime64`; None, NaN or NaT:
         no time. Times with a zone are converted to UTC. What is finer than the resolution is cut
         off, with a note.
+    channels
+        Further columns by name: numbers, or labels of any kind; None or NaN = this entry has none.
     repeats
         What to do with repeated (record, item) pairs: keep, last, first, max, sum or count.
+        Further channels are then those of the kept row.
     resolution
         "day", "hour", "minute" or "second". Default: the finest of these that the times have.
     """
     if resolution is not None:
         check_resolution(resolution)
     check_repeats(repeats, value is not None)
-    _check_shapes(record=record, item=item, value=value, time=time)
+    further = {check_name(name): unmasked(column) for name, column in (channels or {}).items()}
+    _check_shapes(record=record, item=item, value=value, time=time, **further)
     record_labels, record_index, note = index_labels(record, "record")
     item_labels, item_index, item_note = index_labels(item, "item")
     kept = (record_index >= 0) & (item_index >= 0)
@@ -68,6 +75,7 @@ def from_arrays(
     numbers = None if value is None else _numbers(value)
     if n_kept < n:
         numbers, time = (x if x is None else _taken(x, kept) for x in (numbers, time))
+        further = {name: _taken(column, kept) for name, column in further.items()}
     times = None if time is None else times_of(time, resolution)
     tick, moment = (None, None) if times is None else (times.tick, times.moment)
     _check_something(numbers, "value")
@@ -80,7 +88,7 @@ def from_arrays(
             notes += (f"time: {midnights}",)
             cleaning = replace(cleaning, times_midnight=times.n_midnight)
     cleaning = replace(cleaning, notes=notes, finest_time=times.unit if times else "")
-    rows = SourceRows(record_index, item_index, numbers, tick, moment)
+    rows = SourceRows(record_index, item_index, numbers, tick, moment, further)
     return assemble(
         rows, record_labels, item_labels, cleaning, times.resolution if times else "day"
     )

@@ -9,11 +9,12 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.build import EntryBuilder
+from standout.data.channels import JointCodes, read_channels
 from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.repeats import SourceRows, merge_repeats
 from standout.data.times import check_span
-from standout.data.values import codes_of, levels_of
+from standout.data.values import code_type, codes_of, levels_of
 from standout.errors import InputError
 
 
@@ -31,19 +32,23 @@ def assemble(
         _check_left(rows.value, "value", cleaning.repeats)
         _check_left(rows.tick, "time", cleaning.repeats)
     codes, levels, cleaning = _coded(rows.value, cleaning)
+    joint = None
+    if rows.channels:
+        joint = JointCodes.of(*read_channels(rows.channels, rows.value, rows.record.size))
+        codes = joint.code
     ticks, first_tick, span, cleaning = _counted(rows.tick, cleaning, resolution)
     builder = EntryBuilder(
         np.bincount(rows.record, minlength=record_labels.size),
         item_labels.size,
         has_value=codes is not None,
         has_time=ticks is not None,
-        n_levels=levels.size,
+        n_levels=levels.size if joint is None else joint.n_codes,
         tick_span=span,
     )
     if ticks is not None:
         ticks = np.where(np.isnan(ticks), builder.no_tick, ticks).astype(builder.tick.dtype)
     builder.add(rows.record.astype(np.uint32), rows.item.astype(np.uint32), codes, ticks)
-    return complete(
+    made = complete(
         builder,
         record_labels,
         item_labels,
@@ -54,6 +59,14 @@ def assemble(
         n_before,
         resolution,
     )
+    if joint is None:
+        return made
+    # entries were sorted by their joint codes
+    further = replace(joint, code=made.record_code)
+    value = np.empty(0, code_type(0))
+    if rows.value is not None:
+        value = further.level(0)[further.code].astype(code_type(levels.size))
+    return replace(made, record_code=value, further=further)
 
 
 def complete(

@@ -11,7 +11,7 @@ import numpy as np
 from standout.arrays import Array
 from standout.data.cleaning import Cleaning
 from standout.data.mechanism import Mechanism, Origin
-from standout.data.scale import ValueScale
+from standout.data.scale import Channel, ValueScale
 from standout.data.times import TICKS_PER_DAY, finer_than
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class Catalog(ValueScale, ABC):
         """Whether entries carry times."""
 
     @property
+    def channels(self) -> tuple[Channel, ...]:
+        """The level channels of the entries beside the value."""
+        return ()
+
+    @property
     @abstractmethod
     def no_tick(self) -> int:
         """Tick offset that means "no time"."""
@@ -112,7 +117,11 @@ class Catalog(ValueScale, ABC):
             ", values" if self.has_value else "",
             f", {self.time_resolution}s" if self.has_time else "",
         )
-        return f"{self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries{values}{times}"
+        further = "".join(f", {channel.name}" for channel in self.channels)
+        return (
+            f"{self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries"
+            f"{values}{further}{times}"
+        )
 
     @property
     def n_items(self) -> int:

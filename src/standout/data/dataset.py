@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,9 +21,13 @@ from standout.data.keys import LazyKeys, digest
 from standout.data.mechanism import Origin
 from standout.data.reading.options import GUESS, Column, ReadOptions
 from standout.data.row_copies import gather_rows
+from standout.data.scale import Channel
 from standout.data.tasks import Result, Task
 from standout.data.threads import run_on_threads
 from standout.errors import ParameterError
+
+if TYPE_CHECKING:
+    from standout.data.channels import JointCodes
 
 R = TypeVar("R", bound=Result)
 
@@ -60,6 +64,8 @@ class Dataset(Catalog):
     """Where a release comes from, if a defense made it."""
     time_resolution: str = "day"
     """What a tick is: "day", "hour", "minute" or "second"."""
+    further: JointCodes | None = None
+    """Codes of the level channels beside the value, if the data has any."""
 
     @classmethod
     def read(
@@ -168,13 +174,19 @@ class Dataset(Catalog):
         value: Any = None,
         time: Any = None,
         *,
+        channels: Mapping[str, Any] | None = None,
         repeats: str = "keep",
         resolution: str | None = None,
     ) -> Dataset:
-        """Make a dataset of one-dimensional arrays, one element per entry; labels of any kind, time in days or dates."""
+        """Make a dataset of one-dimensional arrays, one element per entry; labels of any kind, time in days or dates.
+
+        `channels` has further columns by name: numbers (price, quantity) or labels (country).
+        """
         from standout.data.arrays import from_arrays
 
-        return from_arrays(record, item, value, time, repeats=repeats, resolution=resolution)
+        return from_arrays(
+            record, item, value, time, channels=channels, repeats=repeats, resolution=resolution
+        )
 
     @classmethod
     def from_frame(
@@ -322,10 +334,17 @@ class Dataset(Catalog):
         """int64 (longest + 1): number of records with 0, 1, … distinct items."""
         return np.bincount(self.lengths, minlength=1).astype(np.int64)
 
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """The level channels beside the value."""
+        given = () if self.further is None else self.further.channels
+        return tuple(channel for channel in given if channel.name != "value")
+
     @cached_property
     def lazy_keys(self) -> LazyKeys:
         """`record_keys`, computed when they are needed."""
-        return LazyKeys(self.record_ptr, self.record_item, self.record_code, self.record_tick)
+        code = self.record_code if self.further is None else self.further.code
+        return LazyKeys(self.record_ptr, self.record_item, code, self.record_tick)
 
     @property
     def record_keys(self) -> Array:
@@ -343,6 +362,8 @@ class Dataset(Catalog):
         more = () if self.time_resolution == "day" else (resolution,)
         # two empty arrays: part of the digest since values could have bounds
         scale = self.levels, np.array([self.first_tick]), np.empty(0), np.empty(0)
+        if self.further is not None:
+            more = (*more, np.frombuffer(self.further.fingerprint.encode(), np.uint8))
         return digest(self.record_labels, self.item_labels, *self._entries, *scale, *more)
 
     @cached_property

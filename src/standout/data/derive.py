@@ -97,22 +97,9 @@ def with_entries(
     changed = _dropped(changed, drop)
     record = np.repeat(np.arange(dataset.n_records), np.diff(ptr))
     # the entries of a record are sorted by item, then tick, then value
-    keys = (
-        *(a for a in (changed.record_code, changed.record_tick) if a.size),
-        changed.record_item,
-        record,
-    )
-    order = np.lexsort(keys)
-    return replace(
-        changed,
-        **_counted(
-            changed,
-            ptr,
-            changed.record_item[order],
-            _part(changed.record_code, order),
-            _part(changed.record_tick, order),
-        ),
-    )
+    code = changed.record_code if changed.further is None else changed.further.code
+    keys = (*(a for a in (code, changed.record_tick) if a.size), changed.record_item, record)
+    return replace(changed, **_entries(changed, ptr, np.lexsort(keys)))
 
 
 def _chosen(which: Any, n: int, name: str) -> Array:
@@ -140,13 +127,17 @@ def _part(channel: Array, at: Array) -> Array:
 
 def _entries(dataset: Dataset, ptr: Array, at: Array) -> dict[str, Any]:
     """Fields of a dataset that holds the entries `at` in rows that start at `ptr`."""
-    return _counted(
-        dataset,
-        ptr,
-        dataset.record_item[at],
-        _part(dataset.record_code, at),
-        _part(dataset.record_tick, at),
-    )
+    further = dataset.further
+    return {
+        **_counted(
+            dataset,
+            ptr,
+            dataset.record_item[at],
+            _part(dataset.record_code, at),
+            _part(dataset.record_tick, at),
+        ),
+        "further": None if further is None else further.taken(at),
+    }
 
 
 def _counted(dataset: Dataset, ptr: Array, item: Array, code: Array, tick: Array) -> dict[str, Any]:
@@ -222,6 +213,8 @@ def _values(dataset: Dataset, value: Any, levels: Any) -> dict[str, Any]:
     }
     if levels is not None:
         made["levels"] = scale
+    if dataset.further is not None:
+        made["further"] = dataset.further.with_value(scale, made["record_code"])
     return made
 
 
@@ -249,8 +242,12 @@ def _ticks(dataset: Dataset, day: Any) -> dict[str, Any]:
 
 def _dropped(dataset: Dataset, channels: Collection[str]) -> Dataset:
     """The dataset without these channels."""
-    if unknown := set(channels) - {"value", "time"}:
-        raise ParameterError(f"drop={sorted(unknown)}: use value or time")
+    there = {"value", "time", *(channel.name for channel in dataset.channels)}
+    if unknown := set(channels) - there:
+        raise ParameterError(f"drop={sorted(unknown)}: use {', '.join(sorted(there))}")
+    for name in channels:
+        if dataset.further is not None and name != "time":
+            dataset = replace(dataset, further=dataset.further.without(name))
     if "value" in channels:
         code = np.empty(0, dataset.record_code.dtype)
         dataset = replace(dataset, record_code=code, levels=np.empty(0))

@@ -46,6 +46,11 @@ def to_arrow(dataset: Dataset) -> pa.Table:
     value, day = entry_values(dataset), entry_days(dataset)
     if value is not None:
         columns["value"] = pa.array(value, from_pandas=True)
+    for channel in dataset.channels:
+        assert dataset.further is not None
+        level = dataset.further.columns()[dataset.further.named(channel.name)]
+        scale = pa.array(channel.levels) if channel.labels is None else _labels(channel.labels)
+        columns[channel.name] = scale.take(pa.array(level, mask=level == channel.n_levels))
     if day is not None:
         gone = np.isnan(day)
         # of dates the days count, of date-times the seconds

@@ -47,6 +47,9 @@ PURPOSE_TESTED = 72
 PURPOSE_TUNING = 73
 PURPOSE_FACTORS = 74
 
+# knowledge: levels of further channels
+PURPOSE_CHANNEL = 81
+
 # experiments: seeds of repeated draws
 PURPOSE_REPEATED = 80
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,8 @@ class SourceRows:
     """Ticks since 1970-01-01 as float64, NaN = no time."""
     moment: Array | None = None
     """The full time in days, which orders rows of one tick."""
+    channels: Mapping[str, Array] | None = None
+    """Further columns by name, one element per row."""
 
 
 def check_repeats(repeats: str, has_value: bool) -> None:
@@ -42,7 +45,7 @@ def check_repeats(repeats: str, has_value: bool) -> None:
 
 
 def merge_repeats(rows: SourceRows, how: str, n_records: int, n_items: int) -> SourceRows:
-    """One row per (record, item) pair.
+    """One row per (record, item) pair. Further channels are those of the row that is kept.
 
     `last` and `first` go by time, then by row; a missing time comes first. `max` keeps the row of
     the largest value, the later one of equals. `sum` and `count` put the sum or the number of rows
@@ -63,6 +66,7 @@ def merge_repeats(rows: SourceRows, how: str, n_records: int, n_items: int) -> S
         rows.item[kept],
         new_value,
         None if rows.tick is None else rows.tick[kept],
+        channels={name: np.asarray(column)[kept] for name, column in (rows.channels or {}).items()},
     )
 
 

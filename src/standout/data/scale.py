@@ -1,7 +1,8 @@
-"""`ValueScale`: the value levels of a dataset, and tolerances on them."""
+"""`ValueScale`: the levels of a channel, and tolerances on them; `Channel`: a named one."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.values import ROUNDING, grid_step, percent
-from standout.kernels.levels import ErrorKernel, Exact, Relative, Steps, Uniform
+from standout.errors import ParameterError
+from standout.kernels.levels import CircleSteps, ErrorKernel, Exact, Relative, Steps, Uniform
 
 
 class ValueScale:
@@ -82,3 +84,99 @@ class ValueScale:
         if self.value_grid is not None:
             return Steps(float(within), self.value_grid)
         return Uniform(float(within), *low_high) if float(within) else Exact()
+
+    def gap(self, known: Array, level: Array) -> Array:
+        """Distance of each known value from a level, pair by pair."""
+        return np.asarray(np.abs(known - level))
+
+    def n_outside(self, reach: Array) -> Array:
+        """Per level: number of levels farther off than its reach, from which a wrong one is drawn.
+
+        >>> scale = Channel("stars", np.arange(1.0, 6.0))
+        >>> scale.n_outside(np.full(5, 2.0)).tolist()
+        [2, 1, 0, 1, 2]
+        """
+        first, stop = self._inside(reach)
+        return np.asarray(self.n_levels - (stop - first))
+
+    def outside(self, code: Array, reach: Array, turn: Array) -> Array:
+        """Level of the given number, counted from 0, among those outside the reach of each level `code`."""
+        first, stop = (x[code] for x in self._inside(reach))
+        return np.asarray(self.levels[np.where(turn < first, turn, stop + turn - first)])
+
+    def _inside(self, reach: Array) -> tuple[Array, Array]:
+        """Per level: first level in its reach, and one past the last."""
+        return (
+            np.searchsorted(self.levels, self.levels - reach),
+            np.searchsorted(self.levels, self.levels + reach, side="right"),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Channel(ValueScale):
+    """A level channel of the entries: its name and its scale."""
+
+    name: str
+    levels: Array
+    """float64, ascending and distinct; 0, 1, … where they stand for labels."""
+    labels: Array | None = None
+    """Labels of the levels, where they have no order."""
+    period: float = 0.0
+    """Length of a scale that is a circle, such as 24 hours; 0 for a line."""
+
+    @property
+    def kind(self) -> str:
+        """The shape of the scale: "line", "circle" or "nominal"."""
+        if self.labels is not None:
+            return "nominal"
+        return "circle" if self.period else "line"
+
+    @property
+    def label_array(self) -> Array:
+        """Labels and period as arrays, for digests."""
+        return np.array([self.period]) if self.labels is None else self.labels
+
+    def gap(self, known: Array, level: Array) -> Array:
+        """Distance of each known level from another, pair by pair; infinite between different labels."""
+        gap = np.abs(known - level)
+        if self.labels is not None:
+            gap = np.where(gap == 0, 0.0, np.inf)
+        elif self.period:
+            gap = np.minimum(gap % self.period, self.period - gap % self.period)
+        return np.asarray(gap)
+
+    def error_kernel(self, within: float | str) -> ErrorKernel:
+        """Kernel of a level that is known to within a tolerance."""
+        if self.labels is not None:
+            if within != 0:
+                raise ParameterError(
+                    f"within={{{self.name!r}: {within!r}}}: {self.name} has labels without an order, which are known "
+                    "exactly (0) or not at all"
+                )
+            return Exact()
+        if self.period:
+            if percent(within) is not None:
+                raise ParameterError(
+                    f"within={{{self.name!r}: {within!r}}}: use a number for {self.name}, which is a circle"
+                )
+            return CircleSteps(float(within), 1.0, self.period)
+        return super().error_kernel(within)
+
+    def n_outside(self, reach: Array) -> Array:
+        """Per level: number of levels farther off than its reach, from which a wrong one is drawn."""
+        if self.kind == "line":
+            return super().n_outside(reach)
+        if self.labels is not None:
+            return np.full(self.n_levels, self.n_levels - 1)
+        gap = self.gap(self.levels[:, None], self.levels[None, :])
+        return np.asarray((gap > reach[:, None]).sum(axis=1))
+
+    def outside(self, code: Array, reach: Array, turn: Array) -> Array:
+        """Level of the given number, counted from 0, among those outside the reach of each level `code`."""
+        if self.labels is not None:
+            return np.asarray(self.levels[turn + (turn >= code)])
+        if not self.period:
+            return super().outside(code, reach, turn)
+        far = self.gap(self.levels[code][:, None], self.levels[None, :]) > reach[code][:, None]
+        by_distance = np.argsort(~far, axis=1, kind="stable")
+        return np.asarray(self.levels[by_distance[np.arange(code.size), turn]])

@@ -108,6 +108,17 @@ def percent(within: Any) -> float | None:
     return share if 0 <= share < np.inf else None
 
 
+def channel_words(name: str, within: float | str | None) -> str:
+    """How exactly a further channel is known.
+
+    >>> channel_words("price", "10%"), channel_words("quantity", 0)
+    ('price ±10%', 'quantity exact')
+    """
+    if isinstance(within, str):
+        return f"{name} ±{within.replace(' ', '')}"
+    return f"{name} ±{within:g}" if within else f"{name} exact"
+
+
 def value_words(within: float | str) -> str:
     """How exactly values are known.
 

@@ -170,6 +170,62 @@ class Steps(ErrorKernel):
 
 
 @dataclass(frozen=True)
+class SameLabel(ErrorKernel):
+    """Label that is right with a probability, and else any other label."""
+
+    share: float
+
+    def chances(self, known: Array, code: Array, levels: Array) -> Array:
+        """The share of the same label; the rest is spread evenly over the others."""
+        other = (1.0 - self.share) / max(levels.size - 1, 1)
+        return np.where(known == levels[code], self.share, other)
+
+    def _window(self, known: Array, levels: Array) -> tuple[Array, Array]:
+        return np.zeros(known.size, np.int64), np.full(known.size, levels.size)
+
+    def draw(self, true: Array, uniform: Array, levels: Array) -> Array:
+        """Return the true label, or another one."""
+        rest = np.clip((uniform - self.share) / (1.0 - self.share), 0.0, 1.0 - 1e-12)
+        code = np.searchsorted(levels, true)
+        other = (rest * (levels.size - 1)).astype(np.int64)
+        return np.where(uniform < self.share, true, levels[other + (other >= code)])
+
+
+@dataclass(frozen=True)
+class CircleSteps(ErrorKernel):
+    """Level moved by a uniform whole number of steps in ±within on a circle: 23 o'clock and 0 o'clock are one hour apart."""
+
+    within: float
+    step: float
+    period: float
+
+    @property
+    def _n(self) -> int:
+        """Largest error in steps; no level is reached from both sides."""
+        n = int(np.floor(self.within / self.step + SLACK))
+        if (2 * n + 1) * self.step > self.period:
+            raise ParameterError(
+                f"a tolerance of {self.within:g} reaches around a circle of {self.period:g}: lower it, or leave the "
+                "channel out"
+            )
+        return n
+
+    def chances(self, known: Array, code: Array, levels: Array) -> Array:
+        """Probability: 1/(2n + 1) for levels at most n steps away, on either side."""
+        gap = np.abs(known - levels[code]) % self.period
+        near = np.minimum(gap, self.period - gap) <= (self._n + SLACK) * self.step
+        return np.asarray(near / (2 * self._n + 1))
+
+    def _window(self, known: Array, levels: Array) -> tuple[Array, Array]:
+        return np.zeros(known.size, np.int64), np.full(known.size, levels.size)
+
+    def draw(self, true: Array, uniform: Array, levels: Array) -> Array:
+        """Return the true level plus a whole number of steps, around the circle."""
+        error = self.step * (np.floor(uniform * (2 * self._n + 1)) - self._n)
+        return np.asarray((true + error) % self.period)
+
+
+@dataclass(frozen=True)
 class Uniform(ErrorKernel):
     """Value moved by a real number uniform in ±width, clipped to low … high, or to the levels (DSS12)."""
 

@@ -1,0 +1,98 @@
+"""Draws of the known levels of further channels, each from a random number of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from standout.adversary.adversary import Adversary
+from standout.adversary.choosing import starts
+from standout.adversary.level_errors import ChannelError, channels_of
+from standout.arrays import Array
+from standout.data.catalog import Catalog
+from standout.data.index import Rows
+from standout.data.purposes import PURPOSE_CHANNEL
+from standout.data.scale import Channel
+
+
+def channel_levels(who: Adversary, dataset: Catalog) -> dict[str, ChannelError]:
+    """Errors of the known level channels by name."""
+    errors = who.level_errors(dataset)
+    names = [name for name, _, _ in channels_of(dataset)]
+    return {} if errors is None else dict(zip(names, errors.parts, strict=True))
+
+
+def draw_channels(
+    known: dict[str, ChannelError],
+    rows: Rows,
+    place: Array,
+    entry: Array,
+    salt: Array,
+    held: Array,
+    seed: int,
+    n_facts: int,
+) -> dict[str, Any] | None:
+    """Known level of each fact in each channel: numbers, NaN = none; labels, None = none. None without further channels.
+
+    A draw depends on (seed, channel, target, position of the fact in its query) alone.
+
+    Parameters
+    ----------
+    known
+        Errors of the channels that are known, without the value.
+    rows, place
+        The targets' rows, and the row of each query.
+    entry
+        As `draws.draw_queries` gives it.
+    salt
+        Random number of each wrong item, 0 for other facts.
+    held
+        Code of a holder's entry per wrong item.
+    seed
+        Random seed of the knowledge.
+    n_facts
+        Facts of each query.
+    """
+    if not known:
+        return None
+    code = np.zeros(entry.size, np.int64)
+    right = entry >= 0
+    code[right] = rows.code[entry[right] >> 1]
+    code[~right] = held
+    is_wrong = right & (entry % 2 == 1)
+    return {
+        name: _draw(part, code, is_wrong, _uniform(name, rows, place, salt, seed, n_facts))
+        for name, part in known.items()
+    }
+
+
+def _draw(part: ChannelError, code: Array, is_wrong: Array, uniform: Array) -> Any:
+    """Known level of each fact in one channel."""
+    scale = part.channel
+    level, some = part.of_code(code)
+    seen = np.full(code.size, np.nan)
+    right = some & ~is_wrong
+    seen[right] = part.kernel.draw(scale.levels[level[right]], uniform[right], scale.levels)
+    wrong = some & is_wrong
+    if wrong.any():
+        turn = (uniform[wrong] * scale.n_outside(part.reach)[level[wrong]]).astype(np.int64)
+        seen[wrong] = scale.outside(level[wrong], part.reach, turn)
+    labels = scale.labels if isinstance(scale, Channel) else None
+    if labels is None:
+        return seen
+    out = np.full(code.size, None, object)
+    out[some] = labels[seen[some].astype(np.int64)]
+    return out
+
+
+def _uniform(name: str, rows: Rows, place: Array, salt: Array, seed: int, n_facts: int) -> Array:
+    """A number in [0, 1) per fact."""
+    turn = np.tile(np.arange(n_facts, dtype=np.uint64), place.size)
+    own = np.repeat(rows.keys[place], n_facts) + turn * np.uint64(0x9E3779B97F4A7C15)
+    if salt.size:
+        own = own ^ salt
+    channel = np.uint64((seed + (crc32(name.encode()) << 32)) % 2**64)
+    bits = starts(channel, PURPOSE_CHANNEL, own)
+    return np.asarray((bits >> np.uint64(11)).astype(np.float64) / 2.0**53)

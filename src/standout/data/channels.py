@@ -1,0 +1,276 @@
+"""Level channels beside the value: price and quantity of a purchase, hour of a visit.
+
+The levels of one entry in several channels are one *joint code*: the number of their combination
+among those that occur. A table over codes then serves any number of channels, and a loop over
+entries never asks how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from standout.arrays import Array
+from standout.data.cache import once
+from standout.data.dataset import Dataset
+from standout.data.keys import digest
+from standout.data.labels import find_labels, index_labels
+from standout.data.scale import Channel
+from standout.data.values import code_type, codes_of, levels_of
+from standout.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from standout.data.catalog import Catalog
+
+RESERVED = ("record", "item", "value", "time", "length")
+"""Names that no further channel can have."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointCodes:
+    """One code per entry for its levels in all level channels, and what each code stands for."""
+
+    channels: tuple[Channel, ...]
+    """The value channel first, if the data has values."""
+    points: Array
+    """int64 (codes, channels): level of each code in each channel; the number of levels = none."""
+    code: Array
+    """Per entry: row of `points`; the number of rows = no level in any channel."""
+
+    @classmethod
+    def of(cls, channels: Sequence[Channel], codes: Sequence[Array]) -> JointCodes:
+        """Number the combinations that occur, in the order of the first channel, then the second, and so on."""
+        n = codes[0].size
+        joint, order = np.zeros(n, np.int64), np.zeros((1, 0), np.int64)
+        for channel, code in zip(channels, codes, strict=True):
+            width = channel.n_levels + 1
+            distinct, joint = np.unique(joint * width + code, return_inverse=True)
+            order = np.column_stack([order[distinct // width], distinct % width])
+            joint = joint.reshape(-1)
+        empty = (order == [channel.n_levels for channel in channels]).all(axis=1)
+        # the combination without any level sorts last: its code is the number of all others
+        points = order[~empty]
+        return cls(tuple(channels), points, joint.astype(code_type(points.shape[0])))
+
+    @property
+    def n_codes(self) -> int:
+        """Number of combinations."""
+        return int(self.points.shape[0])
+
+    def level(self, channel: int) -> Array:
+        """(codes + 1): level of each code in a channel; the number of levels = none, as in the last place."""
+        return np.append(self.points[:, channel], self.channels[channel].n_levels)
+
+    def taken(self, at: Array) -> JointCodes:
+        """Codes of some of the entries."""
+        return JointCodes(self.channels, self.points, self.code[at])
+
+    def named(self, name: str) -> int:
+        """Position of the channel of that name."""
+        return [channel.name for channel in self.channels].index(name)
+
+    def columns(self) -> list[Array]:
+        """Level of each entry, channel by channel."""
+        return [self.level(k)[self.code] for k in range(len(self.channels))]
+
+    def without(self, name: str) -> JointCodes | None:
+        """Codes without one channel; None if at most the value channel is left."""
+        rest = [k for k, channel in enumerate(self.channels) if channel.name != name]
+        if all(self.channels[k].name == "value" for k in rest):
+            return None
+        columns = self.columns()
+        return JointCodes.of([self.channels[k] for k in rest], [columns[k] for k in rest])
+
+    def with_value(self, levels: Array, code: Array) -> JointCodes:
+        """Return the same with other values."""
+        kept = [k for k, channel in enumerate(self.channels) if channel.name != "value"]
+        columns = self.columns()
+        return JointCodes.of(
+            [Channel("value", levels), *(self.channels[k] for k in kept)],
+            [code.astype(np.int64), *(columns[k] for k in kept)],
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of names, scales and codes."""
+        names = np.frombuffer("\0".join(c.name for c in self.channels).encode(), np.uint8)
+        scales = [x for c in self.channels for x in (c.levels, c.label_array)]
+        return digest(names, *scales, self.points, self.code)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointDataset(Dataset):
+    """A dataset whose codes are joint codes of several channels; made by `joint_dataset`, for attacks that read them all."""
+
+    channels_read: tuple[Channel, ...] = ()
+    points: Array | None = None
+    """As in `JointCodes`."""
+    whole: Dataset | None = None
+    """The dataset with its own codes."""
+
+    def one_channel(self, channel: int) -> Dataset:
+        """The dataset with one of these channels in the place of the value."""
+        assert self.whole is not None
+        return channel_as_value(self.whole, self.channels_read[channel].name)
+
+    def level(self, channel: int) -> Array:
+        """(codes + 1): level of each code in a channel; the number of levels = none, as in the last place."""
+        assert self.points is not None
+        return np.append(self.points[:, channel], self.channels_read[channel].n_levels)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the content."""
+        assert self.points is not None
+        return JointCodes(self.channels_read, self.points, self.record_code).fingerprint + digest(
+            self.record_labels, self.item_labels, *self._entries, np.array([self.first_tick])
+        )
+
+
+def joint_dataset(dataset: Catalog, names: tuple[str, ...]) -> JointDataset:
+    """The dataset with joint codes of these channels, "value" among them where values are known; computed once."""
+    whole = dataset.loaded()
+    if whole is None or not isinstance(whole, Dataset):
+        raise ParameterError(
+            f"channels {', '.join(names)}: further channels are read in memory alone; use the engine memory or gpu"
+        )
+    check_names(whole, names)
+    return once(dataset, "joint", names, lambda: _joined(whole, names))
+
+
+def check_names(dataset: Catalog, names: Sequence[str]) -> None:
+    """Refuse channels that the data does not have."""
+    there = ["value"] * dataset.has_value + [channel.name for channel in dataset.channels]
+    if unknown := [name for name in names if name not in there]:
+        raise ParameterError(
+            f"no channel {unknown[0]!r} in the data, which has {', '.join(there) or 'none'}; "
+            "name the column when the data is read (channels=, --channel)"
+        )
+
+
+def _joined(dataset: Dataset, names: tuple[str, ...]) -> JointDataset:
+    further = dataset.further
+    assert further is not None
+    columns, at = further.columns(), [further.named(name) for name in names]
+    joint = JointCodes.of([further.channels[k] for k in at], [columns[k] for k in at])
+    given = {field.name: getattr(dataset, field.name) for field in fields(Dataset)}
+    given |= {
+        "record_code": joint.code,
+        "levels": np.arange(joint.n_codes, dtype=np.float64),
+        "further": None,
+        "origin": None,
+    }
+    made = JointDataset(**given, channels_read=joint.channels, points=joint.points, whole=dataset)
+    # the same records in the same order: targets and draws stay the same
+    made.__dict__["lazy_keys"] = dataset.lazy_keys
+    return made
+
+
+def channel_as_value(dataset: Catalog, name: str) -> Dataset:
+    """The dataset with one of its channels in the place of the value; computed once."""
+    whole = dataset.loaded()
+    assert isinstance(whole, Dataset)
+
+    def make() -> Dataset:
+        if name == "value":
+            columns, scale = whole.record_code, whole.levels
+        else:
+            further = whole.further
+            assert further is not None
+            k = further.named(name)
+            scale = further.channels[k].levels
+            columns = further.columns()[k].astype(code_type(scale.size))
+        given = {field.name: getattr(whole, field.name) for field in fields(Dataset)}
+        made = Dataset(**{**given, "record_code": columns, "levels": scale, "further": None})
+        made.__dict__["lazy_keys"] = whole.lazy_keys
+        return made
+
+    return once(dataset, "as_value", name, make)
+
+
+def read_channels(
+    given: Mapping[str, Any], value: Array | None, n: int
+) -> tuple[list[Channel], list[Array]]:
+    """Scales and codes of further channels, those of the values first.
+
+    Parameters
+    ----------
+    given
+        Column of each channel, one element per row: numbers, or labels of any kind; NaN, None = none.
+    value
+        Values of the rows, if there are any.
+    n
+        Number of rows.
+    """
+    channels: list[Channel] = []
+    codes: list[Array] = []
+    if value is not None:
+        levels = levels_of(np.unique(value[~np.isnan(value)]))
+        channels.append(Channel("value", levels))
+        codes.append(codes_of(value, levels).astype(np.int64))
+    for name, column in given.items():
+        channel, code = _read_channel(check_name(name), column)
+        if code.size != n:
+            raise ParameterError(
+                f"channel {name}: {code.size:,} elements for {n:,} entries; give one per entry"
+            )
+        channels.append(channel)
+        codes.append(code)
+    return channels, codes
+
+
+def check_name(name: Any) -> str:
+    """Refuse a name that is taken or cannot be typed."""
+    if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
+        raise ParameterError(
+            f"channel {name!r}: use a name of letters, digits and _ that is none of {', '.join(RESERVED)}"
+        )
+    return name
+
+
+def _read_channel(name: str, column: Any) -> tuple[Channel, Array]:
+    """Scale and codes of a column: a line of numbers, or labels."""
+    numbers = as_numbers(column)
+    if numbers is None:
+        labels, index, _ = index_labels(column, name)
+        scale = Channel(name, np.arange(labels.size, dtype=np.float64), labels)
+        return scale, np.where(index < 0, labels.size, index).astype(np.int64)
+    if np.isinf(numbers).any():
+        raise InputError(f"channel {name} holds infinite numbers: replace or remove them")
+    if np.isnan(numbers).all():
+        raise InputError(f"channel {name} is missing in every row: leave it out")
+    levels = levels_of(np.unique(numbers[~np.isnan(numbers)]))
+    return Channel(name, levels), codes_of(numbers, levels).astype(np.int64)
+
+
+def as_numbers(column: Any) -> Array | None:
+    """float64 with NaN for what is missing; None if the column holds anything else."""
+    array = np.asarray(column)
+    if array.dtype.kind in "iuf":
+        return array.astype(np.float64)
+    if array.dtype.kind != "O":
+        return None
+    missing = np.array([x is None or type(x).__name__ in ("NAType", "NaTType") for x in array])
+    if not all(isinstance(x, (int, float, np.number)) for x in array[~missing]):
+        return None
+    return np.where(missing, np.nan, np.where(missing, 0.0, array)).astype(np.float64)
+
+
+def seen_levels(channel: Channel, seen: Any) -> Array:
+    """float64: known levels on the scale of a channel: numbers as they are; of labels their index, -1 = not in the data."""
+    if channel.labels is None:
+        return np.asarray(seen, np.float64)
+    array = np.asarray(seen, dtype=object)
+    known = np.array([not _is_missing(x) for x in array], np.bool_)
+    out = np.full(array.size, np.nan)
+    if known.any():
+        out[known] = find_labels(channel.labels, np.array(array[known].tolist()))
+    return out
+
+
+def _is_missing(x: Any) -> bool:
+    return x is None or (isinstance(x, float) and np.isnan(x))
